@@ -1,0 +1,41 @@
+"""veladura: releases of confidential tables that are safe, useful, and proven to be both.
+
+Heavy parts load when they are used: importing the package takes a fraction of a second.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from veladura.methods import METHODS
+
+__version__ = "0.1.0"
+
+_EXPORTS = {
+    "Estimate": ("veladura.inference.estimate", "Estimate"),
+    "Release": ("veladura.recipe", "Release"),
+    "assess": ("veladura.assess", "assess"),
+    "errors": ("veladura.errors", None),
+    "load": ("veladura.release.package", "load"),
+    "open": ("veladura.table.source", "open"),
+    "risk": ("veladura.risk", None),
+    "testing": ("veladura.testing", None),
+    "utility": ("veladura.utility", None),
+    **{name: (module, name) for module, name in METHODS.values()},
+}
+
+__all__ = sorted([*_EXPORTS, "__version__"])
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _EXPORTS:
+        msg = f"module 'veladura' has no attribute {name!r}"
+        raise AttributeError(msg)
+    module, attribute = _EXPORTS[name]
+    loaded = import_module(module)
+    return loaded if attribute is None else getattr(loaded, attribute)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

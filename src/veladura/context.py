@@ -1,0 +1,62 @@
+"""What a run hands to a method besides the data: streams, threads and a progress bar."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from veladura.errors import PlanError
+from veladura.streams import Streams
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+Advance = Callable[[], None]
+Progress = Callable[[str, int], AbstractContextManager[Advance]]
+
+
+@contextmanager
+def silent(_label: str, _total: int) -> Iterator[Advance]:
+    """Show no progress."""
+    yield lambda: None
+
+
+def thread_count(threads: int | None = None) -> int:
+    """Return the number of threads: the argument, else ``VELADURA_THREADS``, else the cores."""
+    given = os.environ.get("VELADURA_THREADS") if threads is None else threads
+    if given is None or given == "":
+        return os.cpu_count() or 1
+    try:
+        count = int(given)
+    except ValueError:
+        count = 0
+    if count < 1:
+        msg = f"threads (or VELADURA_THREADS) must be a whole number of at least 1, got {given!r}."
+        raise PlanError(msg)
+    return count
+
+
+@dataclass(frozen=True)
+class Context:
+    """Streams, threads and progress of one run. Results never depend on the last two."""
+
+    streams: Streams
+    threads: int = field(default_factory=thread_count)
+    progress: Progress = silent
+
+    def within(self, *path: str | int) -> Context:
+        """Return the same context with its streams below a path."""
+        return replace(self, streams=self.streams.within(*path))
+
+    def map(self, label: str, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+        """Apply a function to independent items in threads; results come in the items' order."""
+        work = list(items)
+        with self.progress(label, len(work)) as advance, ThreadPoolExecutor(self.threads) as pool:
+            results = []
+            for result in pool.map(function, work):
+                results.append(result)
+                advance()
+            return results

@@ -1,0 +1,76 @@
+"""Errors a user can act on.
+
+VeladuraError            exit code 1
+  PlanError              2   a plan, a setting or a call is not valid
+    ColumnError          2   a setting names columns the table does not have
+    FolderError          2   a folder may not be written, or stands in the wrong place
+  DataError              3   the table does not fit its schema, or cannot be read
+  PromiseError           4   a released table does not keep what its manifest promises
+  GateError              4   a release misses a threshold of its plan
+
+A message says what is wrong, what was got and what to do. It names columns and counts, never
+a value of the data: messages are outputs too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from typing import ClassVar, Self
+
+
+class VeladuraError(Exception):
+    """Base of every error this library raises on purpose."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class PlanError(VeladuraError):
+    """A plan, a setting or a call is not valid."""
+
+    exit_code = 2
+
+    @classmethod
+    def unknown(cls, what: str, got: str, possible: Iterable[str]) -> Self:
+        """Return the error for a name that is not one of a known list, with the nearest one."""
+        known = list(possible)
+        near = get_close_matches(got, known, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"possible: {', '.join(map(repr, known))}."
+        return cls(f"{what} {got!r} is not known.\n\nHint: {hint}")
+
+
+class ColumnError(PlanError):
+    """A setting names columns that the table does not have."""
+
+    @classmethod
+    def missing(cls, setting: str, names: Iterable[str], available: Sequence[str]) -> Self:
+        """Return the error for column names that are not in the table."""
+        absent = list(names)
+        near = [m for name in absent for m in get_close_matches(name, available, n=1)]
+        hint = f"did you mean {near}? " if near else ""
+        return cls(
+            f"{setting} names columns that are not in the table: {absent}.\n\n"
+            f"Hint: {hint}the table has {list(available)}."
+        )
+
+
+class FolderError(PlanError):
+    """A folder may not be written, or stands in the wrong place."""
+
+
+class DataError(VeladuraError):
+    """The table does not fit its schema, or cannot be read."""
+
+    exit_code = 3
+
+
+class PromiseError(VeladuraError):
+    """A released table does not keep what its manifest promises."""
+
+    exit_code = 4
+
+
+class GateError(VeladuraError):
+    """A release misses a threshold of its plan."""
+
+    exit_code = 4

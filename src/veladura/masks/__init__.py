@@ -1,0 +1,1 @@
+"""Masks: the simple baselines that every source document names."""

@@ -1,0 +1,152 @@
+"""Additive noise on numbers, independent or with the correlations of the data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from veladura.context import Context
+from veladura.errors import DataError, PlanError
+from veladura.promise import Evidence, Promise, checks
+from veladura.recipe import Draw, Fitted, Recipe
+
+if TYPE_CHECKING:
+    from veladura.table.inspect import Facts
+    from veladura.table.schema import Schema
+    from veladura.table.table import Table
+
+FALSE_ALARM = 1e-9
+
+
+@dataclass(frozen=True, kw_only=True)
+class Noise(Recipe):
+    """Add normal noise to numbers.
+
+    Parameters
+    ----------
+    columns
+        The columns to mask.
+    scale
+        Standard deviation of the noise, as a share of that of each column.
+    correlated
+        Give the noise the correlations of the columns, so that those of the release are kept
+        (Kim 1986). Without it each column has noise of its own, and correlations shrink by
+        1 / (1 + scale^2).
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import veladura as vd
+    >>> vd.Noise(columns=["x"], scale=0.5).protect(pd.DataFrame({"x": range(100)}), seed=1).datasets[0].shape
+    (100, 1)
+
+    References
+    ----------
+    Kim, J. J. (1986). A method for limiting disclosure in microdata based on random noise and
+    transformation. Proceedings of the ASA Section on Survey Research Methods, 370-374.
+    """
+
+    method = "noise"
+
+    columns: tuple[str, ...]
+    scale: float = 0.1
+    correlated: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.columns:
+            msg = "columns is empty: name the number columns to mask."
+            raise PlanError(msg)
+        if not 0 < self.scale < np.inf:
+            msg = f"scale ({self.scale}) must be above 0: it is the noise's share of a column's standard deviation."
+            raise PlanError(msg)
+
+    def apply(self, table: Table, context: Context) -> FittedNoise:
+        """Learn the covariance of the columns."""
+        table.schema.check("columns", self.columns)
+        if wrong := [name for name in self.columns if table.schema[name].kind not in ("integer", "number")]:
+            msg = f"noise needs numbers, and these columns hold none: {wrong}.\n\nHint: Pram masks categories."
+            raise PlanError(msg)
+        codes = table.codes(self.columns)
+        numbers = np.column_stack([codes[name].numbers() for name in self.columns])
+        spread = np.nanstd(numbers, axis=0, ddof=1) if len(numbers) > 1 else np.zeros(numbers.shape[1])
+        if still := [name for name, sd in zip(self.columns, spread, strict=True) if not sd > 0]:
+            msg = f"columns with one value only, or none, have no spread to scale noise by: {still}."
+            raise DataError(msg)
+        correlation = _correlation(numbers) if self.correlated else np.eye(len(self.columns))
+        return FittedNoise(self, table, codes, numbers, spread, correlation)
+
+    @classmethod
+    def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> Noise:
+        """Suggest every number column that varies, but for weights."""
+        names = [f.name for f in schema if f.kind in ("integer", "number") and f.role != "weight" and facts[f.name].distinct > 1]
+        if not names:
+            msg = "the table has no number column with more than one value: noise has nothing to do."
+            raise PlanError(msg)
+        return cls(columns=tuple(names))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FittedNoise(Fitted[Noise]):
+    """Columns, their spread and their correlations."""
+
+    numbers: NDArray[np.float64]
+    spread: NDArray[np.float64]
+    correlation: NDArray[np.float64]
+
+    def draws(self, context: Context) -> Sequence[Draw]:
+        """Draw noise, one stream a column, then mix the columns by the root of the correlation matrix."""
+        rows = len(self.numbers)
+        white = np.column_stack([context.streams("noise", name).standard_normal(rows) for name in self.recipe.columns])
+        noise = white @ _root(self.correlation).T * self.spread * self.recipe.scale
+        masked = self.numbers + noise
+        return [Draw({name: self.codes[name].rounded(masked[:, j]) for j, name in enumerate(self.recipe.columns)})]
+
+    def changed(self) -> tuple[str, ...]:
+        """Return the masked columns."""
+        return self.recipe.columns
+
+    def promises(self) -> tuple[Promise, ...]:
+        """Promise noise of the declared size in every column."""
+        settings = {"columns": list(self.recipe.columns), "scale": self.recipe.scale}
+        claim = f"Every value of {', '.join(self.recipe.columns)} carries random noise of {self.recipe.scale:g} standard deviations."
+        return (Promise("noise-scale", claim, "source", settings),)
+
+
+@checks("noise-scale")
+def noise_too_small(evidence: Evidence, settings: Mapping[str, Any]) -> int:
+    """Return the number of columns whose noise is smaller than chance allows at the declared scale."""
+    small = 0
+    for name in settings["columns"]:
+        before, after = evidence.source_column(name), evidence.column(name)
+        difference = (after.numbers() - before.numbers())[~before.missing & ~after.missing]
+        declared = settings["scale"] * np.nanstd(before.numbers(), ddof=1)
+        unit = 10.0 ** -(before.decimals if before.decimals is not None else np.inf)
+        # Rounding to the unit of the column can hide up to one unit of noise in a row.
+        energy = float(np.sum((np.abs(difference) + unit) ** 2)) / declared**2
+        small += int(energy < stats.chi2.ppf(FALSE_ALARM, difference.size))
+    return small
+
+
+def _correlation(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the correlations of complete rows; identity where there are too few."""
+    complete = numbers[~np.isnan(numbers).any(axis=1)]
+    if numbers.shape[1] == 1 or len(complete) <= numbers.shape[1]:
+        return np.eye(numbers.shape[1])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        correlation = np.atleast_2d(np.corrcoef(complete, rowvar=False))
+    correlation[~np.isfinite(correlation)] = 0.0
+    np.fill_diagonal(correlation, 1.0)
+    return correlation
+
+
+def _root(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the symmetric square root; tiny negative eigenvalues of a singular matrix are cut."""
+    values, vectors = np.linalg.eigh(matrix)
+    root: NDArray[np.float64] = vectors * np.sqrt(np.clip(values, 0.0, None)) @ vectors.T
+    return root

@@ -1,0 +1,132 @@
+"""Promises: what a release claims, and the code that proves it again from the output."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veladura.errors import PromiseError
+
+if TYPE_CHECKING:
+    from veladura.table.codes import Column
+    from veladura.table.table import Table
+
+
+@dataclass(frozen=True)
+class Promise:
+    """A claim about a release.
+
+    Attributes
+    ----------
+    name
+        The name its check is registered under.
+    claim
+        One sentence for people.
+    proof
+        "package" when the released files prove it, "source" when only the original can.
+    settings
+        What the check needs, as plain JSON values.
+    """
+
+    name: str
+    claim: str
+    proof: Literal["package", "source"]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the promise as the manifest tells it."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One released dataset and, where the holder has it, the original with the link between rows."""
+
+    released: Table
+    original: Table | None = None
+    rows: NDArray[np.int64] | None = field(default=None, repr=False)
+
+    def column(self, name: str) -> Column:
+        """Return a released column in the order of the file."""
+        from veladura.table.codes import encode
+
+        return encode(self.released.arrow.column(name), self.released.schema[name])
+
+    def source_column(self, name: str) -> Column:
+        """Return the original column, row for row beside the released one."""
+        from veladura.table.codes import encode
+
+        if self.original is None or self.rows is None:
+            msg = "this check needs the original and the link between rows."
+            raise ValueError(msg)
+        return encode(self.original.arrow.column(name), self.original.schema[name]).take(self.rows)
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What became of a promise: it holds, it is broken, or only the holder can tell."""
+
+    promise: Promise
+    status: Literal["holds", "broken", "attested"]
+    violations: int = 0
+
+
+Check = Callable[[Evidence, Mapping[str, Any]], int]
+_CHECKS: dict[str, Check] = {}
+
+
+def checks(name: str) -> Callable[[Check], Check]:
+    """Register the function that counts violations of a promise."""
+
+    def register(check: Check) -> Check:
+        if _CHECKS.setdefault(name, check) is not check and _CHECKS[name].__module__ != check.__module__:
+            msg = f"two checks are called {name!r}."
+            raise ValueError(msg)
+        return check
+
+    return register
+
+
+def prove(promise: Promise, evidence: Evidence) -> Proof:
+    """Recompute one promise on one dataset; what needs the original is attested without it."""
+    if promise.proof == "source" and (evidence.original is None or evidence.rows is None):
+        return Proof(promise, "attested")
+    if promise.name not in _CHECKS:
+        msg = f"the manifest holds a promise this version cannot check: {promise.name!r}."
+        raise PromiseError(msg)
+    violations = _CHECKS[promise.name](evidence, promise.settings)
+    return Proof(promise, "broken" if violations else "holds", violations)
+
+
+@checks("group-size")
+def small_groups(evidence: Evidence, settings: Mapping[str, Any]) -> int:
+    """Return the number of combinations of the columns that fewer than k rows share."""
+    counts = evidence.released.counts(settings["columns"])
+    return int(np.count_nonzero(counts.size < settings["k"]))
+
+
+@checks("limits")
+def outside_limits(evidence: Evidence, settings: Mapping[str, Any]) -> int:
+    """Return the number of values below the lowest or above the highest one allowed."""
+    outside = 0
+    for name, (lower, upper) in settings["columns"].items():
+        column = evidence.column(name)
+        values = column.values[~column.missing]
+        outside += int(np.count_nonzero(values < lower)) if lower is not None else 0
+        outside += int(np.count_nonzero(values > upper)) if upper is not None else 0
+    return outside
+
+
+@checks("categories")
+def outside_categories(evidence: Evidence, settings: Mapping[str, Any]) -> int:
+    """Return the number of values that are not among the categories told."""
+    outside = 0
+    for name, allowed in settings["columns"].items():
+        column = evidence.column(name)
+        known = np.isin(np.array([str(label) for label in column.labels.to_pylist()]), allowed)
+        outside += int(np.count_nonzero(~known[column.values[~column.missing]])) if known.size else 0
+    return outside

@@ -1,0 +1,1 @@
+"""From datasets to a checked folder, and back."""

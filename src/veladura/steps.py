@@ -1,0 +1,105 @@
+"""Several recipes one after the other, as one recipe."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from veladura.context import Context
+from veladura.errors import PlanError
+from veladura.recipe import Dataset, Draw, Fitted, Recipe, Release
+
+if TYPE_CHECKING:
+    from veladura.table.inspect import Facts
+    from veladura.table.schema import Schema
+    from veladura.table.table import Table
+
+
+@dataclass(frozen=True, kw_only=True)
+class Steps(Recipe):
+    """Apply recipes in order: each sees the output of the one before.
+
+    After a synthesizer each of its m datasets goes on by itself. The promises of all steps are
+    proved again on the final output, and the combining rule comes from the synthesizer.
+
+    Parameters
+    ----------
+    recipes
+        The recipes, first to last. May be given by position.
+
+    Examples
+    --------
+    >>> import veladura as vd
+    >>> vd.Steps([vd.TopCode(columns={"income": 100_000}), vd.Noise(columns=["age"])]).method
+    'steps'
+    """
+
+    method = "steps"
+
+    recipes: tuple[Recipe, ...] = field(kw_only=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.recipes:
+            msg = "Steps needs at least one recipe."
+            raise PlanError(msg)
+        if wrong := [type(r).__name__ for r in self.recipes if not isinstance(r, Recipe) or isinstance(r, Steps)]:
+            msg = f"Steps is made of single recipes, got {wrong}."
+            raise PlanError(msg)
+        if sum(recipe.synthesizes for recipe in self.recipes) > 1:
+            msg = "Steps may hold one synthesizer only: no rule combines the sets of two."
+            raise PlanError(msg)
+
+    def apply(self, table: Table, context: Context) -> FittedSteps:
+        """Fit the first recipe; the others are fitted to what comes before them, when it is drawn."""
+        first = self.recipes[0].apply(table, context.within("step", 0))
+        return FittedSteps(self, table, first.codes, first)
+
+    @classmethod
+    def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> Recipe:
+        """Refuse: what to chain is the holder's choice."""
+        msg = "steps is not a method to start from.\n\nHint: add further [[step]] tables to a plan."
+        raise PlanError(msg)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FittedSteps(Fitted[Steps]):
+    """The first recipe fitted, the rest waiting for its output."""
+
+    first: Fitted[Any]
+
+    def draw(self, context: Context) -> Release:
+        """Return the release that the last recipe leaves, with the promises of all."""
+        release = self.first.draw(context.within("step", 0))
+        for number, recipe in enumerate(self.recipe.recipes[1:], start=1):
+            release = _continue(release, recipe, context.within("step", number))
+        release = replace(release, recipe=self.recipe, streams=context.streams, original=self.table)
+        release.prove()
+        return release
+
+    def draws(self, context: Context) -> Sequence[Draw]:
+        """Never asked for: a chain hands on releases, not draws."""
+        raise AssertionError
+
+    def changed(self) -> tuple[str, ...]:
+        """Return what the first recipe changes; the others tell theirs when they are drawn."""
+        return self.first.changed()
+
+
+def _continue(release: Release, recipe: Recipe, context: Context) -> Release:
+    """Apply a recipe to every dataset of a release."""
+    outputs = [recipe.apply(dataset.table, context.within("dataset", i)).draw(context.within("dataset", i)) for i, dataset in enumerate(release.tables)]
+    datasets = tuple(_chain(before, new) for before, output in zip(release.tables, outputs, strict=True) for new in output.tables)
+    last = outputs[0]
+    rule = last.rule if recipe.synthesizes else release.rule
+    return replace(release, tables=datasets, steps=(*release.steps, *last.steps), promises=(*release.promises, *last.promises), rule=rule)
+
+
+def _chain(before: Dataset, after: Dataset) -> Dataset:
+    """Return the later dataset linked to the original rows through the earlier one."""
+    linked = before.rows is not None and after.rows is not None
+    rows: Any = np.asarray(before.rows)[after.rows] if linked else None
+    return replace(after, rows=rows)

@@ -1,0 +1,125 @@
+"""How a CSV file is written: encoding, separator, quotes, decimal sign, words for missing."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from veladura.errors import DataError, PlanError
+from veladura.table.faults import LINE_LIMIT
+
+SEPARATORS = (",", ";", "\t", "|")
+MISSING_WORDS = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "#N/A")
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dialect:
+    """The way one CSV file is written."""
+
+    separator: str = ","
+    encoding: str = "utf-8"
+    decimal: str = "."
+    quote: str = '"'
+    missing: tuple[str, ...] = ("", "NA")
+
+    def __post_init__(self) -> None:
+        for name in ("separator", "quote", "decimal"):
+            if len(getattr(self, name)) != 1:
+                msg = f"{name} must be one character, got {getattr(self, name)!r}."
+                raise PlanError(msg)
+        try:
+            codecs.lookup(self.encoding)
+        except LookupError:
+            msg = f"encoding {self.encoding!r} is not known.\n\nHint: try 'utf-8', 'cp1252' or 'latin-1'."
+            raise PlanError(msg) from None
+        if self.decimal == self.separator:
+            msg = f"decimal and separator are both {self.decimal!r}."
+            raise PlanError(msg)
+
+
+def sniff(path: Path) -> Dialect:
+    """Return the dialect a file seems to be written in."""
+    encoding = sniff_encoding(path)
+    sample = _sample(path, encoding)
+    separator = _sniff_separator(sample)
+    return Dialect(separator=separator, encoding=encoding, decimal=_sniff_decimal(sample, separator))
+
+
+def sniff_encoding(path: Path) -> str:
+    """Return the encoding: by its mark, else UTF-8 if all of it is, else the one-byte guess."""
+    with path.open("rb") as file:
+        head = file.read(4)
+    for mark, name in ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16")):
+        if head.startswith(mark):
+            return name
+    if _decodes(path, "utf-8"):
+        return "utf-8"
+    if _has_valid_multibyte(path):
+        # A stray byte in UTF-8 text: reading it as a one-byte encoding would garble every accent.
+        msg = f"{path.name} is mostly UTF-8 but some bytes are not valid.\n\nHint: repair the file, or name its encoding."
+        raise DataError(msg)
+    return "cp1252" if _decodes(path, "cp1252") else "latin-1"
+
+
+def _decodes(path: Path, encoding: str) -> bool:
+    decoder = codecs.getincrementaldecoder(encoding)()
+    with path.open("rb") as file:
+        try:
+            while chunk := file.read(_CHUNK):
+                decoder.decode(chunk)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return False
+    return True
+
+
+def _has_valid_multibyte(path: Path) -> bool:
+    with path.open("rb") as file:
+        text = file.read(32 * _CHUNK)
+    return re.search(rb"[\xc3-\xf4][\x80-\xbf]+", text) is not None
+
+
+def _sample(path: Path, encoding: str) -> str:
+    """Return the first whole lines of a file."""
+    with path.open(encoding=encoding, newline="") as file:
+        text = file.read(_CHUNK)
+        more = file.read(1)
+    return text[: text.rfind("\n") + 1] or text if more else text
+
+
+def _sniff_separator(sample: str) -> str:
+    """Return the separator that gives the same, largest number of fields in the first lines."""
+
+    def score(separator: str) -> tuple[bool, int]:
+        try:
+            widths = [len(row) for row in csv.reader(sample.splitlines(keepends=True)[:200], delimiter=separator) if row]
+        except csv.Error:  # a huge field: not read with this separator
+            return False, 0
+        return len(set(widths)) == 1, max(widths) if widths and min(widths) > 1 else 0
+
+    return max(SEPARATORS, key=score)
+
+
+def _sniff_decimal(sample: str, separator: str) -> str:
+    """Return a comma when fields hold numbers with a comma and none with a point."""
+    if separator == ",":
+        return "."
+    fields = [cell.strip('"') for line in sample.splitlines()[1:2000] for cell in line.split(separator)]
+    commas = sum(bool(re.fullmatch(r"[+-]?\d+,\d+", cell)) for cell in fields)
+    points = sum(bool(re.fullmatch(r"[+-]?\d+\.\d+", cell)) for cell in fields)
+    return "," if commas > points else "."
+
+
+def header(path: Path, dialect: Dialect) -> list[str]:
+    """Return the names in the first line."""
+    with path.open(encoding=dialect.encoding, newline="") as file:
+        text = file.readline(LINE_LIMIT)
+        if len(text) >= LINE_LIMIT:
+            msg = f"{path.name} has a first line of more than {LINE_LIMIT // 1_000_000} MB: is it a CSV file?"
+            raise DataError(msg)
+        rows = csv.reader([text, *file.readlines(_CHUNK)], delimiter=dialect.separator, quotechar=dialect.quote)
+        return next(rows, [])

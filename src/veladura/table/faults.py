@@ -1,0 +1,43 @@
+"""What a database says when it fails quotes lines of the data: say it again without them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from veladura.errors import DataError, VeladuraError
+
+LINE_LIMIT = 16_000_000
+
+_KNOWN = (
+    ("maximum line size", f"has a line of more than {LINE_LIMIT // 1_000_000} MB", "look for a quote that is never closed."),
+    ("not utf-8", "is not valid UTF-8 text", "name its encoding, as in encoding = \"cp1252\"."),
+    ("unicode", "is not valid UTF-8 text", "name its encoding, as in encoding = \"cp1252\"."),
+    ("expected number of columns", "has a line with more or fewer fields than its header", "check separator and quotes."),
+    ("unterminated quote", "has a quote that is never closed", "check the quotes near that line."),
+    ("quote", "has a quote that cannot be read", "check the quotes near that line."),
+    ("no space left", "could not be worked on: the disk is full", "free some space, or point the custodian folder elsewhere."),
+    ("could not set lock", "is in use by another program", "close the program that has it open."),
+)  # fmt: skip
+
+
+@contextmanager
+def told_without_values(what: str) -> Iterator[None]:
+    """Turn any failure of a reader or database into a DataError that shows no value."""
+    try:
+        yield
+    except (VeladuraError, KeyboardInterrupt, MemoryError):
+        raise
+    except Exception as error:  # noqa: BLE001  # drivers raise dozens of types, all of which may quote data
+        text = str(error).lower()
+        problem, hint = next(
+            ((problem, hint) for word, problem, hint in _KNOWN if word in text),
+            (f"cannot be read ({type(error).__name__})", "check that it is there, whole and of the declared form."),
+        )
+        line = re.search(r"csv error on line: (\d+)", text)
+        where = f" (line {line.group(1)})" if line else ""
+    else:
+        return
+    msg = f"{what} {problem}{where}.\n\nHint: {hint}"
+    raise DataError(msg) from None

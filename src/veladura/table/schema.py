@@ -1,0 +1,174 @@
+"""Roles and kinds: what the holder declares of each column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, get_args
+
+import pyarrow as pa
+
+from veladura.errors import ColumnError, DataError, PlanError
+
+Role = Literal["identifier", "quasi-identifier", "sensitive", "geographic", "weight", "other"]
+Kind = Literal["category", "ordered", "integer", "number", "date", "text"]
+LABELLED = ("category", "ordered", "text")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Declared:
+    """What a holder says of one column; nothing is required.
+
+    Parameters
+    ----------
+    role
+        An identifier is dropped from every release.
+    kind
+        How values are compared. Without one it comes from the type of the column.
+    order
+        The categories of an ordered column, lowest first.
+    format
+        How a date is written in text, as in ``%d.%m.%Y``.
+    labels
+        What a value stands for; goes into the codebook.
+    missing
+        Words that mean missing in this column only, besides those of the whole source.
+    """
+
+    role: Role = "other"
+    kind: Kind | None = None
+    order: tuple[str, ...] = ()
+    format: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for setting, value, possible in (("role", self.role, get_args(Role)), ("kind", self.kind, get_args(Kind))):
+            if value is not None and value not in possible:
+                raise PlanError.unknown(setting, str(value), possible)
+        if self.order and self.kind not in (None, "ordered"):
+            msg = f"order is for kind 'ordered', got kind {self.kind!r}."
+            raise PlanError(msg)
+        if len(set(self.order)) < len(self.order):
+            msg = "order names a category twice."
+            raise PlanError(msg)
+
+
+@dataclass(frozen=True)
+class Field:
+    """One column of an opened table: its name, declared meaning and storage type."""
+
+    name: str
+    kind: Kind
+    type: pa.DataType
+    role: Role = "other"
+    order: tuple[str, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of a table, in order."""
+
+    fields: tuple[Field, ...]
+
+    def __iter__(self) -> Iterator[Field]:
+        return iter(self.fields)
+
+    def __getitem__(self, name: str) -> Field:
+        return self.fields[self.position(name)]
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns, in order."""
+        return [field.name for field in self.fields]
+
+    def position(self, name: str) -> int:
+        """Return where a column stands."""
+        try:
+            return self.names.index(name)
+        except ValueError:
+            raise ColumnError.missing("the call", [name], self.names) from None
+
+    def check(self, setting: str, names: Iterable[str]) -> None:
+        """Refuse names that the table does not have, told by the setting that gave them."""
+        if absent := [name for name in names if name not in self.names]:
+            raise ColumnError.missing(setting, absent, self.names)
+
+    def of_kind(self, *kinds: str) -> list[str]:
+        """Return the columns of some kinds."""
+        return [field.name for field in self.fields if field.kind in kinds]
+
+    def of_role(self, *roles: str) -> list[str]:
+        """Return the columns of some roles."""
+        return [field.name for field in self.fields if field.role in roles]
+
+    def select(self, names: Sequence[str]) -> Schema:
+        """Return the schema of some columns, in the given order."""
+        return Schema(tuple(self[name] for name in names))
+
+    def with_field(self, changed: Field) -> Schema:
+        """Return the schema with one column described anew."""
+        return Schema(tuple(changed if field.name == changed.name else field for field in self.fields))
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Refuse a table without columns or with a name twice: a column must be told by its name."""
+    if not names:
+        msg = "the table has no columns."
+        raise DataError(msg)
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        msg = f"column names that stand twice: {twice}.\n\nHint: rename them in the source."
+        raise DataError(msg)
+
+
+def kind_of(type_: pa.DataType) -> Kind | None:
+    """Return the kind that a storage type suggests, or None for types that cannot be released."""
+    types = pa.types
+    if types.is_dictionary(type_):
+        return "ordered" if type_.ordered else "category"
+    if types.is_string(type_) or types.is_large_string(type_) or types.is_string_view(type_):
+        return "category"
+    if types.is_boolean(type_) or types.is_null(type_):
+        return "category"
+    if types.is_integer(type_):
+        return "integer"
+    if types.is_floating(type_) or types.is_decimal(type_):
+        return "number"
+    if types.is_date(type_) or types.is_timestamp(type_):
+        return "date"
+    return None
+
+
+def storage_of(kind: Kind, type_: pa.DataType) -> pa.DataType:
+    """Return the one type in which files and databases hold a kind, so that all give the same release."""
+    if kind in LABELLED:
+        return pa.string()
+    if kind == "integer":
+        return pa.int64()
+    if kind == "number":
+        return pa.float64()
+    if pa.types.is_timestamp(type_):
+        return pa.timestamp("us", tz=type_.tz)
+    return pa.date32()
+
+
+def describe(declared: Mapping[str, Declared | Mapping[str, object] | str], names: Sequence[str]) -> dict[str, Declared]:
+    """Return declarations by column; a word stands for a kind, a mapping for its settings."""
+    if absent := [name for name in declared if name not in names]:
+        raise ColumnError.missing("columns", absent, names)
+    full: dict[str, Declared] = {}
+    for name, given in declared.items():
+        if isinstance(given, Declared):
+            full[name] = given
+        elif isinstance(given, str):
+            full[name] = Declared(kind=given)  # type: ignore[arg-type]  # checked in __post_init__
+        else:
+            settings = dict(given)
+            if unknown := [key for key in settings if key not in Declared.__dataclass_fields__]:
+                raise PlanError.unknown(f"columns.{name}: setting", unknown[0], Declared.__dataclass_fields__)
+            for listed in ("order", "missing"):
+                settings[listed] = tuple(settings.get(listed, ()))  # type: ignore[arg-type]
+            full[name] = Declared(**settings)  # type: ignore[arg-type]
+    return full
+

@@ -1,0 +1,117 @@
+"""A table wherever it lives: an Ibis expression with a declared schema."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import ibis
+import pyarrow as pa
+
+from veladura.errors import DataError
+from veladura.table.faults import told_without_values
+from veladura.table.schema import Schema
+from veladura.table.scratch import scratch_folder
+
+if TYPE_CHECKING:
+    from veladura.table.codes import Codes
+    from veladura.table.counts import Counts
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a table came from, as far as a record needs to know it."""
+
+    name: str = "table"
+    file: Path | None = None
+    url: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A lazy table and what its columns mean. Holds original values: its repr shows none.
+
+    Inside, columns are named by position (``c0``, ``c1``, ...), so that quotes, SQL words and
+    names that differ only in case cannot hurt; the schema has the names people know.
+    """
+
+    schema: Schema
+    expression: ibis.Table = field(repr=False)
+    source: Source = field(default_factory=Source)
+    frame: Any = field(default=None, repr=False)  # the caller's own frame, if the table was one
+
+    def __repr__(self) -> str:
+        return f"Table({self.source.name!r}, columns={self.names})"
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns, in order."""
+        return self.schema.names
+
+    @cached_property
+    def arrow(self) -> pa.Table:
+        """The whole table in memory: fetched once, in the order that defines its row numbers."""
+        with told_without_values(self.source.name):
+            fetched = self.expression.to_pyarrow()
+        wanted = pa.schema([(column.name, column.type) for column in self.schema])
+        columns = [fetched.column(i).cast(field.type) for i, field in enumerate(wanted)]
+        return pa.Table.from_arrays([column.combine_chunks() for column in columns], schema=wanted)
+
+    @cached_property
+    def rows(self) -> int:
+        """Number of rows, counted where the data lives."""
+        if "arrow" in self.__dict__:
+            return int(self.arrow.num_rows)
+        with told_without_values(self.source.name):
+            return int(self.expression.count().execute())
+
+    def codes(self, columns: Sequence[str]) -> Codes:
+        """Return columns as plain arrays in the canonical order of rows."""
+        from veladura.table.codes import codes
+
+        return codes(self, columns)
+
+    def counts(self, columns: Sequence[str]) -> Counts:
+        """Return the distinct tuples of some columns with their counts, taken where the data lives."""
+        from veladura.table.counts import counts
+
+        return counts(self, columns)
+
+    def select(self, names: Sequence[str]) -> Table:
+        """Return the table with some of its columns only, in the given order."""
+        places = [self.schema.position(name) for name in names]
+        expression = self.expression.select(**{f"c{i}": self.expression[place] for i, place in enumerate(places)})
+        selected = replace(self, schema=self.schema.select(names), expression=expression)
+        if "arrow" in self.__dict__:  # keep the row numbers that were handed out already
+            selected.__dict__["arrow"] = self.arrow.select(names)
+        return selected
+
+    def without_identifiers(self) -> Table:
+        """Return the table without the columns declared as identifiers; they are in no release."""
+        if not (identifiers := self.schema.of_role("identifier")):
+            return self
+        kept = [name for name in self.names if name not in identifiers]
+        if not kept:
+            msg = "every column is declared as an identifier: nothing is left to release."
+            raise DataError(msg)
+        return self.select(kept)
+
+
+def connect(custodian: Path | None = None) -> Any:
+    """Return a new in-memory DuckDB that never fetches extensions and spills into private scratch."""
+    return ibis.duckdb.connect(
+        autoinstall_known_extensions=False,
+        autoload_known_extensions=False,
+        temp_directory=str(scratch_folder(custodian)),
+    )
+
+
+def from_arrow(arrow: pa.Table, schema: Schema, source: Source | None = None, frame: Any = None) -> Table:
+    """Return an in-memory table, ready to be counted by DuckDB like any other."""
+    inner = arrow.rename_columns([f"c{i}" for i in range(arrow.num_columns)])
+    table = Table(schema, ibis.memtable(inner), source or Source(), frame)
+    table.__dict__["arrow"] = arrow
+    return table

@@ -1,0 +1,1 @@
+"""Usefulness of a release."""
