@@ -15,7 +15,7 @@ __version__ = "0.1.0"
 _EXPORTS = {
     "Estimate": ("veladura.inference.estimate", "Estimate"),
     "Release": ("veladura.recipe", "Release"),
-    "assess": ("veladura.assess", "assess"),
+    "assess": ("veladura.assessment", "assess"),
     "errors": ("veladura.errors", None),
     "load": ("veladura.release.package", "load"),
     "open": ("veladura.table.source", "open"),

@@ -124,9 +124,11 @@ def outside_limits(evidence: Evidence, settings: Mapping[str, Any]) -> int:
 @checks("categories")
 def outside_categories(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of values that are not among the categories told."""
+    from veladura.table.codes import label_text
+
     outside = 0
     for name, allowed in settings["columns"].items():
         column = evidence.column(name)
-        known = np.isin(np.array([str(label) for label in column.labels.to_pylist()]), allowed)
+        known = np.isin(np.array([label_text(label) for label in column.labels.to_pylist()]), allowed)
         outside += int(np.count_nonzero(~known[column.values[~column.missing]])) if known.size else 0
     return outside

@@ -55,7 +55,9 @@ class Recipe(ABC):
     """
 
     method: ClassVar[str]
-    synthesizes: ClassVar[bool] = False
+    synthesizes: ClassVar[bool] = False  # whether it sets the combining rule of a chain
+    random: ClassVar[bool] = True  # whether the seed moves anything
+    declared_by_holder: ClassVar[tuple[str, ...]] = ()  # settings no one but the holder can know
 
     def __post_init__(self) -> None:
         for f in fields(self):  # lists are what people type, tuples are what stays as it was checked
@@ -153,7 +155,7 @@ class Dataset:
     order: NDArray[np.int64] | None = field(default=None, repr=False)  # released rows in the canonical order
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Release:
     """m released datasets with what may be told of them.
 
@@ -175,6 +177,10 @@ class Release:
     recipe: Recipe | None = None
     streams: Streams | None = field(default=None, repr=False)
     told: Mapping[str, Any] = field(default_factory=dict, repr=False)  # the manifest of a loaded package
+
+    def __repr__(self) -> str:
+        steps = " then ".join(step.method for step in self.steps)
+        return f"Release({steps}, datasets={len(self.tables)}, rule={self.rule!r}, promises={len(self.promises)})"
 
     @cached_property
     def datasets(self) -> list[Any]:

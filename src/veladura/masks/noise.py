@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from veladura.context import Context
-from veladura.errors import DataError, PlanError
+from veladura.errors import PlanError
+from veladura.masks.common import NUMERIC, check_columns, check_kinds, is_number, refuse_still, source_column, spread
 from veladura.promise import Evidence, Promise, checks
 from veladura.recipe import Draw, Fitted, Recipe
 
@@ -26,6 +27,9 @@ FALSE_ALARM = 1e-9
 @dataclass(frozen=True, kw_only=True)
 class Noise(Recipe):
     """Add normal noise to numbers.
+
+    Missing values stay missing. Results are written with the decimals of the source, whole
+    numbers as whole numbers: noise much smaller than that unit is rounded away.
 
     Parameters
     ----------
@@ -59,32 +63,25 @@ class Noise(Recipe):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.columns:
-            msg = "columns is empty: name the number columns to mask."
-            raise PlanError(msg)
-        if not 0 < self.scale < np.inf:
+        check_columns(self.columns, "the number columns to mask")
+        if not is_number(self.scale) or self.scale <= 0:
             msg = f"scale ({self.scale}) must be above 0: it is the noise's share of a column's standard deviation."
             raise PlanError(msg)
 
-    def apply(self, table: Table, context: Context) -> FittedNoise:
+    def apply(self, table: Table, context: Context) -> FittedNoise:  # noqa: ARG002
         """Learn the covariance of the columns."""
-        table.schema.check("columns", self.columns)
-        if wrong := [name for name in self.columns if table.schema[name].kind not in ("integer", "number")]:
-            msg = f"noise needs numbers, and these columns hold none: {wrong}.\n\nHint: Pram masks categories."
-            raise PlanError(msg)
+        check_kinds(table.schema, self.columns, NUMERIC, "Pram masks categories.")
         codes = table.codes(self.columns)
         numbers = np.column_stack([codes[name].numbers() for name in self.columns])
-        spread = np.nanstd(numbers, axis=0, ddof=1) if len(numbers) > 1 else np.zeros(numbers.shape[1])
-        if still := [name for name, sd in zip(self.columns, spread, strict=True) if not sd > 0]:
-            msg = f"columns with one value only, or none, have no spread to scale noise by: {still}."
-            raise DataError(msg)
-        correlation = _correlation(numbers) if self.correlated else np.eye(len(self.columns))
-        return FittedNoise(self, table, codes, numbers, spread, correlation)
+        scales = np.array([spread(column) for column in numbers.T])
+        refuse_still([name for name, scale in zip(self.columns, scales, strict=True) if scale == 0], "have no spread to scale noise by")
+        correlation = _correlation(numbers / scales) if self.correlated else np.eye(len(self.columns))
+        return FittedNoise(self, table, codes, numbers, scales, correlation)
 
     @classmethod
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> Noise:
         """Suggest every number column that varies, but for weights."""
-        names = [f.name for f in schema if f.kind in ("integer", "number") and f.role != "weight" and facts[f.name].distinct > 1]
+        names = [f.name for f in schema if f.kind in NUMERIC and f.role != "weight" and facts[f.name].distinct > 1]
         if not names:
             msg = "the table has no number column with more than one value: noise has nothing to do."
             raise PlanError(msg)
@@ -105,7 +102,13 @@ class FittedNoise(Fitted[Noise]):
         white = np.column_stack([context.streams("noise", name).standard_normal(rows) for name in self.recipe.columns])
         noise = white @ _root(self.correlation).T * self.spread * self.recipe.scale
         masked = self.numbers + noise
+        # Where the sum is more than a 64-bit number can hold, the noise has the other sign: cutting it off would shrink it.
+        masked = np.where(np.abs(masked) >= self._limits(), self.numbers - noise, masked)
         return [Draw({name: self.codes[name].rounded(masked[:, j]) for j, name in enumerate(self.recipe.columns)})]
+
+    def _limits(self) -> NDArray[np.float64]:
+        """Return the size that no value of each column may reach."""
+        return np.array([np.inf if self.codes[name].values.dtype.kind == "f" else 2.0**63 for name in self.recipe.columns])
 
     def changed(self) -> tuple[str, ...]:
         """Return the masked columns."""
@@ -114,7 +117,7 @@ class FittedNoise(Fitted[Noise]):
     def promises(self) -> tuple[Promise, ...]:
         """Promise noise of the declared size in every column."""
         settings = {"columns": list(self.recipe.columns), "scale": self.recipe.scale}
-        claim = f"Every value of {', '.join(self.recipe.columns)} carries random noise of {self.recipe.scale:g} standard deviations."
+        claim = f"Every value of {', '.join(self.recipe.columns)} carries random noise of {self.recipe.scale:g} standard deviations, rounded to its unit."
         return (Promise("noise-scale", claim, "source", settings),)
 
 
@@ -125,10 +128,10 @@ def noise_too_small(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     for name in settings["columns"]:
         before, after = evidence.source_column(name), evidence.column(name)
         difference = (after.numbers() - before.numbers())[~before.missing & ~after.missing]
-        declared = settings["scale"] * np.nanstd(before.numbers(), ddof=1)
+        declared = settings["scale"] * spread(source_column(evidence, name).numbers())
         unit = 10.0 ** -(before.decimals if before.decimals is not None else np.inf)
         # Rounding to the unit of the column can hide up to one unit of noise in a row.
-        energy = float(np.sum((np.abs(difference) + unit) ** 2)) / declared**2
+        energy = float(np.sum(((np.abs(difference) + unit) / declared) ** 2))
         small += int(energy < stats.chi2.ppf(FALSE_ALARM, difference.size))
     return small
 

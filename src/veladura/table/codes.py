@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from dataclasses import field as attribute
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from veladura.errors import DataError
+from veladura.table.order import canonical_order
 from veladura.table.schema import LABELLED, Field
 
 if TYPE_CHECKING:
@@ -35,9 +37,9 @@ class Column:
     """
 
     field: Field
-    values: NDArray[Any] = field(repr=False)
-    missing: NDArray[np.bool_] = field(repr=False)
-    labels: pa.Array | None = field(default=None, repr=False)
+    values: NDArray[Any] = attribute(repr=False)
+    missing: NDArray[np.bool_] = attribute(repr=False)
+    labels: pa.Array | None = attribute(default=None, repr=False)
 
     @property
     def name(self) -> str:
@@ -61,6 +63,15 @@ class Column:
         """Return what rows are sorted by: the values, missing last."""
         top = np.inf if self.values.dtype.kind == "f" else np.iinfo(self.values.dtype).max
         return np.where(self.missing, top, self.values) if self.missing.any() else self.values
+
+    def keys(self) -> Iterator[NDArray[Any]]:
+        """Yield the key, then what tells missing from a value as large as a number can be."""
+        key = self.key()
+        yield key
+        if key is not self.values:
+            top = np.inf if key.dtype.kind == "f" else np.iinfo(key.dtype).max
+            if np.any((self.values == top) & ~self.missing):
+                yield self.missing.astype(np.int64)
 
     @cached_property
     def decimals(self) -> int | None:
@@ -94,10 +105,12 @@ class Column:
 
     def to_arrow(self) -> pa.Array:
         """Return the column in its storage type."""
+        mask = self.missing if self.missing.any() else None
+        values = pa.array(self.values, mask=mask)
         if self.labels is not None:
-            indices = pa.array(self.values, mask=self.missing)
-            return self.labels.take(indices).cast(self.field.type)
-        values = pa.array(self.values, mask=self.missing)
+            if len(self.labels) == 0:
+                return pa.nulls(self.size, self.field.type)
+            return self.labels.cast(self.field.type).take(values)
         if pa.types.is_date32(self.field.type):
             return values.cast(pa.int32()).cast(self.field.type)
         return values.cast(self.field.type)
@@ -107,8 +120,8 @@ class Column:
 class Codes(Mapping[str, Column]):
     """Columns in the canonical order of rows, and where each row stands in the table."""
 
-    columns: Mapping[str, Column] = field(repr=False)
-    rows: NDArray[np.int64] = field(repr=False)
+    columns: Mapping[str, Column] = attribute(repr=False)
+    rows: NDArray[np.int64] = attribute(repr=False)
 
     def __getitem__(self, name: str) -> Column:
         return self.columns[name]
@@ -127,67 +140,78 @@ def codes(table: Table, columns: Sequence[str]) -> Codes:
     order of the source nor a column appended to it moves a draw, and rows that still tie are equal.
     """
     table.schema.check("columns", columns)
-    ordered = [*columns, *(name for name in table.names if name not in columns)]
+    ordered = [*dict.fromkeys(columns), *(name for name in table.names if name not in columns)]
     used = {name: encode(table.arrow.column(name), table.schema[name]) for name in columns}
-    keys = (used[name].key() if name in used else encode(table.arrow.column(name), table.schema[name]).key() for name in ordered)
-    rows = canonical_order(keys, table.arrow.num_rows)
-    return Codes({name: column.take(rows) for name, column in used.items()}, rows)
+
+    def keys() -> Iterator[NDArray[Any]]:
+        for name in ordered:
+            column = used[name] if name in used else encode(table.arrow.column(name), table.schema[name])
+            yield from column.keys()
+
+    rows = canonical_order(keys(), table.arrow.num_rows)
+    return Codes({name: used.pop(name).take(rows) for name in list(used)}, rows)  # pop: one copy in memory at a time
 
 
 def encode(array: pa.ChunkedArray | pa.Array, field_: Field) -> Column:
     """Return an Arrow column as plain arrays, in its own order."""
-    flat = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
     if field_.kind in LABELLED:
-        return _encode_labels(flat, field_)
+        return _encode_labels(array, field_)
+    flat = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
     if pa.types.is_date32(flat.type):
         flat = flat.cast(pa.int32())
     if not pa.types.is_floating(flat.type):
         flat = flat.cast(pa.int64())
-    missing = flat.is_null().to_numpy(zero_copy_only=False)
+    missing = _nulls(flat)
     values = (flat.fill_null(0) if flat.null_count else flat).to_numpy(zero_copy_only=False)
-    if values.dtype.kind == "f" and (unknown := np.isnan(values)).any():
+    if values.dtype.kind != "f":
+        return Column(field_, values, missing)
+    values = values.astype(np.float64) + 0.0  # a negative zero sorts and counts as zero
+    if (unknown := np.isnan(values)).any():
         missing, values = missing | unknown, np.where(unknown, 0.0, values)
     return Column(field_, values, missing)
 
 
-def _encode_labels(flat: pa.Array, field_: Field) -> Column:
+def _nulls(array: pa.Array) -> NDArray[np.bool_]:
+    if not array.null_count:
+        return np.zeros(len(array), dtype=bool)
+    nulls: NDArray[np.bool_] = array.is_null().to_numpy(zero_copy_only=False)
+    return nulls
+
+
+def _encode_labels(array: pa.ChunkedArray | pa.Array, field_: Field) -> Column:
     """Return codes into the sorted labels, or into the declared order."""
-    encoded = flat.dictionary_encode()
-    labels = encoded.dictionary
-    missing = encoded.indices.is_null().to_numpy(zero_copy_only=False)
-    places = encoded.indices.fill_null(0).to_numpy(zero_copy_only=False)
-    if field_.order:
-        order = [field_.order.index(str(label)) for label in labels.to_pylist()]
-        labels, rank = pa.array(field_.order).cast(labels.type), np.array(order, dtype=np.int64)
-    else:
-        sort = pc.sort_indices(labels).to_numpy()
-        rank = np.empty(len(sort), dtype=np.int64)
-        rank[sort] = np.arange(len(sort))
-        labels = labels.take(pa.array(sort))
-    values = rank[places] if len(rank) else np.zeros(len(flat), dtype=np.int64)
-    return Column(field_, values, missing, labels)
+    encoded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.unify_dictionaries().combine_chunks()
+    labels, places = encoded.dictionary, encoded.indices
+    missing = _nulls(places)
+    if len(labels) == 0:
+        return Column(field_, np.zeros(len(array), dtype=np.int64), missing, labels)
+    labels, rank = _ordered_labels(labels, field_) if field_.order else _sorted_labels(labels)
+    flat = (places.fill_null(0) if places.null_count else places).to_numpy(zero_copy_only=False)
+    return Column(field_, rank[flat], missing, labels)
 
 
-def canonical_order(keys: Iterable[NDArray[Any]], size: int) -> NDArray[np.int64]:
-    """Return the rows sorted by the first key, ties by the next, and so on until none is left.
+def _sorted_labels(labels: pa.Array) -> tuple[pa.Array, NDArray[np.int64]]:
+    """Return labels by code point (or value), and the place of each old label among them."""
+    sort = pc.sort_indices(labels)
+    rank = np.empty(len(sort), dtype=np.int64)
+    rank[sort.to_numpy()] = np.arange(len(sort))
+    return labels.take(sort), rank
 
-    Examples
-    --------
-    >>> canonical_order([np.array([2, 1, 2]), np.array([5, 9, 4])], 3).tolist()
-    [1, 2, 0]
-    """
-    order = np.arange(size, dtype=np.int64)
-    tied = np.arange(size)  # places in `order` whose rows are not told apart yet
-    block = np.zeros(size, dtype=np.int64)  # which tied block each of them is in
-    for key in keys:
-        if tied.size == 0:
-            break
-        values = key[order[tied]]
-        inner = np.lexsort((values, block))
-        order[tied], values = order[tied][inner], values[inner]
-        starts = np.ones(tied.size, dtype=bool)
-        starts[1:] = (values[1:] != values[:-1]) | (block[1:] != block[:-1])
-        block = np.cumsum(starts)
-        alone = starts & np.append(starts[1:], True)
-        tied, block = tied[~alone], block[~alone]
-    return order
+
+def _ordered_labels(labels: pa.Array, field_: Field) -> tuple[pa.Array, NDArray[np.int64]]:
+    """Return labels in their declared order, and the place of each old label among them."""
+    place = {label: i for i, label in enumerate(field_.order)}
+    rank = np.array([place.get(label_text(label), -1) for label in labels.to_pylist()], dtype=np.int64)
+    if strange := int(np.count_nonzero(rank < 0)):
+        msg = f"column {field_.name!r} holds {strange} categories that its declared order does not name."
+        raise DataError(msg)
+    if labels.type == pa.bool_():
+        return pa.array([label == "true" for label in field_.order]), rank
+    return pa.array(field_.order, pa.string()).cast(labels.type), rank
+
+
+def label_text(label: object) -> str:
+    """Return a category as the text by which orders, labels and codebooks name it."""
+    return str(label).lower() if isinstance(label, bool) else str(label)

@@ -10,8 +10,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veladura.table.codes import Column, canonical_order, encode
+from veladura.errors import PlanError
+from veladura.table.codes import Column, encode
+from veladura.table.connection import fetch
 from veladura.table.faults import told_without_values
+from veladura.table.order import canonical_order
 
 if TYPE_CHECKING:
     from veladura.table.table import Table
@@ -27,16 +30,33 @@ class Counts:
     @property
     def codes(self) -> NDArray[np.int64]:
         """The tuples as a matrix of codes, -1 where missing; one row a tuple."""
-        return np.column_stack([np.where(column.missing, -1, np.unique(column.key(), return_inverse=True)[1]) for column in self.columns])
+        return np.column_stack([_dense(column) for column in self.columns])
 
 
 def counts(table: Table, columns: Sequence[str]) -> Counts:
-    """Return the distinct tuples of some columns with their counts."""
+    """Return the distinct tuples of some columns with their counts, in their canonical order."""
     table.schema.check("columns", columns)
-    places = [f"c{table.schema.position(name)}" for name in columns]
+    if not columns:
+        msg = "counts needs at least one column."
+        raise PlanError(msg)
+    places = [f"c{table.schema.position(name)}" for name in dict.fromkeys(columns)]
     with told_without_values(table.source.name):
-        grouped = table.expression.group_by(places).aggregate(size=table.expression.count()).to_pyarrow()
-    coded = tuple(encode(grouped.column(place).cast(table.schema[name].type), table.schema[name]) for place, name in zip(places, columns, strict=True))
+        grouped = fetch(table.expression.group_by(places).aggregate(size=table.expression.count()))
+    coded = tuple(
+        encode(_cast(grouped.column(f"c{table.schema.position(name)}"), table.schema[name].type), table.schema[name]) for name in columns
+    )
     size = grouped.column("size").cast(pa.int64()).to_numpy()
-    order = canonical_order((column.key() for column in coded), size.size)
+    order = canonical_order((key for column in coded for key in column.keys()), size.size)  # noqa: SIM118
     return Counts(tuple(column.take(order) for column in coded), size[order])
+
+
+def _cast(column: pa.ChunkedArray, type_: pa.DataType) -> pa.ChunkedArray:
+    return column if column.type == type_ else column.cast(type_)
+
+
+def _dense(column: Column) -> NDArray[np.int64]:
+    """Return the rank of each value among those that occur, -1 where missing."""
+    ranks = np.full(column.size, -1, dtype=np.int64)
+    present = ~column.missing
+    ranks[present] = np.unique(column.values[present], return_inverse=True)[1]
+    return ranks

@@ -12,7 +12,6 @@ from veladura.errors import DataError, PlanError
 from veladura.table.faults import LINE_LIMIT
 
 SEPARATORS = (",", ";", "\t", "|")
-MISSING_WORDS = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "#N/A")
 _CHUNK = 1 << 20
 
 
@@ -115,11 +114,21 @@ def _sniff_decimal(sample: str, separator: str) -> str:
 
 
 def header(path: Path, dialect: Dialect) -> list[str]:
-    """Return the names in the first line."""
-    with path.open(encoding=dialect.encoding, newline="") as file:
-        text = file.readline(LINE_LIMIT)
-        if len(text) >= LINE_LIMIT:
+    """Return the names in the first line, which may hold line breaks inside quotes."""
+    encoding = "utf-8-sig" if is_utf8(dialect.encoding) else dialect.encoding
+    with path.open(encoding=encoding, newline="") as file:
+        first = file.readline(LINE_LIMIT)
+        if len(first) >= LINE_LIMIT:
             msg = f"{path.name} has a first line of more than {LINE_LIMIT // 1_000_000} MB: is it a CSV file?"
             raise DataError(msg)
-        rows = csv.reader([text, *file.readlines(_CHUNK)], delimiter=dialect.separator, quotechar=dialect.quote)
-        return next(rows, [])
+        text = first + (file.read(_CHUNK) if first.count(dialect.quote) % 2 else "")
+    limit = csv.field_size_limit(LINE_LIMIT)
+    try:
+        return next(csv.reader(text.splitlines(keepends=True), delimiter=dialect.separator, quotechar=dialect.quote), [])
+    finally:
+        csv.field_size_limit(limit)
+
+
+def is_utf8(encoding: str) -> bool:
+    """Whether an encoding is UTF-8, or a part of it, under any of its names."""
+    return codecs.lookup(encoding).name in ("utf-8", "utf-8-sig", "ascii")

@@ -12,13 +12,19 @@ LINE_LIMIT = 16_000_000
 
 _KNOWN = (
     ("maximum line size", f"has a line of more than {LINE_LIMIT // 1_000_000} MB", "look for a quote that is never closed."),
-    ("not utf-8", "is not valid UTF-8 text", "name its encoding, as in encoding = \"cp1252\"."),
-    ("unicode", "is not valid UTF-8 text", "name its encoding, as in encoding = \"cp1252\"."),
+    ("max_line_size", f"has a line of more than {LINE_LIMIT // 1_000_000} MB", "look for a quote that is never closed."),
+    ("unicode", "is not valid text of its encoding", 'name its encoding, as in encoding = "cp1252".'),
+    ("utf-8", "is not valid text of its encoding", 'name its encoding, as in encoding = "cp1252".'),
+    ("codec can't", "is not valid text of its encoding", 'name its encoding, as in encoding = "cp1252".'),
     ("expected number of columns", "has a line with more or fewer fields than its header", "check separator and quotes."),
     ("unterminated quote", "has a quote that is never closed", "check the quotes near that line."),
     ("quote", "has a quote that cannot be read", "check the quotes near that line."),
     ("no space left", "could not be worked on: the disk is full", "free some space, or point the custodian folder elsewhere."),
     ("could not set lock", "is in use by another program", "close the program that has it open."),
+    ("file is encrypted or is not a database", "is not a database", "check the path."),
+    ("not a valid duckdb database", "is not a DuckDB database", "check the path."),
+    ("read-only mode", "is open for reading only", "open it with writable=True."),
+    ("already exists", "already has a table of that name", "choose another name, or overwrite=True."),
 )  # fmt: skip
 
 
@@ -27,7 +33,7 @@ def told_without_values(what: str) -> Iterator[None]:
     """Turn any failure of a reader or database into a DataError that shows no value."""
     try:
         yield
-    except (VeladuraError, KeyboardInterrupt, MemoryError):
+    except (VeladuraError, MemoryError, ModuleNotFoundError):  # a missing driver is told by those who need it
         raise
     except Exception as error:  # noqa: BLE001  # drivers raise dozens of types, all of which may quote data
         text = str(error).lower()

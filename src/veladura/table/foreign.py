@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from veladura.errors import PlanError
+from veladura.errors import DataError, PlanError
 from veladura.table.faults import told_without_values
 
 
 def read_foreign(path: Path) -> tuple[Any, dict[str, Mapping[str, str]]]:
     """Return the file as a pandas frame, and the value labels of its columns.
 
-    A column with value labels becomes a category of codes; the labels go into the codebook.
+    A column with value labels becomes a category of codes, as text; the labels go into the codebook.
     """
     suffix = path.suffix.lower()
     try:
@@ -27,10 +27,32 @@ def read_foreign(path: Path) -> tuple[Any, dict[str, Mapping[str, str]]]:
 
 
 def _read_excel(path: Path) -> Any:
-    import openpyxl  # noqa: F401  # a missing driver is told before pandas words it its own way
+    """Return the first sheet: its first row has the names, and text stays text."""
+    import openpyxl
     import pandas as pd
 
-    return pd.read_excel(path, dtype_backend="pyarrow", engine="openpyxl")
+    book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+    try:
+        rows = book.worksheets[0].iter_rows(values_only=True)
+        names = ["" if name is None else str(name) for name in next(rows, ())]
+        cells = [row[: len(names)] for row in rows if any(cell is not None for cell in row)]
+    finally:
+        book.close()
+    if len(set(names)) < len(names):
+        msg = f"{path.name}: column names stand twice.\n\nHint: rename them in the sheet."
+        raise DataError(msg)
+    frame = pd.DataFrame(cells, columns=names, dtype=object)
+    return frame.apply(_narrow) if len(frame) else frame
+
+
+def _narrow(column: Any) -> Any:
+    """Return a column of a sheet as dates without times where it has none; the rest is for Arrow to type."""
+    import datetime as dt
+
+    values = column.dropna()
+    if len(values) and all(isinstance(v, dt.datetime) and v.time() == dt.time() for v in values):
+        return column.map(lambda v: v.date() if v is not None else None)
+    return column
 
 
 def _read_statistics(path: Path, suffix: str) -> tuple[Any, dict[str, Mapping[str, str]]]:
@@ -41,11 +63,13 @@ def _read_statistics(path: Path, suffix: str) -> tuple[Any, dict[str, Mapping[st
         ".dta": pyreadstat.read_dta, ".sas7bdat": pyreadstat.read_sas7bdat, ".xpt": pyreadstat.read_xport,
     }  # fmt: skip
     frame, about = readers[suffix](str(path))
-    labels = {}
+    labels: dict[str, Mapping[str, str]] = {}
     for name, words in about.variable_value_labels.items():
-        whole = frame[name].dropna()
-        if whole.dtype.kind == "f" and (whole == whole.round()).all():
-            frame[name] = frame[name].astype("Int64")  # codes are whole numbers, though the file has floats
-            words = {int(code): word for code, word in words.items()}  # noqa: PLW2901
-        labels[name] = {str(code): str(word) for code, word in words.items()}
+        frame[name] = frame[name].map(_code, na_action="ignore").astype("object")
+        labels[name] = {_code(code): str(word) for code, word in words.items()}
     return frame, labels
+
+
+def _code(code: object) -> str:
+    """Return a code as text: whole numbers without a point, though the file has floats."""
+    return str(int(code)) if isinstance(code, float) and code.is_integer() else str(code)

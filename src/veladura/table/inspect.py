@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-import ibis
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from veladura.table.dialect import MISSING_WORDS, Dialect
+from veladura.table.connection import fetch_one, is_duckdb
 from veladura.table.faults import told_without_values
-from veladura.table.prepare import INTEGER, NUMBER, try_strptime
-from veladura.table.schema import LABELLED, Declared, Kind, Role
+from veladura.table.schema import LABELLED, Field, Kind, Role
 from veladura.table.table import Table
 
-DATE_FORMATS = ("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S")
 LONG_TEXT = 40
+ROUGH_SHARE = 0.15  # half the share that makes a named column look like an identifier
 UNIQUE_SHARE = 0.95
+FEWEST_ROWS = 50  # below, values differ by chance
+SHORTEST_CODE = 6
+FEWEST_WEIGHTS = 100
 
 _IDENTIFIER_NAMES = r"(^|_)(id|name|surname|lastname|firstname|email|e_?mail|phone|telephone|mobile|ssn|passport|account|iban|uuid|guid|address|street|(social|patient|person|record|policy|insurance)_?(number|no|id))($|_)"
 _QUASI_NAMES = r"(^|_)(zip|zipcode|postcode|postal|birth|birthday|dob|age|agegr|agep|sex|gender|race|ethnicity|ethnic|marital|marstat|msp|nationality|country|region|county|city|town|district|puma|place|placesize|education|edu|eduspec|occupation|profession|workclass|job|language|religion|height|weight|socprof|rac1p|hisp)($|_|code)"
@@ -35,93 +38,65 @@ class Facts:
     present: int
     distinct: int
     longest: int
+    rows: int = 0
     format: str | None = None
-    missing: tuple[str, ...] = ()
+    missing: tuple[str, ...] = field(default=(), repr=False)
     note: str = ""
 
 
 def inspect_table(table: Table) -> dict[str, Facts]:
-    """Return facts on every column of an opened table, from one scan of it."""
-    expression = table.expression
-    figures: dict[str, Any] = {}
-    for i, field in enumerate(table.schema):
-        column = expression[f"c{i}"]
-        figures[f"present{i}"] = column.count()
-        figures[f"distinct{i}"] = column.nunique()
-        if field.kind in LABELLED:
-            figures[f"longest{i}"] = column.cast("string").length().max()
+    """Return facts on every column of an opened table, with what was noted when its kinds were guessed."""
+    figures = _figures(table, table.names)
+    return {field.name: _facts(table, field, figures[field.name]) for field in table.schema}
+
+
+def _facts(table: Table, field: Field, figures: tuple[int, int, int]) -> Facts:
+    facts = Facts(field.name, field.kind, *figures, rows=table.rows)
+    if (seen := table.guessed.get(field.name)) is None:
+        return facts
+    return replace(facts, format=seen.format, missing=seen.missing, note=seen.note)
+
+
+def find_identifiers(table: Table) -> list[str]:
+    """Return the columns that look like identifiers; counts exactly only where names or lengths make it likely."""
+    likely = [field.name for field in table.schema if field.kind in LABELLED or (field.kind == "integer" and _is_named(field.name))]
+    if likely and not table.in_memory and is_duckdb(table.expression):
+        rough = _rough_distinct(table, likely)
+        likely = [name for name in likely if rough[name] > ROUGH_SHARE * table.rows]
+    figures = _figures(table, likely) if likely else {}
+    return [name for name in likely if looks_like_identifier(Facts(name, table.schema[name].kind, *figures[name]))]
+
+
+def _rough_distinct(table: Table, names: Sequence[str]) -> dict[str, int]:
+    """Return estimates of distinct values: the same for any order of rows, some ten percent off."""
+    figures = {f"n{i}": table.expression[f"c{table.schema.position(name)}"].approx_nunique() for i, name in enumerate(names)}
     with told_without_values(table.source.name):
-        found = expression.aggregate(**figures).to_pyarrow().to_pylist()[0]
+        found = fetch_one(table.expression, figures)
+    return {name: int(found[f"n{i}"]) for i, name in enumerate(names)}
+
+
+def _figures(table: Table, names: Sequence[str]) -> dict[str, tuple[int, int, int]]:
+    """Return how many values are present, how many are distinct, and the longest text, by column."""
+    if table.in_memory:
+        return {name: _figures_of(table.arrow.column(table.schema.position(name)), table.schema[name]) for name in names}
+    figures: dict[str, Any] = {}
+    for i, name in enumerate(names):
+        column = table.expression[f"c{table.schema.position(name)}"]
+        figures |= {f"present{i}": column.count(), f"distinct{i}": column.nunique()}
+        if table.schema[name].kind in LABELLED:
+            figures[f"longest{i}"] = column.length().max()
+    with told_without_values(table.source.name):
+        found = fetch_one(table.expression, figures)
     return {
-        field.name: Facts(field.name, field.kind, int(found[f"present{i}"]), int(found[f"distinct{i}"]), int(found.get(f"longest{i}") or 0))
-        for i, field in enumerate(table.schema)
+        name: (int(found[f"present{i}"]), int(found[f"distinct{i}"]), int(found.get(f"longest{i}") or 0)) for i, name in enumerate(names)
     }
 
 
-def guess_kinds(expression: ibis.Table, names: Sequence[str], declared: Mapping[str, Declared], dialect: Dialect) -> dict[str, Declared]:
-    """Return declarations with a kind for every text column of a CSV file, found in one scan."""
-    open_names = [name for name in names if name not in declared or declared[name].kind is None]
-    facts = inspect_text(expression.select([f"c{names.index(name)}" for name in open_names]), open_names, dialect) if open_names else {}
-    full = dict(declared)
-    for name, found in facts.items():
-        given = declared.get(name, Declared())
-        kind: Kind = "ordered" if given.order else found.kind
-        full[name] = replace(given, kind=kind, format=given.format or found.format, missing=given.missing or found.missing)
-    return full
-
-
-def inspect_text(expression: ibis.Table, names: Sequence[str], dialect: Dialect) -> dict[str, Facts]:
-    """Return facts on text columns: which of them are whole numbers, numbers or dates throughout."""
-    figures: dict[str, Any] = {}
-    for i, raw in enumerate(expression[place] for place in expression.columns):
-        column = raw.isin(dialect.missing).ifelse(ibis.null("string"), raw)
-        number = column.replace(dialect.decimal, ".").re_search(NUMBER) if dialect.decimal != "." else column.re_search(NUMBER)
-        integer = column.re_search(INTEGER)
-        strange = number.ifelse(ibis.null("string"), column)
-        figures |= {
-            f"present{i}": column.count(),
-            f"distinct{i}": column.nunique(),
-            f"longest{i}": column.length().max(),
-            f"number{i}": number.sum(),
-            f"integer{i}": integer.sum(),
-            f"zeros{i}": column.re_search(r"^\s*[+-]?0[0-9]").sum(),
-            f"digits{i}": integer.ifelse(column.length(), 0).max(),
-            f"strange{i}": strange.nunique(),
-            f"word{i}": strange.max(),
-        }
-        for j, form in enumerate(DATE_FORMATS):
-            figures[f"date{i}_{j}"] = try_strptime(column, form).count()
-    found = expression.aggregate(**figures).to_pyarrow().to_pylist()[0]
-    return {name: _text_facts(name, {key.removesuffix(str(i)): found[key] or 0 for key in found if re.fullmatch(rf"[a-z]+{i}", key)},
-                              [int(found[f"date{i}_{j}"]) for j in range(len(DATE_FORMATS))]) for i, name in enumerate(names)}  # fmt: skip
-
-
-def _text_facts(name: str, found: Mapping[str, Any], dates: Sequence[int]) -> Facts:
-    """Return what a column of text seems to be: the narrowest kind that every value fits."""
-    present, distinct, longest = int(found["present"]), int(found["distinct"]), int(found["longest"])
-    facts = Facts(name, "category", present, distinct, longest)
-    if present == 0:
-        return replace(facts, note="no value at all")
-    if found["zeros"] and found["integer"] == present:
-        return replace(facts, note="leading zeros: text, not a number")
-    if found["integer"] == present and found["digits"] <= 18:
-        return replace(facts, kind="integer")
-    if found["integer"] == present:
-        return replace(facts, note="digits too long for a number: text")
-    if found["number"] == present:
-        return replace(facts, kind="number")
-    if max(dates) == present:
-        return replace(facts, kind="date", format=DATE_FORMATS[dates.index(present)])
-    if max(dates) > present / 2 and sum(dates) >= present:
-        return replace(facts, note="dates in more than one format: make them one to use them as dates")
-    if found["strange"] == 1 and found["number"] >= 2 and not found["zeros"] and not re.search(r"[0-9]", str(found["word"])) and distinct > 2:
-        whole = found["integer"] == found["number"]
-        return replace(facts, kind="integer" if whole else "number", missing=(str(found["word"]),), note="numbers, but for one word taken as missing")
-    if found["number"] > present / 2 and found["strange"] > 1:
-        return replace(facts, note="numbers and other text mixed")
-    if longest > LONG_TEXT and distinct > UNIQUE_SHARE * present:
-        return replace(facts, kind="text")
-    return facts
+def _figures_of(column: pa.ChunkedArray, field: Field) -> tuple[int, int, int]:
+    present = len(column) - column.null_count
+    distinct = pc.count_distinct(column, mode="only_valid").as_py()
+    longest = pc.max(pc.utf8_length(column)).as_py() or 0 if field.kind in LABELLED and pa.types.is_string(column.type) else 0
+    return present, distinct, longest
 
 
 def looks_like_identifier(facts: Facts) -> bool:
@@ -129,10 +104,16 @@ def looks_like_identifier(facts: Facts) -> bool:
     unique = facts.present > 1 and facts.distinct >= UNIQUE_SHARE * facts.present
     if facts.kind in ("number", "date"):
         return False
-    named = re.search(_IDENTIFIER_NAMES, _snake(facts.name)) is not None
+    named = _is_named(facts.name)
     if facts.kind == "integer":
-        return unique and facts.present >= 50 and (named or facts.distinct == facts.present and facts.present >= 1000 and "id" in _snake(facts.name))
-    return (named and facts.distinct > 0.3 * facts.present and facts.present > 1) or (unique and facts.present >= 50 and facts.longest >= 6)
+        return named and unique and facts.present >= FEWEST_ROWS
+    return (named and facts.distinct > 0.3 * facts.present and facts.present > 1) or (
+        unique and facts.present >= FEWEST_ROWS and facts.longest >= SHORTEST_CODE
+    )
+
+
+def _is_named(name: str) -> bool:
+    return re.search(_IDENTIFIER_NAMES, _snake(name)) is not None
 
 
 def guess_role(facts: Facts) -> Role:
@@ -140,7 +121,7 @@ def guess_role(facts: Facts) -> Role:
     name = _snake(facts.name)
     if looks_like_identifier(facts):
         return "identifier"
-    if facts.kind in ("number", "integer") and re.search(_WEIGHT_NAMES, name) and facts.distinct > 100:
+    if facts.kind in ("number", "integer") and re.search(_WEIGHT_NAMES, name) and facts.distinct > FEWEST_WEIGHTS:
         return "weight"
     if facts.kind == "number" and re.search(_GEOGRAPHIC_NAMES, name):
         return "geographic"
@@ -154,10 +135,3 @@ def guess_role(facts: Facts) -> Role:
 def _snake(name: str) -> str:
     """Return a name in small letters with underscores, so that patterns see its words."""
     return re.sub(r"[^a-z0-9]+", "_", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())
-
-
-def missing_words(expression: ibis.Table) -> tuple[str, ...]:
-    """Return which of the usual words for missing stand in a CSV file, the empty one always among them."""
-    figures = {f"w{j}": sum((expression[c] == word).sum().fill_null(0) for c in expression.columns) for j, word in enumerate(MISSING_WORDS)}
-    found = expression.aggregate(**figures).to_pyarrow().to_pylist()[0]
-    return ("", *(word for j, word in enumerate(MISSING_WORDS) if found[f"w{j}"]))

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import ibis
 import pyarrow as pa
 
 from veladura.errors import DataError, PlanError
+from veladura.table.connection import fetch_one, is_duckdb
 from veladura.table.dialect import Dialect
 from veladura.table.faults import told_without_values
-from veladura.table.schema import LABELLED, Declared, Field, Schema, kind_of, storage_of
+from veladura.table.parse import ISO_DATE, as_date, as_integer, as_number, has_time
+from veladura.table.schema import LABELLED, Declared, Field, Kind, Schema, kind_of, storage_of
 
-INTEGER = r"^\s*[+-]?[0-9]+\s*$"
-NUMBER = r"^\s*[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?\s*$"
-ISO_DATE = "%Y-%m-%d"
-
-
-@ibis.udf.scalar.builtin
-def try_strptime(text: str, format: str) -> ibis.dtype("timestamp"):  # type: ignore[valid-type,empty-body]  # noqa: A002
-    """Parse a date where the format fits, as DuckDB does."""
+_LARGEST_WHOLE = 9.2e18
 
 
 def prepare(
@@ -29,86 +24,159 @@ def prepare(
     declared: Mapping[str, Declared],
     *,
     dialect: Dialect | None = None,
-    keep_types: bool = False,
+    verified: Collection[str] = (),
     what: str = "the table",
 ) -> tuple[ibis.Table, Schema]:
     """Return the expression with columns ``c0``, ``c1``, ... in the storage of their kinds, and its schema.
 
     Parameters
     ----------
-    keep_types
-        A frame keeps the types of its category columns (booleans, whole numbers); files and
-        databases hold them as text, so that every source gives the same release.
+    verified
+        Columns whose values were all seen to fit: they are not counted again.
     """
-    types = expression.schema().to_pyarrow()
+    duckdb = is_duckdb(expression)
     columns: dict[str, Any] = {}
     fields: list[Field] = []
-    misfits: dict[str, Any] = {}
+    figures: dict[str, Any] = {"rows": expression.count()}
     for i, name in enumerate(names):
-        raw = _without_missing_words(expression[i], types.field(i).type, declared.get(name), dialect)
-        field = _field(name, types.field(i).type, declared.get(name, Declared()), keep_types=keep_types)
-        typed = _typed(raw, types.field(i).type, field, declared.get(name, Declared()), dialect or Dialect())
-        columns[f"c{i}"], fields = typed, [*fields, field]
-        if not typed.equals(raw) and pa.types.is_string(types.field(i).type) and field.kind not in LABELLED:
-            misfits[f"c{i}"] = (raw.notnull() & typed.isnull()).sum()
-        elif field.order:
-            misfits[f"c{i}"] = (typed.notnull() & ~typed.cast("string").isin(field.order)).sum()
+        given = declared.get(name, Declared())
+        raw = _without_missing_words(expression[i], given.missing)
+        field = field_of(name, arrow_type(raw.type()), given)
+        typed = _typed(raw, field, given, (dialect or Dialect()).decimal, duckdb=duckdb)
+        columns[f"c{i}"] = typed
+        fields.append(field)
+        if field.order:
+            figures[f"c{i}"] = (typed.notnull() & ~typed.isin(field.order)).sum()
+        elif name not in verified and _may_misfit(raw, field):
+            figures[f"c{i}"] = (raw.notnull() & typed.isnull()).sum()
     with told_without_values(what):
-        _refuse_misfits(expression.aggregate(**misfits) if misfits else None, fields, declared)
+        found = fetch_one(expression, figures)
+    refuse_empty(int(found.pop("rows")), what)
+    refuse_misfits({fields[int(key[1:])].name: int(count or 0) for key, count in found.items()}, fields, declared)
     return expression.select(**columns), Schema(tuple(fields))
 
 
-def _field(name: str, type_: pa.DataType, declared: Declared, *, keep_types: bool) -> Field:
-    """Return the description of one column: what is declared, else what its type suggests."""
-    natural = kind_of(type_)
-    if natural is None:
+def arrow_type(dtype: Any) -> pa.DataType | None:
+    """Return the Arrow type of an Ibis type; None where it has none we can hold."""
+    if dtype.is_uuid() or dtype.is_inet() or dtype.is_macaddr():
+        return pa.string()
+    if dtype.is_decimal():
+        return pa.decimal128(38, 9)
+    try:
+        return None if dtype.is_json() or dtype.is_unknown() else dtype.to_pyarrow()
+    except (TypeError, KeyError, NotImplementedError, ibis.common.exceptions.IbisError):
+        return None
+
+
+def field_of(name: str, type_: pa.DataType | None, declared: Declared, *, keep_types: bool = False) -> Field:
+    """Return the description of one column: what is declared, else what its type suggests.
+
+    A frame keeps the types of its category and date columns (booleans, whole numbers, time
+    units); files and databases hold them in one type, so that every source gives the same release.
+    """
+    natural = None if type_ is None else kind_of(type_)
+    if type_ is None or natural is None:
         msg = (
-            f"column {name!r} holds values of type {type_}, which cannot be released.\n\n"
+            f"column {name!r} holds values of type {type_ or 'unknown'}, which cannot be released.\n\n"
             "Hint: leave the column out, or turn it into text, numbers or dates."
         )
         raise DataError(msg)
-    kind = declared.kind or natural
+    kind: Kind = declared.kind or ("ordered" if declared.order else natural)
     if pa.types.is_null(type_):
         type_ = pa.string()
-    if pa.types.is_dictionary(type_):
-        type_ = type_.value_type
-    storage = type_ if keep_types and kind in (*LABELLED, "date") and kind_of(type_) in ("category", "integer", "date") else storage_of(kind, type_)
-    if kind == "date" and pa.types.is_string(type_):
-        storage = pa.timestamp("us") if declared.format and "%H" in declared.format else pa.date32()
+    text = kind_of(type_) == "category" and not pa.types.is_boolean(type_)
+    _refuse_impossible(name, kind, natural, text=text)
+    storage = storage_of(kind, type_)
+    if kind == "date" and text:
+        storage = pa.timestamp("us") if has_time(declared.format) else pa.date32()
+    elif keep_types and kind in (*LABELLED, "date"):
+        storage = type_
     return Field(name, kind, storage, declared.role, declared.order, declared.labels)
 
 
-def _without_missing_words(column: Any, type_: pa.DataType, declared: Declared | None, dialect: Dialect | None) -> Any:
+def _refuse_impossible(name: str, kind: Kind, natural: Kind, *, text: bool) -> None:
+    """Refuse a date declared as a number and the reverse: no cast means what the holder meant."""
+    numbers = ("integer", "number")
+    if (kind in numbers and natural == "date") or (kind == "date" and natural != "date" and not text):
+        msg = f"column {name!r} is declared as {kind} but holds values of kind {natural}.\n\nHint: declare it as {natural}, or convert the source."
+        raise PlanError(msg)
+
+
+def _without_missing_words(column: Any, words: Sequence[str]) -> Any:
     """Return a text column with the words for missing turned into missing."""
-    words = [*(dialect.missing if dialect else ()), *(declared.missing if declared else ())]
-    if not words or not pa.types.is_string(type_):
+    if not words or not column.type().is_string():
         return column
     return column.isin(words).ifelse(ibis.null("string"), column)
 
 
-def _typed(raw: Any, type_: pa.DataType, field: Field, declared: Declared, dialect: Dialect) -> Any:
-    """Return a column cast to its storage; text that does not fit becomes missing and is counted."""
-    target = ibis.dtype(_ibis_name(field.type))
-    if pa.types.is_string(type_) and field.kind not in LABELLED:
-        text = raw.replace(dialect.decimal, ".") if dialect.decimal != "." and field.kind == "number" else raw
-        if field.kind == "date":
-            return try_strptime(text, declared.format or ISO_DATE).cast(target)
-        pattern = INTEGER if field.kind == "integer" else NUMBER
-        return text.re_search(pattern).ifelse(text, ibis.null("string")).try_cast(target)
-    return raw if raw.type() == target else raw.cast(target)
+def _may_misfit(raw: Any, field: Field) -> bool:
+    dtype = raw.type()
+    return bool(
+        (dtype.is_string() and field.kind not in LABELLED) or (field.kind == "integer" and (dtype.is_floating() or dtype.is_decimal()))
+    )
 
 
-def _ibis_name(type_: pa.DataType) -> str:
-    if pa.types.is_timestamp(type_):
-        scale = {"s": 0, "ms": 3, "us": 6, "ns": 9}[type_.unit]
-        return f"timestamp('{type_.tz}', {scale})" if type_.tz else f"timestamp({scale})"
-    return str(ibis.dtype(type_))
+def _typed(raw: Any, field: Field, declared: Declared, decimal: str, *, duckdb: bool) -> Any:
+    """Return a column cast to its storage; what does not fit becomes missing and is counted."""
+    dtype = raw.type()
+    if field.kind in LABELLED:
+        return _as_text(raw)
+    if dtype.is_null():
+        return raw.cast(str(ibis.dtype(field.type)))
+    if field.kind == "date":
+        return as_date(raw, declared.format, duckdb=duckdb) if dtype.is_string() else _as_moment(raw)
+    if dtype.is_boolean():
+        return ibis.cases((raw, 1), (~raw, 0)).cast("int64" if field.kind == "integer" else "float64")
+    if field.kind == "integer":
+        return as_integer(raw, duckdb=duckdb) if dtype.is_string() else _whole(raw)
+    return as_number(raw, decimal, duckdb=duckdb) if dtype.is_string() else _as_float(raw)
 
 
-def _refuse_misfits(counts: ibis.Table | None, fields: Sequence[Field], declared: Mapping[str, Declared]) -> None:
-    if counts is None:
-        return
-    found = {fields[int(key[1:])].name: int(values[0] or 0) for key, values in counts.to_pyarrow().to_pydict().items()}
+def _as_moment(raw: Any) -> Any:
+    """Return a date as it is, a time in microseconds; with a zone, as that of UTC."""
+    dtype = raw.type()
+    if not dtype.is_timestamp():
+        return raw
+    target = ibis.dtype("timestamp('UTC', 6)" if dtype.timezone else "timestamp(6)")
+    return raw if dtype == target else raw.cast(target)
+
+
+def _as_float(raw: Any) -> Any:
+    """Return numbers as floats. A database may keep NaN apart from missing; both mean that nothing is known."""
+    number = raw if raw.type().is_float64() else raw.cast("float64")
+    return number.isnan().ifelse(ibis.null("float64"), number) if raw.type().is_floating() and _knows_nan(raw) else number
+
+
+def _knows_nan(raw: Any) -> bool:
+    backends, _ = raw._find_backends()  # noqa: SLF001  # see connection.home_of
+    return not backends or backends[0].name != "sqlite"  # SQLite stores NaN as missing
+
+
+def _whole(raw: Any) -> Any:
+    """Return whole numbers as 64-bit integers; fractions and what is too large become missing."""
+    dtype = raw.type()
+    if dtype.is_integer() and not dtype.is_uint64():
+        return raw if dtype.is_int64() else raw.cast("int64")
+    fits = (raw.abs() < _LARGEST_WHOLE) if dtype.is_uint64() else (raw.abs() < _LARGEST_WHOLE) & (raw == raw.floor())
+    return fits.ifelse(raw, ibis.null(dtype)).cast("int64")
+
+
+def _as_text(raw: Any) -> Any:
+    """Return values as the one text that every source gives them."""
+    dtype = raw.type()
+    if dtype.is_string():
+        return raw
+    if dtype.is_boolean():
+        return ibis.cases((raw, "true"), (~raw, "false"))
+    if dtype.is_floating() or dtype.is_decimal():  # 1.0 is "1.0" in one database and "1" in another
+        number = raw.cast("float64")
+        whole = (number.abs() < 1e15) & (number == number.floor())  # noqa: PLR2004
+        return whole.ifelse(whole.ifelse(number, ibis.null("float64")).cast("int64").cast("string"), number.cast("string"))
+    return raw.cast("string")
+
+
+def refuse_misfits(found: Mapping[str, int], fields: Sequence[Field], declared: Mapping[str, Declared]) -> None:
+    """Refuse a table in which values do not fit their declared kinds, told by counts."""
     if not (bad := {name: count for name, count in found.items() if count}):
         return
     kinds = {field.name: field.kind for field in fields}

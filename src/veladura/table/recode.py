@@ -4,41 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace as changed
-from pathlib import Path
+from typing import Any
 
 import ibis
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from veladura.table.codes import Column
-from veladura.table.faults import told_without_values
-from veladura.table.schema import Schema
+from veladura.table.connection import is_duckdb
+from veladura.table.schema import Field, Kind, Schema, kind_of
 from veladura.table.table import Table, from_arrow
+from veladura.table.write import row_text, write_arrow, write_parquet, write_table
+
+__all__ = ["fresh", "recode", "replace", "write_arrow", "write_parquet", "write_table"]
 
 
 def replace(table: Table, columns: Mapping[str, Column], rows: NDArray[np.int64]) -> Table:
     """Return the table at some rows with columns replaced; new columns are in the order of ``rows``."""
-    return _assemble(table, columns, rows)
+    whole = rows.size == table.arrow.num_rows and bool(np.array_equal(rows, np.arange(rows.size)))
+    kept = table.arrow if whole else table.arrow.select([name for name in table.names if name not in columns]).take(pa.array(rows))
+    return _assemble(table, columns, kept)
 
 
 def fresh(table: Table, columns: Mapping[str, Column]) -> Table:
     """Return a table of new rows, linked to none of the old ones; every column must be given."""
+    if absent := [name for name in table.names if name not in columns]:
+        msg = f"a table of new rows needs every column, and these are not given: {absent}."
+        raise ValueError(msg)
     return _assemble(table, columns, None)
 
 
-def _assemble(table: Table, columns: Mapping[str, Column], rows: NDArray[np.int64] | None) -> Table:
-    arrays, fields = [], []
-    for field in table.schema:
-        if (column := columns.get(field.name)) is not None:
-            array, field = column.to_arrow(), column.field  # noqa: PLW2901
-        elif rows is None:
-            msg = f"a table of new rows needs every column: {field.name!r} is not given."
-            raise ValueError(msg)
-        else:
-            array = table.arrow.column(field.name).take(pa.array(rows))
-        arrays.append(array)
-        fields.append(field)
+def _assemble(table: Table, columns: Mapping[str, Column], kept: pa.Table | None) -> Table:
+    fields = [columns[field.name].field if field.name in columns else field for field in table.schema]
+    arrays = [columns[field.name].to_arrow() if field.name in columns else kept.column(field.name) for field in fields]  # type: ignore[union-attr]
     schema = pa.schema([(field.name, field.type) for field in fields])
     return from_arrow(pa.Table.from_arrays(arrays, schema=schema), Schema(tuple(fields)), table.source)
 
@@ -58,46 +58,51 @@ def recode(table: Table, mapping: Mapping[str, pa.Table], drop: pa.Table | None 
     expression, fields = table.expression, list(table.schema)
     for name, pairs in mapping.items():
         place = table.schema.position(name)
-        new_type = pairs.column("new").type
+        pairs = _typed(pairs, fields[place])  # noqa: PLW2901
         expression = _map_column(expression, f"c{place}", pairs)
-        fields[place] = changed(fields[place], type=new_type, kind=fields[place].kind if new_type == fields[place].type else "category")
+        fields[place] = _field(fields[place], pairs.column("new").type)
     if drop is not None and drop.num_rows:
-        expression = _drop_classes(expression, drop, [f"c{table.schema.position(name)}" for name in drop.column_names])
+        table.schema.check("drop", drop.column_names)
+        places = [table.schema.position(name) for name in drop.column_names]
+        typed = [drop.column(i).cast(fields[place].type) for i, place in enumerate(places)]
+        expression = _drop_classes(
+            expression, pa.table(typed, names=[f"d{i}" for i in range(len(places))]), [f"c{place}" for place in places]
+        )
     return Table(Schema(tuple(fields)), expression, table.source)
 
 
+def _typed(pairs: pa.Table, field: Field) -> pa.Table:
+    """Return pairs whose old values have the column's own type, and whose new ones have a type at all."""
+    new = pairs.column("new")
+    new = new.cast(pa.string()) if pa.types.is_null(new.type) else new
+    return pa.table({"old": pairs.column("old").cast(field.type), "new": new})
+
+
+def _field(field: Field, type_: pa.DataType) -> Field:
+    """Return the description of a recoded column: an order or labels of the old values say nothing of new ones."""
+    if type_ == field.type and field.kind not in ("ordered", "category"):
+        return field
+    kind: Kind = field.kind if type_ == field.type and field.kind != "ordered" else (kind_of(type_) or "category")
+    return changed(field, type=type_, kind=kind, order=(), labels={})
+
+
 def _map_column(expression: ibis.Table, place: str, pairs: pa.Table) -> ibis.Table:
-    """Join with the pairs, null-safe: no CASE per value, whatever the number of values."""
-    lookup = ibis.memtable(pairs.select(["old", "new"]))
-    joined = expression.left_join(lookup, expression[place].identical_to(lookup["old"]))
-    return joined.select(**{name: joined["new"] if name == place else joined[name] for name in expression.columns})
+    """Join with the pairs on equality, which every database hashes; missing is mapped by itself."""
+    known = pairs.filter(pc.is_valid(pairs.column("old")))
+    of_missing = pairs.filter(pc.is_null(pairs.column("old"))).column("new")
+    lookup = ibis.memtable(known)
+    joined = expression.left_join(lookup, expression[place] == lookup["old"])
+    value: Any = joined["new"]
+    if len(of_missing) and of_missing[0].is_valid:
+        value = joined[place].isnull().ifelse(ibis.literal(of_missing[0].as_py(), type=value.type()), value)
+    return joined.select(**{name: value if name == place else joined[name] for name in expression.columns})
 
 
 def _drop_classes(expression: ibis.Table, drop: pa.Table, places: Sequence[str]) -> ibis.Table:
-    classes = ibis.memtable(drop.rename_columns([f"d{i}" for i in range(drop.num_columns)]))
-    same = [expression[place].identical_to(classes[f"d{i}"]) for i, place in enumerate(places)]
-    return expression.anti_join(classes, same)
-
-
-def write_parquet(table: Table, path: Path) -> None:
-    """Write a table to one Parquet file inside its database, in an order that says nothing.
-
-    Rows are ordered by a hash of the released row: the order of the source would tell which
-    row is whose.
-    """
-    with told_without_values(table.source.name):
-        _hashed_order(table).to_parquet(path)
-
-
-def write_table(table: Table, name: str, *, overwrite: bool = False) -> None:
-    """Write a table as a new table of the database it lives in."""
-    with told_without_values(table.source.name):
-        table.expression.get_backend().create_table(name, obj=_hashed_order(table), overwrite=overwrite)
-
-
-def _hashed_order(table: Table) -> ibis.Table:
-    expression = table.expression
-    text = [expression[place].cast("string").fill_null("\x00") for place in expression.columns]
-    digest = ibis.literal("\x1f").join(text).hash()
-    named = expression.mutate(order=digest).order_by("order")
-    return named.select(**{field.name: named[f"c{i}"] for i, field in enumerate(table.schema)})
+    """Leave out rows of some classes, null-safe; not every database hashes a null-safe comparison, so others compare text."""
+    classes = ibis.memtable(drop)
+    if is_duckdb(expression):
+        return expression.anti_join(classes, [expression[place].identical_to(classes[f"d{i}"]) for i, place in enumerate(places)])
+    return expression.anti_join(
+        classes, row_text([expression[place] for place in places]) == row_text([classes[i] for i in range(len(places))])
+    )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 import pyarrow as pa
@@ -88,7 +88,8 @@ class Schema:
         try:
             return self.names.index(name)
         except ValueError:
-            raise ColumnError.missing("the call", [name], self.names) from None
+            setting = "the call"
+            raise ColumnError.missing(setting, [name], self.names) from None
 
     def check(self, setting: str, names: Iterable[str]) -> None:
         """Refuse names that the table does not have, told by the setting that gave them."""
@@ -122,22 +123,23 @@ def check_names(names: Sequence[str]) -> None:
         raise DataError(msg)
 
 
+_KINDS: tuple[tuple[Callable[[pa.DataType], bool], Kind], ...] = (
+    (pa.types.is_string, "category"),
+    (pa.types.is_large_string, "category"),
+    (pa.types.is_string_view, "category"),
+    (pa.types.is_boolean, "category"),
+    (pa.types.is_null, "category"),
+    (pa.types.is_integer, "integer"),
+    (pa.types.is_floating, "number"),
+    (pa.types.is_decimal, "number"),
+    (pa.types.is_date, "date"),
+    (pa.types.is_timestamp, "date"),
+)
+
+
 def kind_of(type_: pa.DataType) -> Kind | None:
     """Return the kind that a storage type suggests, or None for types that cannot be released."""
-    types = pa.types
-    if types.is_dictionary(type_):
-        return "ordered" if type_.ordered else "category"
-    if types.is_string(type_) or types.is_large_string(type_) or types.is_string_view(type_):
-        return "category"
-    if types.is_boolean(type_) or types.is_null(type_):
-        return "category"
-    if types.is_integer(type_):
-        return "integer"
-    if types.is_floating(type_) or types.is_decimal(type_):
-        return "number"
-    if types.is_date(type_) or types.is_timestamp(type_):
-        return "date"
-    return None
+    return next((kind for fits, kind in _KINDS if fits(type_)), None)
 
 
 def storage_of(kind: Kind, type_: pa.DataType) -> pa.DataType:
@@ -149,14 +151,15 @@ def storage_of(kind: Kind, type_: pa.DataType) -> pa.DataType:
     if kind == "number":
         return pa.float64()
     if pa.types.is_timestamp(type_):
-        return pa.timestamp("us", tz=type_.tz)
+        return pa.timestamp("us", tz="UTC" if type_.tz else None)
     return pa.date32()
 
 
 def describe(declared: Mapping[str, Declared | Mapping[str, object] | str], names: Sequence[str]) -> dict[str, Declared]:
     """Return declarations by column; a word stands for a kind, a mapping for its settings."""
     if absent := [name for name in declared if name not in names]:
-        raise ColumnError.missing("columns", absent, names)
+        setting = "columns"
+        raise ColumnError.missing(setting, absent, names)
     full: dict[str, Declared] = {}
     for name, given in declared.items():
         if isinstance(given, Declared):
@@ -166,9 +169,9 @@ def describe(declared: Mapping[str, Declared | Mapping[str, object] | str], name
         else:
             settings = dict(given)
             if unknown := [key for key in settings if key not in Declared.__dataclass_fields__]:
-                raise PlanError.unknown(f"columns.{name}: setting", unknown[0], Declared.__dataclass_fields__)
+                what = f"columns.{name}: setting"
+                raise PlanError.unknown(what, unknown[0], Declared.__dataclass_fields__)
             for listed in ("order", "missing"):
                 settings[listed] = tuple(settings.get(listed, ()))  # type: ignore[arg-type]
             full[name] = Declared(**settings)  # type: ignore[arg-type]
     return full
-

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -12,22 +12,27 @@ import ibis
 import pyarrow as pa
 
 from veladura.errors import DataError
+from veladura.table.connection import fetch, fetch_one
+from veladura.table.dialect import Dialect
 from veladura.table.faults import told_without_values
-from veladura.table.schema import Schema
-from veladura.table.scratch import scratch_folder
+from veladura.table.schema import Declared, Schema
 
 if TYPE_CHECKING:
     from veladura.table.codes import Codes
     from veladura.table.counts import Counts
+    from veladura.table.inspect import Facts
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where a table came from, as far as a record needs to know it."""
+    """Where a table came from, as far as a record needs to know it. A URL is kept without its password."""
 
     name: str = "table"
     file: Path | None = None
     url: str | None = None
+    table: str | None = None
+    columns: Mapping[str, Declared] = field(default_factory=dict, repr=False)  # as declared or guessed
+    dialect: Dialect | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +47,7 @@ class Table:
     expression: ibis.Table = field(repr=False)
     source: Source = field(default_factory=Source)
     frame: Any = field(default=None, repr=False)  # the caller's own frame, if the table was one
+    guessed: Mapping[str, Facts] = field(default_factory=dict, repr=False)  # what was seen while kinds were guessed
 
     def __repr__(self) -> str:
         return f"Table({self.source.name!r}, columns={self.names})"
@@ -55,18 +61,22 @@ class Table:
     def arrow(self) -> pa.Table:
         """The whole table in memory: fetched once, in the order that defines its row numbers."""
         with told_without_values(self.source.name):
-            fetched = self.expression.to_pyarrow()
-        wanted = pa.schema([(column.name, column.type) for column in self.schema])
-        columns = [fetched.column(i).cast(field.type) for i, field in enumerate(wanted)]
-        return pa.Table.from_arrays([column.combine_chunks() for column in columns], schema=wanted)
+            fetched = fetch(self.expression)
+            columns = [_stored(fetched.column(i), column.type) for i, column in enumerate(self.schema)]
+        return pa.Table.from_arrays(columns, schema=pa.schema([(column.name, column.type) for column in self.schema]))
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether the rows are here already."""
+        return "arrow" in self.__dict__
 
     @cached_property
     def rows(self) -> int:
         """Number of rows, counted where the data lives."""
-        if "arrow" in self.__dict__:
+        if self.in_memory:
             return int(self.arrow.num_rows)
         with told_without_values(self.source.name):
-            return int(self.expression.count().execute())
+            return int(fetch_one(self.expression, {"rows": self.expression.count()})["rows"])
 
     def codes(self, columns: Sequence[str]) -> Codes:
         """Return columns as plain arrays in the canonical order of rows."""
@@ -85,8 +95,8 @@ class Table:
         places = [self.schema.position(name) for name in names]
         expression = self.expression.select(**{f"c{i}": self.expression[place] for i, place in enumerate(places)})
         selected = replace(self, schema=self.schema.select(names), expression=expression)
-        if "arrow" in self.__dict__:  # keep the row numbers that were handed out already
-            selected.__dict__["arrow"] = self.arrow.select(names)
+        if self.in_memory:  # keep the row numbers that were handed out already
+            selected.__dict__["arrow"] = self.arrow.select(places)
         return selected
 
     def without_identifiers(self) -> Table:
@@ -100,16 +110,16 @@ class Table:
         return self.select(kept)
 
 
-def connect(custodian: Path | None = None) -> Any:
-    """Return a new in-memory DuckDB that never fetches extensions and spills into private scratch."""
-    return ibis.duckdb.connect(
-        autoinstall_known_extensions=False,
-        autoload_known_extensions=False,
-        temp_directory=str(scratch_folder(custodian)),
-    )
+def _stored(column: pa.ChunkedArray, type_: pa.DataType) -> pa.ChunkedArray:
+    return column if column.type == type_ else column.cast(type_)
 
 
-def from_arrow(arrow: pa.Table, schema: Schema, source: Source | None = None, frame: Any = None) -> Table:
+def from_arrow(
+    arrow: pa.Table,
+    schema: Schema,
+    source: Source | None = None,
+    frame: Any = None,
+) -> Table:
     """Return an in-memory table, ready to be counted by DuckDB like any other."""
     inner = arrow.rename_columns([f"c{i}" for i in range(arrow.num_columns)])
     table = Table(schema, ibis.memtable(inner), source or Source(), frame)

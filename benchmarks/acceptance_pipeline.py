@@ -1,0 +1,49 @@
+"""init, run and verify on tables nobody described, with every method, from the command line."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from benchmarks import data_folder
+from veladura.methods import METHODS
+
+TABLES = ("SD2011.csv", "nist/ma2019.csv", "adult/adult.csv", "termlife.csv")
+
+
+def main(data: Path) -> None:
+    failed = []
+    for table in TABLES:
+        for method in (None, *(name for name in METHODS if name != "steps")):
+            words = _line(data / table, method)
+            print(f"{table:20} {method or '(default)':18} {words}")
+            if not words.endswith("verified"):
+                failed.append((table, method))
+    if failed:
+        sys.exit(f"failed: {failed}")
+
+
+def _line(table: Path, method: str | None) -> str:
+    """Return what happened: released and verified, refused by init with a reason, or the error."""
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        made = _veladura("init", str(table), "--out", str(home / "plan.toml"), *(["--method", method] if method else []))
+        if made.returncode:
+            return f"init: {made.stderr.strip()}"
+        for arguments in (["run", str(home / "plan.toml")], ["verify", str(home / "release" / table.stem)]):
+            done = _veladura(*arguments)
+            if done.returncode:
+                return f"{arguments[0]}: {done.stderr.strip() or done.stdout.strip()}"
+        record = home / "custodian" / table.stem / "record.json"
+        again = _veladura("verify", str(home / "release" / table.stem), "--source", str(table), "--record", str(record))
+        return "released, verified, and proved against its source: verified" if again.returncode == 0 else f"verify --source: {again.stdout}"
+
+
+def _veladura(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "veladura.cli", *arguments], capture_output=True, text=True, check=False)
+
+
+if __name__ == "__main__":
+    main(data_folder())

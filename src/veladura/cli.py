@@ -1,0 +1,146 @@
+"""The command line: a thin layer over `run`, `verify` and `init`.
+
+Exit codes: 0 done; 1 an unexpected failure; 2 the plan or the call is not valid; 3 the data
+cannot be used; 4 a promise or a threshold does not hold; 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from veladura.errors import VeladuraError
+
+app = typer.Typer(
+    name="veladura",
+    help="Turn a confidential table into a release that is safe to publish, useful to analyse, and proven to be both.",
+    epilog="Exit codes: 0 done, 2 plan or call not valid, 3 data cannot be used, 4 promise or threshold broken.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,  # a traceback would show values of the data
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace what is there already.")]
+
+
+def main() -> None:
+    """Run the command line; a user's mistake is told in words, never as a traceback."""
+    try:
+        app(standalone_mode=True)
+    except VeladuraError as error:
+        _complain(error)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        typer.echo("interrupted: nothing was released.", err=True)
+        sys.exit(130)
+    except Exception as error:  # noqa: BLE001  # the message of an unknown error may hold values
+        typer.echo(f"unexpected failure ({type(error).__name__}). Nothing was released.", err=True)
+        typer.echo("Hint: VELADURA_DEBUG=1 shows where; the trace may hold values of the data.", err=True)
+        from os import environ
+
+        if environ.get("VELADURA_DEBUG"):
+            raise
+        sys.exit(1)
+
+
+def _complain(error: VeladuraError) -> None:
+    from rich.console import Console
+
+    text, _, hint = str(error).partition("\n\n")
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    console.print("error:", style="bold red", end=" ")
+    console.print(text, markup=False)
+    if hint:
+        console.print(hint, style="dim", markup=False)
+
+
+@app.callback(invoke_without_command=True)
+def _root(version: Annotated[bool, typer.Option("--version", help="Show the version and leave.", is_eager=True)] = False) -> None:
+    if version:
+        import veladura
+
+        typer.echo(f"veladura {veladura.__version__}")
+        raise typer.Exit
+
+
+@app.command()
+def init(
+    source: Annotated[str, typer.Argument(help="A file (CSV, Parquet, SPSS, Stata, SAS, Excel) or the URL of a database.")],
+    table: Annotated[str | None, typer.Option(help="The table to read, when the source is a database.")] = None,
+    method: Annotated[str | None, typer.Option(help="The method to fill in.")] = None,
+    out: Annotated[Path, typer.Option(help="Where the plan goes.")] = Path("plan.toml"),
+    force: Force = False,
+    quiet: Quiet = False,
+) -> None:
+    """Look at a table and write a commented plan that runs as it stands."""
+    from veladura.cli_show import progress, say
+    from veladura.init import draft, write_draft
+
+    with progress(quiet=quiet)("looking at the table", 1) as advance:
+        text = draft(source, table=table, method=method, home=out.parent)
+        advance()
+    write_draft(text, out, force=force)
+    say(f"{out} written. Read it, then: veladura run {out}", quiet=quiet)
+
+
+@app.command()
+def run(
+    plan: Annotated[Path, typer.Argument(help="The plan to carry out.")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check plan, source, gate names and folders; draw nothing.")] = False,
+    force: Force = False,
+    quiet: Quiet = False,
+) -> None:
+    """Protect, assess and package a table; refuse when a promise or a threshold does not hold."""
+    from veladura import run as line
+    from veladura.cli_show import progress, say, show_outcome, show_unconfirmed
+    from veladura.plan import read_plan
+
+    read = read_plan(plan)
+    show_unconfirmed(read.unconfirmed, quiet=quiet)
+    if dry_run:
+        line.rehearse(read, force=force)
+        say("the plan is valid: source, settings, gate and folders were checked; nothing was drawn.", quiet=quiet)
+        return
+    outcome = line.run(read, force=force, progress=progress(quiet=quiet))
+    show_outcome(outcome, quiet=quiet)
+
+
+@app.command()
+def verify(
+    folder: Annotated[Path, typer.Argument(help="A release folder, or a folder of them.")],
+    source: Annotated[str | None, typer.Option(help="The original table, to prove again what only it can prove.")] = None,
+    record: Annotated[Path | None, typer.Option(help="The record.json of the custodian folder; goes with --source.")] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Recompute every promise that the files can prove; exit code 4 when one is broken."""
+    from veladura.cli_show import show_verified
+    from veladura.release.verify import holds, release_folders
+    from veladura.release.verify import verify as prove_again
+
+    results = {path: prove_again(path, source, record) for path in release_folders(folder)}
+    show_verified(results, quiet=quiet)
+    if not all(map(holds, results.values())):
+        raise typer.Exit(4)
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="Where everything is written.")] = Path("demo"),
+    force: Force = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run the whole pipeline on the bundled clinic register, one release per method."""
+    from veladura.cli_show import progress, show_demo
+    from veladura.demo import run_demo
+
+    outcomes = run_demo(out, force=force, progress=progress(quiet=quiet))
+    show_demo(outcomes, out, quiet=quiet)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,96 @@
+"""What the command line shows: progress bars, tables and short sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from veladura.context import Advance, silent
+from veladura.context import Progress as ProgressBar
+
+if TYPE_CHECKING:
+    from veladura.release.verify import Line
+    from veladura.run import Outcome
+
+_MARKS = {"holds": "[green]holds[/]", "broken": "[bold red]broken[/]", "attested": "[yellow]attested[/]"}
+_console = Console(highlight=False)
+
+
+def progress(*, quiet: bool) -> ProgressBar:
+    """Return the progress bar to hand to a run: it goes away when its work is done."""
+    return silent if quiet else _bar
+
+
+@contextmanager
+def _bar(label: str, total: int) -> Iterator[Advance]:
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        # One piece of work has no middle to show: the bar pulses instead of standing at nought.
+        task = bar.add_task(label, total=total if total > 1 else None)
+        yield lambda: bar.advance(task)
+
+
+def say(text: str, *, quiet: bool) -> None:
+    """Print a sentence."""
+    if not quiet:
+        _console.print(text, markup=False, soft_wrap=True)
+
+
+def show_unconfirmed(unconfirmed: Sequence[str], *, quiet: bool) -> None:
+    """Name what nobody has confirmed yet."""
+    if unconfirmed and not quiet:
+        _console.print("[yellow]not confirmed by the holder yet[/] (the plan's `unconfirmed`):")
+        for line in unconfirmed:
+            _console.print(f"  - {line}", markup=False)
+
+
+def show_outcome(outcome: Outcome, *, quiet: bool) -> None:
+    """Show what a run made: figures, gate and folders."""
+    if quiet:
+        return
+    figures = Table(title=None, box=None, padding=(0, 2, 0, 0))
+    for heading in ("figure", "value", "meaning"):
+        figures.add_column(heading, overflow="fold")
+    for figure in outcome.assessment:
+        value = str(figure.estimate) if figure.estimate is not None else f"not applicable: {figure.why}"
+        figures.add_row(escape(figure.name), escape(value), escape(figure.meaning))
+    _console.print(figures)
+    for verdict in outcome.verdicts:
+        _console.print(f"[green]gate passed[/] {escape(str(verdict))}")
+    say(f"\nrelease    {outcome.folder}\ncustodian  {outcome.custodian}   (stays in)", quiet=quiet)
+    say(f"next       veladura verify {outcome.folder}", quiet=quiet)
+
+
+def show_verified(results: Mapping[Path, Sequence[Line]], *, quiet: bool) -> None:
+    """Show every claim with its proof; when quiet, only what is broken."""
+    for path, lines in results.items():
+        shown = [line for line in lines if not quiet or line.status == "broken"]
+        if not shown:
+            continue
+        table = Table(title=escape(str(path)), title_justify="left", box=None, padding=(0, 2, 0, 0), show_header=False)
+        for line in shown:
+            table.add_row(_MARKS[line.status], escape(line.claim), escape(line.detail))
+        _console.print(table)
+
+
+def show_demo(outcomes: Mapping[str, Outcome], out: Path, *, quiet: bool) -> None:
+    """Show one line per method."""
+    if quiet:
+        return
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for heading in ("method", "release", "unique on quasi-identifiers", "cells unchanged", "worst column distance"):
+        table.add_column(heading)
+    names = ("risk.uniqueness.sample_uniques", "risk.unchanged.cells", "utility.columns.worst")
+    for method, outcome in outcomes.items():
+        figures = {figure.name: figure for figure in outcome.assessment}
+        shown = [str(figures[name].estimate) if name in figures and figures[name].estimate is not None else "-" for name in names]
+        table.add_row(method, str(outcome.folder), *shown)
+    _console.print(table)
+    say(f"\nOpen {out}/releases/*/report.html, or: veladura verify {out}/releases", quiet=quiet)

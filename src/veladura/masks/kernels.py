@@ -1,0 +1,159 @@
+"""Compiled kernels of the masks: partners for rank swapping, groups for microaggregation.
+
+Arrays in, arrays out. They stand in one file because Numba's cache does not notice a change in another.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+
+@njit("int64(int64[::1], int64[::1], int64, int64)", cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _leave(bag: NDArray[np.int64], place: NDArray[np.int64], held: int, rank: int) -> int:
+    """Take a rank out of the bag; return how many are left."""
+    last = bag[held - 1]
+    bag[place[rank]] = last
+    place[last] = place[rank]
+    place[rank] = -1
+    return held - 1
+
+
+@njit("int64[::1](float64[::1], int64)", cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def swap_partners(uniforms: NDArray[np.float64], window: int) -> NDArray[np.int64]:
+    """Return the partner of each rank: a pairing of ranks at most ``window`` apart.
+
+    Ranks are taken from the lowest up. One without a partner draws it uniformly from those above
+    it within the window that have none yet. They are kept in a bag: one rank enters it at each
+    step, a drawn one is replaced by the last, so the whole takes time in proportion to the ranks.
+    The rank ``window`` above is always free, so at most one rank, near the top, keeps its place.
+
+    Parameters
+    ----------
+    uniforms
+        One draw from [0, 1) for each rank.
+    window
+        The largest difference of ranks, at least 1.
+    """
+    size = uniforms.size
+    partner = np.arange(size)
+    bag = np.empty(size, dtype=np.int64)
+    place = np.full(size, -1, dtype=np.int64)  # where a rank stands in the bag
+    held = 0
+    entered = 0
+    for rank in range(size):
+        while entered < size and entered <= rank + window:
+            bag[held] = entered
+            place[entered] = held
+            held += 1
+            entered += 1
+        if place[rank] < 0:
+            continue
+        held = _leave(bag, place, held, rank)
+        if held == 0:
+            continue
+        other = bag[min(int(uniforms[rank] * held), held - 1)]
+        held = _leave(bag, place, held, other)
+        partner[rank] = other
+        partner[other] = rank
+    return partner
+
+
+@njit("float64[::1](float64[:, ::1], int64[::1], int64)", cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _centroid(points: NDArray[np.float64], left: NDArray[np.int64], size: int) -> NDArray[np.float64]:
+    """Return the mean of the points left."""
+    centre = np.zeros(points.shape[1])
+    for i in range(size):
+        for j in range(points.shape[1]):
+            centre[j] += points[left[i], j]
+    return centre / size
+
+
+@njit("float64(float64[:, ::1], int64, float64[::1])", cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _distance(points: NDArray[np.float64], i: int, centre: NDArray[np.float64]) -> float:
+    """Return the squared Euclidean distance of a point."""
+    total = 0.0
+    for j in range(centre.size):
+        difference = points[i, j] - centre[j]
+        total += difference * difference
+    return total
+
+
+@njit("int64(float64[:, ::1], int64[::1], int64, float64[::1])", cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _farthest(points: NDArray[np.float64], left: NDArray[np.int64], size: int, centre: NDArray[np.float64]) -> int:
+    """Return the first of the points farthest from a centre."""
+    best = int(left[0])
+    far = -1.0
+    for i in range(size):
+        distance = _distance(points, left[i], centre)
+        if distance > far:
+            far = distance
+            best = int(left[i])
+    return best
+
+
+@njit("int64(float64[:, ::1], int64[::1], int64, int64, int64[::1], int64, float64[::1], int64[::1])", cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _peel(  # noqa: PLR0917  # compiled code takes arrays one by one
+    points: NDArray[np.float64],
+    left: NDArray[np.int64],
+    size: int,
+    seed: int,
+    group: NDArray[np.int64],
+    number: int,
+    near: NDArray[np.float64],
+    who: NDArray[np.int64],
+) -> int:
+    """Give the k points nearest to a seed a group number and take them from those left; return how many remain."""
+    k = near.size
+    found = 0
+    for i in range(size):
+        distance = _distance(points, left[i], points[seed])
+        if found == k and distance >= near[k - 1]:
+            continue
+        at = found if found < k else k - 1
+        while at > 0 and near[at - 1] > distance:
+            near[at] = near[at - 1]
+            who[at] = who[at - 1]
+            at -= 1
+        near[at] = distance
+        who[at] = i
+        found = min(found + 1, k)
+    for i in range(k):
+        group[left[who[i]]] = number
+        left[who[i]] = -1
+    kept = 0
+    for i in range(size):
+        if left[i] >= 0:
+            left[kept] = left[i]
+            kept += 1
+    return kept
+
+
+@njit("int64[::1](float64[:, ::1], int64)", cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def mdav(points: NDArray[np.float64], k: int) -> NDArray[np.int64]:
+    """Return the group of each point: k points each, the last one up to 2k - 1.
+
+    While 3k points are left: r is the farthest from their centroid, and is grouped with its
+    nearest; s is the farthest from r of the rest, and is grouped likewise. With 2k or more left
+    there is one more such group. Of points equally far, the first is taken.
+    """
+    size = points.shape[0]
+    left = np.arange(size)
+    group = np.empty(size, dtype=np.int64)
+    near = np.empty(k, dtype=np.float64)
+    who = np.empty(k, dtype=np.int64)
+    number = 0
+    while size >= 3 * k:
+        r = _farthest(points, left, size, _centroid(points, left, size))
+        size = _peel(points, left, size, r, group, number, near, who)
+        s = _farthest(points, left, size, points[r])
+        size = _peel(points, left, size, s, group, number + 1, near, who)
+        number += 2
+    if size >= 2 * k:
+        r = _farthest(points, left, size, _centroid(points, left, size))
+        size = _peel(points, left, size, r, group, number, near, who)
+        number += 1
+    for i in range(size):
+        group[left[i]] = number
+    return group

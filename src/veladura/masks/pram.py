@@ -1,0 +1,196 @@
+"""Post-randomisation: categories changed at random by a known matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from veladura.context import Context
+from veladura.errors import DataError, PlanError
+from veladura.masks.common import check_columns, check_kinds, is_number, label_texts, refuse_still, still_columns
+from veladura.masks.transition import Transition, drawn, from_table, invariant
+from veladura.promise import Promise
+from veladura.recipe import Draw, Fitted, Recipe, Release
+from veladura.table.schema import LABELLED
+
+if TYPE_CHECKING:
+    from veladura.table.codes import Column
+    from veladura.table.inspect import Facts
+    from veladura.table.schema import Schema
+    from veladura.table.table import Table
+
+MOST_CATEGORIES = 1000
+FEW_CATEGORIES = 50
+Declared = Mapping[str, Mapping[str, float]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pram(Recipe):
+    """Change categories at random, by a matrix that the recipient is told (PRAM).
+
+    Without a declared matrix, one is made from the data that leaves the expected number of rows
+    in each category as it is, so that tables of the release need no correction. It gives those
+    numbers away, so categories of fewer than ten rows are treated as if they had ten: their
+    expected number then rises a little.
+
+    The manifest tells the chances among the categories that came out; see ``docs/methods/masks.md``.
+
+    Parameters
+    ----------
+    columns
+        The columns of categories to mask. Missing values stay missing.
+    retain
+        Expected share of rows that keep their category, where no matrix is declared. Where a
+        category is so common that drawing anew for every row keeps more, that is done.
+    matrix
+        By column, by category, the chance of each category to come out: ``{"sex": {"f": {"f": 0.9,
+        "m": 0.1}, "m": {"f": 0.1, "m": 0.9}}}``. A category not named has chance 0.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import veladura as vd
+    >>> release = vd.Pram(columns=["sex"]).protect(pd.DataFrame({"sex": ["f", "m"] * 50}), seed=1)
+    >>> release.steps[0].settings["matrix"]
+    {'sex': {'f': {'f': 0.8, 'm': 0.2}, 'm': {'f': 0.2, 'm': 0.8}}}
+
+    References
+    ----------
+    Gouweleeuw, J. M., Kooiman, P., Willenborg, L. C. R. J. and de Wolf, P.-P. (1998). Post
+    randomisation for statistical disclosure control: theory and implementation. Journal of
+    Official Statistics 14(4), 463-478, sections 2 and 4.
+    """
+
+    method = "pram"
+
+    columns: tuple[str, ...]
+    retain: float = 0.8
+    matrix: Mapping[str, Mapping[str, Mapping[str, float]]] | None = field(default=None, repr=False, metadata={"private": True})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_columns(self.columns, "the columns of categories to mask")
+        if not is_number(self.retain) or not 0 <= self.retain < 1:
+            msg = f"retain ({self.retain}) must be at least 0 and below 1: it is the expected share of rows that stay."
+            raise PlanError(msg)
+        for name, rows in (self.matrix or {}).items():
+            if name not in self.columns:
+                msg = f"matrix is given for {name!r}, which columns does not name."
+                raise PlanError(msg)
+            _check_matrix(name, rows)
+
+    def apply(self, table: Table, context: Context) -> FittedPram:  # noqa: ARG002
+        """Settle the matrix of each column."""
+        check_kinds(table.schema, self.columns, LABELLED, "Noise and Swap mask numbers and dates.")
+        codes = table.codes(self.columns)
+        declared = self.matrix or {}
+        refuse_still([name for name in still_columns(codes) if name not in declared], "have no other category to change to")
+        transitions = {name: self._transition(column, declared.get(name)) for name, column in codes.items()}
+        return FittedPram(self, table, codes, transitions)
+
+    def _transition(self, column: Column, declared: Declared | None) -> Transition:
+        used, counts = np.unique(column.values[~column.missing], return_counts=True)
+        known = label_texts(column)
+        labels = [known[code] for code in used.tolist()]
+        if declared is None and used.size > MOST_CATEGORIES:
+            msg = f"column {column.name!r} has {used.size} categories: a matrix can hold {MOST_CATEGORIES}.\n\nHint: recode it first."
+            raise DataError(msg)
+        if declared is None:
+            return Transition(labels, invariant(counts, self.retain))
+        if strange := sum(label not in declared for label in labels):
+            msg = f"the matrix of {column.name!r} lacks {strange} categories that the column holds.\n\nHint: give every category a row."
+            raise DataError(msg)
+        return from_table(declared)
+
+    @classmethod
+    def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> Pram:
+        """Suggest every column of few categories that varies; the one with fewest where all have many."""
+        fields = [f for f in schema if f.kind in ("category", "ordered") and f.role != "weight"]
+        varying = sorted((facts[f.name].distinct, f.name) for f in fields if 1 < facts[f.name].distinct <= MOST_CATEGORIES)
+        if not varying:
+            msg = f"the table has no column of 2 to {MOST_CATEGORIES} categories: PRAM has nothing to do."
+            raise PlanError(msg)
+        few = {name for distinct, name in varying if distinct <= FEW_CATEGORIES} or {varying[0][1]}
+        return cls(columns=tuple(name for name in schema.names if name in few))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FittedPram(Fitted[Pram]):
+    """The matrices and, once it is drawn, what came out: only that may be told."""
+
+    transitions: Mapping[str, Transition]
+    outcome: Mapping[str, Column] = field(default_factory=dict)
+
+    def draw(self, context: Context) -> Release:
+        """Return a release whose manifest tells of no category that did not come out."""
+        outcome = {name: self._changed(name, context) for name in self.recipe.columns}
+        return super(FittedPram, replace(self, outcome=outcome)).draw(context)
+
+    def draws(self, context: Context) -> Sequence[Draw]:
+        """Return what was drawn."""
+        return [Draw(self.outcome or {name: self._changed(name, context) for name in self.recipe.columns})]
+
+    def _changed(self, name: str, context: Context) -> Column:
+        """Return a column with categories drawn anew, one uniform number a row."""
+        column, transition = self.codes[name], self.transitions[name]
+        old = label_texts(column)
+        labels = [*old, *(label for label in transition.labels if label not in old)]
+        row = np.array([transition.labels.index(label) if label in transition.labels else 0 for label in old] or [0])
+        uniforms = context.streams("pram", name).random(column.size)
+        new = drawn(uniforms, row[column.values], transition.matrix)
+        code = np.array([labels.index(label) for label in transition.labels])
+        values = np.where(column.missing, 0, code[new])
+        return replace(column, values=values, labels=pa.array(labels, pa.string()).cast(column.field.type))
+
+    def _told_matrix(self) -> dict[str, Transition]:
+        """Return each matrix among the categories that came out."""
+        found = {}
+        for name, column in self.outcome.items():
+            labels = label_texts(column)
+            out = {labels[code] for code in np.unique(column.values[~column.missing]).tolist()}
+            found[name] = self.transitions[name].among(out)
+        return found
+
+    def changed(self) -> tuple[str, ...]:
+        """Return the masked columns."""
+        return self.recipe.columns
+
+    def told(self) -> dict[str, Any]:
+        """Return the settings and the chances among the categories that came out."""
+        return {**self.recipe.settings(), "matrix": {name: transition.to_json() for name, transition in self._told_matrix().items()}}
+
+    def promises(self) -> tuple[Promise, ...]:
+        """Promise known categories, a proper matrix, and changes that follow it."""
+        told = self._told_matrix()
+        names = ", ".join(told)
+        matrix = {"columns": {name: transition.to_json() for name, transition in told.items()}}
+        return (
+            Promise(
+                "categories",
+                f"Values of {names} are among the categories told.",
+                "package",
+                {"columns": {n: t.labels for n, t in told.items()}},
+            ),
+            Promise("pram-matrix", f"The chances told for {names} add to one, and every value is among them.", "package", matrix),
+            Promise("pram-changes", f"Categories of {names} were changed as the chances told say.", "source", matrix),
+        )
+
+
+def _check_matrix(name: str, rows: Declared) -> None:
+    """Refuse a declared matrix whose rows are no chances over its own categories."""
+    if not isinstance(rows, Mapping) or not rows or not all(isinstance(row, Mapping) and row for row in rows.values()):
+        msg = f"the matrix of {name!r} must give each category the chances of what comes out."
+        raise PlanError(msg)
+    if not all(is_number(chance) and 0 <= chance <= 1 for row in rows.values() for chance in row.values()):
+        msg = f"the matrix of {name!r} must hold chances between 0 and 1."
+        raise PlanError(msg)
+    if wrong := sum(abs(sum(row.values()) - 1) > 1e-9 for row in rows.values()):  # noqa: PLR2004
+        msg = f"the matrix of {name!r} has {wrong} rows whose chances do not add to one."
+        raise PlanError(msg)
+    if strange := len({label for row in rows.values() for label in row} - set(rows)):
+        msg = f"the matrix of {name!r} changes values to {strange} categories that have no row of their own."
+        raise PlanError(msg)

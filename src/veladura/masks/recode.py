@@ -1,0 +1,125 @@
+"""Recoding: categories put together, numbers rounded, dates made coarser, as the holder declares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from veladura.context import Context
+from veladura.errors import PlanError
+from veladura.masks.coarsen import Coarser, rule_of
+from veladura.masks.common import check_columns, check_kinds
+from veladura.promise import Promise
+from veladura.recipe import Draw, Fitted, Recipe
+
+if TYPE_CHECKING:
+    from veladura.table.inspect import Facts
+    from veladura.table.schema import Schema
+    from veladura.table.table import Table
+
+MANY = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recode(Recipe):
+    """Make columns coarser by declared rules, each row by itself.
+
+    Parameters
+    ----------
+    columns
+        By column one of ``{"groups": {"new": ["old", ...]}, "other": "rest"}``, ``{"round": 1000}``
+        and ``{"date": "month"}`` (or "quarter", "year", "decade").
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import veladura as vd
+    >>> table = pd.DataFrame({"job": ["nurse", "pilot", "baker"], "income": [41_300, 52_800, 39_900]})
+    >>> rules = {"job": {"groups": {"care": ["nurse", "doctor"]}, "other": "else"}, "income": {"round": 5000}}
+    >>> vd.Recode(columns=rules).protect(table).datasets[0].to_numpy().tolist()
+    [['care', 40000], ['else', 55000], ['else', 40000]]
+
+    References
+    ----------
+    Hundepool, A. et al. (2012). Statistical Disclosure Control. Wiley, section 3.3.1.
+    """
+
+    method = "recode"
+    random = False
+
+    columns: Mapping[str, Coarser]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_columns(self.columns, "the columns to recode, each with its rule")
+        if not isinstance(self.columns, Mapping):
+            msg = "columns must give each column its rule, as in columns={'income': {'round': 1000}}."
+            raise PlanError(msg)
+        object.__setattr__(self, "columns", {name: rule_of(name, given) for name, given in self.columns.items()})
+
+    def apply(self, table: Table, context: Context) -> FittedRecode:  # noqa: ARG002
+        """Check the rules against the kinds of the columns; there is nothing to learn."""
+        table.schema.check("columns", self.columns)
+        for name, rule in self.columns.items():
+            check_kinds(table.schema, (name,), rule.kinds, "groups are for categories, round for numbers, date for dates.")
+            if table.schema[name].kind == "integer" and rule.round != int(rule.round or 0):
+                msg = f"round of column {name!r} must be a whole number, as its values are."
+                raise PlanError(msg)
+        return FittedRecode(self, table, table.codes(tuple(self.columns)))
+
+    @classmethod
+    def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> Recode:
+        """Suggest coarser whole numbers and dates, by how many values they have; other numbers where there are none.
+
+        Groups of categories are the holder's to declare: naming rare ones here would tell them.
+        """
+        varying = [f for f in schema if facts[f.name].distinct > 1 and f.role != "weight"]
+        rules = {f.name: Coarser(date="month" if facts[f.name].distinct <= MANY else "year") for f in varying if f.kind == "date"}
+        whole = [f.name for f in varying if f.kind == "integer"]
+        wide = [name for name in whole if facts[name].distinct > MANY] or ([] if rules else whole)
+        rules |= {name: Coarser(round=base_for(facts[name].distinct)) for name in wide}
+        if not rules:
+            rules = {f.name: Coarser(round=1) for f in varying if f.kind == "number"}
+        if not rules:
+            msg = "the table has no number or date that varies: which categories to put together is yours to declare.\n\nHint: write a step with groups."
+            raise PlanError(msg)
+        return cls(columns=rules)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FittedRecode(Fitted[Recode]):
+    """The columns, ready to be recoded."""
+
+    def draws(self, context: Context) -> Sequence[Draw]:  # noqa: ARG002
+        """Recode each column; nothing is drawn."""
+        return [Draw({name: rule.apply(self.codes[name]) for name, rule in self.recipe.columns.items()})]
+
+    def changed(self) -> tuple[str, ...]:
+        """Return the recoded columns."""
+        return tuple(self.recipe.columns)
+
+    def promises(self) -> tuple[Promise, ...]:
+        """Promise what each rule leaves."""
+        rules = self.recipe.columns
+        wanted: tuple[tuple[str, str, dict[str, Any]], ...] = (
+            ("categories", "hold the declared categories only", {name: rule.new for name, rule in rules.items() if rule.other is not None}),
+            ("merged", "hold no category that was put into another", {name: rule.gone for name, rule in rules.items() if rule.gone}),
+            ("multiples", "are multiples of their base", {name: rule.round for name, rule in rules.items() if rule.round is not None}),
+            ("period-starts", "are first days of their period", {name: rule.date for name, rule in rules.items() if rule.date is not None}),
+        )
+        return tuple(
+            Promise(check, f"Values of {', '.join(told)} {claim}.", "package", {"columns": told}) for check, claim, told in wanted if told
+        )
+
+
+def base_for(distinct: int) -> int:
+    """Return a round base for whole numbers: 2, 5, 10, 20, ... so that a run of values falls into at most twenty.
+
+    Examples
+    --------
+    >>> base_for(90), base_for(365), base_for(5000)
+    (5, 20, 500)
+    """
+    bases: Iterator[int] = (digit * 10**power for power in range(19) for digit in (1, 2, 5))
+    return next(base for base in bases if base > 1 and base * MANY >= distinct)

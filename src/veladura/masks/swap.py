@@ -1,0 +1,202 @@
+"""Rank swapping: each value trades places with one of nearly the same rank."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from veladura.context import Context
+from veladura.errors import PlanError
+from veladura.masks.common import NUMERIC, check_columns, check_kinds, is_number, label_texts, refuse_still, source_column, still_columns
+from veladura.promise import Evidence, Promise, checks
+from veladura.recipe import Draw, Fitted, Recipe
+
+if TYPE_CHECKING:
+    from veladura.table.codes import Column
+    from veladura.table.inspect import Facts
+    from veladura.table.schema import Schema
+    from veladura.table.table import Table
+
+RANKED = (*NUMERIC, "ordered", "date")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Swap(Recipe):
+    """Swap the values of a column between rows of nearby rank.
+
+    Every distribution of one column stays exactly what it was. Missing values stay where they are.
+
+    Parameters
+    ----------
+    columns
+        The columns to mask: numbers, dates, or ordered categories. Each is swapped by itself.
+    window
+        The largest difference of the two ranks, as a share of the values of the column; never
+        less than one rank. Wider protects more and keeps less of the relation to other columns.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import veladura as vd
+    >>> released = vd.Swap(columns=["x"], window=0.1).protect(pd.DataFrame({"x": range(100)}), seed=1).datasets[0]
+    >>> sorted(released["x"]) == list(range(100)), bool((released["x"] - range(100)).abs().max() <= 10)
+    (True, True)
+
+    References
+    ----------
+    Moore, R. A. (1996). Controlled data-swapping techniques for masking public use microdata
+    sets. US Bureau of the Census, Statistical Research Division, RR 96/04.
+    """
+
+    method = "swap"
+
+    columns: tuple[str, ...]
+    window: float = 0.05
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_columns(self.columns, "the number, date or ordered columns to swap")
+        if not is_number(self.window) or not 0 < self.window <= 1:
+            msg = f"window ({self.window}) must be above 0 and at most 1: it is a share of the ranks."
+            raise PlanError(msg)
+
+    def apply(self, table: Table, context: Context) -> FittedSwap:  # noqa: ARG002
+        """Look at the columns; swapping has nothing to learn."""
+        check_kinds(table.schema, self.columns, RANKED, "Pram masks categories.")
+        codes = table.codes(self.columns)
+        refuse_still(still_columns(codes), "have nothing to swap")
+        return FittedSwap(self, table, codes)
+
+    @classmethod
+    def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> Swap:
+        """Suggest every column with ranks that varies, but for weights."""
+        names = [f.name for f in schema if f.kind in RANKED and f.role != "weight" and facts[f.name].distinct > 1]
+        if not names:
+            msg = "the table has no number, date or ordered column with more than one value: swapping has nothing to do."
+            raise PlanError(msg)
+        return cls(columns=tuple(names))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FittedSwap(Fitted[Swap]):
+    """The columns, ready to be swapped."""
+
+    def draws(self, context: Context) -> Sequence[Draw]:
+        """Swap each column by its own stream."""
+        window = self.recipe.window
+        columns = {name: _swapped(context.streams("swap", name), column, window) for name, column in self.codes.items()}
+        return [Draw(columns)]
+
+    def changed(self) -> tuple[str, ...]:
+        """Return the swapped columns."""
+        return self.recipe.columns
+
+    def promises(self) -> tuple[Promise, ...]:
+        """Promise the same values as in the source, none of them carried far."""
+        names, settings = ", ".join(self.recipe.columns), {"columns": list(self.recipe.columns)}
+        far = f"No value of {names} was carried further than {self.recipe.window:g} of the ranks."
+        return (
+            Promise("same-values", f"The values of {names} are those of the source, in other rows.", "source", settings),
+            Promise("rank-window", far, "source", {**settings, "window": self.recipe.window}),
+        )
+
+
+def ranks_within(window: float, size: int) -> int:
+    """Return the window in ranks, rounded down safely against 4.999999; never less than one.
+
+    Examples
+    --------
+    >>> ranks_within(0.07, 100), ranks_within(0.01, 10)
+    (7, 1)
+    """
+    return max(1, math.floor(window * size + 1e-9))
+
+
+def _swapped(rng: Generator, column: Column, window: float) -> Column:
+    """Return a column with its values swapped. Ties are ranked by chance, not by another column."""
+    from veladura.masks.kernels import swap_partners
+
+    rows = rng.permutation(np.flatnonzero(~column.missing))
+    ranked = rows[np.argsort(column.values[rows], kind="stable")]
+    partner = swap_partners(rng.random(ranked.size), ranks_within(window, ranked.size))
+    values = column.values.copy()
+    values[ranked] = column.values[ranked[partner]]
+    return column.with_values(values)
+
+
+@checks("same-values")
+def foreign_values(evidence: Evidence, settings: Mapping[str, Any]) -> int:
+    """Return the number of values that occur more often in the release than in the source, or turned missing."""
+    foreign = 0
+    for name in settings["columns"]:
+        source, old, new = _comparable(evidence, name)
+        foreign += int(np.count_nonzero((old < 0) != (new < 0)))
+        surplus = np.bincount(new + 1, minlength=source.size + new.size + 1) - np.bincount(source + 1, minlength=source.size + new.size + 1)
+        foreign += int(np.clip(surplus[1:], 0, None).sum())
+    return foreign
+
+
+@checks("rank-window")
+def carried_too_far(evidence: Evidence, settings: Mapping[str, Any]) -> int:
+    """Return the number of values that no way to break ties brings within the window of their row's rank."""
+    far = 0
+    for name in settings["columns"]:
+        source, old, new = _comparable(evidence, name)
+        size, present = int(np.count_nonzero(source >= 0)), (old >= 0) & (new >= 0)
+        whole = np.count_nonzero(present) == size
+        moves = rank_moves(old[present], new[present]) if whole else _least_moves(source[source >= 0], old[present], new[present])
+        far += int(np.count_nonzero(moves > ranks_within(settings["window"], size)))
+    return far
+
+
+def rank_moves(old: NDArray[np.int64], new: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return how far each row moved, under the ranks that make the longest move shortest.
+
+    Rows of one old value take its ranks in the order of their new values, and the other way
+    round. Sorting both sides never lengthens the longest move, so if any ranks keep within a
+    window, these do.
+
+    Examples
+    --------
+    >>> rank_moves(np.array([0, 0, 1]), np.array([1, 0, 0])).tolist()
+    [1, 0, 1]
+    """
+    before, after = np.empty(old.size, dtype=np.int64), np.empty(old.size, dtype=np.int64)
+    before[np.lexsort((new, old))] = np.arange(old.size)
+    after[np.lexsort((old, new))] = np.arange(old.size)
+    moves: NDArray[np.int64] = np.abs(before - after)
+    return moves
+
+
+def _least_moves(source: NDArray[np.int64], old: NDArray[np.int64], new: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the least move of each row by itself, for a release from which other rows were dropped."""
+    counts = np.bincount(source, minlength=int(max(source.max(), new.max(initial=0))) + 1)
+    last = np.cumsum(counts) - 1
+    first = last - counts + 1
+    least: NDArray[np.int64] = np.maximum(0, np.maximum(first[new] - last[old], first[old] - last[new]))
+    return least
+
+
+def _comparable(evidence: Evidence, name: str) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return codes, in order and -1 where missing: of the whole source, of its released rows, of the release."""
+    source, after = source_column(evidence, name), evidence.column(name)
+    values = np.concatenate([_ordered_values(source, source), _ordered_values(after, source)])
+    missing = np.concatenate([source.missing, after.missing])
+    codes = np.where(missing, -1, np.unique(values, return_inverse=True)[1])
+    return codes[: source.size], codes[: source.size][evidence.rows], codes[source.size :]
+
+
+def _ordered_values(column: Column, source: Column) -> NDArray[Any]:
+    """Return values that compare across tables: codes into the labels of the source for a labelled column."""
+    if column.labels is None or source.labels is None:
+        return column.values
+    number = {label: code for code, label in enumerate(label_texts(source))}
+    codes = np.array([number.get(label, len(number)) for label in label_texts(column)] or [0], dtype=np.int64)
+    values: NDArray[Any] = codes[column.values]
+    return values

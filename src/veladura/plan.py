@@ -1,0 +1,184 @@
+"""plan.toml: what the holder decides, readable by a disclosure committee."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import tomli_w
+
+from veladura import methods
+from veladura.errors import PlanError
+from veladura.release.files import Format
+from veladura.release.gate import Limit
+from veladura.steps import Steps
+from veladura.table.dialect import Dialect
+from veladura.table.schema import Declared
+from veladura.table.source import open as open_table
+from veladura.typed import from_plain, from_table, to_plain
+
+if TYPE_CHECKING:
+    from veladura.recipe import Recipe
+    from veladura.table.table import Table
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourcePlan:
+    """Where the table is, and how a CSV file is written."""
+
+    path: str | None = None
+    url: str | None = None
+    table: str | None = None
+    name: str | None = None
+    separator: str | None = None
+    encoding: str | None = None
+    decimal: str | None = None
+    quote: str | None = None
+    missing: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if (self.path is None) == (self.url is None):
+            msg = "give either path (a file) or url and table (a database)."
+            raise PlanError(msg)
+
+    def dialect(self) -> Dialect | None:
+        """Return how the file is written, where the plan says so."""
+        names = ("separator", "encoding", "decimal", "quote", "missing")
+        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        return Dialect(**given) if given else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleasePlan:
+    """Where the release goes, and in which format; ``table`` writes it into the source's database too."""
+
+    folder: str = "release"
+    format: Format = "parquet"
+    table: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CustodianPlan:
+    """Where the record stays."""
+
+    folder: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunPlan:
+    """How the run is done: seed and threads. Results never depend on the threads."""
+
+    seed: int | None = None
+    threads: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """A whole plan. Paths in it are taken from the folder of its file."""
+
+    source: SourcePlan
+    columns: Mapping[str, Declared] = field(default_factory=dict)
+    steps: tuple[Recipe, ...] = ()
+    release: ReleasePlan = field(default_factory=ReleasePlan)
+    custodian: CustodianPlan = field(default_factory=CustodianPlan)
+    gate: Mapping[str, Limit] = field(default_factory=dict)
+    run: RunPlan = field(default_factory=RunPlan)
+    unconfirmed: tuple[str, ...] = ()
+    home: Path = Path()
+    text: str = field(default="", repr=False)
+
+    @property
+    def recipe(self) -> Recipe:
+        """The one recipe, or the chain of them."""
+        return self.steps[0] if len(self.steps) == 1 else Steps(self.steps)
+
+    @property
+    def folder(self) -> Path:
+        """The release folder."""
+        return self.home / self.release.folder
+
+    @property
+    def custodian_folder(self) -> Path | None:
+        """The custodian folder, if the plan names one."""
+        return None if self.custodian.folder is None else self.home / self.custodian.folder
+
+    def open(self) -> Table:
+        """Open the source as the plan declares it."""
+        source = self.source
+        where = source.url if source.url is not None else self.home / str(source.path)
+        return open_table(
+            where, self.columns, table=source.table, name=source.name, dialect=source.dialect(),
+            custodian=self.custodian_folder, writable=self.release.table is not None,
+        )  # fmt: skip
+
+
+def read_plan(path: str | Path) -> Plan:
+    """Return the plan in a file, checked as far as it can be without its source."""
+    file = Path(path)
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        msg = f"{file} cannot be read as a plan: {getattr(error, 'strerror', None) or 'not UTF-8 text'}.\n\nHint: veladura init TABLE writes one."
+        raise PlanError(msg) from None
+    return replace(parse_plan(text), home=file.parent)
+
+
+def parse_plan(text: str) -> Plan:
+    """Return the plan in a TOML text."""
+    try:
+        tables = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        msg = f"the plan is not valid TOML: {error}."
+        raise PlanError(msg) from None
+    known = {"source": SourcePlan, "release": ReleasePlan, "custodian": CustodianPlan, "run": RunPlan}
+    possible = (*known, "columns", "step", "gate", "unconfirmed")
+    for key in tables:
+        if key not in possible:
+            raise PlanError.unknown("the plan's key", key, possible)
+    if "source" not in tables:
+        msg = "the plan has no [source].\n\nHint: [source] path = \"people.csv\"."
+        raise PlanError(msg)
+    parts = {key: from_table(cls, tables[key], f"[{key}]") for key, cls in known.items() if key in tables}
+    steps = tables.get("step", [])
+    if not isinstance(steps, list) or not steps:
+        msg = "the plan has no [[step]]: say what to do.\n\nHint: [[step]] method = \"microaggregation\"."
+        raise PlanError(msg)
+    return Plan(
+        **parts,
+        columns=from_plain(Mapping[str, Declared], tables.get("columns", {}), "columns"),
+        steps=tuple(recipe_from(step, f"[[step]] {i}") for i, step in enumerate(steps, start=1)),
+        gate=from_plain(Mapping[str, Limit], tables.get("gate", {}), "gate"),
+        unconfirmed=from_plain(tuple[str, ...], tables.get("unconfirmed", []), "unconfirmed"),
+        text=text,
+    )
+
+
+def recipe_from(table: Any, where: str = "[[step]]") -> Recipe:
+    """Return the recipe that a step of a plan describes."""
+    if not isinstance(table, dict) or not isinstance(table.get("method"), str):
+        msg = f"{where}: method must be given, as text.\n\nHint: possible: {', '.join(map(repr, methods.METHODS))}."
+        raise PlanError(msg)
+    cls = methods.find(table["method"])
+    recipe: Recipe = from_table(cls, {key: value for key, value in table.items() if key != "method"}, f"{where} {table['method']}")
+    return recipe
+
+
+def recipe_to(recipe: Recipe) -> dict[str, Any]:
+    """Return a recipe as the step of a plan."""
+    return {"method": recipe.method, **to_plain(recipe)}
+
+
+def steps_to_toml(recipe: Recipe) -> str:
+    """Return a recipe as the ``[[step]]`` tables of a plan."""
+    recipes = recipe.recipes if isinstance(recipe, Steps) else (recipe,)
+    return "\n".join(_step_to_toml(recipe_to(one)) for one in recipes)
+
+
+def _step_to_toml(step: Mapping[str, Any]) -> str:
+    """Return one ``[[step]]`` with its tables below it, as people write it."""
+    flat = {key: value for key, value in step.items() if not isinstance(value, dict)}
+    nested = {key: value for key, value in step.items() if isinstance(value, dict)}
+    return "[[step]]\n" + tomli_w.dumps(flat) + (tomli_w.dumps({"step": nested}) if nested else "")

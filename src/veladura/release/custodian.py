@@ -1,0 +1,133 @@
+"""What stays in: the custodian's folder with seed, source and row order."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+import veladura
+from veladura.errors import FolderError, PlanError
+from veladura.table.scratch import custodian_home
+
+if TYPE_CHECKING:
+    from veladura.recipe import Release
+    from veladura.table.table import Source, Table
+
+RECORD, ROWS, REPORT = "record.json", "rows.parquet", "report-custodian.html"
+
+
+def place(release: Path, custodian: Path | None) -> Path:
+    """Return the custodian folder for a release, or refuse one that would leave with it.
+
+    Inside, around or beside the release folder it would be copied or published along with it.
+    """
+    folder = custodian or custodian_home() / "records" / f"{release.name}-{secrets.token_hex(4)}"
+    inner, outer = folder.resolve(), release.resolve()
+    home = inner if custodian else custodian_home().resolve()
+    for candidate in (inner, home):
+        if candidate == outer or outer in candidate.parents or candidate in outer.parents or candidate.parent == outer.parent:
+            msg = (
+                f"the custodian folder {folder} is the release folder, or inside, around or beside it.\n\n"
+                "Hint: put it elsewhere: custodian=..., [custodian] folder, or VELADURA_CUSTODIAN."
+            )
+            raise FolderError(msg)
+    return folder
+
+
+def refuse_existing(folder: Path, *, force: bool) -> None:
+    """Refuse a custodian folder that has a record already: it may be the only one of a published release."""
+    if (folder / RECORD).exists() and not force:
+        msg = f"{folder} has a record already.\n\nHint: name another custodian folder, or use force (the old record is kept under another name)."
+        raise FolderError(msg)
+
+
+def write_record(folder: Path, record: dict[str, Any], rows: list[NDArray[np.int64] | None], report: str) -> None:
+    """Write the record, its row order and the custodian's report; an older record is kept aside."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if (folder / RECORD).exists():
+        aside = folder / f"superseded-{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(2)}"
+        aside.mkdir(mode=0o700)
+        for name in (RECORD, ROWS, REPORT):
+            if (folder / name).exists():
+                (folder / name).rename(aside / name)
+    if linked := [order for order in rows if order is not None]:
+        sets = np.repeat(np.arange(len(linked)), [order.size for order in linked])
+        pq.write_table(pa.table({"dataset": sets, "row": np.concatenate(linked)}), folder / ROWS)
+    (folder / REPORT).write_text(report, encoding="utf-8")
+    part = folder / f"{RECORD}.part"
+    part.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    os.chmod(part, 0o600)
+    part.replace(folder / RECORD)  # last: a record is whole or absent
+
+
+def build_record(release: Release, plan: str | None, digest: str) -> dict[str, Any]:
+    """Return what is needed to repeat and to prove a release: seed, source and settings."""
+    source = release.original.source if release.original is not None else None
+    return {
+        "format": "veladura-record",
+        "version": 1,
+        "made": datetime.now(UTC).isoformat(timespec="seconds"),
+        "library": f"veladura {veladura.__version__}",
+        "entropy": str(release.streams.entropy) if release.streams else None,
+        "source": None if source is None else _describe_source(source),
+        "recipe": repr(release.recipe),
+        "plan": plan,
+        "release": digest,
+    }
+
+
+def _describe_source(source: Source) -> dict[str, Any]:
+    """Return how the source was opened, so that it can be opened again to prove a release."""
+    return {
+        "name": source.name,
+        "file": source.file.name if source.file else None,
+        "sha256": source_hash(source.file),
+        "table": source.table,
+        "columns": {name: asdict(declared) for name, declared in source.columns.items()},
+        "dialect": asdict(source.dialect) if source.dialect else None,
+    }
+
+
+def row_order(original: Table) -> NDArray[np.int64]:
+    """Return the rows of a source in an order that only its content decides.
+
+    Records point into this order, so that they fit the same table from another file or server.
+    """
+    return original.codes([]).rows
+
+
+def read_record(path: Path) -> tuple[dict[str, Any], list[NDArray[np.int64]]]:
+    """Return a record and, for each dataset, the place of every released row in the source's order."""
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        msg = f"{path} is not a readable record.\n\nHint: name the record.json of the custodian folder."
+        raise PlanError(msg) from None
+    if record.get("format") != "veladura-record":
+        msg = f"{path} is not a record of a veladura release."
+        raise PlanError(msg)
+    if not (path.parent / ROWS).exists():
+        return record, []
+    links = pq.read_table(path.parent / ROWS)
+    sets, rows = links["dataset"].to_numpy(), links["row"].to_numpy()
+    return record, [rows[sets == i] for i in range(int(sets.max()) + 1)]
+
+
+def source_hash(file: Path | None) -> str | None:
+    """Return the hash of a source file; None for a frame or a database."""
+    if file is None or not file.is_file():
+        return None
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+

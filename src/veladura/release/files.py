@@ -1,0 +1,82 @@
+"""Data files of a package: Parquet as it is, CSV with no live formula in it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Literal, get_args
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+
+from veladura.errors import PlanError
+
+Format = Literal["parquet", "csv"]
+# A spreadsheet runs a cell that starts like this; a plain number such as "-8" is harmless.
+_LIVE = r"^(?:[=@\t\r']|[+-])"
+_NUMBER = r"^[+-]?[0-9]+(?:[.,][0-9]+)?$"
+
+
+def check_format(format_: str) -> None:
+    """Refuse a format that is not known."""
+    if format_ not in get_args(Format):
+        raise PlanError.unknown("format", format_, get_args(Format))
+
+
+def write_data(table: pa.Table, path: Path, format_: str) -> None:
+    """Write one dataset; nothing but columns and values goes into the file."""
+    bare = table.replace_schema_metadata(None)
+    if format_ == "parquet":
+        pq.write_table(bare, path, compression="zstd", store_schema=False)
+        return
+    safe = [disarm(column) if _is_text(column.type) else column for column in bare.columns]
+    names = [disarm_text(name) for name in bare.column_names]
+    pacsv.write_csv(pa.table(safe, names=names), path)
+
+
+def read_data(path: Path, names: list[str], types: list[pa.DataType]) -> pa.Table:
+    """Read one dataset back, exactly as it was before it was written."""
+    if path.suffix == ".parquet":
+        table = pq.read_table(path)
+        columns = [column.cast(type_) for column, type_ in zip(table.columns, types, strict=True)]
+        return pa.table(columns, schema=pa.schema(list(zip(names, types, strict=True))))
+    inner = [f"c{i}" for i in range(len(names))]
+    table = pacsv.read_csv(
+        path,
+        read_options=pacsv.ReadOptions(column_names=inner, skip_rows=1, block_size=1 << 26),
+        parse_options=pacsv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
+        convert_options=pacsv.ConvertOptions(
+            column_types=dict(zip(inner, types, strict=True)), null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
+        ),
+    )
+    columns = [rearm(column) if _is_text(column.type) else column for column in table.columns]
+    return pa.table([column.combine_chunks() for column in columns], schema=pa.schema(list(zip(names, types, strict=True))))
+
+
+def disarm(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Put an apostrophe before text that a spreadsheet would run, or that starts with one already."""
+    live = pc.and_not(pc.match_substring_regex(column, _LIVE), pc.match_substring_regex(column, _NUMBER))
+    return pc.if_else(live, pc.binary_join_element_wise("'", column, ""), column)
+
+
+def rearm(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Undo `disarm`: every text that starts with an apostrophe has one too many."""
+    return pc.if_else(pc.starts_with(column, "'"), pc.utf8_slice_codeunits(column, 1), column)
+
+
+def disarm_text(text: str) -> str:
+    """Disarm one text, such as a column's name."""
+    return f"'{text}" if re.match(_LIVE, text) and not re.match(_NUMBER, text) else text
+
+
+def type_from_text(text: str) -> pa.DataType:
+    """Return the Arrow type that a codebook names."""
+    if match := re.fullmatch(r"timestamp\[(\w+)(?:, tz=(.+))?\]", text):
+        return pa.timestamp(match[1], tz=match[2])
+    return pa.type_for_alias({"date32[day]": "date32"}.get(text, text))
+
+
+def _is_text(type_: pa.DataType) -> bool:
+    return bool(pa.types.is_string(type_))

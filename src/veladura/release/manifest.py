@@ -1,0 +1,104 @@
+"""manifest.json and codebook.json: what the recipient is told, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+import veladura
+from veladura.errors import PromiseError
+from veladura.promise import Promise
+from veladura.table.schema import LABELLED, Field
+
+if TYPE_CHECKING:
+    from veladura.recipe import Release
+    from veladura.table.table import Table
+
+FORMAT, VERSION = "veladura-release", 1
+MAX_LISTED = 1000
+_KEYS = {"format", "version", "library", "name", "datasets", "rows", "columns", "steps", "rule", "promises", "files"}
+
+
+def build_manifest(release: Release, format_: str = "parquet") -> dict[str, Any]:
+    """Return the manifest of a release (schema in docs/manifest.md)."""
+    first = release.tables[0].table
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "library": f"veladura {veladura.__version__}",
+        "name": first.source.name,
+        "datasets": len(release.tables),
+        "rows": [int(dataset.table.arrow.num_rows) for dataset in release.tables],
+        "columns": [{"name": field.name, "kind": field.kind, "role": field.role} for field in first.schema],
+        "steps": [{"method": step.method, "changed": list(step.changed), "settings": dict(step.settings)} for step in release.steps],
+        "rule": release.rule,
+        "promises": [promise.to_json() for promise in release.promises],
+        "files": {"format": format_, "text_disarmed": format_ == "csv"},
+    }
+
+
+def check_manifest(manifest: Mapping[str, Any]) -> None:
+    """Refuse a manifest that this version does not know how to read."""
+    if manifest.get("format") != FORMAT:
+        msg = "the folder's manifest.json is not that of a veladura release."
+        raise PromiseError(msg)
+    if manifest.get("version") != VERSION:
+        msg = f"the manifest has version {manifest.get('version')!r}, this library reads {VERSION}.\n\nHint: use a newer veladura."
+        raise PromiseError(msg)
+    if lacking := sorted(_KEYS - set(manifest)):
+        msg = f"the manifest lacks {lacking}."
+        raise PromiseError(msg)
+
+
+def promises_of(manifest: Mapping[str, Any]) -> tuple[Promise, ...]:
+    """Return the promises a manifest makes."""
+    return tuple(Promise(**promise) for promise in manifest["promises"])
+
+
+def build_codebook(tables: Sequence[Table]) -> list[dict[str, Any]]:
+    """Return the description of every released column, made from the released values only."""
+    return [_describe(field, [table.arrow.column(field.name) for table in tables]) for field in tables[0].schema]
+
+
+def _describe(field: Field, columns: Sequence[pa.ChunkedArray]) -> dict[str, Any]:
+    whole = pa.chunked_array([chunk for column in columns for chunk in column.chunks], type=field.type)
+    about: dict[str, Any] = {"name": field.name, "kind": field.kind, "role": field.role, "type": str(field.type), "missing": whole.null_count}
+    if field.kind not in LABELLED:
+        extremes = pc.min_max(whole).as_py()
+        return about | {"lowest": _json(extremes["min"]), "highest": _json(extremes["max"])}
+    values = whole.drop_null().unique()
+    about["distinct"] = len(values)
+    if field.kind != "text" and len(values) <= MAX_LISTED:
+        about["categories"] = _sorted_categories(field, values)
+    if words := {key: word for key, word in field.labels.items() if key in {str(v) for v in values.to_pylist()}}:
+        about["labels"] = words
+    return about
+
+
+def _sorted_categories(field: Field, values: pa.Array) -> list[Any]:
+    """Return the categories that occur, in the declared order or by code point."""
+    if field.order:
+        present = {str(value): value for value in values.to_pylist()}
+        return [present[label] for label in field.order if label in present]
+    return list(values.take(pc.sort_indices(values)).to_pylist())
+
+
+def fields_of(codebook: Sequence[Mapping[str, Any]]) -> tuple[Field, ...]:
+    """Return the schema that a codebook describes."""
+    from veladura.release.files import type_from_text
+
+    return tuple(
+        Field(
+            about["name"], about["kind"], type_from_text(about["type"]), about["role"],
+            tuple(map(str, about.get("categories", ()))) if about["kind"] == "ordered" else (),
+            about.get("labels", {}),
+        )
+        for about in codebook
+    )  # fmt: skip
+
+
+def _json(value: Any) -> Any:
+    return value if value is None or isinstance(value, (int, float)) else value.isoformat()

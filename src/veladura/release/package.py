@@ -1,0 +1,256 @@
+"""The release folder: written whole or not at all, read back, with a hash of every file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from veladura.errors import FolderError, PromiseError
+from veladura.recipe import Dataset, Release, Step
+from veladura.release import custodian as keeper
+from veladura.release.files import check_format, read_data, write_data
+from veladura.release.manifest import build_codebook, build_manifest, check_manifest, fields_of, promises_of
+from veladura.table.schema import Schema
+from veladura.table.table import Source, from_arrow
+
+if TYPE_CHECKING:
+    from veladura.assessment import Assessment
+    from veladura.release.gate import Verdict
+    from veladura.table.table import Table
+
+SUMS = "SHA256SUMS"
+
+
+def save(
+    release: Release,
+    folder: Path,
+    custodian: Path | None = None,
+    *,
+    format: str = "parquet",  # noqa: A002
+    force: bool = False,
+    assessment: Assessment | None = None,
+    verdicts: tuple[Verdict, ...] = (),
+    plan: str | None = None,
+) -> Path:
+    """Write a release for its recipient, and its record for the custodian.
+
+    Parameters
+    ----------
+    folder
+        The release folder. It appears whole or not at all.
+    custodian
+        Where seed, source and row order stay. By default below ``VELADURA_CUSTODIAN`` or the
+        user's state folder.
+    format
+        "parquet", or "csv" with text disarmed for spreadsheets.
+    force
+        Replace a release folder that exists.
+    """
+    from veladura.assessment import assess
+
+    check_format(format)
+    check_folder(folder, force=force)
+    record_folder = keeper.place(folder, custodian)
+    keeper.refuse_existing(record_folder, force=force)
+    if assessment is None and release.original is not None:
+        assessment = assess(release.original, release)
+    order = [_file_order(release, i) for i in range(len(release.tables))]
+    shuffled = replace(release, tables=tuple(_in_file_order(d, o) for d, o in zip(release.tables, order, strict=True)))
+    with new_folder(folder, force=force) as fresh:
+        write_package(shuffled, fresh, format, assessment, verdicts)
+        if release.original is not None:
+            digest = hashlib.sha256((fresh / SUMS).read_bytes()).hexdigest()
+            _write_record(release, order, record_folder, digest, assessment, verdicts, plan)
+    return folder
+
+
+def check_folder(folder: Path, *, force: bool) -> None:
+    """Refuse a release folder that exists, unless it is a release and may be replaced."""
+    if not folder.exists():
+        return
+    if not force:
+        msg = f"{folder} exists already.\n\nHint: name another folder, or use --force to replace it."
+        raise FolderError(msg)
+    if not folder.is_dir() or (any(folder.iterdir()) and not (folder / "manifest.json").exists()):
+        msg = f"{folder} exists and is not a release: it is never replaced.\n\nHint: name another folder."
+        raise FolderError(msg)
+
+
+@contextmanager
+def new_folder(folder: Path, *, force: bool) -> Iterator[Path]:
+    """Yield a folder beside the wanted one, and give it that name only when all is written."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    prefix = f".{folder.name}.part-"
+    for stale in folder.parent.glob(f"{prefix}*"):
+        shutil.rmtree(stale, ignore_errors=True)  # left by a run that was killed
+    fresh = folder.parent / f"{prefix}{secrets.token_hex(4)}"
+    fresh.mkdir()
+    try:
+        yield fresh
+        for path in (*fresh.rglob("*"), fresh):
+            _sync(path)
+        if folder.exists() and force:
+            aside = folder.parent / f"{prefix}{secrets.token_hex(4)}"
+            folder.rename(aside)
+            fresh.rename(folder)
+            shutil.rmtree(aside, ignore_errors=True)
+        else:
+            fresh.rename(folder)
+        _sync(folder.parent)
+    except OSError as error:
+        msg = f"{folder} could not be written: {error.strerror}. Nothing was released.\n\nHint: check space and rights there."
+        raise FolderError(msg) from None
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+
+
+def write_package(release: Release, folder: Path, format_: str, assessment: Assessment | None, verdicts: tuple[Verdict, ...]) -> None:
+    """Write data, codebook, manifest, report and hashes into an empty folder."""
+    (folder / "data").mkdir()
+    for i, dataset in enumerate(release.tables, start=1):
+        write_data(dataset.table.arrow, folder / "data" / f"dataset-{i}.{format_}", format_)
+    manifest = build_manifest(release, format_)
+    _write_json(folder / "codebook.json", build_codebook([dataset.table for dataset in release.tables]))
+    _write_json(folder / "manifest.json", manifest)
+    report = _report(replace(release, told=manifest), assessment, verdicts, "public")
+    (folder / "report.html").write_text(report, encoding="utf-8")
+    lines = [f"{file_hash(folder / name)}  {name}" for name in listed_files(folder)]
+    (folder / SUMS).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _report(release: Release, assessment: Assessment | None, verdicts: tuple[Verdict, ...], audience: Any) -> str:
+    from veladura.report.facts import gather
+    from veladura.report.render import render
+
+    return render(gather(release, assessment, release.prove(), verdicts=verdicts, audience=audience))
+
+
+def _write_record(
+    release: Release,
+    order: list[NDArray[np.int64]],
+    folder: Path,
+    digest: str,
+    assessment: Assessment | None,
+    verdicts: tuple[Verdict, ...],
+    plan: str | None,
+) -> None:
+    """Write the custodian's side: where each row of each file stands in the source's own order."""
+    assert release.original is not None  # noqa: S101  # the caller asked
+    rows: list[NDArray[np.int64] | None] = [None for _ in order]
+    if release.rows is not None:
+        source_order = keeper.row_order(release.original)
+        place = np.empty_like(source_order)
+        place[source_order] = np.arange(source_order.size)
+        rows = [place[np.asarray(d.rows)[o]] for d, o in zip(release.tables, order, strict=True)]
+    keeper.write_record(folder, keeper.build_record(release, plan, digest), rows, _report(release, assessment, verdicts, "custodian"))
+
+
+def _file_order(release: Release, number: int) -> NDArray[np.int64]:
+    """Return the released rows in the order of the file: canonical, then shuffled, so that it says nothing."""
+    dataset = release.tables[number]
+    rows = int(dataset.table.arrow.num_rows)
+    order = np.arange(rows) if dataset.order is None else dataset.order
+    if release.streams is None:
+        return order
+    shuffle: NDArray[np.int64] = order[release.streams("package", "shuffle", number).permutation(rows)]
+    return shuffle
+
+
+def _in_file_order(dataset: Dataset, order: NDArray[np.int64]) -> Dataset:
+    arrow = dataset.table.arrow.take(pa.array(order))
+    rows = None if dataset.rows is None else dataset.rows[order]
+    return Dataset(from_arrow(arrow, dataset.table.schema, dataset.table.source), rows)
+
+
+def leave_report(release: Release, folder: Path, assessment: Assessment, verdicts: tuple[Verdict, ...]) -> Path:
+    """Write the custodian's report of a release that was refused; return its path."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path = folder / "refused.html"
+    path.write_text(_report(release, assessment, verdicts, "custodian"), encoding="utf-8")
+    return path
+
+
+def write_tables(release: Release, source: Table, name: str, *, force: bool) -> None:
+    """Write the datasets as tables of the database the source lives in, in the order of the files."""
+    from veladura.table.recode import write_arrow
+
+    many = len(release.tables) > 1
+    for i, dataset in enumerate(release.tables):
+        shuffled = dataset.table.arrow.take(pa.array(_file_order(release, i)))
+        write_arrow(source, shuffled, f"{name}_{i + 1}" if many else name, overwrite=force)
+
+
+def load(folder: str | Path) -> Release:
+    """Return a saved release: its datasets, manifest and promises.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import pandas as pd
+    >>> import veladura as vd
+    >>> release = vd.Noise(columns=["x"]).protect(pd.DataFrame({"x": range(40)}), seed=1)
+    >>> with tempfile.TemporaryDirectory() as home:
+    ...     saved = release.save(f"{home}/out/release", custodian=f"{home}/safe/record")
+    ...     vd.load(saved).datasets[0].shape
+    (40, 1)
+    """
+    path = Path(folder)
+    manifest, codebook = read_json(path / "manifest.json"), read_json(path / "codebook.json")
+    check_manifest(manifest)
+    fields = fields_of(codebook)
+    names, types = [field.name for field in fields], [field.type for field in fields]
+    files = [path / "data" / f"dataset-{i}.{manifest['files']['format']}" for i in range(1, manifest["datasets"] + 1)]
+    try:
+        arrows = [read_data(file, names, types) for file in files]
+    except (OSError, pa.ArrowException, ValueError):
+        msg = f"a data file of {path} cannot be read, or does not fit its codebook."
+        raise PromiseError(msg) from None
+    source = Source(manifest["name"])
+    tables = tuple(Dataset(from_arrow(arrow, Schema(fields), source)) for arrow in arrows)
+    steps = tuple(Step(step["method"], step["settings"], tuple(step["changed"])) for step in manifest["steps"])
+    return Release(tables, None, steps, promises_of(manifest), manifest["rule"], told=manifest)
+
+
+def read_json(path: Path) -> Any:
+    """Return a JSON file of a package."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        msg = f"{path} is missing or not valid JSON: this is not a whole release folder."
+        raise PromiseError(msg) from None
+
+
+def listed_files(folder: Path) -> list[str]:
+    """Return every file of a package but the list of hashes, by its path inside."""
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file() and path.name != SUMS)
+
+
+def file_hash(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _write_json(path: Path, value: Mapping[str, Any] | list[dict[str, Any]]) -> None:
+    path.write_text(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def _sync(path: Path) -> None:
+    """Flush a file or folder to disk, so that a name never points to half of it."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

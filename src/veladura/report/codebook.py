@@ -1,0 +1,177 @@
+"""What the columns of a release hold, in words and small pictures of the released values.
+
+Of the original only bars of at least ten rows are shown; where a single one is hidden, the
+smallest of the others is hidden as well, so that it cannot be found by subtraction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veladura.report.words import KINDS, number, plural
+from veladura.table.codes import Column, encode
+
+if TYPE_CHECKING:
+    from veladura.table.table import Table
+
+FEWEST = 10
+MOST_LABELS = 8
+MOST_BINS = 14
+MOST_LETTERS = 60
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A share of the released rows and, where it may be shown, of the original ones."""
+
+    label: str
+    released: float
+    original: float | None = None
+
+
+@dataclass(frozen=True)
+class ColumnFacts:
+    """One released column."""
+
+    name: str
+    kind: str
+    role: str
+    changed: bool
+    summary: str
+    bars: tuple[Bar, ...] = field(repr=False, default=())
+    binned: bool = False  # bars of a histogram, not of categories
+
+    @property
+    def highest(self) -> float:
+        """The largest share that is shown."""
+        return max((max(bar.released, bar.original or 0.0) for bar in self.bars), default=0.0) or 1.0
+
+    @property
+    def compared(self) -> bool:
+        """Whether bars of the original are shown."""
+        return any(bar.original is not None for bar in self.bars)
+
+
+def describe(table: Table, original: Table | None, changed: Sequence[str]) -> tuple[ColumnFacts, ...]:
+    """Return facts on every released column; the original, if any, goes into the pictures only."""
+    facts = []
+    for about in table.schema:
+        column = encode(table.arrow.column(about.name), about)
+        before = None
+        if original is not None and about.name in original.names and original.schema[about.name].type == about.type:
+            before = encode(original.arrow.column(about.name), original.schema[about.name])
+        bars, binned = _bars(column, before if before is not None and (before.labels is None) == (column.labels is None) else None)
+        facts.append(ColumnFacts(about.name, KINDS[about.kind], about.role, about.name in changed, _summary(column), bars, binned))
+    return tuple(facts)
+
+
+def _summary(column: Column) -> str:
+    """Return what the released values are like, in a phrase."""
+    known = column.values[~column.missing]
+    lacking = int(column.missing.sum())
+    missing = f", {plural(lacking, 'missing value')}" if lacking else ""
+    if not known.size:
+        return "no values"
+    if column.labels is not None:
+        return f"{plural(int(np.unique(known).size), 'different value')}{missing}"
+    lowest, middle, highest = (_text(column, value) for value in np.quantile(known, [0, 0.5, 1], method="inverted_cdf"))
+    return f"from {lowest} to {highest}, middle value {middle}{missing}"
+
+
+def _text(column: Column, value: Any) -> str:
+    """Return one number or date of a column as people write it."""
+    if column.field.kind == "date":
+        one = column.with_values(np.array([value]).astype(column.values.dtype), np.zeros(1, dtype=bool))
+        return str(one.to_arrow()[0].as_py())
+    if float(value).is_integer() and abs(value) < 1e15:  # noqa: PLR2004  # exact as a float
+        return f"{int(value):,}" if abs(value) >= 10_000 else str(int(value))  # noqa: PLR2004  # years stay as they are
+    return f"{value:.6g}"
+
+
+def _bars(column: Column, before: Column | None) -> tuple[tuple[Bar, ...], bool]:
+    if not column.size or column.missing.all() or column.field.kind == "text":
+        return (), False
+    if column.labels is not None:
+        return _label_bars(column, before), False
+    return _bin_bars(column, before), True
+
+
+def _label_bars(column: Column, before: Column | None) -> tuple[Bar, ...]:
+    """Return the most frequent categories in their order, all others as one, and missing."""
+    sizes = _label_sizes(column)
+    shown = sorted(sorted(sizes, key=lambda label: -sizes[label])[:MOST_LABELS], key=list(sizes).index)
+    if column.field.kind != "ordered":
+        shown.sort(key=lambda label: -sizes[label])
+    words = [_named(column, label) for label in shown]
+    rest = len(sizes) - len(shown)
+    released = _with_rest([sizes[label] for label in shown], column)
+    original = None
+    if before is not None:
+        known = _label_sizes(before)
+        original = _with_rest([known.get(label, 0) for label in shown], before)
+    bars = _shares([*words, f"{rest:,} other", "missing"], released, original)
+    return tuple(bar for bar in bars if bar.released > 0)
+
+
+def _label_sizes(column: Column) -> dict[str, int]:
+    """Return the number of rows of each category that occurs."""
+    labels = [str(label) for label in column.labels.to_pylist()] if column.labels is not None else []
+    sizes = np.bincount(column.values[~column.missing], minlength=len(labels)).tolist()
+    return {label: size for label, size in zip(labels, sizes, strict=True) if size}
+
+
+def _with_rest(sizes: list[int], column: Column) -> list[int]:
+    lacking = int(column.missing.sum())
+    return [*sizes, column.size - sum(sizes) - lacking, lacking]
+
+
+def _named(column: Column, label: str) -> str:
+    meaning = column.field.labels.get(label)
+    text = f"{label} ({meaning})" if meaning else label
+    return text if len(text) <= MOST_LETTERS else f"{text[: MOST_LETTERS - 1]}…"
+
+
+def _bin_bars(column: Column, before: Column | None) -> tuple[Bar, ...]:
+    """Return a histogram between the 1st and 99th hundredth of the released values, open at both ends."""
+    known = column.values[~column.missing]
+    low, high = (float(end) for end in np.quantile(known, [0.01, 0.99]))
+    whole = known.dtype.kind != "f"
+    bins = int(min(MOST_BINS, high - low + 1)) if whole else MOST_BINS
+    low, high = (low - 0.5, high + 0.5) if whole else (low, high)
+    edges = np.linspace(low, high if high > low else low + 1.0, max(bins, 1) + 1)
+    released = _histogram(column, edges)
+    original = None if before is None else _histogram(before, edges)
+    ends = [_text(column, round(edge) if whole else edge) for edge in edges]
+    return tuple(_shares([f"{a} to {b}" for a, b in pairwise(ends)], released, original))
+
+
+def _histogram(column: Column, edges: NDArray[np.float64]) -> list[int]:
+    known = column.values[~column.missing].astype(np.float64)
+    sizes: list[int] = np.histogram(np.clip(known, edges[0], edges[-1]), edges)[0].tolist()
+    return sizes
+
+
+def _shares(labels: Sequence[str], released: Sequence[int], original: Sequence[int] | None) -> list[Bar]:
+    """Return bars as shares, those of the original hidden where they stand for too few rows."""
+    total = max(sum(released), 1)
+    bars = [Bar(label, size / total) for label, size in zip(labels, released, strict=True)]
+    if original is None:
+        return bars
+    visible = [size >= FEWEST for size in original]
+    hidden = [size for size in original if 0 < size < FEWEST]
+    if len(hidden) == 1 and any(visible):
+        visible[min((size, place) for place, size in enumerate(original) if size >= FEWEST)[1]] = False
+    whole = max(sum(original), 1)
+    return [replace(bar, original=size / whole if shown else None) for bar, size, shown in zip(bars, original, visible, strict=True)]
+
+
+def told(bar: Bar) -> str:
+    """Return a bar in words, for readers who do not see it."""
+    beside = "" if bar.original is None else f", original {number(bar.original, 'share')}"
+    return f"{bar.label}: {number(bar.released, 'share')}{beside}"

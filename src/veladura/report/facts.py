@@ -1,0 +1,210 @@
+"""Everything the report says, as plain records: gathered here, only laid out by the template."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from veladura.errors import PlanError
+from veladura.measure import Detail, Figure
+from veladura.promise import Proof
+from veladura.report import words
+from veladura.report.codebook import ColumnFacts, describe
+from veladura.report.snippets import command, snippet
+
+if TYPE_CHECKING:
+    from veladura.assessment import Assessment
+    from veladura.recipe import Release
+    from veladura.release.gate import Limit, Verdict
+
+Audience = Literal["public", "custodian"]
+WITHHELD = "Figures of a differentially private release would themselves tell something of the data. They stay with the holder."
+UNMEASURED = "Risk and utility were not measured for this page."
+
+
+@dataclass(frozen=True)
+class SettingFacts:
+    """One setting of a method."""
+
+    name: str
+    value: str
+    meaning: str
+
+
+@dataclass(frozen=True)
+class StepFacts:
+    """One method, in words."""
+
+    method: str
+    sentence: str
+    changed: str
+    settings: tuple[SettingFacts, ...]
+
+
+@dataclass(frozen=True)
+class PromiseFacts:
+    """A claim and what became of it."""
+
+    claim: str
+    status: str
+    how: str
+
+
+@dataclass(frozen=True)
+class FigureFacts:
+    """One figure as it is printed, with the verdict of the gate if it has one."""
+
+    name: str
+    meaning: str
+    value: str
+    interval: str
+    better: str
+    note: str
+    limit: str = ""
+    verdict: Literal["", "passed", "missed"] = ""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What one page says."""
+
+    title: str
+    audience: Audience
+    summary: tuple[str, ...]
+    refused: int
+    steps: tuple[StepFacts, ...]
+    columns: tuple[ColumnFacts, ...]
+    promises: tuple[PromiseFacts, ...]
+    figures: Mapping[str, tuple[FigureFacts, ...]]
+    no_figures: str
+    conclusions: words.Conclusions
+    snippet: str
+    command: str
+    provenance: Mapping[str, str]
+    details: tuple[Detail, ...] = ()
+    recipe: str = field(default="", repr=False)
+
+
+def gather(
+    release: Release,
+    assessment: Assessment | None = None,
+    proofs: Iterable[Proof] = (),
+    *,
+    verdicts: Sequence[Verdict] = (),
+    audience: Audience = "public",
+) -> Facts:
+    """Return the facts of a release for one audience.
+
+    Parameters
+    ----------
+    assessment
+        Its figures; without them the page says that none were measured.
+    proofs
+        What `Release.prove` returned.
+    verdicts
+        What `veladura.release.gate.gate` returned.
+    audience
+        "public" for the page in the release folder, "custodian" for the one that stays.
+    """
+    if audience not in get_args(Audience):
+        what = "audience"
+        raise PlanError.unknown(what, audience, get_args(Audience))
+    manifest = release.manifest
+    mine = audience == "custodian"
+    secret = release.rule == "posterior"
+    original = None if secret and not mine else release.original
+    withheld = WITHHELD if secret and not mine else UNMEASURED if assessment is None else ""
+    page = Facts(
+        title=str(manifest["name"]),
+        audience=audience,
+        summary=_summary(manifest),
+        refused=sum(not verdict.passed for verdict in verdicts),
+        steps=tuple(_step(step) for step in manifest["steps"]),
+        columns=describe(release.tables[0].table, original, [name for step in release.steps for name in step.changed]),
+        promises=_promises(manifest, list(proofs)),
+        figures={},
+        no_figures=withheld,
+        conclusions=words.RULES[manifest["rule"]],
+        snippet=snippet(release),
+        command=command(release),
+        provenance=_provenance(manifest),
+    )
+    if assessment is not None and not withheld:
+        page = replace(page, figures=_figures(assessment, {v.figure: v for v in verdicts}, everything=mine))
+    if not mine:
+        return page
+    return replace(page, details=() if assessment is None else tuple(assessment.details.values()), recipe=repr(release.recipe))
+
+
+def _summary(manifest: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what was released and how, in three sentences."""
+    names = [column["name"] for column in manifest["columns"]]
+    changed = {name for step in manifest["steps"] for name in step["changed"]}
+    kept = [name for name in names if name not in changed]
+    sets, rows = manifest["datasets"], sorted(set(manifest["rows"]))
+    size = words.plural(rows[0], "row") if len(rows) == 1 else f"{rows[0]:,} to {words.plural(rows[-1], 'row')}"
+    first = f"This release holds {words.plural(sets, 'dataset')} of {size}{' each' if sets > 1 else ''}, with {words.plural(len(names), 'column')}."
+    replaced = [name for name in names if name in changed]
+    second = f"The protection replaces values of {words.enumerated(replaced)}." if replaced else "No value was replaced."
+    third = f"The values of {words.enumerated(kept)} are released as they were." if kept else "No column is released as it was."
+    return first, second, third
+
+
+def _step(step: Mapping[str, Any]) -> StepFacts:
+    meanings = words.setting_meanings(step["method"])
+    told = {
+        name: value for name, value in step["settings"].items() if not (name == "columns" and list(value or ()) == list(step["changed"]))
+    }
+    settings = tuple(SettingFacts(name.replace("_", " "), words.setting(value), meanings.get(name, "")) for name, value in told.items())
+    return StepFacts(step["method"], words.method_sentence(step["method"]), words.enumerated(step["changed"]), settings)
+
+
+def _promises(manifest: Mapping[str, Any], proofs: list[Proof]) -> tuple[PromiseFacts, ...]:
+    """Return every promise with the worst of its proofs over the datasets."""
+    facts = []
+    for promise in manifest["promises"]:
+        found = {proof.status for proof in proofs if proof.promise.to_json() == promise}
+        status = next((s for s in ("broken", "attested", "holds") if s in found), "not checked")
+        facts.append(PromiseFacts(promise["claim"], status, words.PROOFS.get((status, promise["proof"]), words.UNCHECKED)))
+    return tuple(facts)
+
+
+def _figures(assessment: Assessment, verdicts: Mapping[str, Verdict], *, everything: bool) -> dict[str, tuple[FigureFacts, ...]]:
+    """Return the figures of each family that this audience may see."""
+    families: dict[str, list[FigureFacts]] = {}
+    for figure in assessment:
+        if everything or figure.public:
+            families.setdefault(figure.family, []).append(_figure(figure, verdicts.get(figure.name)))
+    return {family: tuple(figures) for family, figures in families.items()}
+
+
+def _figure(figure: Figure, verdict: Verdict | None) -> FigureFacts:
+    unit, estimate = figure.unit, figure.estimate
+    value = "not applicable" if estimate is None else words.number(estimate.value, unit)
+    interval = ""
+    if estimate is not None and not estimate.is_exact:
+        interval = f"{words.number(estimate.lower, unit)} to {words.number(estimate.upper, unit)}"
+    better = {"low": "lower is better", "high": "higher is better", "neither": "for comparison"}[figure.better]
+    facts = FigureFacts(figure.name, figure.meaning, value, interval, better, figure.why or figure.note)
+    if verdict is None:
+        return facts
+    return replace(facts, limit=_limit(verdict.limit, figure), verdict="passed" if verdict.passed else "missed")
+
+
+def _limit(limit: Limit, figure: Figure) -> str:
+    ends = (("at least", limit.min), ("at most", limit.max))
+    return " and ".join(f"{word} {words.number(end, figure.unit)}" for word, end in ends if end is not None)
+
+
+def _provenance(manifest: Mapping[str, Any]) -> dict[str, str]:
+    sets, extension = manifest["datasets"], manifest["files"]["format"]
+    data = f"data/dataset-1.{extension}" if sets == 1 else f"data/dataset-1.{extension} to data/dataset-{sets}.{extension}"
+    return {
+        "Made with": str(manifest["library"]),
+        "Rows": ", ".join(f"{rows:,}" for rows in manifest["rows"]),
+        "Datasets": str(sets),
+        "Combining rule": str(manifest["rule"]),
+        "Format": f"{manifest['format']}, version {manifest['version']}",
+        "Files": f"{data}, codebook.json (columns), manifest.json (for programs), SHA256SUMS (hash of every file)",
+    }

@@ -1,0 +1,40 @@
+"""Facts to one page of HTML: no network, no script, every text escaped."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from veladura.report.codebook import told
+from veladura.report.facts import Facts
+from veladura.report.words import number
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("veladura.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["told"] = told
+    environment.filters["share"] = lambda value: number(value, "share")
+    return environment
+
+
+def render(facts: Facts) -> str:
+    """Return the page that says these facts.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import veladura as vd
+    >>> from veladura.report.facts import gather
+    >>> release = vd.Noise(columns=["x"]).protect(pd.DataFrame({"x": range(40)}), seed=1)
+    >>> render(gather(release, proofs=release.prove())).startswith("<!doctype html>")
+    True
+    """
+    return _environment().get_template("report.html.j2").render(facts=facts)

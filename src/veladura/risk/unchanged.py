@@ -1,0 +1,107 @@
+"""What the method left as it was: released rows and cells that equal the original ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from veladura.inference.estimate import Estimate
+from veladura.measure import Meaning, NotApplicable, Subject, measure, open_quietly, over_datasets
+
+if TYPE_CHECKING:
+    from veladura.promise import Evidence
+    from veladura.recipe import Release
+
+
+@dataclass(frozen=True)
+class Unchanged:
+    """Shares of what the release shows as it was.
+
+    Attributes
+    ----------
+    rows
+        Share of released rows with no cell changed, among the columns the method changes.
+    cells
+        Share of those cells that are unchanged.
+    columns
+        The share of unchanged cells of each of these columns.
+    """
+
+    rows: Estimate
+    cells: Estimate
+    columns: Mapping[str, Estimate] = field(repr=False)
+
+
+def unchanged(original: Any, release: Release) -> Unchanged:
+    """Return the shares of rows and cells that a release shows as they were. Missing equals missing.
+
+    Parameters
+    ----------
+    original
+        The table the release was made of: anything `veladura.open` takes.
+    release
+        A release whose rows are linked to those of the original.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import veladura as vd
+    >>> table = pd.DataFrame({"x": [1.5, 2.5, None, 4.5]})
+    >>> float(unchanged(table, vd.Noise(columns=["x"], scale=5).protect(table, seed=1)).cells)
+    0.25
+    """
+    return _unchanged(Subject(open_quietly(original), release))
+
+
+def _unchanged(subject: Subject) -> Unchanged:
+    names = subject.changed
+    if not names:
+        msg = "the method changes no column."
+        raise NotApplicable(msg)
+    same = [_same_cells(evidence, names) for evidence in subject.aligned()]
+    if any(cells.shape[0] == 0 for cells in same):
+        msg = "the release has no rows."
+        raise NotApplicable(msg)
+    return Unchanged(
+        over_datasets([float(cells.all(axis=1).mean()) for cells in same], upper=1.0),
+        over_datasets([float(cells.mean()) for cells in same], upper=1.0),
+        {name: over_datasets([float(cells[:, j].mean()) for cells in same], upper=1.0) for j, name in enumerate(names)},
+    )
+
+
+def _same_cells(evidence: Evidence, names: Sequence[str]) -> NDArray[np.bool_]:
+    """Return, row by row, which cells are the original ones."""
+    if evidence.original is None:
+        raise AssertionError
+    places = pa.array(evidence.rows)
+    before = evidence.original.arrow
+    return np.column_stack([_equal(before.column(name).take(places), evidence.released.arrow.column(name)) for name in names])
+
+
+def _equal(before: pa.ChunkedArray, after: pa.ChunkedArray) -> NDArray[np.bool_]:
+    """Compare two columns; as text where the method changed the type."""
+    if before.type != after.type:
+        before, after = before.cast(pa.string()), after.cast(pa.string())
+    missing = [pc.is_null(column, nan_is_null=True) for column in (before, after)]
+    equal = pc.or_(pc.fill_null(pc.equal(before, after), False), pc.and_(*missing))
+    flags: NDArray[np.bool_] = equal.to_numpy()
+    return flags
+
+
+@measure(
+    "risk.unchanged",
+    figures={
+        "rows": Meaning("Released rows that are the original ones in every column the method changes.", unit="share"),
+        "cells": Meaning("Cells that are the original ones, in the columns the method changes.", unit="share"),
+    },
+)
+def measure_unchanged(subject: Subject) -> Mapping[str, Estimate]:
+    """Measure the aligned rows."""
+    found = _unchanged(subject)
+    return {"rows": found.rows, "cells": found.cells}

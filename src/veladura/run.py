@@ -1,0 +1,72 @@
+"""One table's way through: open, protect, assess, gate, package. Everything else calls this."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from veladura.assessment import assess
+from veladura.context import Progress, silent
+from veladura.errors import GateError
+from veladura.plan import Plan
+from veladura.release import custodian as keeper
+from veladura.release.gate import Verdict, check_gate, gate, require
+from veladura.release.package import check_folder, leave_report, save, write_tables
+
+if TYPE_CHECKING:
+    from veladura.assessment import Assessment
+    from veladura.recipe import Release
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run made."""
+
+    release: Release
+    assessment: Assessment
+    verdicts: tuple[Verdict, ...]
+    folder: Path
+    custodian: Path
+
+
+def check(plan: Plan, *, force: bool = False) -> Path:
+    """Refuse what can be refused before anything is drawn; return the custodian folder."""
+    check_folder(plan.folder, force=force)
+    custodian = keeper.place(plan.folder, plan.custodian_folder)
+    keeper.refuse_existing(custodian, force=force)
+    check_gate(plan.gate)
+    return custodian
+
+
+def rehearse(plan: Plan, *, force: bool = False) -> None:
+    """Check plan, source, settings, gate names and folders; draw nothing and write nothing."""
+    check(plan, force=force)
+    plan.recipe.fit(plan.open(), threads=plan.run.threads)
+
+
+def run(plan: Plan, *, force: bool = False, progress: Progress = silent) -> Outcome:
+    """Protect, assess and package a table as its plan says; refuse when a promise or a threshold does not hold."""
+    custodian = check(plan, force=force)
+    with progress("reading the table", 1) as advance:
+        table = plan.open()
+        advance()
+    release = plan.recipe.protect(table, seed=plan.run.seed, threads=plan.run.threads, progress=progress)
+    with progress("assessing risk and utility", 1) as advance:
+        assessment = assess(table, release)
+        advance()
+    verdicts = tuple(gate(assessment, plan.gate))
+    try:
+        require(verdicts)
+    except GateError:
+        leave_report(release, custodian, assessment, verdicts)
+        raise
+    with progress("writing the release", 1) as advance:
+        if plan.release.table is not None:
+            write_tables(release, table, plan.release.table, force=force)
+        save(
+            release, plan.folder, custodian, format=plan.release.format, force=force,
+            assessment=assessment, verdicts=verdicts, plan=plan.text,
+        )  # fmt: skip
+        advance()
+    return Outcome(release, assessment, verdicts, plan.folder, custodian)

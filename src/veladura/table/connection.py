@@ -1,0 +1,126 @@
+"""Where expressions run: one private DuckDB per process, or the database a table lives in."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from itertools import count
+from pathlib import Path
+from threading import RLock
+from typing import Any
+
+import ibis
+import pyarrow as pa
+
+from veladura.table.scratch import scratch_folder
+
+_number = count()
+_ONE_AT_A_TIME = RLock()  # a DuckDB connection serves one query at a time; inside a query it uses all cores
+
+
+def connect(custodian: Path | None = None) -> Any:
+    """Return this process's in-memory DuckDB; it never fetches extensions and spills into private scratch."""
+    with _ONE_AT_A_TIME:
+        return _own_duckdb(scratch_folder(custodian), os.getpid())
+
+
+@cache
+def _own_duckdb(scratch: Path, _process: int) -> Any:
+    return ibis.duckdb.connect(**private_settings(scratch))
+
+
+def private_settings(scratch: Path) -> dict[str, Any]:
+    """Return the settings every DuckDB of ours is opened with."""
+    return {
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+        "temp_directory": str(scratch),
+    }
+
+
+def home_of(expression: ibis.Table) -> Any:
+    """Return the backend an expression runs on: that of its tables, or ours for tables in memory."""
+    backends, _ = expression._find_backends()  # noqa: SLF001  # get_backend would fall back on Ibis's own DuckDB
+    return backends[0] if backends else connect()
+
+
+def is_duckdb(expression: ibis.Table) -> bool:
+    """Whether an expression runs on DuckDB."""
+    return bool(home_of(expression).name == "duckdb")
+
+
+@contextmanager
+def one_at_a_time() -> Iterator[None]:
+    """Use a connection alone, and without the warnings that Ibis 12 earns from DuckDB 2 and pandas 3."""
+    with _ONE_AT_A_TIME, warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        yield
+
+
+def find(backend: Any, name: str, database: str | None = None) -> ibis.Table:
+    """Return a table or view of a backend by its name."""
+    with one_at_a_time():
+        return backend.table(name, database=database)
+
+
+def read_parquet(path: Path, custodian: Path | None = None) -> ibis.Table:
+    """Return a Parquet file as a lazy table of our DuckDB."""
+    backend, view = connect(custodian), f"parquet{next(_number)}"
+    run_sql(backend, f"CREATE TEMP VIEW {view} AS SELECT * FROM read_parquet({sql_text(literal_path(path))})")  # noqa: S608
+    return find(backend, view)
+
+
+def literal_path(path: Path) -> str:
+    """Return a path in which no character is a wildcard.
+
+    Examples
+    --------
+    >>> literal_path(Path("a[1].csv"))
+    'a[[]1].csv'
+    """
+    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(path))
+
+
+def fetch(expression: ibis.Table) -> pa.Table:
+    """Return the rows of an expression in memory."""
+    with one_at_a_time():
+        fetched: pa.Table = home_of(expression).to_pyarrow(expression)
+    return fetched
+
+
+def fetch_one(expression: ibis.Table, figures: Mapping[str, Any]) -> dict[str, Any]:
+    """Return one row of figures about an expression."""
+    found: dict[str, Any] = fetch(expression.aggregate(**figures)).to_pylist()[0]
+    return found
+
+
+def run_sql(backend: Any, sql: str) -> list[tuple[Any, ...]]:
+    """Run a statement on a DuckDB and return its rows."""
+    with one_at_a_time():
+        rows: list[tuple[Any, ...]] = backend.con.execute(sql).fetchall()
+    return rows
+
+
+def sql_text(text: str) -> str:
+    """Return a text as an SQL literal.
+
+    Examples
+    --------
+    >>> print(sql_text("it's"))
+    'it''s'
+    """
+    return "'" + text.replace("'", "''") + "'"
+
+
+def sql_name(name: str) -> str:
+    """Return a name as a quoted SQL identifier.
+
+    Examples
+    --------
+    >>> print(sql_name('a"b'))
+    "a""b"
+    """
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,86 @@
+"""CSV files: read as text by DuckDB, kinds given by what the whole column holds."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import ibis
+
+from veladura.errors import DataError
+from veladura.table import dialect as dialects
+from veladura.table.connection import connect, find, literal_path, run_sql, sql_name, sql_text
+from veladura.table.dialect import Dialect
+from veladura.table.faults import LINE_LIMIT, told_without_values
+from veladura.table.guess import guess_kinds
+from veladura.table.prepare import check_declared, prepare
+from veladura.table.schema import Declared, check_names, describe
+from veladura.table.scratch import scratch_folder
+from veladura.table.table import Source, Table
+
+_NEVER = "\x01\x02veladura"  # DuckDB always has a word for missing; this one stands in no file
+_number = count()
+
+
+def open_csv(
+    path: Path,
+    columns: Mapping[str, Declared | Mapping[str, object] | str],
+    source: Source,
+    dialect: Dialect | None,
+    custodian: Path | None,
+) -> Table:
+    """Return a CSV file as a lazy table."""
+    with told_without_values(path.name):
+        dialect = dialect or dialects.sniff(path)
+        names = dialects.header(path, dialect)
+    if not names:
+        msg = f"{path.name} is empty: it has not even a header."
+        raise DataError(msg)
+    check_names(names)
+    declared = describe(columns, names)
+    check_declared(declared, path.name)
+    expression = _read(_as_utf8(path, dialect, custodian), len(names), dialect, path.name, custodian)
+    with told_without_values(path.name):
+        full, facts = guess_kinds(expression, names, declared, dialect)
+    verified = {name for name in facts if declared.get(name, Declared()).kind is None}
+    prepared, schema = prepare(expression, names, full, dialect=dialect, verified=verified, what=path.name)
+    return Table(schema, prepared, replace(source, columns=full, dialect=dialect), guessed=facts)
+
+
+def _read(path: Path, width: int, dialect: Dialect, what: str, custodian: Path | None) -> ibis.Table:
+    """Return a CSV file with every column as text: its kinds are ours to give, not the reader's."""
+    backend = connect(custodian)
+    view = f"csv{next(_number)}"
+    settings: dict[str, Any] = {
+        "auto_detect": "false",
+        "columns": "{" + ", ".join(f"c{i}: 'VARCHAR'" for i in range(width)) + "}",
+        "header": "true",
+        "delim": sql_text(dialect.separator),
+        "quote": sql_text(dialect.quote),
+        "escape": sql_text(dialect.quote),
+        "nullstr": "[" + ", ".join(sql_text(word) for word in dialect.missing or (_NEVER,)) + "]",
+        "max_line_size": LINE_LIMIT,
+        "buffer_size": LINE_LIMIT * 2,
+    }
+    options = ", ".join(f"{key} = {value}" for key, value in settings.items())
+    with told_without_values(what):
+        run_sql(backend, f"CREATE TEMP VIEW {sql_name(view)} AS SELECT * FROM read_csv({sql_text(literal_path(path))}, {options})")  # noqa: S608
+        return find(backend, view)
+
+
+def _as_utf8(path: Path, dialect: Dialect, custodian: Path | None) -> Path:
+    """Return the file itself if it is UTF-8, else a copy of it in private scratch that is."""
+    if dialects.is_utf8(dialect.encoding):
+        return path
+    copy = scratch_folder(custodian) / f"{next(_number)}.utf8.csv"
+    with (
+        told_without_values(path.name),
+        path.open(encoding=dialect.encoding, newline="") as text,
+        copy.open("w", encoding="utf-8", newline="") as out,
+    ):
+        shutil.copyfileobj(text, out, 1 << 20)
+    return copy

@@ -1,0 +1,81 @@
+"""Databases by URL: DuckDB and SQLite files, PostgreSQL servers."""
+
+from __future__ import annotations
+
+import re
+import weakref
+from pathlib import Path
+from typing import Any
+
+import ibis
+from ibis.common.exceptions import TableNotFound
+
+from veladura.errors import DataError, PlanError
+from veladura.table.connection import find, private_settings, run_sql, sql_name
+from veladura.table.faults import told_without_values
+from veladura.table.scratch import scratch_folder
+
+SCHEMES = ("duckdb", "sqlite", "postgresql", "postgres")
+_MOST_NAMES = 20
+
+
+def find_table(url: str, table: str | None, *, writable: bool = False, custodian: Path | None = None) -> tuple[ibis.Table, str]:
+    """Return a table of a database, and the URL without its password."""
+    scheme = url.partition("://")[0]
+    if scheme not in SCHEMES:
+        what = "database"
+        raise PlanError.unknown(what, scheme, SCHEMES)
+    if not table:
+        msg = 'a database source needs the name of a table.\n\nHint: table = "people", or schema.people.'
+        raise PlanError(msg)
+    try:
+        with told_without_values(f"the {scheme} database"):
+            backend = _connect(scheme, url, writable=writable, custodian=custodian)
+    except ModuleNotFoundError as error:
+        extra = "postgres" if scheme.startswith("postgres") else scheme
+        msg = f"reading {scheme} needs {error.name}.\n\nHint: pip install 'veladura[{extra}]'."
+        raise PlanError(msg) from None
+    weakref.finalize(backend, backend.con.close)  # when the last expression on it is gone
+    return _table(backend, table), re.sub(r"(://[^:/@]*):[^@]*@", r"\1@", url)
+
+
+def _connect(scheme: str, url: str, *, writable: bool, custodian: Path | None) -> Any:
+    if scheme == "duckdb":
+        return ibis.duckdb.connect(_file(scheme, url), read_only=not writable, **private_settings(scratch_folder(custodian)))
+    if scheme == "sqlite":
+        backend = ibis.sqlite.connect(_file(scheme, url))
+        backend.list_tables()  # SQLite looks at the file no sooner than it must
+        return backend
+    return ibis.connect(url)
+
+
+def _file(scheme: str, url: str) -> Path:
+    """Return the path in a URL: after ``:///`` it is relative, after ``:////`` absolute."""
+    path = Path(url.partition("://")[2].removeprefix("/"))
+    if not path.is_file():
+        msg = f"{path} is not a file.\n\nHint: {scheme}:///relative/file.db or {scheme}:////absolute/file.db."
+        raise DataError(msg)
+    return path
+
+
+def _table(backend: Any, name: str) -> ibis.Table:
+    """Return a table by its name, else by schema and name."""
+    schema, _, short = name.rpartition(".")
+    places = [(name, None), (short, sql_name(schema))] if schema else [(name, None)]
+    for table, database in places:
+        with told_without_values(f"table {name!r}"):
+            try:
+                return find(backend, table, database)
+            except TableNotFound:
+                continue
+    known = _tables(backend)
+    hint = f"the database has {known[:_MOST_NAMES]}." if known else "the database has no tables."
+    msg = f"table {name!r} is not in the database.\n\nHint: {hint}"
+    raise DataError(msg)
+
+
+def _tables(backend: Any) -> list[str]:
+    with told_without_values("the database"):
+        if backend.name == "duckdb":  # Ibis 12 cannot list the tables of DuckDB 2
+            return sorted(str(row[0]) for row in run_sql(backend, "SELECT table_name FROM information_schema.tables"))
+        return sorted(backend.list_tables())

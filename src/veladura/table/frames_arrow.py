@@ -1,0 +1,71 @@
+"""pyarrow tables in and out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+
+def arrays_of(frame: pa.Table) -> list[pa.ChunkedArray]:
+    """Return the columns of a pyarrow table."""
+    return list(frame.columns)
+
+
+def restore(frame: pa.Table, arrow: pa.Table, changed: Mapping[str, bool], rows: NDArray[np.int64] | None) -> pa.Table:
+    """Return released columns as a pyarrow table, without any metadata of the original."""
+    columns: list[Any] = []
+    for name, new in changed.items():
+        own = frame.column(frame.schema.get_field_index(name))
+        column = like(arrow.column(name), own) if new or rows is None else _compact(own.take(pa.array(rows)), own)
+        columns.append(column)
+    return pa.table(columns, names=list(changed))
+
+
+def like(column: pa.ChunkedArray, own: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return released values in the type the column came in, where they allow it."""
+    type_ = own.type
+    if column.type == type_:
+        return column
+    try:
+        if pa.types.is_dictionary(type_):
+            return _dictionary(column.cast(type_.value_type), own)
+        if is_text(column.type) and not is_text(type_):
+            return column  # a generalised number is text for good, even where its digits could be read back
+        return column.cast(type_, safe=not pa.types.is_floating(type_))
+    except pa.ArrowException:
+        return column
+
+
+def _compact(column: pa.ChunkedArray, own: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a kept column whose dictionary holds only values that occur."""
+    if not pa.types.is_dictionary(column.type):
+        return column
+    return _dictionary(column.cast(column.type.value_type), own)
+
+
+def _dictionary(values: pa.ChunkedArray, own: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return values with a dictionary of those that occur: in the old order, new ones after them."""
+    old = labels_of(own)
+    used = values.drop_null().unique()
+    known = old.filter(pc.is_in(old, value_set=used))
+    fresh = used.filter(pc.invert(pc.is_in(used, value_set=known)))
+    labels = pa.concat_arrays([known, fresh.take(pc.sort_indices(fresh))])
+    indices = pc.index_in(values, value_set=labels).combine_chunks().cast(own.type.index_type)
+    # New labels have no place in the old order, so the order is kept only without them.
+    return pa.chunked_array([pa.DictionaryArray.from_arrays(indices, labels, ordered=own.type.ordered and not len(fresh))])
+
+
+def labels_of(column: pa.ChunkedArray) -> pa.Array:
+    """Return the dictionary of a column, over all its chunks."""
+    unified = column.unify_dictionaries()
+    return unified.chunk(0).dictionary if unified.num_chunks else pa.array([], column.type.value_type)
+
+
+def is_text(type_: pa.DataType) -> bool:
+    """Whether a type is one of Arrow's text types."""
+    return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_) or pa.types.is_string_view(type_))

@@ -1,0 +1,67 @@
+"""polars frames in and out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from veladura.errors import DataError
+
+
+def arrays_of(frame: Any) -> list[pa.ChunkedArray]:
+    """Return the columns of a polars frame as Arrow arrays; an Enum is an ordered dictionary."""
+    return [_array_of(series) for series in frame.get_columns()]
+
+
+def _array_of(series: Any) -> pa.ChunkedArray:
+    try:
+        if series.dtype == pl.Enum:
+            labels = pa.array(series.dtype.categories.to_list(), pa.string())
+            indices = series.to_physical().cast(pl.Int32).to_arrow()
+            return pa.chunked_array([pa.DictionaryArray.from_arrays(indices, labels, ordered=True)])
+        return pa.chunked_array([series.to_arrow()])
+    except (pl.exceptions.PolarsError, pa.ArrowException, TypeError, ValueError):
+        msg = f"column {series.name!r} holds values of type {series.dtype}, which cannot be released.\n\nHint: turn it into text, numbers or dates."
+        raise DataError(msg) from None
+
+
+def restore(frame: Any, arrow: pa.Table, changed: Mapping[str, bool], rows: NDArray[np.int64] | None) -> Any:
+    """Return released columns as a polars frame."""
+    columns = []
+    for name, new in changed.items():
+        own = frame.get_column(name)
+        columns.append(like(arrow.column(name), own) if new or rows is None else _compact(own.gather(rows), own))
+    return pl.DataFrame(columns)
+
+
+def like(column: pa.ChunkedArray, own: Any) -> Any:
+    """Return released values in the dtype the column came in, where they allow it."""
+    series = pl.Series(own.name, pl.from_arrow(column))
+    if own.dtype == pl.Enum:
+        return _compact(series.cast(pl.String), own)
+    if series.dtype == own.dtype:
+        return series
+    if series.dtype == pl.String and own.dtype != pl.Categorical:
+        return series  # a generalised number is text for good, even where its digits could be read back
+    try:
+        return series.cast(pl.String).cast(own.dtype) if own.dtype == pl.Categorical else series.cast(own.dtype)
+    except pl.exceptions.PolarsError:
+        return series
+
+
+def _compact(series: Any, own: Any) -> Any:
+    """Return a column whose Enum names no category that it does not hold: in the old order, new ones after them.
+
+    A Categorical needs no such care: its dtype lists no values, and polars writes out only those in use.
+    """
+    if own.dtype != pl.Enum:
+        return series
+    text = series.cast(pl.String)
+    used = set(text.drop_nulls().unique().to_list())
+    known = [label for label in own.dtype.categories if label in used]
+    return text.cast(pl.Enum([*known, *sorted(used - set(known))]))

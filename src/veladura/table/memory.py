@@ -1,0 +1,95 @@
+"""Frames as tables: columns whose type says what they are need no database, only a cast."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import ibis
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from veladura.table import frames
+from veladura.table.codes import label_text
+from veladura.table.connection import fetch
+from veladura.table.faults import told_without_values
+from veladura.table.prepare import field_of, prepare, refuse_empty, refuse_misfits
+from veladura.table.schema import LABELLED, Declared, Field, Schema, kind_of
+from veladura.table.table import Source, Table, from_arrow
+
+
+def from_frame(frame: Any, declared: Mapping[str, Declared], source: Source) -> Table:
+    """Return a frame as an in-memory table; the frame itself is kept, and never changed."""
+    arrow, names, found = frames.to_arrow(frame)
+    refuse_empty(arrow.num_rows, "the frame")
+    full = {name: _merged(declared.get(name), found.get(name)) for name in names}
+    arrays: list[pa.Array] = []
+    fields: list[Field] = []
+    misfits: dict[str, int] = {}
+    for i, name in enumerate(names):
+        array, given = _without_missing_words(arrow.column(i), full[name].missing), full[name]
+        field = field_of(name, array.type, given, keep_types=True)
+        if _needs_parsing(array.type, field):
+            array, field = _parsed(array, name, given)
+        else:
+            with told_without_values(f"column {name!r}"):
+                array, misfits[name] = _cast(array, field)
+        misfits[name] = misfits.get(name, 0) + _strangers(array, field)
+        arrays.append(array)
+        fields.append(field)
+    refuse_misfits(misfits, fields, full)
+    schema = pa.schema([(field.name, field.type) for field in fields])
+    return from_arrow(pa.Table.from_arrays(arrays, schema=schema), Schema(tuple(fields)), source, frame)
+
+
+def _merged(given: Declared | None, found: Declared | None) -> Declared:
+    """Return what the holder says, filled in by what the dtype says."""
+    if given is None or found is None:
+        return given or found or Declared()
+    if given.kind in (None, "ordered") and not given.order:
+        return Declared(role=given.role, kind=given.kind or found.kind, order=found.order, labels=given.labels, missing=given.missing)
+    return given
+
+
+def _without_missing_words(column: pa.ChunkedArray, words: tuple[str, ...]) -> pa.ChunkedArray:
+    if not words or not pa.types.is_string(column.type):
+        return column
+    return pc.if_else(pc.is_in(column, pa.array(words)), pa.scalar(None, pa.string()), column)
+
+
+def _needs_parsing(type_: pa.DataType, field: Field) -> bool:
+    """Whether values must be read anew: text as numbers or dates, fractions as whole numbers, truth as numbers."""
+    natural = kind_of(type_)
+    if field.kind in LABELLED or natural == field.kind:
+        return False
+    return not (field.kind == "number" and natural == "integer")
+
+
+def _parsed(column: pa.ChunkedArray, name: str, given: Declared) -> tuple[pa.ChunkedArray, Field]:
+    """Return one column read anew by DuckDB, as a file's would be."""
+    expression, schema = prepare(ibis.memtable(pa.table({"c0": column})), [name], {name: given}, what=f"column {name!r}")
+    field = schema[name]
+    with told_without_values(f"column {name!r}"):
+        return fetch(expression).column(0).cast(field.type), field
+
+
+def _cast(column: pa.ChunkedArray, field: Field) -> tuple[pa.ChunkedArray, int]:
+    """Return a column in its storage type, NaN as missing, and how many values do not fit."""
+    if pa.types.is_uint64(column.type) and field.kind == "integer":
+        fits = pc.less_equal(column, pa.scalar(np.iinfo(np.int64).max, pa.uint64()))
+        return pc.if_else(fits, column, pa.scalar(None, pa.uint64())).cast(pa.int64()), int(pc.sum(pc.invert(fits)).as_py() or 0)
+    if column.type != field.type:
+        column = column.cast(field.type, safe=field.kind != "number")
+    if pa.types.is_floating(column.type) and pc.any(pc.is_nan(column)).as_py():
+        column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+    return column, 0
+
+
+def _strangers(column: pa.ChunkedArray, field: Field) -> int:
+    """Return the number of values that a declared order does not name."""
+    if not field.order:
+        return 0
+    counted = column.drop_null().value_counts()
+    named = set(field.order)
+    return sum(pair["counts"] for pair in counted.to_pylist() if label_text(pair["values"]) not in named)

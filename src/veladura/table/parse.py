@@ -1,0 +1,102 @@
+"""Text as numbers and dates, inside the database: what does not fit becomes missing, never an error."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import ibis
+
+from veladura.errors import PlanError
+
+INTEGER = r"^\s*[+-]?[0-9]+\s*$"
+ISO_DATE = "%Y-%m-%d"
+FIRST_YEAR = 1000  # "24-02-03" under %Y is not a date of the year 24
+
+_BIGGEST = 2**63
+_PIECES = {
+    "Y": "([0-9]{4})", "y": "([0-9]{2})", "m": "([0-9]{1,2})", "d": "([0-9]{1,2})",
+    "H": "([0-9]{1,2})", "M": "([0-9]{1,2})", "S": "([0-9]{1,2})",
+}  # fmt: skip
+
+
+@ibis.udf.scalar.builtin  # type: ignore[untyped-decorator]
+def try_strptime(text: str, format: str) -> ibis.dtype("timestamp"):  # type: ignore[valid-type]  # noqa: A002
+    """Parse a date where the format fits, as DuckDB does."""
+
+
+def number_pattern(decimal: str = ".") -> str:
+    """Return the pattern of numbers; exponents that no float can hold are left out.
+
+    Examples
+    --------
+    >>> [bool(re.search(number_pattern(","), text)) for text in ("1,5", "-,5", " 2 ", "1.5", "x", "1e999")]
+    [True, True, True, False, False, False]
+    """
+    point = f"[{decimal}]"
+    return rf"^\s*[+-]?([0-9]+{point}?[0-9]*|{point}[0-9]+)([eE][+-]?([0-9]|[0-9][0-9]|[12][0-9][0-9]))?\s*$"
+
+
+def as_integer(text: Any, *, duckdb: bool) -> Any:
+    """Return whole numbers that a 64-bit integer can hold."""
+    if duckdb:
+        return _where(text.re_search(INTEGER), text).try_cast("int64")
+    # No try_cast there: digits first, then the range, both before the cast.
+    wide = _where(text.re_search(r"^\s*[+-]?0*[0-9]{1,19}\s*$"), text).cast("decimal(38, 0)")
+    return _where((wide >= -_BIGGEST) & (wide < _BIGGEST), wide).cast("int64")
+
+
+def as_number(text: Any, decimal: str, *, duckdb: bool) -> Any:
+    """Return numbers as floats."""
+    digits = _where(text.re_search(number_pattern(decimal)), text)
+    if decimal != ".":
+        digits = digits.replace(decimal, ".")
+    return digits.try_cast("float64") if duckdb else digits.cast("float64")
+
+
+def as_date(text: Any, form: str | None, *, duckdb: bool) -> Any:
+    """Return dates, or times where the format has hours."""
+    form = form or ISO_DATE
+    timed = has_time(form)
+    if duckdb:
+        moment = try_strptime(text, form)
+        moment = _where(moment.year() >= FIRST_YEAR, moment)
+        return moment.cast("timestamp(6)") if timed else moment.cast("date")
+    pieces = _pieces(text, form)
+    year, month, day = pieces["Y"], pieces["m"], pieces["d"]
+    leap = (year % 4 == 0) & ((year % 100 != 0) | (year % 400 == 0))
+    last = ibis.cases((month.isin([4, 6, 9, 11]), 30), ((month == 2) & leap, 29), (month == 2, 28), else_=31)  # noqa: PLR2004
+    valid = (year >= FIRST_YEAR) & month.between(1, 12) & (day >= 1) & (day <= last)
+    if not timed:
+        return _where(valid, ibis.date(year, month, day))
+    hour, minute, second = (pieces.get(letter, ibis.literal(0)) for letter in "HMS")
+    valid &= (hour < 24) & (minute < 60) & (second < 60)  # noqa: PLR2004
+    return _where(valid, ibis.timestamp(year, month, day, hour, minute, second)).cast("timestamp(6)")
+
+
+def has_time(form: str | None) -> bool:
+    """Whether a date format tells the hour."""
+    return form is not None and any(letter in form for letter in ("%H", "%I", "%T", "%X"))
+
+
+def _pieces(text: Any, form: str) -> dict[str, Any]:
+    """Return year, month, day and time as integers, by a pattern made from the format."""
+    parts = re.split(r"%(.)", form)
+    letters = parts[1::2]
+    if unknown := [letter for letter in letters if letter not in _PIECES]:
+        what = "date format in a database: directive"
+        raise PlanError.unknown(what, f"%{unknown[0]}", [f"%{letter}" for letter in _PIECES])
+    if len(set(letters)) < len(letters) or "m" not in letters or "d" not in letters or not {"Y", "y"} & set(letters):
+        msg = f"the date format {form!r} must name year, month and day once each."
+        raise PlanError(msg)
+    pattern = "".join(_PIECES[part] if i % 2 else re.escape(part) for i, part in enumerate(parts))
+    fitting = _where(text.re_search(rf"^\s*{pattern}\s*$"), text)
+    pieces = {letter: fitting.re_extract(rf"^\s*{pattern}\s*$", i + 1).cast("int32") for i, letter in enumerate(letters)}
+    if "y" in pieces:  # as POSIX has it: 69 to 99 are of the last century
+        pieces["Y"] = pieces["y"] + (pieces["y"] >= 69).ifelse(1900, 2000)  # noqa: PLR2004
+    return pieces
+
+
+def _where(condition: Any, value: Any) -> Any:
+    """Return the value where the condition holds, missing elsewhere; evaluated only there."""
+    return condition.ifelse(value, ibis.null(value.type()))

@@ -1,0 +1,129 @@
+"""One reader for all settings: a table of plain values becomes a dataclass by its fields and types, and back."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, fields, is_dataclass
+from datetime import date
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from veladura.errors import PlanError
+
+_WORDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false", list: "a list", dict: "a table"}
+
+
+def from_plain(type_: Any, value: Any, where: str) -> Any:
+    """Return a plain value as the given type, or an error that names the key, what was got and what is possible.
+
+    Examples
+    --------
+    >>> from_plain(tuple[str, ...], ["age", "income"], "columns")
+    ('age', 'income')
+    """
+    origin, arguments = get_origin(type_), get_args(type_)
+    if type_ is Any:
+        return value
+    if origin in (Union, types.UnionType):
+        return _one_of(arguments, value, where)
+    if origin is Literal:
+        if value not in arguments:
+            raise PlanError.unknown(f"{where}: value", str(value), map(str, arguments))
+        return value
+    if isinstance(type_, type) and is_dataclass(type_):
+        return from_table(type_, value, where)
+    if origin is tuple:
+        return _sequence(arguments, value, where)
+    if origin in (Mapping, dict):
+        _expect(dict, value, where)
+        return {key: from_plain(arguments[1], item, f"{where}.{key}") for key, item in value.items()}
+    return _scalar(type_, value, where)
+
+
+def from_table(cls: type, table: Any, where: str) -> Any:
+    """Return a dataclass from a table of its fields; unknown and missing keys are named."""
+    _expect(dict, table, where)
+    hints = get_type_hints(cls)
+    known = {f.name: f for f in fields(cls) if f.init}
+    for key in table:
+        if key not in known:
+            raise PlanError.unknown(f"{where}: key", key, known)
+    needed = [name for name, f in known.items() if f.default is MISSING and f.default_factory is MISSING]
+    if lacking := [name for name in needed if name not in table]:
+        msg = f"{where}: {', '.join(lacking)} must be given."
+        raise PlanError(msg)
+    values = {key: from_plain(hints[key], value, f"{where}.{key}") for key, value in table.items()}
+    try:
+        return cls(**values)
+    except PlanError as error:
+        raise type(error)(f"{where}: {error}") from None
+
+
+def to_plain(value: Any) -> Any:
+    """Return a setting as TOML and JSON hold it; what is at its default is left out of a dataclass."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {f.name: to_plain(getattr(value, f.name)) for f in fields(value) if f.init and not _is_default(f, getattr(value, f.name))}
+    if isinstance(value, Mapping):
+        return {str(key): to_plain(item) for key, item in value.items() if item is not None}
+    if isinstance(value, (list, tuple)):
+        return [to_plain(item) for item in value]
+    return value
+
+
+def _is_default(field: Any, value: Any) -> bool:
+    default = field.default if field.default is not MISSING else field.default_factory() if field.default_factory is not MISSING else MISSING
+    return value is None or (default is not MISSING and value == default)
+
+
+def _one_of(options: Sequence[Any], value: Any, where: str) -> Any:
+    """Return the value as the first type it fits; the error is that of the only one, or names them all."""
+    possible = [option for option in options if option is not type(None)]
+    if value is None and len(possible) < len(options):
+        return None
+    errors = []
+    for option in possible:
+        try:
+            return from_plain(option, value, where)
+        except PlanError as error:
+            errors.append(error)
+    if len(errors) == 1 or isinstance(value, dict):
+        raise errors[-1]
+    msg = f"{where}: expected {' or '.join(_word(option) for option in possible)}, got {_word(type(value))}."
+    raise PlanError(msg)
+
+
+def _sequence(arguments: Sequence[Any], value: Any, where: str) -> tuple[Any, ...]:
+    if not isinstance(value, (list, tuple)):
+        msg = f"{where}: expected a list, got {_word(type(value))}."
+        raise PlanError(msg)
+    if len(arguments) == 2 and arguments[1] is Ellipsis:  # noqa: PLR2004  # tuple[X, ...]
+        return tuple(from_plain(arguments[0], item, f"{where}[{i}]") for i, item in enumerate(value))
+    if len(value) != len(arguments):
+        msg = f"{where}: expected {len(arguments)} entries, got {len(value)}."
+        raise PlanError(msg)
+    return tuple(from_plain(t, item, f"{where}[{i}]") for i, (t, item) in enumerate(zip(arguments, value, strict=True)))
+
+
+def _scalar(type_: Any, value: Any, where: str) -> Any:
+    if type_ is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if type_ is str and isinstance(value, date):  # TOML has dates of its own
+        return value.isoformat()
+    if isinstance(type_, type) and not isinstance(value, type_) or (isinstance(value, bool) and type_ is not bool):
+        msg = f"{where}: expected {_word(type_)}, got {_word(type(value))}."
+        raise PlanError(msg)
+    return value
+
+
+def _expect(type_: type, value: Any, where: str) -> None:
+    if not isinstance(value, type_):
+        msg = f"{where}: expected {_word(type_)}, got {_word(type(value))}."
+        raise PlanError(msg)
+
+
+def _word(type_: Any) -> str:
+    if get_origin(type_) in (tuple, list):
+        return "a list"
+    if get_origin(type_) in (Mapping, dict) or (isinstance(type_, type) and is_dataclass(type_)):
+        return "a table"
+    return _WORDS.get(type_, getattr(type_, "__name__", str(type_)))

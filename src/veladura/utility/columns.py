@@ -1,0 +1,179 @@
+"""How far each column's distribution moved.
+
+Categories: total variation, half the sum of the absolute differences of the shares, with missing
+as a value of its own. Numbers and dates: the Kolmogorov-Smirnov distance of the known values, or
+the difference of the shares of missing values where that is larger. 0 is equal, 1 is disjoint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from veladura.inference.estimate import Estimate
+from veladura.measure import Detail, Meaning, Measured, NotApplicable, Subject, measure, over_datasets
+from veladura.utility.pairing import Form, pair
+
+if TYPE_CHECKING:
+    from veladura.table.counts import Counts
+    from veladura.table.table import Table
+
+TICKS = {"s": 1e6, "ms": 1e3, "us": 1.0, "ns": 1e-3}  # microseconds
+DAY = 86_400e6
+MEASURE = {"labels": "total variation", "numbers": "Kolmogorov-Smirnov", "dates": "Kolmogorov-Smirnov"}
+
+
+@dataclass(frozen=True)
+class ColumnDistances:
+    """Distance of each released column from the original one.
+
+    Attributes
+    ----------
+    mean, worst
+        Over the columns that can be compared.
+    worst_column
+        Which column is furthest away.
+    distances
+        By column.
+    left_out
+        Columns that cannot be compared, with the reason.
+    """
+
+    mean: Estimate
+    worst: Estimate
+    worst_column: str
+    distances: Mapping[str, Estimate] = field(repr=False)
+    measures: Mapping[str, str] = field(repr=False)
+    left_out: Mapping[str, str] = field(repr=False)
+
+
+def columns(original: Any, released: Any) -> ColumnDistances:
+    """Return how far the distribution of each column moved.
+
+    Parameters
+    ----------
+    original
+        Anything `veladura.open` takes.
+    released
+        A release, one released table, or a list of them: then figures are means over the tables.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> before = pd.DataFrame({"sex": ["f", "f", "m", "m"], "age": [20, 30, 40, 50]})
+    >>> after = pd.DataFrame({"sex": ["f", "f", "f", "m"], "age": [20, 30, 40, 50]})
+    >>> found = columns(before, after)
+    >>> found.worst_column, float(found.worst), float(found.mean)
+    ('sex', 0.25, 0.125)
+
+    References
+    ----------
+    Drechsler, J. (2011). Synthetic Datasets for Statistical Disclosure Control. Springer.
+    Gibbs, A. L., & Su, F. E. (2002). On choosing and bounding probability metrics. International
+    Statistical Review 70(3), 419-435.
+    """
+    pairing = pair(original, released)
+    left_out = dict(pairing.left_out)
+    found: dict[str, list[float]] = {}
+    for name, form in pairing.forms.items():
+        distances = _distances(pairing.original, pairing.released, name, form)
+        if distances is None:
+            left_out[name] = "no released category is one of the original: its values were replaced by coarser or new ones"
+        else:
+            found[name] = distances
+    if not found:
+        msg = "no released column can be compared with the original one."
+        raise NotApplicable(msg)
+    return _summary(found, {name: MEASURE[pairing.forms[name]] for name in found}, left_out)
+
+
+def _summary(found: Mapping[str, list[float]], measures: Mapping[str, str], left_out: Mapping[str, str]) -> ColumnDistances:
+    matrix = np.array(list(found.values()))  # a row a column, a column a dataset
+    return ColumnDistances(
+        over_datasets(matrix.mean(axis=0).tolist(), upper=1.0),
+        over_datasets(matrix.max(axis=0).tolist(), upper=1.0),
+        list(found)[int(matrix.mean(axis=1).argmax())],
+        {name: over_datasets(distances, upper=1.0) for name, distances in found.items()},
+        measures,
+        left_out,
+    )
+
+
+def _distances(original: Table, released: tuple[Table, ...], name: str, form: Form) -> list[float] | None:
+    """Return the distance in each dataset; None when the categories have nothing in common."""
+    before = original.counts([name])
+    after = [table.counts([name]) for table in released]
+    if form == "labels":
+        shares = [_shares(counts) for counts in (before, *after)]
+        known = set(shares[0]) - {None}
+        if known and all(known.isdisjoint(other) and set(other) - {None} for other in shares[1:]):
+            return None
+        return [total_variation(shares[0], other) for other in shares[1:]]
+    return [number_distance(before, counts) for counts in after]
+
+
+def _shares(counts: Counts) -> dict[str | None, float]:
+    """Return the share of rows of each category; None is missing."""
+    column, total = counts.columns[0], max(int(counts.size.sum()), 1)
+    labels = [str(label) for label in column.labels.to_pylist()] if column.labels is not None else []
+    rows = zip(column.values.tolist(), column.missing.tolist(), counts.size.tolist(), strict=True)
+    return {None if missing else labels[code]: size / total for code, missing, size in rows}
+
+
+def total_variation(first: Mapping[str | None, float], second: Mapping[str | None, float]) -> float:
+    """Return half the sum of the absolute differences of two sets of shares.
+
+    Examples
+    --------
+    >>> total_variation({"a": 0.5, None: 0.5}, {"a": 1.0})
+    0.5
+    """
+    return min(1.0, sum(abs(first.get(key, 0.0) - second.get(key, 0.0)) for key in {**first, **second}) / 2)
+
+
+def number_distance(first: Counts, second: Counts) -> float:
+    """Return the larger of the Kolmogorov-Smirnov distance and the difference of the shares of missing values."""
+    lacking = [float(counts.size[counts.columns[0].missing].sum()) / max(float(counts.size.sum()), 1.0) for counts in (first, second)]
+    (a, weight_a), (b, weight_b) = _axis(first), _axis(second)
+    if not (a.size and b.size):
+        return abs(lacking[0] - lacking[1])
+    grid = np.concatenate([a, b])
+    steps = [np.append(0.0, np.cumsum(w) / w.sum())[np.searchsorted(v, grid, side="right")] for v, w in ((a, weight_a), (b, weight_b))]
+    return max(float(np.abs(steps[0] - steps[1]).max()), abs(lacking[0] - lacking[1]))
+
+
+def _axis(counts: Counts) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the known values in order and how often each occurs; dates as microseconds."""
+    column = counts.columns[0]
+    known = ~column.missing
+    return column.values[known].astype(np.float64) * _tick(column.field.type), counts.size[known]
+
+
+def _tick(type_: pa.DataType) -> float:
+    if pa.types.is_date32(type_):
+        return DAY
+    if pa.types.is_date64(type_):
+        return TICKS["ms"]
+    return TICKS[type_.unit] if pa.types.is_timestamp(type_) else 1.0
+
+
+@measure(
+    "utility.columns",
+    figures={
+        "mean": Meaning("How far the distributions of the columns moved, mean over columns: 0 not at all, 100 % completely.", unit="share"),
+        "worst": Meaning("The same for the column that moved furthest.", unit="share"),
+    },
+)
+def measure_columns(subject: Subject) -> Measured:
+    """Measure every released column, and tell which one moved furthest."""
+    found = columns(subject.original, subject.release)
+    rows = [(name, found.measures[name], f"{float(distance):.4f}", "") for name, distance in found.distances.items()]
+    rows += [(name, "", "", f"not compared: {why}") for name, why in found.left_out.items()]
+    note = f"{len(found.distances)} of {len(rows)} columns can be compared." if found.left_out else ""
+    detail = Detail("Distance of each column", ("Column", "Distance used", "Distance", "Remark"), tuple(rows))
+    return Measured({"mean": found.mean, "worst": found.worst}, {"mean": note, "worst": f"Column: {found.worst_column}."}, detail)

@@ -1,0 +1,138 @@
+"""The command line as a stranger uses it: one command after the other, and mistakes told in words."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+
+from veladura import example, methods
+
+CANARY = "canary-5d41402abc4b"
+
+
+def veladura(*arguments, cwd, env=None):
+    done = subprocess.run([sys.executable, "-m", "veladura.cli", *map(str, arguments)], cwd=cwd, capture_output=True, text=True, check=False, env=env)
+    assert "Traceback" not in done.stderr, done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    home = tmp_path_factory.mktemp("people")
+    pd.read_csv(example.path("clinic.csv"), dtype=str, keep_default_na=False).head(600).to_csv(home / "people.csv", index=False)
+    return home
+
+
+@pytest.mark.parametrize("method", [None, *(name for name in methods.METHODS if name != "steps")])
+def test_init_run_verify_without_touching_a_line(folder, method):
+    plan = f"{method}.toml"
+    chosen = ["--method", method] if method else []
+    assert veladura("init", "people.csv", "--out", plan, *chosen, cwd=folder).returncode == 0
+    text = (folder / plan).read_text(encoding="utf-8").replace("release/people", f"release/{method}").replace("custodian/people", f"custodian/{method}")
+    (folder / plan).write_text(text, encoding="utf-8")
+    done = veladura("run", plan, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "roles and kinds of the columns were guessed" in done.stdout
+    verified = veladura("verify", f"release/{method}", cwd=folder)
+    assert verified.returncode == 0, verified.stdout
+    proved = veladura("verify", f"release/{method}", "--source", "people.csv", "--record", f"custodian/{method}/record.json", cwd=folder)
+    assert proved.returncode == 0, proved.stdout
+    assert "attested" not in proved.stdout
+    manifest = json.loads((folder / "release" / str(method) / "manifest.json").read_text(encoding="utf-8"))
+    assert "name" not in [column["name"] for column in manifest["columns"]]
+    assert "social_number" not in [column["name"] for column in manifest["columns"]]
+
+
+def test_a_dry_run_writes_nothing(folder):
+    assert veladura("init", "people.csv", "--out", "dry.toml", "--method", "noise", cwd=folder).returncode == 0
+    before = sorted(folder.rglob("*"))
+    done = veladura("run", "dry.toml", "--dry-run", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert sorted(folder.rglob("*")) == before
+
+
+def edited(folder, name, *changes):
+    """A plan that runs, with some of its text replaced or added."""
+    assert veladura("init", "people.csv", "--out", name, "--method", "noise", "--force", cwd=folder).returncode == 0
+    text = (folder / name).read_text(encoding="utf-8")
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    (folder / name).write_text(text.replace("release/people", f"release/{name}").replace("custodian/people", f"custodian/{name}"), encoding="utf-8")
+    return name
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "code", "message"),
+    [
+        ("typo", [("[release]", "[relase]")], 2, "did you mean 'release'"),
+        ("column", [('"income"', '"incom"')], 2, "did you mean ['income']"),
+        ("gate", [("# [gate]", '[gate]\n"risk.uniqueness.sample_unique" = {max = 1}')], 2, "did you mean 'risk.uniqueness.sample_uniques'"),
+        ("refused", [("# [gate]", '[gate]\n"risk.unchanged.cells" = {min = 1.0}')], 4, "risk.unchanged.cells"),
+        ("kind", [('[columns.zip]\nrole = "quasi-identifier"\nkind = "category"', '[columns.zip]\nkind = "date"')], 3, "'zip': 600"),
+        ("inside", [("custodian/people", "release/people/inside")], 2, "inside, around or beside"),
+        ("gone", [("people.csv", "nobody.csv")], 3, "is not a file"),
+    ],
+)
+def test_a_mistake_is_told_in_words(folder, name, changes, code, message):
+    plan = edited(folder, f"{name}.toml", *changes)
+    done = veladura("run", plan, cwd=folder)
+    assert (done.returncode, message in " ".join(done.stderr.split())) == (code, True), done.stderr
+    assert not (folder / "release" / plan).exists()
+
+
+def test_a_refused_release_leaves_its_report_with_the_custodian(folder):
+    plan = edited(folder, "gated.toml", ("# [gate]", '[gate]\n"risk.unchanged.cells" = {min = 1.0}'))
+    assert veladura("run", plan, cwd=folder).returncode == 4
+    assert (folder / "custodian" / plan / "refused.html").exists()
+
+
+def test_existing_things_are_kept(folder):
+    plan = edited(folder, "twice.toml")
+    assert veladura("run", plan, cwd=folder).returncode == 0
+    again = veladura("run", plan, cwd=folder)
+    assert (again.returncode, "exists already" in again.stderr) == (2, True)
+    assert veladura("run", plan, "--force", cwd=folder).returncode == 0
+    assert veladura("init", "people.csv", "--out", plan, cwd=folder).returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "no columns"),
+        ("a,b\n", "no rows"),
+        ("a,a\n1,2\n", "stand twice: ['a']"),
+        (f"a,b\n1,2\n{CANARY}\n", "more or fewer fields"),
+        (f'a,b\n1,"{CANARY}\n', "quote"),
+    ],
+)
+def test_a_bad_file_is_told_without_its_values(tmp_path, content, message):
+    (tmp_path / "bad.csv").write_text(content, encoding="utf-8")
+    done = veladura("init", "bad.csv", cwd=tmp_path)
+    assert (done.returncode, message in " ".join(done.stderr.split())) == (3, True), done.stderr
+    assert CANARY not in done.stderr + done.stdout
+    assert not (tmp_path / "plan.toml").exists()
+
+
+def test_invalid_utf8_is_told(tmp_path):
+    (tmp_path / "bad.csv").write_bytes("name,x\nJosé,1\n".encode() + b"\xff\xfe,2\n")
+    done = veladura("init", "bad.csv", cwd=tmp_path)
+    assert (done.returncode, "not valid" in done.stderr) == (3, True), done.stderr
+
+
+def test_help_and_version(tmp_path):
+    assert "Exit codes" in veladura("--help", cwd=tmp_path).stdout
+    assert veladura("--version", cwd=tmp_path).stdout.startswith("veladura 0.")
+    assert veladura("verify", "nowhere", cwd=tmp_path).returncode == 2
+    assert veladura("init", "x.csv", "--method", "nois", cwd=tmp_path).returncode in (2, 3)
+
+
+def test_quiet_prints_nothing(folder):
+    plan = edited(folder, "quiet.toml")
+    done = veladura("run", plan, "--quiet", cwd=folder)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert veladura("verify", f"release/{plan}", "--quiet", cwd=folder).stdout == ""

@@ -1,0 +1,161 @@
+"""Noise has the size and the correlations it claims, and leaves missing cells alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import veladura as vd
+from veladura.errors import ColumnError, DataError, PlanError
+from veladura.masks.noise import _correlation, _root, noise_too_small
+from veladura.promise import Evidence
+from veladura.streams import Streams
+from veladura.table.inspect import inspect_table
+from veladura.table.source import open as open_table
+
+LEVEL = 1e-5
+SCALE = 0.5
+
+
+def people(rows: int = 4000) -> pd.DataFrame:
+    rng = Streams(1)("people")
+    x = rng.normal(size=rows)
+    return pd.DataFrame({"x": x, "y": 0.7 * x + rng.normal(size=rows), "who": ["a", "b"] * (rows // 2)})
+
+
+def noise_of(scale: float, frame: pd.DataFrame, seed: int = 3) -> pd.DataFrame:
+    released = vd.Noise(columns=["x", "y"], scale=scale).protect(frame, seed=seed).datasets[0]
+    return (released - frame)[["x", "y"]] if "who" not in frame else released[["x", "y"]] - frame[["x", "y"]]
+
+
+def scale_pvalue(noise: pd.DataFrame, frame: pd.DataFrame) -> float:
+    """Two-sided chi-squared test of the noise's variance in both columns, and of its normal shape."""
+    ps = []
+    for name in noise:
+        unit = noise[name] / (SCALE * frame[name].std())
+        tail = stats.chi2.cdf(float((unit**2).sum()), len(unit))
+        ps += [2 * min(tail, 1 - tail), stats.kstest(unit, "norm").pvalue]
+    return min(1.0, len(ps) * min(ps))
+
+
+def too_small(frame):
+    """Slip: a fifth less noise than claimed."""
+    return noise_of(0.8 * SCALE, frame)
+
+
+def too_large(frame):
+    """Slip: a quarter more noise than claimed."""
+    return noise_of(1.25 * SCALE, frame)
+
+
+def uniform(frame):
+    """Slip: the right variance, but not normal."""
+    rng = Streams(5)("uniform")
+    return pd.DataFrame({n: (rng.random(len(frame)) - 0.5) * np.sqrt(12) * SCALE * frame[n].std() for n in ("x", "y")})
+
+
+def test_noise_has_the_declared_scale():
+    frame = people()
+    assert scale_pvalue(noise_of(SCALE, frame), frame) > LEVEL
+
+
+@pytest.mark.parametrize("broken", [too_small, too_large, uniform])
+def test_the_scale_test_sees(broken):
+    frame = people()
+    assert scale_pvalue(broken(frame), frame) < LEVEL
+
+
+def correlation_pvalue(noise: pd.DataFrame, claimed: float) -> float:
+    """Fisher's z for the correlation of the noise."""
+    z = (np.arctanh(noise["x"].corr(noise["y"])) - np.arctanh(claimed)) * np.sqrt(len(noise) - 3)
+    return float(2 * stats.norm.sf(abs(z)))
+
+
+def test_correlated_noise_has_the_correlation_of_the_data():
+    frame = people()
+    claimed = frame["x"].corr(frame["y"])
+    assert correlation_pvalue(noise_of(SCALE, frame), claimed) > LEVEL
+    alone = vd.Noise(columns=["x", "y"], scale=SCALE, correlated=False).protect(frame, seed=3).datasets[0]
+    assert correlation_pvalue(alone[["x", "y"]] - frame[["x", "y"]], claimed) < LEVEL
+    assert correlation_pvalue(alone[["x", "y"]] - frame[["x", "y"]], 0.0) > LEVEL
+
+
+def test_missing_stays_missing_and_whole_numbers_stay_whole():
+    frame = pd.DataFrame({"n": pd.array([1, None, 30, 40, 5] * 20, dtype="Int64"), "x": [0.25, 1.5, np.nan, 2.75, 3.0] * 20})
+    released = vd.Noise(columns=["n", "x"], scale=1.0).protect(frame, seed=1).datasets[0]
+    assert (released.isna() == frame.isna()).all().all()
+    assert released["n"].dtype == "Int64"
+    assert np.array_equal(np.round(released["x"].dropna(), 2), released["x"].dropna())
+    assert not released["n"].dropna().equals(frame["n"].dropna())
+
+
+def test_numbers_near_the_end_of_64_bits_keep_their_noise():
+    ends = np.iinfo(np.int64)
+    frame = pd.DataFrame({"n": [ends.max, ends.min] * 200})
+    released = vd.Noise(columns=["n"], scale=0.1).protect(frame, seed=1)  # its promise is proved
+    assert released.datasets[0]["n"].dtype == np.int64
+
+
+def test_the_release_does_not_depend_on_the_order_of_rows():
+    frame = people(200)
+    order = Streams(2)("order").permutation(200)
+    plain = vd.Noise(columns=["x"]).protect(frame, seed=1).datasets[0]
+    moved = vd.Noise(columns=["x"]).protect(frame.iloc[order], seed=1).datasets[0]
+    pd.testing.assert_frame_equal(plain.iloc[order], moved)
+
+
+def test_the_check_refuses_a_table_without_noise():
+    table = open_table(people(500))
+    same = Evidence(table, table, np.arange(500))
+    assert noise_too_small(same, {"columns": ["x", "y"], "scale": 0.1}) == 2
+
+
+@pytest.mark.parametrize(
+    ("settings", "match"),
+    [
+        ({"columns": []}, "columns is empty"),
+        ({"columns": "x"}, "list of names"),
+        ({"columns": [1]}, "list of names"),
+        ({"columns": ["x", "x"]}, "twice"),
+        ({"columns": ["x"], "scale": 0}, "scale"),
+        ({"columns": ["x"], "scale": float("nan")}, "scale"),
+        ({"columns": ["x"], "scale": "much"}, "scale"),
+    ],
+)
+def test_settings_are_checked(settings, match):
+    with pytest.raises(PlanError, match=match):
+        vd.Noise(**settings)
+
+
+def test_columns_are_checked():
+    frame = people(10).assign(still=4.0, none=np.nan)
+    with pytest.raises(ColumnError, match="not in the table"):
+        vd.Noise(columns=["z"]).protect(frame)
+    with pytest.raises(PlanError, match=r"no kind that the mask can treat.*'who'"):
+        vd.Noise(columns=["who"]).protect(frame)
+    with pytest.raises(DataError, match=r"one value only.*'still', 'none'"):
+        vd.Noise(columns=["x", "still", "none"]).protect(frame)
+    with pytest.raises(DataError, match="one value only"):
+        vd.Noise(columns=["x"]).protect(frame.head(1))
+    with pytest.raises(DataError, match="infinite"):
+        vd.Noise(columns=["x"]).protect(pd.DataFrame({"x": [1.0, np.inf]}))
+
+
+def test_a_suggestion_runs_or_says_why_not():
+    table = open_table(people(50).assign(still=1))
+    assert vd.Noise.suggest(table.schema, inspect_table(table)).columns == ("x", "y")
+    words = open_table(people(50)[["who"]])
+    with pytest.raises(PlanError, match="nothing to do"):
+        vd.Noise.suggest(words.schema, inspect_table(words))
+
+
+def test_the_root_squares_to_the_matrix_even_when_singular():
+    matrix = np.array([[1.0, 1.0, 0.5], [1.0, 1.0, 0.5], [0.5, 0.5, 1.0]])
+    assert np.allclose(_root(matrix) @ _root(matrix), matrix, atol=1e-7)
+
+
+def test_too_few_complete_rows_give_noise_of_their_own():
+    numbers = np.array([[1.0, np.nan], [np.nan, 2.0], [3.0, 4.0]])
+    assert np.array_equal(_correlation(numbers), np.eye(2))

@@ -1,0 +1,296 @@
+"""The page says what is true, shows released values only, and runs nothing."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import veladura as vd
+from veladura.errors import PlanError
+from veladura.example import path
+from veladura.inference.estimate import Estimate
+from veladura.promise import Promise, Proof
+from veladura.recipe import Dataset, Release, Step
+from veladura.release.gate import Limit, gate
+from veladura.report import words
+from veladura.report.codebook import FEWEST, _shares, describe
+from veladura.report.facts import _promises, gather
+from veladura.report.render import render
+from veladura.report.snippets import command, snippet
+from veladura.table.schema import Field, Schema
+from veladura.table.table import from_arrow
+
+CANARY, SCRIPT = "canary-7391", "<script>alert('x')</script>"
+VOID = {"meta", "rect", "line", "br"}
+
+
+class Page(HTMLParser):
+    """Collects tags, and finds those that are not closed."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.tags, self.open, self.text = [], [], []
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        if tag not in VOID:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+@pytest.fixture(scope="module")
+def table():
+    roles = {
+        "name": "identifier",
+        "social_number": "identifier",
+        "zip": "quasi-identifier",
+        "birth": "quasi-identifier",
+        "sex": "quasi-identifier",
+    }
+    return vd.open(path("clinic.csv"), {name: {"role": role} for name, role in roles.items()})
+
+
+@pytest.fixture(scope="module")
+def release(table):
+    return vd.Noise(columns=["income", "stay"]).protect(table, seed=20231)
+
+
+@pytest.fixture(scope="module")
+def assessment(table, release):
+    return vd.assess(table, release)
+
+
+def page(release, assessment=None, verdicts=(), audience="public"):
+    return render(gather(release, assessment, release.prove(), verdicts=verdicts, audience=audience))
+
+
+def made(arrow, fields, *, before=None, rule="none", m=1, steps=()):
+    released = from_arrow(arrow, Schema(fields))
+    original = None if before is None else from_arrow(before, Schema(fields))
+    link = np.arange(arrow.num_rows) if original is not None else None
+    return Release((Dataset(released, link),) * m, original, tuple(steps), (), rule)
+
+
+def test_the_public_page_is_whole_and_says_everything(release, assessment):
+    html = page(release, assessment)
+    read = Page(html)
+    assert read.open == []
+    text = " ".join(read.text)
+    for wanted in (
+        "1 dataset of 5,000 rows, with 10 columns", "replaces values of income and stay", "Random noise was added", "Standard deviation of the noise",
+        "holds", "risk.uniqueness.average_prosecutor", "lower is better", "Column: income.", "You may not", "vd.load(", "veladura verify",
+        f"veladura {vd.__version__}", "data/dataset-1.parquet", "SHA256SUMS", "middle value", "quasi-identifier",
+    ):  # fmt: skip
+        assert wanted in text, wanted
+
+
+def test_the_page_needs_no_network_and_runs_no_script(release, assessment):
+    html = page(release, assessment, audience="custodian")
+    assert not re.search(r"https?://|<script|<link|<img|@import|url\(|javascript:| on\w+=", html)
+
+
+def test_tables_have_headers_with_scope_and_the_page_a_language(release, assessment):
+    tags = Page(page(release, assessment, audience="custodian")).tags
+    assert ("html", {"lang": "en"}) in tags
+    assert all(attrs.get("scope") in ("row", "col") for tag, attrs in tags if tag == "th")
+    assert all(attrs.get("aria-label") for tag, attrs in tags if tag == "svg")
+
+
+def test_the_custodian_sees_more_and_is_warned(release, assessment):
+    public, mine = page(release, assessment), page(release, assessment, audience="custodian")
+    for wanted in (
+        "For the custodian only",
+        "Full settings",
+        "Noise(columns=",
+        "Distance of each column",
+        "Pairs of columns that moved most",
+    ):
+        assert wanted in mine.replace("&#39;", "'")
+        assert wanted not in public
+
+
+def test_the_seed_is_on_no_page(release, assessment):
+    for audience in ("public", "custodian"):
+        assert str(release.streams.entropy) not in page(release, assessment, audience=audience)
+
+
+def test_verdicts_are_told_in_words(release, assessment):
+    verdicts = gate(assessment, {"utility.columns.worst": Limit(max=0.5), "risk.uniqueness.average_prosecutor": Limit(max=0.2)})
+    text = " ".join(Page(page(release, assessment, verdicts, "custodian")).text)
+    for wanted in ("passed", "at most 50 %", "missed", "at most 20 %", "Not released.", "1 of the limits in the plan is missed"):
+        assert wanted in text
+
+
+def test_everything_is_escaped():
+    name = f"{SCRIPT}col"
+    fields = (Field(name, "category", pa.string(), labels={SCRIPT: f"{SCRIPT}label"}), Field("n", "number", pa.float64()))
+    step = Step(f"{SCRIPT}method", {f"{SCRIPT}setting": f"{SCRIPT}value"}, (name,))
+    release = made(pa.table({name: [SCRIPT] * 20, "n": np.arange(20.0)}), fields, steps=[step])
+    original = release.tables[0].table
+    for audience in ("public", "custodian"):
+        html = page(release, vd.assess(original, release), audience=audience)
+        assert "<script" not in html
+        text = "".join(Page(html).text)
+        for part in ("col", "label", "method"):
+            assert f"{SCRIPT}{part}".lower() in text.lower()
+
+
+def test_no_original_value_that_was_not_released_is_on_the_public_page():
+    fields = (
+        Field("c", "ordered", pa.string(), order=("a", CANARY, "b"), labels={CANARY: f"{CANARY}-label"}),
+        Field("n", "integer", pa.int64()),
+    )
+    before = pa.table({"c": ["a", "b"] * 30 + [CANARY] * 3, "n": [*range(60), 7391001, 7391002, 7391003]})
+    release = made(before.slice(0, 60), fields, before=before, steps=[Step("noise", {}, ("n",))])
+    html = render(gather(release, vd.assess(release.original, replace(release, original=None)), audience="public"))
+    assert CANARY not in html
+    assert "7391" not in html
+
+
+def test_bars_of_the_original_stand_for_ten_rows_or_more():
+    def shown(original):
+        return [bar.original is not None for bar in _shares(list("abcd"), [1, 1, 1, 1], original)]
+
+    assert shown([FEWEST, FEWEST, 50, 60]) == [True] * 4
+    assert shown([3, 4, 50, 60]) == [False, False, True, True]
+    assert shown([3, 40, 50, 60]) == [False, False, True, True]  # else found by subtraction
+    assert shown([0, 40, 50, 60]) == [False, True, True, True]
+
+
+def test_columns_are_described_in_words():
+    fields = (
+        Field("n", "number", pa.float64()), Field("i", "integer", pa.int64()), Field("t", "text", pa.string()),
+        Field("o", "ordered", pa.string(), order=("lo", "hi")), Field("e", "category", pa.string()), Field("d", "date", pa.date32()),
+    )  # fmt: skip
+    arrow = pa.table(
+        {
+            "n": [1.25, 2.5, None], "i": [1998, 20000, 5], "t": ["x", "y", "z"], "o": ["hi", "hi", "lo"],
+            "e": pa.array([None] * 3, pa.string()), "d": pa.array([1, 2, 3], pa.date32()),
+        }
+    )  # fmt: skip
+    facts = {column.name: column for column in describe(from_arrow(arrow, Schema(fields)), None, ["n"])}
+    assert facts["n"].summary == "from 1.25 to 2.5, middle value 1.25, 1 missing value"
+    assert facts["i"].summary == "from 5 to 20,000, middle value 1998"
+    assert (facts["t"].summary, facts["t"].bars) == ("3 different values", ())
+    assert [bar.label for bar in facts["o"].bars] == ["lo", "hi"]
+    assert facts["e"].summary == "no values"
+    assert facts["d"].summary == "from 1970-01-02 to 1970-01-04, middle value 1970-01-03"
+    assert [column.changed for column in facts.values()] == [True] + [False] * 5
+    assert sum(bar.released for bar in facts["n"].bars) == pytest.approx(1)
+    assert not facts["n"].compared
+
+
+def test_many_categories_are_told_as_the_most_frequent_and_the_rest():
+    arrow = pa.table({"c": [f"v{i:02}" for i in range(20) for _ in range(i + 1)]})
+    (column,) = describe(from_arrow(arrow, Schema((Field("c", "category", pa.string()),))), None, [])
+    assert [bar.label for bar in column.bars] == [f"v{i}" for i in range(19, 11, -1)] + ["12 other"]
+
+
+def test_several_datasets_and_every_rule_have_words():
+    fields = (Field("x", "number", pa.float64()), Field("y", "number", pa.float64()))
+    arrow = pa.table({"x": np.arange(20.0), "y": np.arange(20.0)})
+    for rule in ("none", "partial", "full", "single", "posterior"):
+        release = made(arrow, fields, rule=rule, m=3)
+        html = page(release, vd.assess(release.tables[0].table, release))
+        assert "3 datasets of 20 rows each" in html
+        assert words.RULES[rule].how.split(",")[0] in html
+        assert ("risk.unchanged" in html) == (rule != "posterior")
+        compile(snippet(release), "snippet", "exec")
+    assert "release.estimate(" in snippet(made(arrow, fields, rule="partial"))
+    assert '"x ~ y"' in command(made(arrow, fields, rule="partial"))
+    assert "for data in" in snippet(made(pa.table({"c": ["a"]}), (Field("c", "category", pa.string()),), rule="full"))
+
+
+def test_figures_of_a_private_release_stay_with_the_custodian():
+    arrow = pa.table({"x": np.arange(40.0)})
+    release = made(arrow, (Field("x", "number", pa.float64()),), before=arrow, rule="posterior")
+    assessment = vd.assess(release.original, release)
+    public = render(gather(release, assessment))
+    assert "stay with the holder" in public
+    assert "utility.columns" not in public
+    assert "Dark lines" not in public
+    assert "utility.columns.mean" in render(gather(release, assessment, audience="custodian"))
+
+
+def test_a_page_without_figures_and_promises_says_so():
+    release = made(pa.table({"x": [1.0]}), (Field("x", "number", pa.float64()),))
+    html = page(release)
+    assert "were not measured" in html
+    assert "makes no formal promise" in html
+    assert "No value was replaced." in html
+
+
+def test_the_worst_proof_of_a_promise_is_told():
+    promise = Promise("group-size", "Groups of five.", "package", {"k": 5})
+    manifest = {"promises": [promise.to_json()]}
+    statuses = [_promises(manifest, [Proof(promise, "holds"), *more])[0].status for more in ([], [Proof(promise, "broken", 1)])]
+    assert statuses == ["holds", "broken"]
+    assert _promises(manifest, [])[0].status == "not checked"
+
+
+def test_figures_not_for_the_public_are_left_out(release, assessment):
+    name = "risk.unchanged.rows"
+    hidden = replace(assessment, figures={**assessment.figures, name: replace(assessment.figures[name], public=False)})
+    assert name not in page(release, hidden)
+    assert name in page(release, hidden, audience="custodian")
+
+
+def test_intervals_and_reasons_are_shown(release, assessment):
+    name, other = "utility.columns.mean", "risk.unchanged.cells"
+    told = {
+        name: replace(assessment.figures[name], estimate=Estimate(0.2, 0.1, 0.3)),
+        other: replace(assessment.figures[other], estimate=None, why="no such link."),
+    }
+    text = " ".join(Page(page(release, replace(assessment, figures={**assessment.figures, **told}))).text)
+    assert "10 % to 30 %" in text
+    assert "not applicable" in text
+    assert "no such link." in text
+
+
+def test_an_unknown_audience_is_refused(release):
+    with pytest.raises(PlanError, match="audience 'press' is not known"):
+        gather(release, audience="press")
+
+
+def test_every_method_has_a_sentence_and_strange_ones_too():
+    from veladura.methods import METHODS
+
+    for method in METHODS:
+        assert words.method_sentence(method)
+    assert words.method_sentence("steps").startswith("Apply recipes in order")
+    assert words.method_sentence("from-the-future") == "The method from-the-future was applied."
+    assert words.setting_meanings("from-the-future") == {}
+    assert [words.setting(value) for value in (True, None, [1, "a"], {"x": [1, 2]})] == ["yes", "none", "1, a", "x: 1, 2"]
+    assert words.number(float("nan"), "share") == "not known"
+    assert words.number(2.5, "count") == "2.5"
+    assert words.enumerated([]) == "none"
+
+
+def test_long_settings_are_folded():
+    step = Step("recode", {"mapping": {f"k{i}": "v" * 20 for i in range(20)}}, ("c",))
+    release = made(pa.table({"c": ["a"]}), (Field("c", "category", pa.string()),), steps=[step])
+    assert "<details>" in page(release)
+
+
+def test_the_saved_package_has_both_pages(release, assessment, tmp_path):
+    pandas = release.save(tmp_path / "out" / "release", custodian=tmp_path / "safe" / "record")
+    assert "Random noise" in (pandas / "report.html").read_text(encoding="utf-8")
+    assert "For the custodian only" in next((tmp_path / "safe" / "record").glob("report*.html")).read_text(encoding="utf-8")
+    loaded = vd.load(pandas)
+    assert "Attested by the holder" in page(loaded, vd.assess(pd.read_csv(path("clinic.csv"), dtype={"zip": str}), loaded))

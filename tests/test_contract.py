@@ -1,0 +1,219 @@
+"""The contract suite accepts every method and refuses every named way of breaking it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import veladura as vd
+from veladura import methods, testing
+from veladura.masks.noise import FittedNoise, Noise
+from veladura.recipe import Draw, Recipe, Release
+
+RECIPES: Sequence[Recipe] = (
+    vd.Noise(columns=["income", "stay"], scale=0.3),
+    vd.Noise(columns=["stay"], scale=0.3, correlated=False),
+    vd.Swap(columns=["income", "stay"], window=0.1),
+    vd.Microaggregation(columns=["income", "stay"], k=4),
+    vd.TopCode(columns={"income": 60_000}),
+    vd.TopCode(columns=["stay"], quantile=0.9),
+    vd.Recode(columns={"income": {"round": 5000}, "birth": {"date": "year"}}),
+    vd.Recode(columns={"marital": {"groups": {"alone": ["single", "divorced", "widowed"]}}}),
+    vd.Pram(columns=["sex", "marital"]),
+    vd.Steps([vd.TopCode(columns={"income": 60_000}), vd.Pram(columns=["sex"]), vd.Noise(columns=["stay"])]),
+)
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: repr(recipe)[:60])
+def test_every_method_keeps_the_contract(recipe):
+    vd.testing.check_recipe(recipe)
+
+
+def test_no_method_is_forgotten():
+    tried = {one.method for recipe in RECIPES for one in (recipe.recipes if isinstance(recipe, vd.Steps) else (recipe,))} | {"steps"}
+    assert tried == set(methods.METHODS)
+
+
+# Each broken recipe is Noise with one slip, and the rule that must name it.
+
+
+class Broken(Noise):
+    """Noise whose release is spoilt before it is handed out."""
+
+    def protect(self, table: Any, *args: Any, **kwargs: Any) -> Release:
+        return self.spoil(super().protect(table, *args, **kwargs), table)
+
+    def spoil(self, release: Release, table: Any) -> Release:
+        return release
+
+
+class KeepsACategory(Broken):
+    """Leaks a suppressed value through a category no row holds."""
+
+    def spoil(self, release, table):
+        frame = release.datasets[0]
+        release.datasets[0] = frame.assign(marital=frame["marital"].cat.add_categories([f"{testing.CANARY}-unused"]))
+        return release
+
+
+class IgnoresTheSeed(Broken):
+    """Draws the same noise whatever the seed."""
+
+    def protect(self, table, seed=None, **kwargs):
+        return super().protect(table, 1, **kwargs)
+
+
+class DrawsAnew(Broken):
+    """Takes the system's entropy although a seed was given."""
+
+    def protect(self, table, seed=None, **kwargs):
+        return super().protect(table, None, **kwargs)
+
+
+class SortsTheRows(Broken):
+    """Hands the rows back in another order."""
+
+    def spoil(self, release, table):
+        first = release.tables[0]
+        order = np.argsort(first.table.arrow["stay"].to_numpy(), kind="stable")
+        arrow = first.table.arrow.take(order)
+        from veladura.table.table import from_arrow
+
+        return replace(release, tables=(replace(first, table=from_arrow(arrow, first.table.schema), rows=first.rows[order]),))
+
+
+class DoesNothing(Broken):
+    """Releases the table as it is."""
+
+    def spoil(self, release, table):
+        first = release.tables[0]
+        return replace(release, tables=(replace(first, table=release.original),))
+
+
+class ModifiesTheInput(Broken):
+    """Writes into the caller's frame."""
+
+    def spoil(self, release, table):
+        if isinstance(table.frame, pd.DataFrame):
+            table.frame.loc[table.frame.index[0], "stay"] += 1
+        return release
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FittedInRowOrder(FittedNoise):
+    """Gives the first draw to the first row of the input."""
+
+    def draws(self, context):
+        columns = super().draws(context)[0].columns
+        place = np.argsort(np.argsort(self.codes.rows))
+        noise = {name: column.values - self.codes[name].values for name, column in columns.items()}
+        return [Draw({name: column.with_values(self.codes[name].values + noise[name][place]) for name, column in columns.items()})]
+
+
+class FollowsTheInputsOrder(Noise):
+    """Draws in the order of the input, so that the order moves the draws."""
+
+    def apply(self, table, context):
+        fitted = super().apply(table, context)
+        return FittedInRowOrder(self, table, fitted.codes, fitted.numbers, fitted.spread, fitted.correlation)
+
+
+class LooksAtEveryColumn(Noise):
+    """Seeds its draws with the number of columns in the table."""
+
+    def protect(self, table, seed=None, **kwargs):
+        return super().protect(table, int(seed) + len(table.names), **kwargs)
+
+
+class DependsOnThreads(Noise):
+    """Draws differently with another number of threads."""
+
+    def protect(self, table, seed=None, *, threads=None, **kwargs):
+        return super().protect(table, int(seed) * 1000 + int(threads or 2), threads=threads, **kwargs)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedThatShows(FittedNoise):
+    """Prints its numbers."""
+
+    def __repr__(self) -> str:
+        return f"FittedThatShows({[int(x) for x in np.nan_to_num(self.numbers).max(axis=0)]})"
+
+
+class ShowsData(Noise):
+    """Has a fitted object whose repr shows original values."""
+
+    def apply(self, table, context):
+        fitted = super().apply(table, context)
+        return FittedThatShows(self, table, fitted.codes, fitted.numbers, fitted.spread, fitted.correlation)
+
+
+class ChangesADtype(Broken):
+    """Turns whole numbers into floats."""
+
+    def spoil(self, release, table):
+        frame = release.datasets[0]
+        release.datasets[0] = frame.assign(stay=frame["stay"].astype(float))
+        return release
+
+
+class HidesAChange(Broken):
+    """Changes a column it does not tell of."""
+
+    def spoil(self, release, table):
+        frame = release.datasets[0]
+        if "lat" in frame:
+            release.datasets[0] = frame.assign(lat=frame["lat"].iloc[::-1].to_numpy())
+        return release
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FittedThatTells(FittedNoise):
+    """Tells the largest original value in the manifest."""
+
+    def told(self) -> dict[str, Any]:
+        return {**super().told(), "largest": int(np.nanmax(self.numbers))}
+
+
+class TellsTooMuch(Noise):
+    """Puts an original value into the manifest."""
+
+    def apply(self, table, context):
+        fitted = super().apply(table, context)
+        return FittedThatTells(self, table, fitted.codes, fitted.numbers, fitted.spread, fitted.correlation)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotInAPlan(Noise):
+    """Has a setting that a plan cannot hold."""
+
+    noise_function: Any = field(default_factory=object)
+
+
+BROKEN = {
+    KeepsACategory: "category that no row holds",
+    IgnoresTheSeed: "seed is ignored",
+    DrawsAnew: "same seed gives other bytes",
+    SortsTheRows: "order of the input",
+    DoesNothing: "does nothing",
+    ModifiesTheInput: "different",
+    FollowsTheInputsOrder: "permuting the input",
+    LooksAtEveryColumn: "unused column moves the draws",
+    DependsOnThreads: "number of threads",
+    ShowsData: "repr of FittedThatShows shows data",
+    ChangesADtype: "dtype of 'stay'",
+    HidesAChange: "not told as changed",
+    TellsTooMuch: "holds something of the original",
+    NotInAPlan: "TOML serializable",
+}
+
+
+@pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.__name__)
+def test_the_suite_sees(broken):
+    with pytest.raises((AssertionError, TypeError), match=BROKEN[broken]):
+        vd.testing.check_recipe(broken(columns=("income", "stay")))
