@@ -38,7 +38,9 @@ def _line(table: Path, method: str | None) -> str:
                 return f"{arguments[0]}: {done.stderr.strip() or done.stdout.strip()}"
         record = home / "custodian" / table.stem / "record.json"
         again = _veladura("verify", str(home / "release" / table.stem), "--source", str(table), "--record", str(record))
-        return "released, verified, and proved against its source: verified" if again.returncode == 0 else f"verify --source: {again.stdout}"
+        return (
+            "released, verified, and proved against its source: verified" if again.returncode == 0 else f"verify --source: {again.stdout}"
+        )
 
 
 def _veladura(*arguments: str) -> subprocess.CompletedProcess[str]:

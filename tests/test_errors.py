@@ -21,7 +21,9 @@ def test_the_drawing_shows_every_error_with_its_exit_code():
     assert drawn == {cls.__name__: str(cls.exit_code) for cls in ours}
 
 
-@pytest.mark.parametrize(("got", "hint"), [("microagregation", "did you mean 'microaggregation'"), ("zzz", "possible: 'noise', 'microaggregation'")])
+@pytest.mark.parametrize(
+    ("got", "hint"), [("microagregation", "did you mean 'microaggregation'"), ("zzz", "possible: 'noise', 'microaggregation'")]
+)
 def test_an_unknown_name_gets_the_nearest_one_or_all(got, hint):
     assert hint in str(errors.PlanError.unknown("method", got, ["noise", "microaggregation"]))
 

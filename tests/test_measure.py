@@ -37,7 +37,8 @@ def test_every_figure_has_a_full_name_and_a_meaning():
         assert all(meaning.text.endswith(".") for meaning in measure.figures.values())
 
 
-def test_a_new_measure_is_in_the_assessment_and_the_names(registry, people, release):
+@pytest.mark.usefixtures("registry")
+def test_a_new_measure_is_in_the_assessment_and_the_names(people, release):
     @m.measure("utility.rows", figures={"released": m.Meaning("Released rows.", better="high", unit="count")})
     def rows(subject):
         return {"released": Estimate.exact(subject.tables[0].rows)}
@@ -46,10 +47,12 @@ def test_a_new_measure_is_in_the_assessment_and_the_names(registry, people, rele
     assert int(vd.assess(people, release)["utility.rows.released"]) == 40
 
 
-def test_a_measure_that_does_not_apply_gives_its_reason(registry, people, release):
+@pytest.mark.usefixtures("registry")
+def test_a_measure_that_does_not_apply_gives_its_reason(people, release):
     @m.measure("risk.never", figures={"a": m.Meaning("A."), "b": m.Meaning("B.")})
     def never(_subject):
-        raise m.NotApplicable("because.")
+        msg = "because."
+        raise m.NotApplicable(msg)
 
     assessment = vd.assess(people, release)
     assert [assessment.figures[f"risk.never.{x}"].why for x in "ab"] == ["because.", "because."]
@@ -57,7 +60,8 @@ def test_a_measure_that_does_not_apply_gives_its_reason(registry, people, releas
         assessment["risk.never.a"]
 
 
-def test_one_figure_of_a_measure_may_not_apply(registry, people, release):
+@pytest.mark.usefixtures("registry")
+def test_one_figure_of_a_measure_may_not_apply(people, release):
     @m.measure("risk.half", figures={"a": m.Meaning("A."), "b": m.Meaning("B.")})
     def half(_subject):
         return m.Measured({"a": Estimate.exact(1), "b": m.NotApplicable("no b.")}, {"a": "note"})
@@ -67,7 +71,8 @@ def test_one_figure_of_a_measure_may_not_apply(registry, people, release):
     assert figures["risk.half.b"].why == "no b."
 
 
-def test_a_measure_must_give_what_it_declares(registry, people, release):
+@pytest.mark.usefixtures("registry")
+def test_a_measure_must_give_what_it_declares(people, release):
     @m.measure("risk.wrong", figures={"a": m.Meaning("A.")})
     def wrong(_subject):
         return {"b": Estimate.exact(1)}
@@ -76,7 +81,8 @@ def test_a_measure_must_give_what_it_declares(registry, people, release):
         vd.assess(people, release)
 
 
-def test_two_measures_may_not_share_a_name(registry):
+@pytest.mark.usefixtures("registry")
+def test_two_measures_may_not_share_a_name():
     register = m.measure("risk.uniqueness", figures={"a": m.Meaning("A.")})
     with pytest.raises(ValueError, match="two measures are called"):
         register(lambda _subject: {})

@@ -45,7 +45,9 @@ outers = st.builds(
     share=st.floats(allow_nan=False, allow_infinity=False),
     flag=st.booleans(),
     count=st.none() | st.integers(),
-    inner=st.dictionaries(st.text(max_size=3), st.floats(0, 1) | st.builds(Inner, upper=st.none() | st.floats(0, 1), label=st.text(max_size=3)), max_size=2),
+    inner=st.dictionaries(
+        st.text(max_size=3), st.floats(0, 1) | st.builds(Inner, upper=st.none() | st.floats(0, 1), label=st.text(max_size=3)), max_size=2
+    ),
     pair=st.tuples(st.integers(), st.integers()),
 )
 

@@ -25,7 +25,7 @@ _EXPORTS = {
     **{name: (module, name) for module, name in METHODS.values()},
 }
 
-__all__ = sorted([*_EXPORTS, "__version__"])
+__all__ = sorted([*_EXPORTS, "__version__"])  # noqa: PLE0605  # one list of names, not two
 
 
 def __getattr__(name: str) -> Any:

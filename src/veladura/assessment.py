@@ -133,7 +133,7 @@ def _declared(source: Any, release: Release) -> dict[str, Any] | None:
 
     if isinstance(source, Table):
         return None
-    known = {} if release.original is None else getattr(release.original.source, "columns", {})
+    known = {} if release.original is None else release.original.source.columns
     return {field.name: known.get(field.name, {"role": field.role}) for field in release.tables[0].table.schema}
 
 

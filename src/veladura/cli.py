@@ -38,7 +38,7 @@ def main() -> None:
     except KeyboardInterrupt:
         typer.echo("interrupted: nothing was released.", err=True)
         sys.exit(130)
-    except Exception as error:  # noqa: BLE001  # the message of an unknown error may hold values
+    except Exception as error:  # the message of an unknown error may hold values
         typer.echo(f"unexpected failure ({type(error).__name__}). Nothing was released.", err=True)
         typer.echo("Hint: VELADURA_DEBUG=1 shows where; the trace may hold values of the data.", err=True)
         from os import environ

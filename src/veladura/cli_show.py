@@ -24,8 +24,8 @@ _console = Console(highlight=False)
 
 
 def progress(*, quiet: bool) -> ProgressBar:
-    """Return the progress bar to hand to a run: it goes away when its work is done."""
-    return silent if quiet else _bar
+    """Return the progress bar to hand to a run: on a terminal only, and gone when its work is done."""
+    return silent if quiet or not Console(stderr=True).is_terminal else _bar
 
 
 @contextmanager
@@ -55,12 +55,11 @@ def show_outcome(outcome: Outcome, *, quiet: bool) -> None:
     """Show what a run made: figures, gate and folders."""
     if quiet:
         return
-    figures = Table(title=None, box=None, padding=(0, 2, 0, 0))
-    for heading in ("figure", "value", "meaning"):
-        figures.add_column(heading, overflow="fold")
+    figures = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     for figure in outcome.assessment:
-        value = str(figure.estimate) if figure.estimate is not None else f"not applicable: {figure.why}"
-        figures.add_row(escape(figure.name), escape(value), escape(figure.meaning))
+        value = str(figure.estimate) if figure.estimate is not None else "-"
+        meaning = figure.meaning if figure.estimate is not None else f"not applicable: {figure.why}"
+        figures.add_row(escape(value), f"{escape(figure.name)}\n[dim]{escape(meaning)}[/]")
     _console.print(figures)
     for verdict in outcome.verdicts:
         _console.print(f"[green]gate passed[/] {escape(str(verdict))}")
@@ -78,6 +77,8 @@ def show_verified(results: Mapping[Path, Sequence[Line]], *, quiet: bool) -> Non
         for line in shown:
             table.add_row(_MARKS[line.status], escape(line.claim), escape(line.detail))
         _console.print(table)
+    if not quiet and any(line.status == "attested" for lines in results.values() for line in lines):
+        say("attested: proved against the source when it was made; --source and --record prove it again.", quiet=quiet)
 
 
 def show_demo(outcomes: Mapping[str, Outcome], out: Path, *, quiet: bool) -> None:
@@ -85,12 +86,13 @@ def show_demo(outcomes: Mapping[str, Outcome], out: Path, *, quiet: bool) -> Non
     if quiet:
         return
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in ("method", "release", "unique on quasi-identifiers", "cells unchanged", "worst column distance"):
+    for heading in ("method", "unique rows", "cells unchanged", "worst column distance"):
         table.add_column(heading)
     names = ("risk.uniqueness.sample_uniques", "risk.unchanged.cells", "utility.columns.worst")
     for method, outcome in outcomes.items():
         figures = {figure.name: figure for figure in outcome.assessment}
         shown = [str(figures[name].estimate) if name in figures and figures[name].estimate is not None else "-" for name in names]
-        table.add_row(method, str(outcome.folder), *shown)
+        table.add_row(method, *shown)
     _console.print(table)
-    say(f"\nOpen {out}/releases/*/report.html, or: veladura verify {out}/releases", quiet=quiet)
+    say(f"\nreleases   {out / 'releases'}/<method>/report.html\ncustodian  {out / 'custodian'}/<method>/   (stays in)", quiet=quiet)
+    say(f"next       veladura verify {out / 'releases'}", quiet=quiet)

@@ -48,10 +48,7 @@ class ColumnError(PlanError):
         absent = list(names)
         near = [m for name in absent for m in get_close_matches(name, available, n=1)]
         hint = f"did you mean {near}? " if near else ""
-        return cls(
-            f"{setting} names columns that are not in the table: {absent}.\n\n"
-            f"Hint: {hint}the table has {list(available)}."
-        )
+        return cls(f"{setting} names columns that are not in the table: {absent}.\n\nHint: {hint}the table has {list(available)}.")
 
 
 class FolderError(PlanError):

@@ -128,7 +128,12 @@ def _source_text(source: str, table: Table, home: Path) -> str:
     else:
         known = {"path": Path(os.path.relpath(source, home)).as_posix(), "name": table.source.name}
     if dialect := table.source.dialect:
-        known |= {"separator": dialect.separator, "encoding": dialect.encoding, "decimal": dialect.decimal, "missing": list(dialect.missing)}
+        known |= {
+            "separator": dialect.separator,
+            "encoding": dialect.encoding,
+            "decimal": dialect.decimal,
+            "missing": list(dialect.missing),
+        }
     return tomli_w.dumps({"source": known})
 
 
@@ -136,11 +141,13 @@ def _columns_text(table: Table, facts: Mapping[str, Facts]) -> str:
     """Return one short table a column, with what was seen of it as a comment."""
     lines = [
         "# role: identifier (dropped), quasi-identifier (an outsider may know it), sensitive, geographic, weight, other",
-        "# kind: category, ordered (give order = [lowest, ..., highest]), integer, number, date (format = \"%d.%m.%Y\"), text",
+        '# kind: category, ordered (give order = [lowest, ..., highest]), integer, number, date (format = "%d.%m.%Y"), text',
     ]
     for field in table.schema:
         fact = facts[field.name]
-        declared = Declared(role=field.role, kind=field.kind, format=fact.format, missing=fact.missing, order=field.order, labels=field.labels)
+        declared = Declared(
+            role=field.role, kind=field.kind, format=fact.format, missing=fact.missing, order=field.order, labels=field.labels
+        )
         settings = {"role": declared.role, "kind": declared.kind}
         settings |= {key: _listed(value) for key in ("order", "format", "labels", "missing") if (value := getattr(declared, key))}
         note = f"{fact.distinct} distinct, {table.rows - fact.present} missing" + (f"; {fact.note}" if fact.note else "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -98,12 +99,12 @@ class Plan:
     @property
     def folder(self) -> Path:
         """The release folder."""
-        return self.home / self.release.folder
+        return _tidy(self.home / self.release.folder)
 
     @property
     def custodian_folder(self) -> Path | None:
         """The custodian folder, if the plan names one."""
-        return None if self.custodian.folder is None else self.home / self.custodian.folder
+        return None if self.custodian.folder is None else _tidy(self.home / self.custodian.folder)
 
     def open(self) -> Table:
         """Open the source as the plan declares it."""
@@ -113,6 +114,11 @@ class Plan:
             where, self.columns, table=source.table, name=source.name, dialect=source.dialect(),
             custodian=self.custodian_folder, writable=self.release.table is not None,
         )  # fmt: skip
+
+
+def _tidy(path: Path) -> Path:
+    """Return a path without ``..`` in its middle, as people would write it."""
+    return Path(os.path.normpath(path))
 
 
 def read_plan(path: str | Path) -> Plan:
@@ -139,12 +145,12 @@ def parse_plan(text: str) -> Plan:
         if key not in possible:
             raise PlanError.unknown("the plan's key", key, possible)
     if "source" not in tables:
-        msg = "the plan has no [source].\n\nHint: [source] path = \"people.csv\"."
+        msg = 'the plan has no [source].\n\nHint: [source] path = "people.csv".'
         raise PlanError(msg)
     parts = {key: from_table(cls, tables[key], f"[{key}]") for key, cls in known.items() if key in tables}
     steps = tables.get("step", [])
     if not isinstance(steps, list) or not steps:
-        msg = "the plan has no [[step]]: say what to do.\n\nHint: [[step]] method = \"microaggregation\"."
+        msg = 'the plan has no [[step]]: say what to do.\n\nHint: [[step]] method = "microaggregation".'
         raise PlanError(msg)
     return Plan(
         **parts,

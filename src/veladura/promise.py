@@ -29,17 +29,24 @@ class Promise:
     proof
         "package" when the released files prove it, "source" when only the original can.
     settings
-        What the check needs, as plain JSON values.
+        What the check needs, as plain JSON values; the columns it is about are under ``columns``.
+    datasets
+        The datasets it is about, counted from one; none named means all.
     """
 
     name: str
     claim: str
     proof: Literal["package", "source"]
     settings: Mapping[str, Any] = field(default_factory=dict)
+    datasets: tuple[int, ...] = ()
+
+    def concerns(self, dataset: int) -> bool:
+        """Whether the claim is about a dataset, counted from nought."""
+        return not self.datasets or dataset + 1 in self.datasets
 
     def to_json(self) -> dict[str, Any]:
         """Return the promise as the manifest tells it."""
-        return asdict(self)
+        return {**asdict(self), "datasets": list(self.datasets)}
 
 
 @dataclass(frozen=True)
@@ -129,6 +136,7 @@ def outside_categories(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     outside = 0
     for name, allowed in settings["columns"].items():
         column = evidence.column(name)
-        known = np.isin(np.array([label_text(label) for label in column.labels.to_pylist()]), allowed)
+        labels = [] if column.labels is None else [label_text(label) for label in column.labels.to_pylist()]
+        known = np.isin(np.array(labels), allowed)
         outside += int(np.count_nonzero(~known[column.values[~column.missing]])) if known.size else 0
     return outside

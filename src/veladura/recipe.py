@@ -213,7 +213,7 @@ class Release:
 
     def prove(self) -> list[Proof]:
         """Recompute every promise on every dataset; refuse a release that breaks one."""
-        proofs = [prove(promise, evidence) for evidence in self.evidence() for promise in self.promises]
+        proofs = [prove(promise, one) for i, one in enumerate(self.evidence()) for promise in self.promises if promise.concerns(i)]
         if broken := [proof for proof in proofs if proof.status == "broken"]:
             told = "; ".join(f"{proof.promise.claim} ({proof.violations} violations)" for proof in broken)
             msg = f"the release does not keep its promise: {told}\n\nHint: a later step may undo an earlier one; change their order."

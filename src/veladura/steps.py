@@ -10,7 +10,8 @@ import numpy as np
 
 from veladura.context import Context
 from veladura.errors import PlanError
-from veladura.recipe import Dataset, Draw, Fitted, Recipe, Release
+from veladura.promise import Promise
+from veladura.recipe import Dataset, Draw, Fitted, Recipe, Release, Step
 
 if TYPE_CHECKING:
     from veladura.table.inspect import Facts
@@ -59,7 +60,7 @@ class Steps(Recipe):
         return FittedSteps(self, table, first.codes, first)
 
     @classmethod
-    def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> Recipe:
+    def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> Recipe:  # noqa: ARG003
         """Refuse: what to chain is the holder's choice."""
         msg = "steps is not a method to start from.\n\nHint: add further [[step]] tables to a plan."
         raise PlanError(msg)
@@ -80,7 +81,7 @@ class FittedSteps(Fitted[Steps]):
         release.prove()
         return release
 
-    def draws(self, context: Context) -> Sequence[Draw]:
+    def draws(self, context: Context) -> Sequence[Draw]:  # noqa: ARG002
         """Never asked for: a chain hands on releases, not draws."""
         raise AssertionError
 
@@ -91,11 +92,41 @@ class FittedSteps(Fitted[Steps]):
 
 def _continue(release: Release, recipe: Recipe, context: Context) -> Release:
     """Apply a recipe to every dataset of a release."""
-    outputs = [recipe.apply(dataset.table, context.within("dataset", i)).draw(context.within("dataset", i)) for i, dataset in enumerate(release.tables)]
+    outputs = [
+        recipe.apply(dataset.table, context.within("dataset", i)).draw(context.within("dataset", i))
+        for i, dataset in enumerate(release.tables)
+    ]
     datasets = tuple(_chain(before, new) for before, output in zip(release.tables, outputs, strict=True) for new in output.tables)
-    last = outputs[0]
-    rule = last.rule if recipe.synthesizes else release.rule
-    return replace(release, tables=datasets, steps=(*release.steps, *last.steps), promises=(*release.promises, *last.promises), rule=rule)
+    earlier = {name for step in release.steps for name in step.changed}
+    now = {name for output in outputs for step in output.steps for name in step.changed}
+    promises = (*_provable(release.promises, now), *_provable(_joined_promises(outputs), earlier))
+    rule = outputs[0].rule if recipe.synthesizes else release.rule
+    return replace(release, tables=datasets, steps=(*release.steps, _joined_step(outputs)), promises=promises, rule=rule)
+
+
+def _provable(promises: Sequence[Promise], others: set[str]) -> tuple[Promise, ...]:
+    """Return the promises a chain can still make.
+
+    What a step promises of its own input was proved when it was drawn. Against the first
+    original it can be proved again only for columns that no other step changed.
+    """
+    return tuple(promise for promise in promises if promise.proof == "package" or not others & set(promise.settings.get("columns", ())))
+
+
+def _joined_promises(outputs: Sequence[Release]) -> tuple[Promise, ...]:
+    """Return the promises of all datasets; one that differs between them says which it is about."""
+    first = outputs[0].promises
+    if len(outputs) == 1 or all(output.promises == first for output in outputs):
+        return first
+    return tuple(replace(promise, datasets=(i,)) for i, output in enumerate(outputs, start=1) for promise in output.promises)
+
+
+def _joined_step(outputs: Sequence[Release]) -> Step:
+    """Return the step as the manifest tells it; what was learnt from each dataset is told for each."""
+    steps = [output.steps[-1] for output in outputs]
+    if all(step.settings == steps[0].settings for step in steps):
+        return steps[0]
+    return replace(steps[0], settings={"datasets": [dict(step.settings) for step in steps]})
 
 
 def _chain(before: Dataset, after: Dataset) -> Dataset:

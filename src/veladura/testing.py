@@ -115,7 +115,9 @@ def repeats_by_seed(case: Case) -> None:
     with _saved(case.protect(threads=1)) as one, _saved(case.protect(threads=2)) as two:
         _require(_data_bytes(one) == _data_bytes(two), "the same seed gives other bytes with another number of threads")
     differs = not _same_values(case.protect(seed=SEED), case.protect(seed=SEED + 1))
-    _require(differs == case.recipe.random, "the seed is ignored" if case.recipe.random else "a recipe without randomness depends on the seed")
+    _require(
+        differs == case.recipe.random, "the seed is ignored" if case.recipe.random else "a recipe without randomness depends on the seed"
+    )
 
 
 def ignores_unused_columns(case: Case) -> None:
@@ -135,9 +137,11 @@ def follows_the_rows(case: Case) -> None:
         _require(_same_values(plain, moved), "the order of the input moves the draws")
         return
     for before, after in zip(plain.tables, moved.tables, strict=True):
-        _require(bool(np.all(np.diff(before.rows) > 0)), "the rows do not come back in the order of the input")
+        _require(bool(np.all(np.diff(np.asarray(before.rows)) > 0)), "the rows do not come back in the order of the input")
         link = np.argsort(order[after.rows])
-        _require(_equal_tables(before.table.arrow, after.table.arrow.take(pa.array(link))), "permuting the input does not permute the output")
+        _require(
+            _equal_tables(before.table.arrow, after.table.arrow.take(pa.array(link))), "permuting the input does not permute the output"
+        )
 
 
 def returns_the_frame(case: Case) -> None:

@@ -13,7 +13,7 @@ from veladura.errors import PlanError
 _WORDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false", list: "a list", dict: "a table"}
 
 
-def from_plain(type_: Any, value: Any, where: str) -> Any:
+def from_plain(type_: Any, value: Any, where: str) -> Any:  # noqa: PLR0911  # one return a kind of type
     """Return a plain value as the given type, or an error that names the key, what was got and what is possible.
 
     Examples
@@ -71,7 +71,9 @@ def to_plain(value: Any) -> Any:
 
 
 def _is_default(field: Any, value: Any) -> bool:
-    default = field.default if field.default is not MISSING else field.default_factory() if field.default_factory is not MISSING else MISSING
+    default = (
+        field.default if field.default is not MISSING else field.default_factory() if field.default_factory is not MISSING else MISSING
+    )
     return value is None or (default is not MISSING and value == default)
 
 
@@ -109,7 +111,7 @@ def _scalar(type_: Any, value: Any, where: str) -> Any:
         return float(value)
     if type_ is str and isinstance(value, date):  # TOML has dates of its own
         return value.isoformat()
-    if isinstance(type_, type) and not isinstance(value, type_) or (isinstance(value, bool) and type_ is not bool):
+    if (isinstance(type_, type) and not isinstance(value, type_)) or (isinstance(value, bool) and type_ is not bool):
         msg = f"{where}: expected {_word(type_)}, got {_word(type(value))}."
         raise PlanError(msg)
     return value

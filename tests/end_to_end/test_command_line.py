@@ -15,7 +15,9 @@ CANARY = "canary-5d41402abc4b"
 
 
 def veladura(*arguments, cwd, env=None):
-    done = subprocess.run([sys.executable, "-m", "veladura.cli", *map(str, arguments)], cwd=cwd, capture_output=True, text=True, check=False, env=env)
+    done = subprocess.run(
+        [sys.executable, "-m", "veladura.cli", *map(str, arguments)], cwd=cwd, capture_output=True, text=True, check=False, env=env
+    )
     assert "Traceback" not in done.stderr, done.stderr
     return done
 
@@ -32,7 +34,12 @@ def test_init_run_verify_without_touching_a_line(folder, method):
     plan = f"{method}.toml"
     chosen = ["--method", method] if method else []
     assert veladura("init", "people.csv", "--out", plan, *chosen, cwd=folder).returncode == 0
-    text = (folder / plan).read_text(encoding="utf-8").replace("release/people", f"release/{method}").replace("custodian/people", f"custodian/{method}")
+    text = (
+        (folder / plan)
+        .read_text(encoding="utf-8")
+        .replace("release/people", f"release/{method}")
+        .replace("custodian/people", f"custodian/{method}")
+    )
     (folder / plan).write_text(text, encoding="utf-8")
     done = veladura("run", plan, cwd=folder)
     assert done.returncode == 0, done.stderr
@@ -62,7 +69,9 @@ def edited(folder, name, *changes):
     for old, new in changes:
         assert old in text
         text = text.replace(old, new)
-    (folder / name).write_text(text.replace("release/people", f"release/{name}").replace("custodian/people", f"custodian/{name}"), encoding="utf-8")
+    (folder / name).write_text(
+        text.replace("release/people", f"release/{name}").replace("custodian/people", f"custodian/{name}"), encoding="utf-8"
+    )
     return name
 
 
@@ -103,7 +112,7 @@ def test_existing_things_are_kept(folder):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "no columns"),
+        ("", "is empty"),
         ("a,b\n", "no rows"),
         ("a,a\n1,2\n", "stand twice: ['a']"),
         (f"a,b\n1,2\n{CANARY}\n", "more or fewer fields"),

@@ -18,7 +18,7 @@ from veladura.table.source import open as open_table
 
 
 def slow_mdav(points, k):
-    """MDAV written down from Domingo-Ferrer and Torra (2005), Algorithm 1, with sorting and sets."""
+    """MDAV written down from Domingo-Ferrer and Torra (2005) with sorting and sets."""
     left, groups = list(range(len(points))), []
 
     def far(centre, among):

@@ -124,8 +124,8 @@ def test_the_chances_among_some_are_those_given_that_no_other_came_out():
     chance = {(i, j): matrix[0, i] * matrix[1, j] for i in range(3) for j in range(3)}
     left = {pair: p for pair, p in chance.items() if 2 not in pair}
     told = Transition(["a", "b", "c"], matrix).among({"a", "b"})
-    for i, j in left:
-        assert left[i, j] / sum(left.values()) == pytest.approx(told.matrix[0, i] * told.matrix[1, j])
+    for (i, j), chance_left in left.items():
+        assert chance_left / sum(left.values()) == pytest.approx(told.matrix[0, i] * told.matrix[1, j])
 
 
 def test_a_declared_matrix_is_used_and_may_empty_a_category():

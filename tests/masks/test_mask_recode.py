@@ -107,7 +107,9 @@ def test_times_with_a_zone_start_at_its_midnight():
 
 
 def test_the_checks_count_what_breaks_the_rule():
-    frame = pd.DataFrame({"c": ["a", "b", "b"], "n": [10, 15, 20], "x": [0.1, 0.25, 0.3], "day": pd.to_datetime(["2020-01-01", "2020-02-01", "2020-02-02"])})
+    frame = pd.DataFrame(
+        {"c": ["a", "b", "b"], "n": [10, 15, 20], "x": [0.1, 0.25, 0.3], "day": pd.to_datetime(["2020-01-01", "2020-02-01", "2020-02-02"])}
+    )
     evidence = Evidence(open_table(frame))
     assert not_merged(evidence, {"columns": {"c": ["b"]}}) == 2
     assert not_multiples(evidence, {"columns": {"n": 10, "x": 0.1}}) == 2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import numpy as np
 import pandas as pd
@@ -88,7 +88,7 @@ def test_ties_are_ranked_as_well_as_they_can_be(old, random):
     """Against every way to rank ties on both sides."""
     new = random.sample(old, len(old))
     places = range(len(old))
-    ways = [[p for p in permutations(places) if all(side[a] <= side[b] for a, b in zip(p, p[1:], strict=False))] for side in (old, new)]
+    ways = [[p for p in permutations(places) if all(side[a] <= side[b] for a, b in pairwise(p))] for side in (old, new)]
     inverse = [[np.argsort(p) for p in way] for way in ways]
     best = min(int(np.abs(a - b).max()) for a in inverse[0] for b in inverse[1])
     assert int(rank_moves(np.array(old), np.array(new)).max()) == best

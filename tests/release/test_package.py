@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import stat
 
 import numpy as np
@@ -128,7 +127,7 @@ def test_a_full_disk_leaves_nothing(release, tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(package, "write_data", full)
-    with pytest.raises(FolderError, match="No space left on device. Nothing was released"):
+    with pytest.raises(FolderError, match=r"No space left on device\. Nothing was released"):
         release.save(tmp_path / "out" / "r", custodian=tmp_path / "safe" / "c")
     assert list((tmp_path / "out").iterdir()) == []
 
@@ -154,11 +153,11 @@ def add_a_file(folder):
 
 
 def remove_the_report(folder):
-    os.remove(folder / "report.html")
+    (folder / "report.html").unlink()
 
 
 def remove_the_hashes(folder):
-    os.remove(folder / "SHA256SUMS")
+    (folder / "SHA256SUMS").unlink()
 
 
 @pytest.mark.parametrize("tamper", [change_data, change_a_promise, add_a_file, remove_the_report, remove_the_hashes])

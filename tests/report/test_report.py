@@ -139,7 +139,7 @@ def test_verdicts_are_told_in_words(release, assessment):
 
 def test_everything_is_escaped():
     name = f"{SCRIPT}col"
-    fields = (Field(name, "category", pa.string(), labels={SCRIPT: f"{SCRIPT}label"}), Field("n", "number", pa.float64()))
+    fields = (Field(name, "category", pa.string(), labels={SCRIPT: "<i>label"}), Field("n", "number", pa.float64()))
     step = Step(f"{SCRIPT}method", {f"{SCRIPT}setting": f"{SCRIPT}value"}, (name,))
     release = made(pa.table({name: [SCRIPT] * 20, "n": np.arange(20.0)}), fields, steps=[step])
     original = release.tables[0].table
@@ -147,8 +147,8 @@ def test_everything_is_escaped():
         html = page(release, vd.assess(original, release), audience=audience)
         assert "<script" not in html
         text = "".join(Page(html).text)
-        for part in ("col", "label", "method"):
-            assert f"{SCRIPT}{part}".lower() in text.lower()
+        for part in (f"{SCRIPT}col", f"{SCRIPT} (<i>label)", f"{SCRIPT}method", f"{SCRIPT}setting", f"{SCRIPT}value"):
+            assert part.lower() in text.lower()
 
 
 def test_no_original_value_that_was_not_released_is_on_the_public_page():
@@ -279,7 +279,18 @@ def test_every_method_has_a_sentence_and_strange_ones_too():
     assert [words.setting(value) for value in (True, None, [1, "a"], {"x": [1, 2]})] == ["yes", "none", "1, a", "x: 1, 2"]
     assert words.number(float("nan"), "share") == "not known"
     assert words.number(2.5, "count") == "2.5"
+    assert words.number(4e-6) == "under 0.001"
+    assert words.number(4e-6, "share") == "under 0.001 %"
     assert words.enumerated([]) == "none"
+
+
+def test_settings_that_only_repeat_the_columns_are_left_out_and_no_others():
+    fields = (Field("c", "category", pa.string()),)
+    listed, mapped = (
+        made(pa.table({"c": ["a"]}), fields, steps=[Step("recode", {"columns": value}, ("c",))]) for value in (["c"], {"c": 10})
+    )
+    assert gather(listed).steps[0].settings == ()
+    assert gather(mapped).steps[0].settings[0].value == "c: 10"
 
 
 def test_long_settings_are_folded():
@@ -288,9 +299,9 @@ def test_long_settings_are_folded():
     assert "<details>" in page(release)
 
 
-def test_the_saved_package_has_both_pages(release, assessment, tmp_path):
-    pandas = release.save(tmp_path / "out" / "release", custodian=tmp_path / "safe" / "record")
-    assert "Random noise" in (pandas / "report.html").read_text(encoding="utf-8")
+def test_the_saved_package_has_both_pages(release, tmp_path):
+    saved = release.save(tmp_path / "out" / "release", custodian=tmp_path / "safe" / "record")
+    assert "Random noise" in (saved / "report.html").read_text(encoding="utf-8")
     assert "For the custodian only" in next((tmp_path / "safe" / "record").glob("report*.html")).read_text(encoding="utf-8")
-    loaded = vd.load(pandas)
+    loaded = vd.load(saved)
     assert "Attested by the holder" in page(loaded, vd.assess(pd.read_csv(path("clinic.csv"), dtype={"zip": str}), loaded))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,7 @@ from veladura.recipe import Dataset, Release, Step
 
 
 def release(before, *afters, rows=None, changed=None):
-    tables = [vd.open(frame, dict.fromkeys(frame.columns[:1], {})) for frame in afters]
+    tables = [vd.open(frame, {frame.columns[0]: {}}) for frame in afters]
     links = np.arange(len(afters[0])) if rows is None else np.array(rows)
     step = Step("test", {}, tuple(changed if changed is not None else before.columns))
     return Release(tuple(Dataset(table, links) for table in tables), None, (step,), (), "none")
@@ -42,7 +42,7 @@ def test_rows_are_aligned_by_the_link():
 
 
 def test_a_changed_type_is_compared_as_text():
-    before = pd.DataFrame({"n": [41076, 41099], "d": [datetime.date(2020, 1, 2), datetime.date(2021, 1, 2)]})
+    before = pd.DataFrame({"n": [41076, 41099], "d": [dt.date(2020, 1, 2), dt.date(2021, 1, 2)]})
     after = pd.DataFrame({"n": ["41076", "4109*"], "d": ["2020-01-02", "2021"]})
     found = vd.risk.unchanged(before, release(before, after))
     assert (float(found.rows), float(found.cells)) == (0.5, 0.5)

@@ -94,7 +94,7 @@ def _farthest(points: NDArray[np.float64], left: NDArray[np.int64], size: int, c
 
 
 @njit("int64(float64[:, ::1], int64[::1], int64, int64, int64[::1], int64, float64[::1], int64[::1])", cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _peel(  # noqa: PLR0917  # compiled code takes arrays one by one
+def _peel(  # compiled code takes arrays one by one
     points: NDArray[np.float64],
     left: NDArray[np.int64],
     size: int,

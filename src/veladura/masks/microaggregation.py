@@ -61,7 +61,7 @@ class Microaggregation(Recipe):
     Domingo-Ferrer, J. and Mateo-Sanz, J. M. (2002). Practical data-oriented microaggregation for
     statistical disclosure control. IEEE Transactions on Knowledge and Data Engineering 14(1), 189-201.
     Domingo-Ferrer, J. and Torra, V. (2005). Ordinal, continuous and heterogeneous k-anonymity
-    through microaggregation. Data Mining and Knowledge Discovery 11(2), 195-212, Algorithm 1.
+    through microaggregation. Data Mining and Knowledge Discovery 11(2), 195-212 (MDAV-generic).
     """
 
     method = "microaggregation"

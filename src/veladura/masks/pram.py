@@ -62,7 +62,7 @@ class Pram(Recipe):
     ----------
     Gouweleeuw, J. M., Kooiman, P., Willenborg, L. C. R. J. and de Wolf, P.-P. (1998). Post
     randomisation for statistical disclosure control: theory and implementation. Journal of
-    Official Statistics 14(4), 463-478, sections 2 and 4.
+    Official Statistics 14(4), 463-478.
     """
 
     method = "pram"

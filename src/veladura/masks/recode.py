@@ -42,7 +42,7 @@ class Recode(Recipe):
 
     References
     ----------
-    Hundepool, A. et al. (2012). Statistical Disclosure Control. Wiley, section 3.3.1.
+    Hundepool, A. et al. (2012). Statistical Disclosure Control. Wiley.
     """
 
     method = "recode"

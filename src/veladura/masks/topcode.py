@@ -81,7 +81,7 @@ class TopCode(Recipe):
 
     References
     ----------
-    Hundepool, A. et al. (2012). Statistical Disclosure Control. Wiley, section 3.3.2.
+    Hundepool, A. et al. (2012). Statistical Disclosure Control. Wiley.
     """
 
     method = "top-code"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +13,11 @@ from numpy.typing import NDArray
 from veladura.masks.common import label_texts
 from veladura.promise import Evidence, checks
 
-if TYPE_CHECKING:
-    from veladura.table.codes import Column
-
 Matrix = NDArray[np.float64]
 FEWEST = 10
 FALSE_ALARM = 1e-9
 TOLD_DECIMALS = 12
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +77,7 @@ def invariant(counts: NDArray[np.int64], retain: float) -> Matrix:
 
     References
     ----------
-    Gouweleeuw et al. (1998), section 4 (two-stage invariant PRAM).
+    Gouweleeuw et al. (1998), two-stage invariant PRAM; see `Pram`.
     """
     raised = np.maximum(counts, FEWEST).astype(np.float64)
     share = raised / raised.sum()
@@ -124,8 +122,10 @@ def matrix_faults(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of rows of the matrix that are no chances, and of values that it does not name."""
     faults = 0
     for name, rows in settings["columns"].items():
-        faults += sum(min(row.values()) < 0 or abs(sum(row.values()) - 1) > 1e-9 or not set(row) <= set(rows) for row in rows.values())  # noqa: PLR2004
-        faults += sum(label not in rows for label in _labels(evidence.column(name)))
+        faults += sum(min(row.values()) < 0 or abs(sum(row.values()) - 1) > ROUNDING or not set(row) <= set(rows) for row in rows.values())
+        column = evidence.column(name)
+        strange = np.array([label not in rows for label in label_texts(column)] or [False])
+        faults += int(np.count_nonzero(strange[column.values[~column.missing]]))
     return faults
 
 
@@ -138,15 +138,18 @@ def improbable_changes(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """
     faults = 0
     for name, rows in settings["columns"].items():
-        pairs = list(zip(_labels(evidence.source_column(name)), _labels(evidence.column(name)), strict=True))
-        told = [(rows[old], old, new) for old, new in pairs if old in rows]
-        faults += sum(row.get(new, 0.0) <= 0 for row, _, new in told)
-        surplus = sum((old == new) - row.get(old, 0.0) for row, old, new in told)
-        faults += int(surplus > np.sqrt(len(told) * np.log(1 / FALSE_ALARM) / 2))
+        told = [(rows[old], old, new, count) for old, new, count in _changes(evidence, name) if old in rows]
+        faults += sum(count for row, _, new, count in told if row.get(new, 0.0) <= 0)
+        surplus = sum(count * ((old == new) - row.get(old, 0.0)) for row, old, new, count in told)
+        size = sum(count for *_, count in told)
+        faults += int(surplus > np.sqrt(size * np.log(1 / FALSE_ALARM) / 2))
     return faults
 
 
-def _labels(column: Column) -> list[str]:
-    """Return the categories of the rows that are not missing, as text."""
-    labels = label_texts(column)
-    return [labels[code] for code in column.values[~column.missing].tolist()]
+def _changes(evidence: Evidence, name: str) -> list[tuple[str, str, int]]:
+    """Return each old category with each new one and the number of rows that changed so."""
+    before, after = evidence.source_column(name), evidence.column(name)
+    present = ~before.missing & ~after.missing
+    old, new = label_texts(before), label_texts(after)
+    pairs, counts = np.unique(before.values[present] * max(len(new), 1) + after.values[present], return_counts=True)
+    return [(old[pair // len(new)], new[pair % len(new)], count) for pair, count in zip(pairs.tolist(), counts.tolist(), strict=True)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import secrets
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -67,7 +66,7 @@ def write_record(folder: Path, record: dict[str, Any], rows: list[NDArray[np.int
     (folder / REPORT).write_text(report, encoding="utf-8")
     part = folder / f"{RECORD}.part"
     part.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    os.chmod(part, 0o600)
+    part.chmod(0o600)
     part.replace(folder / RECORD)  # last: a record is whole or absent
 
 
@@ -130,4 +129,3 @@ def source_hash(file: Path | None) -> str | None:
         return None
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
-

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 import veladura
 from veladura.errors import PromiseError
 from veladura.promise import Promise
+from veladura.table.codes import label_text
 from veladura.table.schema import LABELLED, Field
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def check_manifest(manifest: Mapping[str, Any]) -> None:
 
 def promises_of(manifest: Mapping[str, Any]) -> tuple[Promise, ...]:
     """Return the promises a manifest makes."""
-    return tuple(Promise(**promise) for promise in manifest["promises"])
+    return tuple(Promise(**{**promise, "datasets": tuple(promise["datasets"])}) for promise in manifest["promises"])
 
 
 def build_codebook(tables: Sequence[Table]) -> list[dict[str, Any]]:
@@ -65,7 +66,13 @@ def build_codebook(tables: Sequence[Table]) -> list[dict[str, Any]]:
 
 def _describe(field: Field, columns: Sequence[pa.ChunkedArray]) -> dict[str, Any]:
     whole = pa.chunked_array([chunk for column in columns for chunk in column.chunks], type=field.type)
-    about: dict[str, Any] = {"name": field.name, "kind": field.kind, "role": field.role, "type": str(field.type), "missing": whole.null_count}
+    about: dict[str, Any] = {
+        "name": field.name,
+        "kind": field.kind,
+        "role": field.role,
+        "type": str(field.type),
+        "missing": whole.null_count,
+    }
     if field.kind not in LABELLED:
         extremes = pc.min_max(whole).as_py()
         return about | {"lowest": _json(extremes["min"]), "highest": _json(extremes["max"])}
@@ -73,7 +80,7 @@ def _describe(field: Field, columns: Sequence[pa.ChunkedArray]) -> dict[str, Any
     about["distinct"] = len(values)
     if field.kind != "text" and len(values) <= MAX_LISTED:
         about["categories"] = _sorted_categories(field, values)
-    if words := {key: word for key, word in field.labels.items() if key in {str(v) for v in values.to_pylist()}}:
+    if words := {key: word for key, word in field.labels.items() if key in {label_text(v) for v in values.to_pylist()}}:
         about["labels"] = words
     return about
 
@@ -81,7 +88,7 @@ def _describe(field: Field, columns: Sequence[pa.ChunkedArray]) -> dict[str, Any
 def _sorted_categories(field: Field, values: pa.Array) -> list[Any]:
     """Return the categories that occur, in the declared order or by code point."""
     if field.order:
-        present = {str(value): value for value in values.to_pylist()}
+        present = {label_text(value): value for value in values.to_pylist()}
         return [present[label] for label in field.order if label in present]
     return list(values.take(pc.sort_indices(values)).to_pylist())
 
@@ -93,7 +100,7 @@ def fields_of(codebook: Sequence[Mapping[str, Any]]) -> tuple[Field, ...]:
     return tuple(
         Field(
             about["name"], about["kind"], type_from_text(about["type"]), about["role"],
-            tuple(map(str, about.get("categories", ()))) if about["kind"] == "ordered" else (),
+            tuple(map(label_text, about.get("categories", ()))) if about["kind"] == "ordered" else (),
             about.get("labels", {}),
         )
         for about in codebook

@@ -53,11 +53,10 @@ def verify(folder: str | Path, source: Any = None, record: str | Path | None = N
     for step in release.steps:
         methods.find(step.method)  # loading a method registers the checks of its promises
     for promise in release.promises:
-        proofs = [prove(promise, one) for one in evidence]
-        worst: Status = next((status for status in ("broken", "attested") if any(p.status == status for p in proofs)), "holds")  # type: ignore[assignment]
+        proofs = [prove(promise, one) for i, one in enumerate(evidence) if promise.concerns(i)]
+        worst: Status = next((status for status in ("broken", "attested") if any(p.status == status for p in proofs)), "holds")
         violations = sum(proof.violations for proof in proofs)
-        detail = f"{violations} violations" if violations else "proved against the source when it was made" if worst == "attested" else ""
-        lines.append(Line(promise.claim, worst, detail))
+        lines.append(Line(promise.claim, worst, f"{violations} violations" if violations else ""))
     return lines
 
 
@@ -79,7 +78,8 @@ def _hashes(folder: Path) -> Line:
     """Compare every file with its hash; a file more or less breaks the claim too."""
     claim = "Every file is the one that was released."
     try:
-        listed = dict(reversed(line.split("  ", 1)) for line in (folder / SUMS).read_text(encoding="utf-8").splitlines())
+        pairs = [line.split("  ", 1) for line in (folder / SUMS).read_text(encoding="utf-8").splitlines()]
+        listed = {name: digest for digest, name in pairs}
     except (OSError, ValueError):
         return Line(claim, "broken", f"{SUMS} is missing or cannot be read")
     found = listed_files(folder)
@@ -132,7 +132,7 @@ def _same_source(source: Any, record: dict[str, Any]) -> bool:
     known = (record.get("source") or {}).get("sha256")
     if known is None or not isinstance(source, (str, Path)) or Path(source).suffix != Path(record["source"]["file"]).suffix:
         return True
-    return keeper.source_hash(Path(source)) == known
+    return bool(keeper.source_hash(Path(source)) == known)
 
 
 def _line(claim: str, check: Callable[[], bool]) -> Line:

@@ -153,9 +153,9 @@ def _summary(manifest: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _step(step: Mapping[str, Any]) -> StepFacts:
     meanings = words.setting_meanings(step["method"])
-    told = {
-        name: value for name, value in step["settings"].items() if not (name == "columns" and list(value or ()) == list(step["changed"]))
-    }
+    told = dict(step["settings"])
+    if told.get("columns") in (list(step["changed"]), tuple(step["changed"])):  # said already; a mapping says more
+        del told["columns"]
     settings = tuple(SettingFacts(name.replace("_", " "), words.setting(value), meanings.get(name, "")) for name, value in told.items())
     return StepFacts(step["method"], words.method_sentence(step["method"]), words.enumerated(step["changed"]), settings)
 

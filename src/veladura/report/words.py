@@ -33,6 +33,7 @@ PROOFS = {
     ("broken", "package"): "The released files do not keep this promise.",
     ("broken", "source"): "Compared with the original, this promise is not kept.",
 }
+SMALLEST = 0.001
 UNCHECKED = "Not checked for this page."
 
 KINDS = {
@@ -125,7 +126,7 @@ def setting_meanings(method: str) -> dict[str, str]:
         elif line:
             for name in names:
                 meanings[name].append(line.strip())
-    return {name: _first_sentence(" ".join(text)) for name, text in meanings.items() if text}
+    return {name: _first_sentence(" ".join(text).replace("`", "")) for name, text in meanings.items() if text}
 
 
 def _documentation(method: str) -> str:
@@ -165,10 +166,10 @@ def number(value: float, unit: Unit = "number") -> str:
     if not math.isfinite(value):
         return "not known"
     if unit == "share":
-        return f"{100 * value:.3g} %"
+        return f"{number(100 * value)} %"
     if unit == "count":
         return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
-    return f"{value:.3g}"
+    return "under 0.001" if 0 < value < SMALLEST else f"{value:.3g}"
 
 
 def plural(count: int, word: str) -> str:
@@ -183,11 +184,20 @@ def plural(count: int, word: str) -> str:
 
 
 def setting(value: object) -> str:
-    """Return a setting as text: lists without brackets, tables as pairs."""
+    """Return a setting as text: lists without brackets, tables as pairs, what is not set left out.
+
+    Examples
+    --------
+    >>> setting({"income": {"round": 1000, "date": None}, "groups": ["a", "b"]})
+    'income (round: 1000); groups: a, b'
+    """
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, Mapping):
-        return "; ".join(f"{key}: {setting(item)}" for key, item in value.items())
+        given = {key: item for key, item in value.items() if item is not None and item not in ({}, [], ())}
+        return "; ".join(
+            f"{key} ({setting(item)})" if isinstance(item, Mapping) else f"{key}: {setting(item)}" for key, item in given.items()
+        )
     if isinstance(value, (list, tuple)):
         return ", ".join(setting(item) for item in value)
     return "none" if value is None else str(value)

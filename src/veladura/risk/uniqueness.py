@@ -104,7 +104,7 @@ def keys(subject: Subject) -> list[str]:
     "risk.uniqueness",
     figures={
         "classes": Meaning("Different combinations of the values an intruder may know, in the release.", unit="count"),
-        "sample_uniques": Meaning("Released rows that no other row shares its combination with.", unit="count"),
+        "sample_uniques": Meaning("Released rows whose combination no other row has.", unit="count"),
         "average_prosecutor": Meaning("Chance to pick the right row of a person known to be in the release, mean over rows.", unit="share"),
         "highest_prosecutor": Meaning("The same chance for the row that is easiest to find.", unit="share"),
         "original_uniques": Meaning("Rows alone with their combination before protection.", better="neither", unit="count"),

@@ -189,7 +189,10 @@ def _encode_labels(array: pa.ChunkedArray | pa.Array, field_: Field) -> Column:
         return Column(field_, np.zeros(len(array), dtype=np.int64), missing, labels)
     labels, rank = _ordered_labels(labels, field_) if field_.order else _sorted_labels(labels)
     flat = (places.fill_null(0) if places.null_count else places).to_numpy(zero_copy_only=False)
-    return Column(field_, rank[flat], missing, labels)
+    codes_ = rank[flat]
+    if places.null_count:
+        codes_[missing] = 0  # what stands there must not depend on the order of rows either
+    return Column(field_, codes_, missing, labels)
 
 
 def _sorted_labels(labels: pa.Array) -> tuple[pa.Array, NDArray[np.int64]]:

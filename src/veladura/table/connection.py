@@ -60,7 +60,7 @@ def one_at_a_time() -> Iterator[None]:
         yield
 
 
-def find(backend: Any, name: str, database: str | None = None) -> ibis.Table:
+def find(backend: Any, name: str, database: tuple[str, ...] | None = None) -> ibis.Table:
     """Return a table or view of a backend by its name."""
     with one_at_a_time():
         return backend.table(name, database=database)

@@ -11,7 +11,7 @@ import ibis
 from ibis.common.exceptions import TableNotFound
 
 from veladura.errors import DataError, PlanError
-from veladura.table.connection import find, private_settings, run_sql, sql_name
+from veladura.table.connection import find, private_settings, run_sql
 from veladura.table.faults import told_without_values
 from veladura.table.scratch import scratch_folder
 
@@ -61,7 +61,7 @@ def _file(scheme: str, url: str) -> Path:
 def _table(backend: Any, name: str) -> ibis.Table:
     """Return a table by its name, else by schema and name."""
     schema, _, short = name.rpartition(".")
-    places = [(name, None), (short, sql_name(schema))] if schema else [(name, None)]
+    places = [(name, None), (short, (schema,))] if schema else [(name, None)]
     for table, database in places:
         with told_without_values(f"table {name!r}"):
             try:

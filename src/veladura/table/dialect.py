@@ -91,14 +91,19 @@ def _sample(path: Path, encoding: str) -> str:
 
 
 def _sniff_separator(sample: str) -> str:
-    """Return the separator that gives the same, largest number of fields in the first lines."""
+    """Return the separator that splits the header, and the most lines like the header.
 
-    def score(separator: str) -> tuple[bool, int]:
+    A ragged line must not hide the separator: it is an error to tell, not a file of one column.
+    """
+
+    def score(separator: str) -> tuple[float, int]:
         try:
             widths = [len(row) for row in csv.reader(sample.splitlines(keepends=True)[:200], delimiter=separator) if row]
         except csv.Error:  # a huge field: not read with this separator
-            return False, 0
-        return len(set(widths)) == 1, max(widths) if widths and min(widths) > 1 else 0
+            return 0.0, 0
+        if not widths or widths[0] == 1:
+            return 0.0, 0
+        return widths.count(widths[0]) / len(widths), widths[0]
 
     return max(SEPARATORS, key=score)
 

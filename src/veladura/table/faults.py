@@ -13,6 +13,7 @@ LINE_LIMIT = 16_000_000
 _KNOWN = (
     ("maximum line size", f"has a line of more than {LINE_LIMIT // 1_000_000} MB", "look for a quote that is never closed."),
     ("max_line_size", f"has a line of more than {LINE_LIMIT // 1_000_000} MB", "look for a quote that is never closed."),
+    ("does not support a full read", f"has a line of more than {LINE_LIMIT // 1_000_000} MB", "look for a quote that is never closed."),
     ("unicode", "is not valid text of its encoding", 'name its encoding, as in encoding = "cp1252".'),
     ("utf-8", "is not valid text of its encoding", 'name its encoding, as in encoding = "cp1252".'),
     ("codec can't", "is not valid text of its encoding", 'name its encoding, as in encoding = "cp1252".'),
@@ -21,6 +22,7 @@ _KNOWN = (
     ("quote", "has a quote that cannot be read", "check the quotes near that line."),
     ("no space left", "could not be worked on: the disk is full", "free some space, or point the custodian folder elsewhere."),
     ("could not set lock", "is in use by another program", "close the program that has it open."),
+    ("different configuration", "is already open in this process in another way", "close the other connection, or open both with the same writable."),
     ("file is encrypted or is not a database", "is not a database", "check the path."),
     ("not a valid duckdb database", "is not a DuckDB database", "check the path."),
     ("read-only mode", "is open for reading only", "open it with writable=True."),

@@ -21,9 +21,15 @@ def restore(frame: pa.Table, arrow: pa.Table, changed: Mapping[str, bool], rows:
     columns: list[Any] = []
     for name, new in changed.items():
         own = frame.column(frame.schema.get_field_index(name))
-        column = like(arrow.column(name), own) if new or rows is None else _compact(own.take(pa.array(rows)), own)
+        column = like(arrow.column(name), own) if new or rows is None else _compact(_take(own, rows), own)
         columns.append(column)
     return pa.table(columns, names=list(changed))
+
+
+def _take(column: pa.ChunkedArray, rows: NDArray[np.int64]) -> pa.ChunkedArray:
+    if pa.types.is_string_view(column.type):  # Arrow cannot take from a view yet
+        return column.cast(pa.string()).take(pa.array(rows)).cast(column.type)
+    return column.take(pa.array(rows))
 
 
 def like(column: pa.ChunkedArray, own: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -20,7 +20,7 @@ def arrays_of(frame: Any) -> list[pa.ChunkedArray]:
 
 def _array_of(series: Any) -> pa.ChunkedArray:
     try:
-        if series.dtype == pl.Enum:
+        if isinstance(series.dtype, pl.Enum):
             labels = pa.array(series.dtype.categories.to_list(), pa.string())
             indices = series.to_physical().cast(pl.Int32).to_arrow()
             return pa.chunked_array([pa.DictionaryArray.from_arrays(indices, labels, ordered=True)])
@@ -42,14 +42,15 @@ def restore(frame: Any, arrow: pa.Table, changed: Mapping[str, bool], rows: NDAr
 def like(column: pa.ChunkedArray, own: Any) -> Any:
     """Return released values in the dtype the column came in, where they allow it."""
     series = pl.Series(own.name, pl.from_arrow(column))
-    if own.dtype == pl.Enum:
+    if isinstance(own.dtype, pl.Enum):
         return _compact(series.cast(pl.String), own)
     if series.dtype == own.dtype:
         return series
-    if series.dtype == pl.String and own.dtype != pl.Categorical:
+    labelled = isinstance(own.dtype, pl.Categorical)
+    if series.dtype == pl.String and not labelled:
         return series  # a generalised number is text for good, even where its digits could be read back
     try:
-        return series.cast(pl.String).cast(own.dtype) if own.dtype == pl.Categorical else series.cast(own.dtype)
+        return series.cast(pl.String).cast(own.dtype) if labelled else series.cast(own.dtype)
     except pl.exceptions.PolarsError:
         return series
 
@@ -59,7 +60,7 @@ def _compact(series: Any, own: Any) -> Any:
 
     A Categorical needs no such care: its dtype lists no values, and polars writes out only those in use.
     """
-    if own.dtype != pl.Enum:
+    if not isinstance(own.dtype, pl.Enum):
         return series
     text = series.cast(pl.String)
     used = set(text.drop_nulls().unique().to_list())

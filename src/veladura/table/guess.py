@@ -135,8 +135,8 @@ def _word_facts(facts: Facts, found: Mapping[str, Any], whole: int, numbers: int
         fitting = [form for form, fits in zip(DATE_FORMATS, dates, strict=True) if fits == present]
         note = f"could also be {fitting[1]}: check the format" if len(fitting) > 1 else ""
         return replace(facts, kind="date", format=fitting[0], note=note)
-    if max(dates) > present / 2 and sum(dates) >= present:
-        return replace(facts, note="dates in more than one format: make them one to use them as dates")
+    if found["dated"] == present:
+        return replace(facts, note="like dates, but not all in one known format: declare it, or make them one")
     wordlike = found.get("strange") == 1 and not re.search(r"[0-9]", str(found["word"]))
     if wordlike and numbers >= 2 and not found["zeros"] and facts.distinct > 2:  # noqa: PLR2004
         kind: Kind = "integer" if whole == numbers else "number"

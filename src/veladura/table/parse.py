@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from typing import Any
 
 import ibis
@@ -13,7 +14,6 @@ INTEGER = r"^\s*[+-]?[0-9]+\s*$"
 ISO_DATE = "%Y-%m-%d"
 FIRST_YEAR = 1000  # "24-02-03" under %Y is not a date of the year 24
 
-_BIGGEST = 2**63
 _PIECES = {
     "Y": "([0-9]{4})", "y": "([0-9]{2})", "m": "([0-9]{1,2})", "d": "([0-9]{1,2})",
     "H": "([0-9]{1,2})", "M": "([0-9]{1,2})", "S": "([0-9]{1,2})",
@@ -43,7 +43,8 @@ def as_integer(text: Any, *, duckdb: bool) -> Any:
         return _where(text.re_search(INTEGER), text).try_cast("int64")
     # No try_cast there: digits first, then the range, both before the cast.
     wide = _where(text.re_search(r"^\s*[+-]?0*[0-9]{1,19}\s*$"), text).cast("decimal(38, 0)")
-    return _where((wide >= -_BIGGEST) & (wide < _BIGGEST), wide).cast("int64")
+    low, high = (ibis.literal(Decimal(limit), type="decimal(38, 0)") for limit in (-(2**63), 2**63 - 1))
+    return _where((wide >= low) & (wide <= high), wide).cast("int64")
 
 
 def as_number(text: Any, decimal: str, *, duckdb: bool) -> Any:

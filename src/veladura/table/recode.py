@@ -95,14 +95,17 @@ def _map_column(expression: ibis.Table, place: str, pairs: pa.Table) -> ibis.Tab
     value: Any = joined["new"]
     if len(of_missing) and of_missing[0].is_valid:
         value = joined[place].isnull().ifelse(ibis.literal(of_missing[0].as_py(), type=value.type()), value)
-    return joined.select(**{name: value if name == place else joined[name] for name in expression.columns})
+    mapped = joined.select(**{name: value if name == place else joined[name] for name in expression.columns})
+    return mapped.view()  # a table of its own: Ibis would add the next join to this one, and lose the new values
 
 
 def _drop_classes(expression: ibis.Table, drop: pa.Table, places: Sequence[str]) -> ibis.Table:
     """Leave out rows of some classes, null-safe; not every database hashes a null-safe comparison, so others compare text."""
-    classes = ibis.memtable(drop)
+    classes = ibis.memtable(drop.append_column("hit", pa.array([True] * drop.num_rows)))
+    own, theirs = [expression[place] for place in places], [classes[f"d{i}"] for i in range(len(places))]
     if is_duckdb(expression):
-        return expression.anti_join(classes, [expression[place].identical_to(classes[f"d{i}"]) for i, place in enumerate(places)])
-    return expression.anti_join(
-        classes, row_text([expression[place] for place in places]) == row_text([classes[i] for i in range(len(places))])
-    )
+        same = [mine.identical_to(their) for mine, their in zip(own, theirs, strict=True)]
+    else:
+        same = [row_text(own) == row_text(theirs)]
+    joined = expression.left_join(classes, same)
+    return joined.filter(joined["hit"].isnull()).select(*expression.columns)

@@ -177,5 +177,5 @@ def _warn_of_identifiers(table: Table) -> None:
             f"columns {names} look like identifiers and will be released as they are. "
             "Declare them: vd.open(table, columns={name: {'role': 'identifier'}}).",
             IdentifierWarning,
-            stacklevel=4,
+            stacklevel=3,
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+
 import duckdb
 import ibis
 import numpy as np
@@ -87,13 +89,17 @@ def home(tmp_path_factory, rows):
     arrow = pa.Table.from_pandas(shuffled(rows, 3), preserve_index=False)  # noqa: F841  # DuckDB reads it by name
     with duckdb.connect(str(home / "t.db")) as connection:
         connection.execute("create table people as select * from arrow")
-    ibis.sqlite.connect(home / "t.sqlite").create_table("people", pa.Table.from_pandas(shuffled(rows, 4), preserve_index=False))
+    with sqlite3.connect(home / "t.sqlite") as connection:
+        shuffled(rows, 4).astype({"birth": str}).to_sql("people", connection, index=False)
     return home
 
 
 @pytest.fixture(scope="module")
 def expected(home):
-    return {format_: data_of(home, f"csv-{format_}", f'[source]\npath = "{home.as_posix()}/t.csv"\nname = "t"', format_) for format_ in ("parquet", "csv")}
+    return {
+        format_: data_of(home, f"csv-{format_}", f'[source]\npath = "{home.as_posix()}/t.csv"\nname = "t"', format_)
+        for format_ in ("parquet", "csv")
+    }
 
 
 @pytest.mark.parametrize("format_", ["parquet", "csv"])
@@ -122,6 +128,7 @@ def test_the_same_bytes_from_postgresql(home, expected, postgres_url, rows):
     released = data_of(home, "postgres-table", source, table='table = "same_bytes_released"')
     assert released == expected["parquet"]
     back = connection.table("same_bytes_released").to_pyarrow()
+    connection.disconnect()
     direct = pq.read_table(home / "out" / "postgres-table" / "data" / "dataset-1.parquet")
     assert sorted(map(repr, back.to_pylist())) == sorted(map(repr, direct.to_pylist()))
 
@@ -130,6 +137,6 @@ def test_the_same_rows_when_the_writing_is_done_inside_duckdb(home, expected):
     source = f'[source]\nname = "t"\nurl = "duckdb:///{home.as_posix()}/t.db"\ntable = "people"'
     assert data_of(home, "duckdb-table", source, table='table = "released"') == expected["parquet"]
     with duckdb.connect(str(home / "t.db")) as connection:
-        back = connection.execute("select * from released").to_arrow_table()
+        back = connection.sql("select * from released").to_arrow_table()
     direct = pq.read_table(home / "out" / "duckdb-table" / "data" / "dataset-1.parquet")
     assert sorted(map(repr, back.to_pylist())) == sorted(map(repr, direct.to_pylist()))
