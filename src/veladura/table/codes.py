@@ -140,16 +140,21 @@ def codes(table: Table, columns: Sequence[str]) -> Codes:
     order of the source nor a column appended to it moves a draw, and rows that still tie are equal.
     """
     table.schema.check("columns", columns)
-    ordered = [*dict.fromkeys(columns), *(name for name in table.names if name not in columns)]
-    used = {name: encode(table.arrow.column(name), table.schema[name]) for name in columns}
+    encoded: dict[str, Column] = {}
 
     def keys() -> Iterator[NDArray[Any]]:
-        for name in ordered:
-            column = used[name] if name in used else encode(table.arrow.column(name), table.schema[name])
+        for name in dict.fromkeys([*columns, *table.names]):
+            column = encode(table.arrow.column(name), table.schema[name])
+            if name in columns:
+                encoded[name] = column
             yield from column.keys()
 
     rows = canonical_order(keys(), table.arrow.num_rows)
-    return Codes({name: used.pop(name).take(rows) for name in list(used)}, rows)  # pop: one copy in memory at a time
+    taken = {}
+    for name in dict.fromkeys(columns):  # one at a time: those that no order asked for are in memory once only
+        column = encoded.pop(name) if name in encoded else encode(table.arrow.column(name), table.schema[name])
+        taken[name] = column.take(rows)
+    return Codes(taken, rows)
 
 
 def encode(array: pa.ChunkedArray | pa.Array, field_: Field) -> Column:
@@ -165,7 +170,7 @@ def encode(array: pa.ChunkedArray | pa.Array, field_: Field) -> Column:
     values = (flat.fill_null(0) if flat.null_count else flat).to_numpy(zero_copy_only=False)
     if values.dtype.kind != "f":
         return Column(field_, values, missing)
-    values = values.astype(np.float64) + 0.0  # a negative zero sorts and counts as zero
+    values = values.astype(np.float64, copy=False) + 0.0  # a negative zero sorts and counts as zero
     if (unknown := np.isnan(values)).any():
         missing, values = missing | unknown, np.where(unknown, 0.0, values)
     return Column(field_, values, missing)
