@@ -135,6 +135,16 @@ def test_a_declared_date_finds_its_format(tmp_path):
     assert str(vd.open(tmp_path / "a.csv", {"a": "date"}).arrow["a"][1]) == "2024-02-29"
 
 
+def test_a_format_alone_makes_a_date(tmp_path):
+    (tmp_path / "a.csv").write_text("a\n31012024\n01022024\n")
+    assert str(vd.open(tmp_path / "a.csv", {"a": {"format": "%d%m%Y"}}).arrow["a"][0]) == "2024-01-31"
+
+
+def test_line_ends_of_two_kinds(tmp_path):
+    (tmp_path / "a.csv").write_bytes(b"a,b\r\n1,x\n2,y\r\n3,z\n")
+    assert values(vd.open(tmp_path / "a.csv")) == {"a": [1, 2, 3], "b": ["x", "y", "z"]}
+
+
 def test_times_are_kept(tmp_path):
     (tmp_path / "a.csv").write_text("a\n2024-01-31 10:11:12\n")
     assert str(vd.open(tmp_path / "a.csv").arrow["a"][0]) == "2024-01-31 10:11:12"

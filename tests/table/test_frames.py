@@ -83,6 +83,16 @@ def test_pandas_dtypes_come_back(name, rows):
     pd.testing.assert_frame_equal(frame, before)
 
 
+@pytest.mark.parametrize("name", SERIES)
+def test_any_dtype_can_be_counted(name):
+    opened = vd.open(pd.DataFrame({"a": SERIES[name]}), {"a": {}})
+    counted = opened.counts(["a"])
+    present = SERIES[name].dropna()
+    assert counted.size.sum() == 4
+    assert len(counted.size) == present.nunique() + (len(present) < 4)
+    assert (counted.codes[:, 0] == -1).sum() == (len(present) < 4)
+
+
 def test_no_category_survives_its_last_row():
     for ordered in (False, True):
         frame = pd.DataFrame({"a": pd.Categorical(["x", CANARY, "y"], categories=["y", CANARY, "x", "unused"], ordered=ordered)})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import warnings
 from collections.abc import Iterator, Mapping
@@ -29,15 +30,21 @@ def connect(custodian: Path | None = None) -> Any:
 
 @cache
 def _own_duckdb(scratch: Path, _process: int) -> Any:
-    return ibis.duckdb.connect(**private_settings(scratch))
+    backend = ibis.duckdb.connect(**private_settings(scratch))
+    atexit.register(backend.disconnect)  # before scratch is cleared
+    return backend
 
 
 def private_settings(scratch: Path) -> dict[str, Any]:
     """Return the settings every DuckDB of ours is opened with."""
+    threads = os.environ.get("VELADURA_THREADS", "")
     return {
+        **({"threads": int(threads)} if threads.isdigit() and int(threads) else {}),
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
         "temp_directory": str(scratch),
+        "allocator_flush_threshold": "1MB",  # memory goes back when a query ends: the rows are in Arrow's by then
+        "allocator_bulk_deallocation_flush_threshold": "1MB",
     }
 
 

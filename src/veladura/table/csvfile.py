@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -43,11 +43,25 @@ def open_csv(
     check_names(names)
     declared = describe(columns, names)
     check_declared(declared, path.name)
-    expression = _read(_as_utf8(path, dialect, custodian), len(names), dialect, path.name, custodian)
-    with told_without_values(path.name):
+    readable = _as_utf8(path, dialect, custodian)
+    try:
+        return _typed(readable, names, declared, source, dialect, custodian)
+    except DataError:
+        if not dialects.has_mixed_line_ends(readable):
+            raise
+    return _typed(_copy(path, dialect, custodian, newline=None), names, declared, source, dialect, custodian)
+
+
+def _typed(
+    path: Path, names: Sequence[str], declared: Mapping[str, Declared], source: Source, dialect: Dialect, custodian: Path | None
+) -> Table:
+    """Return a UTF-8 file as a table, with a kind for every column."""
+    what = source.file.name if source.file else source.name
+    expression = _read(path, len(names), dialect, what, custodian)
+    with told_without_values(what):
         full, facts = guess_kinds(expression, names, declared, dialect)
     verified = {name for name in facts if declared.get(name, Declared()).kind is None}
-    prepared, schema = prepare(expression, names, full, dialect=dialect, verified=verified, what=path.name)
+    prepared, schema = prepare(expression, names, full, dialect=dialect, verified=verified, what=what)
     return Table(schema, prepared, replace(source, columns=full, dialect=dialect), guessed=facts)
 
 
@@ -74,12 +88,15 @@ def _read(path: Path, width: int, dialect: Dialect, what: str, custodian: Path |
 
 def _as_utf8(path: Path, dialect: Dialect, custodian: Path | None) -> Path:
     """Return the file itself if it is UTF-8, else a copy of it in private scratch that is."""
-    if dialects.is_utf8(dialect.encoding):
-        return path
+    return path if dialects.is_utf8(dialect.encoding) else _copy(path, dialect, custodian, newline="")
+
+
+def _copy(path: Path, dialect: Dialect, custodian: Path | None, *, newline: str | None) -> Path:
+    """Return a copy in UTF-8; with ``newline=None`` every line ends in the same way."""
     copy = scratch_folder(custodian) / f"{next(_number)}.utf8.csv"
     with (
         told_without_values(path.name),
-        path.open(encoding=dialect.encoding, newline="") as text,
+        path.open(encoding=dialect.encoding, newline=newline) as text,
         copy.open("w", encoding="utf-8", newline="") as out,
     ):
         shutil.copyfileobj(text, out, 1 << 20)

@@ -51,10 +51,13 @@ def sniff(path: Path) -> Dialect:
 def sniff_encoding(path: Path) -> str:
     """Return the encoding: by its mark, else UTF-8 if all of it is, else the one-byte guess."""
     with path.open("rb") as file:
-        head = file.read(4)
+        head = file.read(4096)
     for mark, name in ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16")):
         if head.startswith(mark):
             return name
+    if b"\x00" in head:
+        msg = f"{path.name} holds zero bytes: it is not a CSV file, or in UTF-16 without a mark.\n\nHint: name its encoding."
+        raise DataError(msg)
     if _decodes(path, "utf-8"):
         return "utf-8"
     if _has_valid_multibyte(path):
@@ -137,3 +140,16 @@ def header(path: Path, dialect: Dialect) -> list[str]:
 def is_utf8(encoding: str) -> bool:
     """Whether an encoding is UTF-8, or a part of it, under any of its names."""
     return codecs.lookup(encoding).name in ("utf-8", "utf-8-sig", "ascii")
+
+
+def has_mixed_line_ends(path: Path) -> bool:
+    """Whether some lines end in a carriage return and a newline, and some in a newline alone."""
+    both = alone = 0
+    last = b""
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            pairs = chunk.count(b"\r\n") + (last == b"\r" and chunk[:1] == b"\n")
+            both += pairs
+            alone += chunk.count(b"\n") - pairs
+            last = chunk[-1:]
+    return both > 0 and alone > 0

@@ -20,6 +20,7 @@ _KNOWN = (
     ("expected number of columns", "has a line with more or fewer fields than its header", "check separator and quotes."),
     ("unterminated quote", "has a quote that is never closed", "check the quotes near that line."),
     ("quote", "has a quote that cannot be read", "check the quotes near that line."),
+    ("invalid state", "has a line that cannot be read", "close every quote, and end every line in one way."),
     ("no space left", "could not be worked on: the disk is full", "free some space, or point the custodian folder elsewhere."),
     ("could not set lock", "is in use by another program", "close the program that has it open."),
     ("different configuration", "is already open in this process in another way", "close the other connection, or open both with the same writable."),
@@ -38,7 +39,7 @@ def told_without_values(what: str) -> Iterator[None]:
     except (VeladuraError, MemoryError, ModuleNotFoundError):  # a missing driver is told by those who need it
         raise
     except Exception as error:  # noqa: BLE001  # drivers raise dozens of types, all of which may quote data
-        text = str(error).lower()
+        text = re.split(r"possible (fixes|solutions)|\n\s*file\s*=", str(error).lower())[0]  # what follows lists every option
         problem, hint = next(
             ((problem, hint) for word, problem, hint in _KNOWN if word in text),
             (f"cannot be read ({type(error).__name__})", "check that it is there, whole and of the declared form."),

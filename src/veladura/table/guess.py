@@ -41,7 +41,7 @@ def guess_kinds(
 
 def _is_unsure(declared: Declared) -> bool:
     """Whether a column must be looked at: it has no kind, or is a date written nobody says how."""
-    return declared.kind is None or (declared.kind == "date" and declared.format is None)
+    return declared.format is None and declared.kind in (None, "date")
 
 
 def inspect_text(

@@ -81,7 +81,7 @@ def field_of(name: str, type_: pa.DataType | None, declared: Declared, *, keep_t
             "Hint: leave the column out, or turn it into text, numbers or dates."
         )
         raise DataError(msg)
-    kind: Kind = declared.kind or ("ordered" if declared.order else natural)
+    kind: Kind = declared.kind or ("ordered" if declared.order else "date" if declared.format else natural)
     if pa.types.is_null(type_):
         type_ = pa.string()
     text = kind_of(type_) == "category" and not pa.types.is_boolean(type_)

@@ -49,6 +49,9 @@ class Declared:
         if self.order and self.kind not in (None, "ordered"):
             msg = f"order is for kind 'ordered', got kind {self.kind!r}."
             raise PlanError(msg)
+        if self.format and self.kind not in (None, "date"):
+            msg = f"format is for kind 'date', got kind {self.kind!r}."
+            raise PlanError(msg)
         if len(set(self.order)) < len(self.order):
             msg = "order names a category twice."
             raise PlanError(msg)

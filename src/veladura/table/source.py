@@ -96,7 +96,8 @@ def _open(
         return _open_expression(expression, list(expression.columns), columns, Source(name or str(table), url=url, table=table))
     if isinstance(source, (str, Path)):
         return _open_file(Path(source), columns, name, dialect, custodian)
-    msg = f"a table must be a frame, a path, a database URL or an Ibis table, got {type(source).__name__}."
+    hint = "\n\nHint: collect() it first." if type(source).__name__ == "LazyFrame" else ""
+    msg = f"a table must be a frame, a path, a database URL or an Ibis table, got {type(source).__name__}.{hint}"
     raise PlanError(msg)
 
 

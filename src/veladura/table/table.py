@@ -17,6 +17,8 @@ from veladura.table.dialect import Dialect
 from veladura.table.faults import told_without_values
 from veladura.table.schema import Declared, Schema
 
+_LARGEST_PIECE = 1 << 30  # text in one piece may be 2 GiB at most
+
 if TYPE_CHECKING:
     from veladura.table.codes import Codes
     from veladura.table.counts import Counts
@@ -62,7 +64,7 @@ class Table:
         """The whole table in memory: fetched once, in the order that defines its row numbers."""
         with told_without_values(self.source.name):
             fetched = fetch(self.expression)
-            columns = [_stored(fetched.column(i), column.type) for i, column in enumerate(self.schema)]
+            columns = [_compact(_stored(fetched.column(i), column.type)) for i, column in enumerate(self.schema)]
         return pa.Table.from_arrays(columns, schema=pa.schema([(column.name, column.type) for column in self.schema]))
 
     @property
@@ -112,6 +114,13 @@ class Table:
 
 def _stored(column: pa.ChunkedArray, type_: pa.DataType) -> pa.ChunkedArray:
     return column if column.type == type_ else column.cast(type_)
+
+
+def _compact(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column in one piece: what a database hands over takes half as much again in memory."""
+    if column.num_chunks < 2 or column.nbytes > _LARGEST_PIECE:  # noqa: PLR2004
+        return column
+    return pa.chunked_array([column.combine_chunks()])
 
 
 def from_arrow(

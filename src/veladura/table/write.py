@@ -44,7 +44,7 @@ def _in_hashed_order(backend: Any, expression: ibis.Table) -> str:
     """Return DuckDB's SQL for the rows ordered by its own hash of each."""
     backend._run_pre_execute_hooks(expression)  # noqa: SLF001  # makes tables in memory known to it
     columns = ", ".join(f"c{i}" for i in range(len(expression.columns)))
-    return f"SELECT {columns} FROM ({backend.compile(expression)}) ORDER BY hash({columns}), {columns}"  # noqa: S608
+    return f"SELECT {columns} FROM ({backend.compile(expression)}) ORDER BY hash({columns})"  # noqa: S608
 
 
 def _are_plain(names: Sequence[str]) -> bool:
