@@ -14,11 +14,12 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from threading import Event, Thread
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from benchmarks.memory import peak_growth
 
 if TYPE_CHECKING:
     from veladura.table.table import Table
@@ -122,27 +123,13 @@ def _protect(table: Table, seconds: dict[str, float]) -> Table:
 
 def measure_memory(source: Path) -> None:
     """Print the growth of this process over one way through, and the table's Arrow size."""
-    import psutil
-
     import veladura as vd
 
     small = source.with_name("small.parquet")
     _first_rows(source, small)
     stages(small, source.with_name("warm.parquet"))  # libraries are loaded before memory is looked at
-    process, done = psutil.Process(), Event()
-    before = peak = process.memory_info().rss
-
-    def watch() -> None:
-        nonlocal peak
-        while not done.wait(0.005):
-            peak = max(peak, process.memory_info().rss)
-
-    watcher = Thread(target=watch)
-    watcher.start()
-    stages(source, source.with_name("memory.parquet"))
-    done.set()
-    watcher.join()
-    print(json.dumps({"growth": peak - before, "arrow": vd.open(source).arrow.nbytes}))
+    _, growth = peak_growth(lambda: stages(source, source.with_name("memory.parquet")))
+    print(json.dumps({"growth": growth, "arrow": vd.open(source).arrow.nbytes}))
 
 
 def _first_rows(source: Path, target: Path) -> None:

@@ -15,6 +15,13 @@ from veladura import methods, testing
 from veladura.masks.noise import FittedNoise, Noise
 from veladura.recipe import Draw, Recipe, Release
 
+DOMAIN = {"sex": ["female", "male"], "marital": ["single", "married", "divorced", "widowed"]}
+ALONE = {"groups": {"alone": ["single", "divorced", "widowed"]}}
+# What needs the extra dp; without it these tests say loudly that they did not run.
+WITH_EXTRA: Sequence[Recipe] = (
+    vd.NoisyCounts(columns=["sex", "marital"], domain=DOMAIN, epsilon=2),
+    vd.Marginals(columns=["sex", "marital"], domain=DOMAIN, epsilon=2, rounds=1, fits=1),
+)
 RECIPES: Sequence[Recipe] = (
     vd.Noise(columns=["income", "stay"], scale=0.3),
     vd.Noise(columns=["stay"], scale=0.3, correlated=False),
@@ -23,8 +30,25 @@ RECIPES: Sequence[Recipe] = (
     vd.TopCode(columns={"income": 60_000}),
     vd.TopCode(columns=["stay"], quantile=0.9),
     vd.Recode(columns={"income": {"round": 5000}, "birth": {"date": "year"}}),
-    vd.Recode(columns={"marital": {"groups": {"alone": ["single", "divorced", "widowed"]}}}),
+    vd.Recode(columns={"marital": ALONE}),
     vd.Pram(columns=["sex", "marital"]),
+    vd.KAnonymity(quasi_identifiers=["sex", "marital", "zip"], k=3),
+    vd.KAnonymity(quasi_identifiers=[["birth", "sex"], ["zip", "marital"]], k=3, suppressed="star"),
+    vd.KAnonymity(
+        quasi_identifiers=["sex", "zip"],
+        k=2,
+        models=[vd.LDiversity(column="diagnosis", l=3, kind="entropy"), vd.TCloseness(column="income", t=0.5, distance="ordered")],
+        prefer="loss",
+    ),
+    vd.DirichletMultinomial(columns=["sex", "marital"], domain=DOMAIN, epsilon=2, m=2, size=300),
+    vd.BetaBinomial(columns=["sex"], domain=DOMAIN, epsilon=1),
+    vd.Steps(
+        [
+            vd.Recode(columns={"marital": ALONE}),
+            vd.DirichletMultinomial(columns=["marital"], domain={"marital": ["alone", "married"]}, epsilon=1),
+        ]
+    ),
+    vd.Cart(columns=["income", "stay", "diagnosis"], m=2, predictors=["sex", "birth", "marital", "income"]),
     vd.Steps([vd.TopCode(columns={"income": 60_000}), vd.Pram(columns=["sex"]), vd.Noise(columns=["stay"])]),
 )
 
@@ -34,8 +58,17 @@ def test_every_method_keeps_the_contract(recipe):
     vd.testing.check_recipe(recipe)
 
 
+@pytest.mark.parametrize("recipe", WITH_EXTRA, ids=lambda recipe: recipe.method)
+def test_every_method_of_an_extra_keeps_the_contract(recipe):
+    for module in recipe.needs:
+        pytest.importorskip(module, reason=f"the extra dp is not installed: {recipe.method} DID NOT RUN")
+    vd.testing.check_recipe(recipe)
+
+
 def test_no_method_is_forgotten():
-    tried = {one.method for recipe in RECIPES for one in (recipe.recipes if isinstance(recipe, vd.Steps) else (recipe,))} | {"steps"}
+    tried = {
+        one.method for recipe in (*RECIPES, *WITH_EXTRA) for one in (recipe.recipes if isinstance(recipe, vd.Steps) else (recipe,))
+    } | {"steps"}
     assert tried == set(methods.METHODS)
 
 

@@ -14,10 +14,10 @@ import veladura
 ROOT = Path(veladura.__file__).parent
 # Lower layers first; a module may import from its own layer and those below.
 LAYERS = (
-    {"errors", "streams", "context", "typed", "example"},
+    {"errors", "expression", "streams", "context", "typed", "example"},
     {"table", "inference.estimate"},
     {"promise", "recipe", "measure"},
-    {"steps", "masks", "risk", "utility", "inference", "assessment"},
+    {"steps", "masks", "synth", "dp", "anonymize", "risk", "utility", "inference", "assessment"},
     {"methods", "report", "release"},
     {"plan", "run", "init", "demo", "cli", "cli_show", "testing"},
 )

@@ -13,12 +13,20 @@ from veladura.methods import METHODS
 __version__ = "0.1.0"
 
 _EXPORTS = {
+    "DeltaPresence": ("veladura.anonymize.presence", "DeltaPresence"),
+    "KMap": ("veladura.anonymize.presence", "KMap"),
+    "LDiversity": ("veladura.anonymize.models", "LDiversity"),
+    "TCloseness": ("veladura.anonymize.models", "TCloseness"),
     "Estimate": ("veladura.inference.estimate", "Estimate"),
+    "Ledger": ("veladura.dp.ledger", "Ledger"),
+    "Hierarchy": ("veladura.anonymize.hierarchy", "Hierarchy"),
     "Release": ("veladura.recipe", "Release"),
     "assess": ("veladura.assessment", "assess"),
+    "combine": ("veladura.inference.combine", "combine"),
     "errors": ("veladura.errors", None),
     "load": ("veladura.release.package", "load"),
     "open": ("veladura.table.source", "open"),
+    "posterior": ("veladura.dp.posterior", "posterior"),
     "risk": ("veladura.risk", None),
     "testing": ("veladura.testing", None),
     "utility": ("veladura.utility", None),

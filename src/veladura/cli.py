@@ -1,7 +1,7 @@
 """The command line: a thin layer over `run`, `verify` and `init`.
 
 Exit codes: 0 done; 1 an unexpected failure; 2 the plan or the call is not valid; 3 the data
-cannot be used; 4 a promise or a threshold does not hold; 130 interrupted.
+cannot be used; 4 a promise or a threshold does not hold; 5 a privacy budget is overspent; 130 interrupted.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from veladura.errors import VeladuraError
 app = typer.Typer(
     name="veladura",
     help="Turn a confidential table into a release that is safe to publish, useful to analyse, and proven to be both.",
-    epilog="Exit codes: 0 done, 2 plan or call not valid, 3 data cannot be used, 4 promise or threshold broken.",
+    epilog="Exit codes: 0 done, 2 plan or call not valid, 3 data cannot be used, 4 promise or threshold broken, 5 privacy budget overspent.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,  # a traceback would show values of the data
@@ -92,6 +92,9 @@ def init(
 def run(
     plan: Annotated[Path, typer.Argument(help="The plan to carry out.")],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check plan, source, gate names and folders; draw nothing.")] = False,
+    unsafe_repeatable: Annotated[
+        bool, typer.Option("--unsafe-repeatable", help="Let a seed move private draws. For tests only: such a release is not private.")
+    ] = False,
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
@@ -103,10 +106,10 @@ def run(
     read = read_plan(plan)
     show_unconfirmed(read.unconfirmed, quiet=quiet)
     if dry_run:
-        line.rehearse(read, force=force)
+        line.rehearse(read, force=force, unsafe_repeatable=unsafe_repeatable)
         say("the plan is valid: source, settings, gate and folders were checked; nothing was drawn.", quiet=quiet)
         return
-    outcome = line.run(read, force=force, progress=progress(quiet=quiet))
+    outcome = line.run(read, force=force, unsafe_repeatable=unsafe_repeatable, progress=progress(quiet=quiet))
     show_outcome(outcome, quiet=quiet)
 
 
@@ -126,6 +129,40 @@ def verify(
     show_verified(results, quiet=quiet)
     if not all(map(holds, results.values())):
         raise typer.Exit(4)
+
+
+@app.command()
+def analyze(
+    folder: Annotated[Path, typer.Argument(help="A release folder.")],
+    posterior: Annotated[bool, typer.Option("--posterior", help="The exact posterior of a differentially private release.")] = False,
+    event: Annotated[str | None, typer.Option(help="What to ask about: column=value, values with |, columns with a comma.")] = None,
+    among: Annotated[list[str] | None, typer.Option(help="A group to ask it of; two groups are compared.")] = None,
+    prior: Annotated[float, typer.Option(help="The Dirichlet parameter of each cell.")] = 0.5,
+    level: Annotated[float, typer.Option(help="The posterior probability of an interval.")] = 0.95,
+    picture: Annotated[Path | None, typer.Option(help="Write a picture of the marginal posteriors (PNG, SVG, PDF).")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the table of all cells (CSV).")] = None,
+) -> None:
+    """Show what a release says of the population, from its folder alone."""
+    from veladura.cli_show import show_posterior
+    from veladura.errors import PlanError
+
+    if not posterior:
+        msg = "say how to analyse: --posterior is for differentially private releases."
+        raise PlanError(msg)
+    show_posterior(folder, prior, level, event, among or [], picture, out)
+
+
+@app.command()
+def budget(
+    folder: Annotated[
+        Path | None, typer.Argument(help="A plan, or a custodian's folder; by default VELADURA_CUSTODIAN or the user's state folder.")
+    ] = None,
+    events: Annotated[bool, typer.Option("--events", help="List every draw.")] = False,
+) -> None:
+    """Show what private draws of each source have cost, and what is left."""
+    from veladura.cli_show import show_budget
+
+    show_budget(folder, events=events)
 
 
 @app.command()

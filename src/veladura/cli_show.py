@@ -96,3 +96,60 @@ def show_demo(outcomes: Mapping[str, Outcome], out: Path, *, quiet: bool) -> Non
     _console.print(table)
     say(f"\nreleases   {out / 'releases'}/<method>/report.html\ncustodian  {out / 'custodian'}/<method>/   (stays in)", quiet=quiet)
     say(f"next       veladura verify {out / 'releases'}", quiet=quiet)
+
+
+def show_budget(folder: Path | None, *, events: bool) -> None:
+    """Show the ledgers of a custodian's folder, or of the one that a plan names."""
+    from veladura.dp.show import budget_rows, event_lines
+    from veladura.errors import PlanError
+    from veladura.plan import read_plan
+    from veladura.table.scratch import custodian_home
+
+    home = folder or custodian_home()
+    if home.suffix == ".toml":
+        home = read_plan(home).custodian_folder or custodian_home()
+    elif folder is not None and not folder.is_dir():
+        msg = f"{folder} is not a folder.\n\nHint: name a plan, or a custodian's folder."
+        raise PlanError(msg)
+    rows = budget_rows(home)
+    if not rows:
+        say(f"no private draw was charged in {home}.", quiet=False)
+        return
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for heading in ("source", "budget", "spent", "left", "draws"):
+        table.add_column(heading)
+    for row in rows:
+        table.add_row(*map(escape, row))
+    _console.print(table)
+    for line in event_lines(home) if events else ():
+        say(line, quiet=False)
+
+
+def show_posterior(
+    folder: Path, prior: float, level: float, event: str | None, among: Sequence[str], picture: Path | None, out: Path | None
+) -> None:  # fmt: skip
+    """Show the exact posterior of a private release: all cells, or the answer to one question."""
+    from veladura.dp.posterior import posterior
+    from veladura.dp.show import answers, draw_picture
+    from veladura.release.package import load
+
+    found = posterior(load(folder), prior)
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    if event is not None:
+        for heading in ("question", "estimate", f"{level:.0%} interval"):
+            table.add_column(heading)
+        for question, estimate in answers(found, event, among, level).items():
+            table.add_row(escape(question), f"{estimate.value:.4f}", f"{estimate.lower:.4f} to {estimate.upper:.4f}")
+    else:
+        frame = found.table(level)
+        for heading in frame.columns:
+            table.add_column(escape(str(heading)))
+        for row in frame.itertuples(index=False):
+            table.add_row(*(f"{cell:.4f}" if isinstance(cell, float) else escape(str(cell)) for cell in row))
+    _console.print(table)
+    say(f"\n{found.n} rows were protected; prior {prior:g} in each cell; {found.method}, error at most {found.error:.1g}.", quiet=False)
+    if picture is not None:
+        say(f"picture    {draw_picture(found, picture, level)}", quiet=False)
+    if out is not None:
+        found.table(level).to_csv(out, index=False)
+        say(f"table      {out}", quiet=False)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Any, Protocol, TypeVar
 
 from veladura.errors import PlanError
 from veladura.streams import Streams
@@ -39,13 +39,27 @@ def thread_count(threads: int | None = None) -> int:
     return count
 
 
+class Charges(Protocol):
+    """What private draws are charged to."""
+
+    def charge(self, event: Any) -> None:
+        """Note what a draw costs, or refuse before it is made."""
+
+
 @dataclass(frozen=True)
 class Context:
-    """Streams, threads and progress of one run. Results never depend on the last two."""
+    """Streams, threads and progress of one run. Results never depend on the last two.
+
+    A differentially private method also asks what its draws are charged to, and whether a seed
+    was given: it takes the system's entropy unless the caller says that the run is no release.
+    """
 
     streams: Streams
     threads: int = field(default_factory=thread_count)
     progress: Progress = silent
+    ledger: Charges | None = None
+    seeded: bool = False
+    unsafe_repeatable: bool = False
 
     def within(self, *path: str | int) -> Context:
         """Return the same context with its streams below a path."""

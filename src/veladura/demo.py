@@ -22,7 +22,7 @@ def run_demo(out: Path, *, force: bool = False, progress: Progress = silent) -> 
     _clear(out, force=force)
     for name in FILES:
         shutil.copyfile(example.path(name), out / name)
-    chosen = [method for method in methods.METHODS if method != "steps"]
+    chosen = [method for method in methods.METHODS if method != "steps" and methods.available(method)]
     return {method: run(read_plan(_plan(out, method)), force=force, progress=progress) for method in chosen}
 
 
@@ -44,7 +44,7 @@ def _plan(out: Path, method: str) -> Path:
     path = out / "plans" / f"{method}.toml"
     text = draft(
         str(out / "clinic.csv"), method=method, home=path.parent,
-        release=f"../releases/{method}", custodian=f"../custodian/{method}", seed=SEED,
+        release=f"../releases/{method}", custodian=f"../custodian/{method}", seed=None if methods.find(method).private else SEED,
     )  # fmt: skip
     path.write_text(text, encoding="utf-8")
     return path

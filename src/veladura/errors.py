@@ -7,6 +7,7 @@ VeladuraError            exit code 1
   DataError              3   the table does not fit its schema, or cannot be read
   PromiseError           4   a released table does not keep what its manifest promises
   GateError              4   a release misses a threshold of its plan
+  BudgetError            5   a private draw asks for more than is left of its budget
 
 A message says what is wrong, what was got and what to do. It names columns and counts, never
 a value of the data: messages are outputs too.
@@ -71,3 +72,9 @@ class GateError(VeladuraError):
     """A release misses a threshold of its plan."""
 
     exit_code = 4
+
+
+class BudgetError(VeladuraError):
+    """A private draw asks for more than is left of its budget; nothing was drawn."""
+
+    exit_code = 5

@@ -23,7 +23,7 @@ from veladura.table.source import open as open_table
 from veladura.table.table import Table
 
 # Tried in this order when no method is asked for; the first that fits the table is taken.
-DEFAULTS = ("microaggregation", "pram", "recode", "noise")
+DEFAULTS = ("k-anonymity", "microaggregation", "pram", "recode", "noise")
 
 
 def draft(
@@ -76,12 +76,12 @@ def look(source: str, table: str | None) -> tuple[Table, dict[str, Facts]]:
 
 def _recipe(method: str | None, table: Table, facts: Mapping[str, Facts]) -> Recipe:
     """Return the asked method's suggestion, or that of the first default that has something to do."""
-    kept = table.without_identifiers().schema
+    kept = table.without_identifiers()
     if method is not None:
-        return methods.find(method).suggest(kept, facts)
+        return methods.find(method).suggest_for(kept, facts)
     for name in DEFAULTS:
         try:
-            return methods.find(name).suggest(kept, facts)
+            return methods.find(name).suggest_for(kept, facts)
         except PlanError:
             continue
     msg = f"none of the methods {', '.join(DEFAULTS)} has anything to do on this table."

@@ -23,11 +23,15 @@ if TYPE_CHECKING:
 
 MEASURES = (
     "veladura.risk.uniqueness",
+    "veladura.risk.classes",
     "veladura.risk.unchanged",
+    "veladura.synth.republished",
     "veladura.utility.columns",
     "veladura.utility.correlations",
+    "veladura.utility.propensity",
 )
 FAMILIES = ("risk", "utility")
+LAZY = "the released rows stay where the data lives, and this figure needs them in memory. Load the saved release to have it."
 Better = Literal["low", "high", "neither"]
 Unit = Literal["share", "count", "number"]
 
@@ -125,6 +129,12 @@ class Subject:
         changed = {name for step in self.release.steps for name in step.changed}
         return [name for name in self.tables[0].names if name in changed]
 
+    def fetched(self) -> Subject:
+        """Return the subject if its rows are in memory; figures that look at rows are not taken of others."""
+        if not all(table.in_memory for table in self.tables):
+            raise NotApplicable(LAZY)
+        return self
+
     def aligned(self) -> list[Evidence]:
         """Return each dataset with the original row for row beside it."""
         from veladura.promise import Evidence
@@ -147,11 +157,12 @@ class Measure:
     name: str
     figures: Mapping[str, Meaning]
     function: Function
+    counted: bool = False
 
     def apply(self, subject: Subject) -> tuple[list[Figure], Detail | None]:
         """Return every figure, with its reason where it does not apply."""
         try:
-            result = self.function(subject)
+            result = self.function(subject) if self.counted else self.function(subject.fetched())
         except NotApplicable as reason:
             result = Measured(dict.fromkeys(self.figures, reason))
         measured = result if isinstance(result, Measured) else Measured(result)
@@ -170,8 +181,12 @@ class Measure:
 _REGISTERED: dict[str, Measure] = {}
 
 
-def measure(name: str, *, figures: Mapping[str, Meaning]) -> Callable[[Function], Function]:
-    """Register a function that measures a release, under a name such as "risk.uniqueness"."""
+def measure(name: str, *, figures: Mapping[str, Meaning], counted: bool = False) -> Callable[[Function], Function]:
+    """Register a function that measures a release, under a name such as "risk.uniqueness".
+
+    One that needs nothing but `Table.counts` and `Table.rows` is ``counted``: only such measures are taken
+    of a release whose rows stay in a file or database.
+    """
     family, _, short = name.partition(".")
     if family not in FAMILIES or not short or not figures:
         msg = f"measure {name!r} needs a name that starts with one of {list(FAMILIES)}, a dot and a word, and at least one figure."
@@ -181,7 +196,7 @@ def measure(name: str, *, figures: Mapping[str, Meaning]) -> Callable[[Function]
         if name in _REGISTERED and _REGISTERED[name].function.__module__ != function.__module__:
             msg = f"two measures are called {name!r}."
             raise ValueError(msg)
-        _REGISTERED[name] = Measure(name, dict(figures), function)
+        _REGISTERED[name] = Measure(name, dict(figures), function, counted)
         return function
 
     return register

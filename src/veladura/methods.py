@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from veladura.errors import PlanError
@@ -11,12 +12,18 @@ if TYPE_CHECKING:
     from veladura.recipe import Recipe
 
 METHODS = {
+    "k-anonymity": ("veladura.anonymize.kanonymity", "KAnonymity"),
     "noise": ("veladura.masks.noise", "Noise"),
     "swap": ("veladura.masks.swap", "Swap"),
     "microaggregation": ("veladura.masks.microaggregation", "Microaggregation"),
     "top-code": ("veladura.masks.topcode", "TopCode"),
     "recode": ("veladura.masks.recode", "Recode"),
     "pram": ("veladura.masks.pram", "Pram"),
+    "dirichlet-multinomial": ("veladura.dp.dirichlet", "DirichletMultinomial"),
+    "beta-binomial": ("veladura.dp.dirichlet", "BetaBinomial"),
+    "cart": ("veladura.synth.cart", "Cart"),
+    "noisy-counts": ("veladura.dp.noisy", "NoisyCounts"),
+    "marginals": ("veladura.dp.marginals", "Marginals"),
     "steps": ("veladura.steps", "Steps"),
 }
 
@@ -28,3 +35,8 @@ def find(method: str) -> type[Recipe]:
     module, name = METHODS[method]
     found: type[Recipe] = getattr(import_module(module), name)
     return found
+
+
+def available(method: str) -> bool:
+    """Whether the extra that a method needs is installed."""
+    return all(find_spec(module) is not None for module in find(method).needs)

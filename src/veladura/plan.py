@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +18,12 @@ from veladura.release.gate import Limit
 from veladura.steps import Steps
 from veladura.table.dialect import Dialect
 from veladura.table.schema import Declared
+from veladura.table.scratch import custodian_home
 from veladura.table.source import open as open_table
-from veladura.typed import from_plain, from_table, to_plain
+from veladura.typed import from_plain, from_table, paths_from, to_plain
 
 if TYPE_CHECKING:
+    from veladura.dp.ledger import KeptLedger
     from veladura.recipe import Recipe
     from veladura.table.table import Table
 
@@ -77,6 +79,15 @@ class RunPlan:
 
 
 @dataclass(frozen=True, kw_only=True)
+class BudgetPlan:
+    """What differentially private draws of this source may cost in all, over all runs; by default what this plan costs once."""
+
+    epsilon: float | None = None
+    delta: float = 0.0
+    rho: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Plan:
     """A whole plan. Paths in it are taken from the folder of its file."""
 
@@ -86,6 +97,7 @@ class Plan:
     release: ReleasePlan = field(default_factory=ReleasePlan)
     custodian: CustodianPlan = field(default_factory=CustodianPlan)
     gate: Mapping[str, Limit] = field(default_factory=dict)
+    budget: BudgetPlan = field(default_factory=BudgetPlan)
     run: RunPlan = field(default_factory=RunPlan)
     unconfirmed: tuple[str, ...] = ()
     home: Path = Path()
@@ -116,6 +128,18 @@ class Plan:
         )  # fmt: skip
 
 
+def ledger_of(plan: Plan, name: str) -> KeptLedger | None:
+    """Return what private draws are charged to: the ledger of the source's name in the custodian's folder."""
+    if not (private := [step for step in plan.steps if step.private]):
+        return None
+    from veladura.dp.ledger import KeptLedger, Ledger, allowance
+
+    given = plan.budget
+    budget = Ledger(epsilon=given.epsilon, delta=given.delta, rho=given.rho).budget
+    folder = plan.custodian_folder or custodian_home()
+    return KeptLedger(folder, name, budget if budget.limit is not None else None, allowance(private))
+
+
 def _tidy(path: Path) -> Path:
     """Return a path without ``..`` in its middle, as people would write it."""
     return Path(os.path.normpath(path))
@@ -129,7 +153,15 @@ def read_plan(path: str | Path) -> Plan:
     except (OSError, UnicodeDecodeError) as error:
         msg = f"{file} cannot be read as a plan: {getattr(error, 'strerror', None) or 'not UTF-8 text'}.\n\nHint: veladura init TABLE writes one."
         raise PlanError(msg) from None
-    return replace(parse_plan(text), home=file.parent)
+    with paths_from(file.parent):
+        plan = parse_plan(text)
+    return replace(plan, home=file.parent, steps=tuple(_from_home(step, file.parent) for step in plan.steps))
+
+
+def _from_home(recipe: Recipe, home: Path) -> Recipe:
+    """Return a recipe whose paths are taken from the folder of the plan."""
+    paths = {f.name: value for f in fields(recipe) if f.metadata.get("path") and isinstance(value := getattr(recipe, f.name), str)}
+    return replace(recipe, **{name: str(home / value) for name, value in paths.items()}) if paths else recipe
 
 
 def parse_plan(text: str) -> Plan:
@@ -139,7 +171,7 @@ def parse_plan(text: str) -> Plan:
     except tomllib.TOMLDecodeError as error:
         msg = f"the plan is not valid TOML: {error}."
         raise PlanError(msg) from None
-    known = {"source": SourcePlan, "release": ReleasePlan, "custodian": CustodianPlan, "run": RunPlan}
+    known = {"source": SourcePlan, "release": ReleasePlan, "custodian": CustodianPlan, "budget": BudgetPlan, "run": RunPlan}
     possible = (*known, "columns", "step", "gate", "unconfirmed")
     for key in tables:
         if key not in possible:
@@ -185,6 +217,19 @@ def steps_to_toml(recipe: Recipe) -> str:
 
 def _step_to_toml(step: Mapping[str, Any]) -> str:
     """Return one ``[[step]]`` with its tables below it, as people write it."""
-    flat = {key: value for key, value in step.items() if not isinstance(value, dict)}
     nested = {key: value for key, value in step.items() if isinstance(value, dict)}
-    return "[[step]]\n" + tomli_w.dumps(flat) + (tomli_w.dumps({"step": nested}) if nested else "")
+    listed = {key: value for key, value in step.items() if isinstance(value, list) and _holds_tables(value)}
+    flat = {key: value for key, value in step.items() if key not in nested and key not in listed}
+    below = "".join(_item_to_toml(key, item) for key, items in listed.items() for item in items)
+    return "[[step]]\n" + tomli_w.dumps(flat) + (tomli_w.dumps({"step": nested}) if nested else "") + below
+
+
+def _item_to_toml(key: str, item: Mapping[str, Any]) -> str:
+    """Return one table of a list of them in a step."""
+    nested = {name: value for name, value in item.items() if isinstance(value, dict)}
+    flat = {name: value for name, value in item.items() if name not in nested}
+    return f"\n[[step.{key}]]\n" + tomli_w.dumps(flat) + (tomli_w.dumps({"step": {key: nested}}) if nested else "")
+
+
+def _holds_tables(value: list[Any]) -> bool:
+    return bool(value) and all(isinstance(item, dict) for item in value)

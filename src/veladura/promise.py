@@ -13,6 +13,7 @@ from veladura.errors import PromiseError
 
 if TYPE_CHECKING:
     from veladura.table.codes import Column
+    from veladura.table.counts import Counts
     from veladura.table.table import Table
 
 
@@ -84,15 +85,24 @@ class Proof:
 
 Check = Callable[[Evidence, Mapping[str, Any]], int]
 _CHECKS: dict[str, Check] = {}
+_UNLINKED: set[str] = set()
 
 
-def checks(name: str) -> Callable[[Check], Check]:
-    """Register the function that counts violations of a promise."""
+def checks(name: str, *, linked: bool = True) -> Callable[[Check], Check]:
+    """Register the function that counts violations of a promise.
+
+    Parameters
+    ----------
+    linked
+        Whether a proof against the source needs to know which released row is whose.
+    """
 
     def register(check: Check) -> Check:
         if _CHECKS.setdefault(name, check) is not check and _CHECKS[name].__module__ != check.__module__:
             msg = f"two checks are called {name!r}."
             raise ValueError(msg)
+        if not linked:
+            _UNLINKED.add(name)
         return check
 
     return register
@@ -100,7 +110,8 @@ def checks(name: str) -> Callable[[Check], Check]:
 
 def prove(promise: Promise, evidence: Evidence) -> Proof:
     """Recompute one promise on one dataset; what needs the original is attested without it."""
-    if promise.proof == "source" and (evidence.original is None or evidence.rows is None):
+    unknown = evidence.original is None or (evidence.rows is None and promise.name not in _UNLINKED)
+    if promise.proof == "source" and unknown:
         return Proof(promise, "attested")
     if promise.name not in _CHECKS:
         msg = f"the manifest holds a promise this version cannot check: {promise.name!r}."
@@ -113,7 +124,24 @@ def prove(promise: Promise, evidence: Evidence) -> Proof:
 def small_groups(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of combinations of the columns that fewer than k rows share."""
     counts = evidence.released.counts(settings["columns"])
-    return int(np.count_nonzero(counts.size < settings["k"]))
+    small = counts.size < settings["k"]
+    return int(np.count_nonzero(small & ~starred_tuples(counts, settings)))
+
+
+def starred_tuples(counts: Counts, settings: Mapping[str, Any]) -> NDArray[np.bool_]:
+    """Return which tuples are those of suppressed rows: ``*`` everywhere, or missing in the columns told as ``blank``."""
+    if not settings.get("starred"):
+        return np.zeros(counts.size.size, dtype=bool)
+    blank = settings.get("blank", ())
+    stars = [column.missing if column.name in blank else _is(column, "*") for column in counts.columns[: len(settings["columns"])]]
+    return np.asarray(np.logical_and.reduce(stars))
+
+
+def _is(column: Column, text: str) -> NDArray[np.bool_]:
+    """Return where a column holds a text."""
+    labels = [] if column.labels is None else column.labels.to_pylist()
+    place = labels.index(text) if text in labels else -1
+    return np.asarray((column.values == place) & ~column.missing)
 
 
 @checks("limits")

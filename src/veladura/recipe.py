@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
@@ -12,19 +12,21 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.context import Context, Progress, silent, thread_count
+from veladura.context import Charges, Context, Progress, silent, thread_count
 from veladura.errors import PromiseError
 from veladura.promise import Evidence, Promise, Proof, prove
 from veladura.streams import Streams
 
 if TYPE_CHECKING:
+    from veladura.inference.combine import Combined
     from veladura.table.codes import Codes, Column
     from veladura.table.inspect import Facts
     from veladura.table.schema import Schema
     from veladura.table.table import Table
 
 R = TypeVar("R", bound="Recipe")
-Rule = Literal["none", "partial", "full", "single", "posterior"]
+Rule = Literal["none", "partial", "full", "single", "posterior", "private"]
+PRIVATE = ("posterior", "private")  # differentially private: figures of the data are the custodian's, gates are refused
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,11 +41,17 @@ class Draw:
         Which rows of the codes are released, in order; None for all of them.
     linked
         False when the rows are new ones: then every column must be given.
+    rows
+        Where each of the codes stands in the table, from a fitted object that keeps no codes itself.
+    table
+        The dataset as a lazy table, recoded where the data lives; nothing else is given then.
     """
 
-    columns: Mapping[str, Column] = field(repr=False)
+    columns: Mapping[str, Column] = field(default_factory=dict, repr=False)
     kept: NDArray[np.int64] | None = field(default=None, repr=False)
     linked: bool = True
+    rows: NDArray[np.int64] | None = field(default=None, repr=False)
+    table: Table | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +65,10 @@ class Recipe(ABC):
     method: ClassVar[str]
     synthesizes: ClassVar[bool] = False  # whether it sets the combining rule of a chain
     random: ClassVar[bool] = True  # whether the seed moves anything
+    private: ClassVar[bool] = False  # differentially private: takes the system's entropy and charges a ledger
+    inside: ClassVar[bool] = False  # whether it works where the data lives: rows of a file or database are never fetched
+    seedable: ClassVar[bool] = True  # False where the noise comes from a library that takes no seed
+    needs: ClassVar[tuple[str, ...]] = ()  # modules of an extra, without which it cannot run
     declared_by_holder: ClassVar[tuple[str, ...]] = ()  # settings no one but the holder can know
 
     def __post_init__(self) -> None:
@@ -64,14 +76,24 @@ class Recipe(ABC):
             if isinstance(value := getattr(self, f.name), list):
                 object.__setattr__(self, f.name, tuple(value))
 
-    def protect(self, table: Any, seed: int | Streams | None = None, *, threads: int | None = None, progress: Progress = silent) -> Release:
-        """Return a release of the table: fit, then sample, from one seed."""
-        context = Context(Streams.of(seed), thread_count(threads), progress)
+    def protect(
+        self, table: Any, seed: int | Streams | None = None, *, threads: int | None = None, progress: Progress = silent,
+        ledger: Charges | None = None, unsafe_repeatable: bool = False,
+    ) -> Release:  # fmt: skip
+        """Return a release of the table: fit, then sample, from one seed.
+
+        A differentially private draw is charged to the ledger first. It takes no seed, unless
+        ``unsafe_repeatable`` says that the run is a test and no release.
+        """
+        context = _context(seed, threads, progress, ledger, unsafe_repeatable)
         return self._fit(table, context).draw(context)
 
-    def fit(self, table: Any, seed: int | Streams | None = None, *, threads: int | None = None, progress: Progress = silent) -> Fitted[Any]:
+    def fit(
+        self, table: Any, seed: int | Streams | None = None, *, threads: int | None = None, progress: Progress = silent,
+        unsafe_repeatable: bool = False,
+    ) -> Fitted[Any]:  # fmt: skip
         """Return what the method has learnt from the table. It holds original values."""
-        return self._fit(table, Context(Streams.of(seed), thread_count(threads), progress))
+        return self._fit(table, _context(seed, threads, progress, None, unsafe_repeatable))
 
     def _fit(self, table: Any, context: Context) -> Fitted[Any]:
         from veladura.table.source import open as open_table
@@ -86,6 +108,15 @@ class Recipe(ABC):
     @abstractmethod
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> Recipe:
         """Return settings that run on a table, from its declared schema and counts about its columns."""
+
+    @classmethod
+    def suggest_for(cls, table: Table, facts: Mapping[str, Facts]) -> Recipe:
+        """Return settings that run on an opened table; for methods whose plan must propose values to be confirmed."""
+        return cls.suggest(table.schema, facts)
+
+    def treats_rows_alone(self) -> bool:
+        """Whether each row is treated by itself with declared settings: only that may come before a private step."""
+        return False
 
     def settings(self) -> dict[str, Any]:
         """Return the settings that may be told to the recipient: those not marked private."""
@@ -103,16 +134,21 @@ class Fitted(ABC, Generic[R]):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.recipe!r})"
 
-    def sample(self, seed: int | Streams | None = None, *, threads: int | None = None, progress: Progress = silent) -> Release:
-        """Return a release drawn from the fitted method."""
-        return self.draw(Context(Streams.of(seed), thread_count(threads), progress))
+    def sample(
+        self, seed: int | Streams | None = None, *, threads: int | None = None, progress: Progress = silent,
+        ledger: Charges | None = None, unsafe_repeatable: bool = False,
+    ) -> Release:  # fmt: skip
+        """Return a release drawn from the fitted method; a private one is charged again at every call."""
+        return self.draw(_context(seed, threads, progress, ledger, unsafe_repeatable))
 
     def draw(self, context: Context) -> Release:
         """Return a release drawn from the streams of a context, its promises proved."""
         draws = self.draws(context)
         datasets = tuple(_dataset(self.table, self.codes, draw) for draw in draws)
         step = Step(self.recipe.method, self.told(), self.changed())
-        release = Release(datasets, self.table, (step,), self.promises(), self.rule(), self.recipe, context.streams)
+        release = Release(
+            datasets, self.table, (step,), self.promises(), self.rule(), self.recipe, context.streams, pictures=(self.pictures,)
+        )
         release.prove()
         return release
 
@@ -132,6 +168,10 @@ class Fitted(ABC, Generic[R]):
         """Return what the manifest tells of the method: its public settings by default."""
         return self.recipe.settings()
 
+    def pictures(self) -> Mapping[str, bytes]:
+        """Return pictures for the custodian's page, as SVG by title."""
+        return {}
+
     def rule(self) -> Rule:
         """Return the combining rule an analyst must use."""
         return "none"
@@ -148,11 +188,18 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """One released table, in the order of the input, and its link to the original rows."""
+    """One released table, in the order of the input, and its link to the original rows.
+
+    A table that was recoded where the data lives is lazy: it has neither link nor order.
+    """
 
     table: Table
     rows: NDArray[np.int64] | None = field(default=None, repr=False)  # original row of each released row
     order: NDArray[np.int64] | None = field(default=None, repr=False)  # released rows in the canonical order
+
+    def fetched(self) -> Any:
+        """Return the rows in memory; a lazy table stays lazy, so that looking at a release changes nothing about it."""
+        return self.table.arrow if self.table.in_memory else replace(self.table).arrow
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -177,6 +224,7 @@ class Release:
     recipe: Recipe | None = None
     streams: Streams | None = field(default=None, repr=False)
     told: Mapping[str, Any] = field(default_factory=dict, repr=False)  # the manifest of a loaded package
+    pictures: tuple[Callable[[], Mapping[str, bytes]], ...] = field(default=(), repr=False)  # drawn when the custodian's page is made
 
     def __repr__(self) -> str:
         steps = " then ".join(step.method for step in self.steps)
@@ -189,7 +237,7 @@ class Release:
 
         changed = {name for step in self.steps for name in step.changed}
         frame = None if self.original is None else self.original.frame
-        return [restore(frame, d.table.arrow, {name: name in changed for name in d.table.names}, d.rows) for d in self.tables]
+        return [restore(frame, d.fetched(), {name: name in changed for name in d.table.names}, d.rows) for d in self.tables]
 
     @property
     def rows(self) -> NDArray[np.int64] | list[NDArray[np.int64]] | None:
@@ -206,6 +254,12 @@ class Release:
         from veladura.release.manifest import build_manifest
 
         return dict(self.told) or build_manifest(self)
+
+    def estimate(self, function: Callable[[Any], Any], *, level: float = 0.95) -> Combined:
+        """Return an analysis of every dataset (estimate and variance, or a fitted model), combined by the release's own rule."""
+        from veladura.inference.combine import estimate
+
+        return estimate(self, function, level=level)
 
     def evidence(self) -> list[Evidence]:
         """Return each dataset beside the original, for proofs and measures."""
@@ -227,18 +281,34 @@ class Release:
         return save(self, Path(folder), None if custodian is None else Path(custodian), format=format, force=force)
 
 
+def _context(
+    seed: int | Streams | None, threads: int | None, progress: Progress, ledger: Charges | None, unsafe_repeatable: bool  # noqa: FBT001
+) -> Context:  # fmt: skip
+    return Context(Streams.of(seed), thread_count(threads), progress, ledger, seed is not None, unsafe_repeatable)
+
+
 def _dataset(table: Table, codes: Codes, draw: Draw) -> Dataset:
     """Return a draw as a table in the order of the input."""
     from veladura.table.recode import fresh, replace
 
+    if draw.table is not None:
+        return Dataset(draw.table)
     if not draw.linked:
         return Dataset(fresh(table, draw.columns))
-    rows = codes.rows if draw.kept is None else codes.rows[draw.kept]
+    rows = codes.rows if draw.rows is None else draw.rows
+    rows = rows if draw.kept is None else rows[draw.kept]
     order = np.argsort(rows, kind="stable")
     columns = {name: column.take(order) for name, column in draw.columns.items()}
     place = np.empty_like(order)
     place[order] = np.arange(order.size)
     return Dataset(replace(table, columns, rows[order]), rows[order], place)
+
+
+def no_codes() -> Codes:
+    """Return the empty codes of a method that needs counts only."""
+    from veladura.table.codes import Codes
+
+    return Codes({}, np.empty(0, dtype=np.int64))
 
 
 def _plain(value: Any) -> Any:

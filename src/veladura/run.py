@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from veladura.assessment import assess
 from veladura.context import Progress, silent
 from veladura.errors import GateError
-from veladura.plan import Plan
+from veladura.plan import Plan, ledger_of
 from veladura.release import custodian as keeper
-from veladura.release.gate import Verdict, check_gate, gate, require
+from veladura.release.gate import Verdict, check_gate, gate, refuse_gate, require
 from veladura.release.package import check_folder, leave_report, save, write_tables
 
 if TYPE_CHECKING:
@@ -36,22 +36,27 @@ def check(plan: Plan, *, force: bool = False) -> Path:
     custodian = keeper.place(plan.folder, plan.custodian_folder)
     keeper.refuse_existing(custodian, force=force)
     check_gate(plan.gate)
+    if plan.gate and any(step.private for step in plan.steps):
+        refuse_gate()
     return custodian
 
 
-def rehearse(plan: Plan, *, force: bool = False) -> None:
+def rehearse(plan: Plan, *, force: bool = False, unsafe_repeatable: bool = False) -> None:
     """Check plan, source, settings, gate names and folders; draw nothing and write nothing."""
     check(plan, force=force)
-    plan.recipe.fit(plan.open(), threads=plan.run.threads)
+    plan.recipe.fit(plan.open(), plan.run.seed, threads=plan.run.threads, unsafe_repeatable=unsafe_repeatable)
 
 
-def run(plan: Plan, *, force: bool = False, progress: Progress = silent) -> Outcome:
+def run(plan: Plan, *, force: bool = False, unsafe_repeatable: bool = False, progress: Progress = silent) -> Outcome:
     """Protect, assess and package a table as its plan says; refuse when a promise or a threshold does not hold."""
     custodian = check(plan, force=force)
     with progress("reading the table", 1) as advance:
         table = plan.open()
         advance()
-    release = plan.recipe.protect(table, seed=plan.run.seed, threads=plan.run.threads, progress=progress)
+    release = plan.recipe.protect(
+        table, seed=plan.run.seed, threads=plan.run.threads, progress=progress,
+        ledger=ledger_of(plan, table.source.name), unsafe_repeatable=unsafe_repeatable,
+    )  # fmt: skip
     with progress("assessing risk and utility", 1) as advance:
         assessment = assess(table, release)
         advance()

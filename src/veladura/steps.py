@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from veladura.context import Context
-from veladura.errors import PlanError
+from veladura.errors import PlanError, PromiseError
 from veladura.promise import Promise
 from veladura.recipe import Dataset, Draw, Fitted, Recipe, Release, Step
 
@@ -53,9 +53,25 @@ class Steps(Recipe):
         if sum(recipe.synthesizes for recipe in self.recipes) > 1:
             msg = "Steps may hold one synthesizer only: no rule combines the sets of two."
             raise PlanError(msg)
+        self._check_private()
+
+    def _check_private(self) -> None:
+        """A private step must see each row by itself, and its output as it was drawn."""
+        private = [i for i, recipe in enumerate(self.recipes) if recipe.private]
+        if private and private[-1] != len(self.recipes) - 1:
+            msg = "a differentially private step must be the last: its inference needs the rows as they were drawn."
+            raise PlanError(msg)
+        if private and (wrong := [recipe.method for recipe in self.recipes[:-1] if not recipe.treats_rows_alone()]):
+            msg = (
+                f"before a differentially private step, these look at more than one row or at the data for their settings: {wrong}.\n\n"
+                "Hint: recode, or top-code with a given limit."
+            )
+            raise PlanError(msg)
 
     def apply(self, table: Table, context: Context) -> FittedSteps:
         """Fit the first recipe; the others are fitted to what comes before them, when it is drawn."""
+        if not all(recipe.inside for recipe in self.recipes):
+            _ = table.arrow  # fetched once, so that every step keeps the link between rows
         first = self.recipes[0].apply(table, context.within("step", 0))
         return FittedSteps(self, table, first.codes, first)
 
@@ -75,8 +91,11 @@ class FittedSteps(Fitted[Steps]):
     def draw(self, context: Context) -> Release:
         """Return the release that the last recipe leaves, with the promises of all."""
         release = self.first.draw(context.within("step", 0))
+        seen = [_labels(release)]
         for number, recipe in enumerate(self.recipe.recipes[1:], start=1):
             release = _continue(release, recipe, context.within("step", number))
+            seen.append(_labels(release))
+        _refuse_ghosts(release, self.recipe.recipes, seen)
         release = replace(release, recipe=self.recipe, streams=context.streams, original=self.table)
         release.prove()
         return release
@@ -100,8 +119,47 @@ def _continue(release: Release, recipe: Recipe, context: Context) -> Release:
     earlier = {name for step in release.steps for name in step.changed}
     now = {name for output in outputs for step in output.steps for name in step.changed}
     promises = (*_provable(release.promises, now), *_provable(_joined_promises(outputs), earlier))
+    left = set(datasets[0].table.names)  # a private step releases its own columns only
+    promises = tuple(promise for promise in promises if set(promise.settings.get("columns", ())) <= left)
     rule = outputs[0].rule if recipe.synthesizes else release.rule
-    return replace(release, tables=datasets, steps=(*release.steps, _joined_step(outputs)), promises=promises, rule=rule)
+    pictures = (*release.pictures, *(picture for output in outputs for picture in output.pictures))
+    steps = (*release.steps, _joined_step(outputs))
+    return replace(release, tables=datasets, steps=steps, promises=promises, rule=rule, pictures=pictures)
+
+
+def _labels(release: Release) -> dict[str, set[str]]:
+    """Return the categories that each column of a release holds."""
+    from veladura.table.codes import label_text
+    from veladura.table.summary import summarize
+
+    found = summarize([dataset.table for dataset in release.tables])
+    return {name: set(map(label_text, one.values.to_pylist())) for name, one in found.items() if one.values is not None}
+
+
+def _refuse_ghosts(release: Release, recipes: Sequence[Recipe], seen: Sequence[Mapping[str, set[str]]]) -> None:
+    """Refuse to tell of a category that no released row holds.
+
+    A step may tell what it found in its output; a later one that leaves rows out may take the last of
+    them. What the holder declared in the recipe is told as declared.
+    """
+    last = seen[-1]
+    for step, recipe, labels in zip(release.steps, recipes, seen, strict=True):
+        told = _texts([step.settings, *(promise.settings for promise in release.promises)]) - _texts(recipe.settings())
+        if gone := {name for name, held in labels.items() if name in last and told & (held - last[name])}:
+            msg = (
+                f"{step.method} would tell of categories of {sorted(gone)} that a later step took out of the release.\n\n"
+                "Hint: change the order of the steps: first what leaves rows out or recodes, then what tells its categories."
+            )
+            raise PromiseError(msg)
+
+
+def _texts(value: Any) -> set[str]:
+    """Return every text in a setting, keys and all."""
+    if isinstance(value, Mapping):
+        return set(map(str, value)).union(*map(_texts, value.values()))
+    if isinstance(value, (list, tuple)):
+        return set().union(*map(_texts, value))
+    return {value} if isinstance(value, str) else set()
 
 
 def _provable(promises: Sequence[Promise], others: set[str]) -> tuple[Promise, ...]:

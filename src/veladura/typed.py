@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import MISSING, fields, is_dataclass
 from datetime import date
+from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from veladura.errors import PlanError
 
 _WORDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false", list: "a list", dict: "a table"}
+
+
+_HOME: ContextVar[Path] = ContextVar("home", default=Path())
+
+
+@contextmanager
+def paths_from(home: Path) -> Iterator[None]:
+    """Take paths in settings from a folder: that of the plan they stand in."""
+    token = _HOME.set(home)
+    try:
+        yield
+    finally:
+        _HOME.reset(token)
 
 
 def from_plain(type_: Any, value: Any, where: str) -> Any:  # noqa: PLR0911  # one return a kind of type
@@ -67,7 +83,7 @@ def to_plain(value: Any) -> Any:
         return {str(key): to_plain(item) for key, item in value.items() if item is not None}
     if isinstance(value, (list, tuple)):
         return [to_plain(item) for item in value]
-    return value
+    return value.as_posix() if isinstance(value, Path) else value
 
 
 def _is_default(field: Any, value: Any) -> bool:
@@ -109,6 +125,8 @@ def _sequence(arguments: Sequence[Any], value: Any, where: str) -> tuple[Any, ..
 def _scalar(type_: Any, value: Any, where: str) -> Any:
     if type_ is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
+    if type_ is Path and isinstance(value, str):
+        return _HOME.get() / value
     if type_ is str and isinstance(value, date):  # TOML has dates of its own
         return value.isoformat()
     if (isinstance(type_, type) and not isinstance(value, type_)) or (isinstance(value, bool) and type_ is not bool):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy.special import stdtrit  # scipy.stats takes most of a second to load
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Estimate:
         centre = float(figures.mean())
         if figures.size == 1:
             return cls.exact(centre)
-        half = float(stats.t.ppf((1 + level) / 2, figures.size - 1) * figures.std(ddof=1) / math.sqrt(figures.size))
+        half = float(stdtrit(figures.size - 1, (1 + level) / 2) * figures.std(ddof=1) / math.sqrt(figures.size))
         return cls(centre, centre - half, centre + half, level)
 
     @property

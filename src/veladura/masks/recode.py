@@ -68,6 +68,10 @@ class Recode(Recipe):
                 raise PlanError(msg)
         return FittedRecode(self, table, table.codes(tuple(self.columns)))
 
+    def treats_rows_alone(self) -> bool:
+        """Yes: a declared rule needs no other row."""
+        return True
+
     @classmethod
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> Recode:
         """Suggest coarser whole numbers and dates, by how many values they have; other numbers where there are none.

@@ -119,6 +119,10 @@ class TopCode(Recipe):
             return _checked(column.field, given.lower), _checked(column.field, given.upper)
         return None, _limit_from(column, self.quantile or 0.0)
 
+    def treats_rows_alone(self) -> bool:
+        """Yes, unless the limit is a quantile of the data."""
+        return self.quantile is None
+
     @classmethod
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> TopCode:
         """Suggest the highest hundredth of every number column with many values; of dates where there is none."""

@@ -83,6 +83,7 @@ def build_record(release: Release, plan: str | None, digest: str) -> dict[str, A
         "recipe": repr(release.recipe),
         "plan": plan,
         "release": digest,
+        "rows": ROWS if release.rows is not None else "no link: the released rows are new ones, or were recoded where the data lives",
     }
 
 

@@ -36,6 +36,18 @@ def write_data(table: pa.Table, path: Path, format_: str) -> None:
     pacsv.write_csv(pa.table(safe, names=names), path)
 
 
+def write_stream(parquet: Path, path: Path) -> None:
+    """Write a Parquet file of ours as CSV, piece by piece: it may be larger than memory."""
+    with pq.ParquetFile(parquet) as file:
+        pieces = file.iter_batches()
+        names = [disarm_text(name) for name in file.schema_arrow.names]
+        schema = pa.schema([(name, type_) for name, type_ in zip(names, file.schema_arrow.types, strict=True)])
+        with pacsv.CSVWriter(path, schema) as out:
+            for piece in pieces:
+                columns = [disarm(column) if _is_text(column.type) else column for column in pa.Table.from_batches([piece]).columns]
+                out.write_table(pa.table(columns, schema=schema))
+
+
 def read_data(path: Path, names: list[str], types: list[pa.DataType]) -> pa.Table:
     """Read one dataset back, exactly as it was before it was written."""
     if path.suffix == ".parquet":
@@ -45,7 +57,7 @@ def read_data(path: Path, names: list[str], types: list[pa.DataType]) -> pa.Tabl
     inner = [f"c{i}" for i in range(len(names))]
     table = pacsv.read_csv(
         path,
-        read_options=pacsv.ReadOptions(column_names=inner, skip_rows=1, block_size=1 << 26),
+        read_options=pacsv.ReadOptions(column_names=inner, skip_rows_after_names=1, block_size=1 << 26),
         parse_options=pacsv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
         convert_options=pacsv.ConvertOptions(
             column_types=dict(zip(inner, types, strict=True)), null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False

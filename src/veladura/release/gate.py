@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import NoReturn
 
 from veladura.assessment import Assessment
 from veladura.errors import GateError, PlanError
 from veladura.inference.estimate import Estimate
 from veladura.measure import figure_names
+from veladura.recipe import PRIVATE
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,12 @@ def check_gate(names: Iterable[str]) -> None:
             raise PlanError.unknown(what, name, known)
 
 
+def refuse_gate() -> NoReturn:
+    """Refuse a gate on a private release: the decision itself would disclose."""
+    msg = "a differentially private release has no gate: whether it passes would tell something of the data.\n\nHint: leave [gate] out."
+    raise PlanError(msg)
+
+
 def gate(assessment: Assessment, limits: Mapping[str, Limit]) -> list[Verdict]:
     """Return the verdict on every figure of a gate.
 
@@ -83,9 +91,8 @@ def gate(assessment: Assessment, limits: Mapping[str, Limit]) -> list[Verdict]:
     with ``min``. A figure that does not apply to the release fails, with its reason.
     """
     check_gate(limits)
-    if limits and assessment.rule == "posterior":
-        msg = "a differentially private release has no gate: whether it passes would tell something of the data.\n\nHint: leave [gate] out."
-        raise PlanError(msg)
+    if limits and assessment.rule in PRIVATE:
+        refuse_gate()
     return [_judge(assessment, name, limit) for name, limit in limits.items()]
 
 

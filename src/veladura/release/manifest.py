@@ -12,7 +12,8 @@ import veladura
 from veladura.errors import PromiseError
 from veladura.promise import Promise
 from veladura.table.codes import label_text
-from veladura.table.schema import LABELLED, Field
+from veladura.table.schema import Field
+from veladura.table.summary import Summary, summarize
 
 if TYPE_CHECKING:
     from veladura.recipe import Release
@@ -32,7 +33,7 @@ def build_manifest(release: Release, format_: str = "parquet") -> dict[str, Any]
         "library": f"veladura {veladura.__version__}",
         "name": first.source.name,
         "datasets": len(release.tables),
-        "rows": [int(dataset.table.arrow.num_rows) for dataset in release.tables],
+        "rows": [dataset.table.rows for dataset in release.tables],
         "columns": [{"name": field.name, "kind": field.kind, "role": field.role} for field in first.schema],
         "steps": [{"method": step.method, "changed": list(step.changed), "settings": dict(step.settings)} for step in release.steps],
         "rule": release.rule,
@@ -61,22 +62,22 @@ def promises_of(manifest: Mapping[str, Any]) -> tuple[Promise, ...]:
 
 def build_codebook(tables: Sequence[Table]) -> list[dict[str, Any]]:
     """Return the description of every released column, made from the released values only."""
-    return [_describe(field, [table.arrow.column(field.name) for table in tables]) for field in tables[0].schema]
+    found = summarize(tables)
+    return [_describe(field, found[field.name]) for field in tables[0].schema]
 
 
-def _describe(field: Field, columns: Sequence[pa.ChunkedArray]) -> dict[str, Any]:
-    whole = pa.chunked_array([chunk for column in columns for chunk in column.chunks], type=field.type)
+def _describe(field: Field, summary: Summary) -> dict[str, Any]:
     about: dict[str, Any] = {
         "name": field.name,
         "kind": field.kind,
         "role": field.role,
         "type": str(field.type),
-        "missing": whole.null_count,
+        "missing": summary.missing,
     }
-    if field.kind not in LABELLED:
-        extremes = pc.min_max(whole).as_py()
-        return about | {"lowest": _json(extremes["min"]), "highest": _json(extremes["max"])}
-    values = whole.drop_null().unique()
+    values = summary.values
+    if values is None:
+        lowest, highest = summary.ends
+        return about | {"lowest": _json(lowest), "highest": _json(highest)}
     about["distinct"] = len(values)
     if field.kind != "text" and len(values) <= MAX_LISTED:
         about["categories"] = _sorted_categories(field, values)

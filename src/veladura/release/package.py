@@ -20,10 +20,12 @@ from numpy.typing import NDArray
 from veladura.errors import FolderError, PromiseError
 from veladura.recipe import Dataset, Release, Step
 from veladura.release import custodian as keeper
-from veladura.release.files import check_format, read_data, write_data
+from veladura.release.files import check_format, read_data, write_data, write_stream
 from veladura.release.manifest import build_codebook, build_manifest, check_manifest, fields_of, promises_of
 from veladura.table.schema import Schema
+from veladura.table.scratch import scratch_folder
 from veladura.table.table import Source, from_arrow
+from veladura.table.write import check_database, stored_table, write_parquet
 
 if TYPE_CHECKING:
     from veladura.assessment import Assessment
@@ -69,10 +71,11 @@ def save(
     order = [_file_order(release, i) for i in range(len(release.tables))]
     shuffled = replace(release, tables=tuple(_in_file_order(d, o) for d, o in zip(release.tables, order, strict=True)))
     with new_folder(folder, force=force) as fresh:
-        write_package(shuffled, fresh, format, assessment, verdicts)
+        written = write_package(shuffled, fresh, format, assessment, verdicts)
         if release.original is not None:
             digest = hashlib.sha256((fresh / SUMS).read_bytes()).hexdigest()
-            _write_record(release, order, record_folder, digest, assessment, verdicts, plan)
+            kept = tuple(d if d.table.in_memory else w for d, w in zip(release.tables, written.tables, strict=True))
+            _write_record(replace(release, tables=kept), order, record_folder, digest, assessment, verdicts, plan)
     return folder
 
 
@@ -116,11 +119,14 @@ def new_folder(folder: Path, *, force: bool) -> Iterator[Path]:
         shutil.rmtree(fresh, ignore_errors=True)
 
 
-def write_package(release: Release, folder: Path, format_: str, assessment: Assessment | None, verdicts: tuple[Verdict, ...]) -> None:
-    """Write data, codebook, manifest, report and hashes into an empty folder."""
+def write_package(release: Release, folder: Path, format_: str, assessment: Assessment | None, verdicts: tuple[Verdict, ...]) -> Release:
+    """Write data, codebook, manifest, report and hashes into an empty folder; return what was written.
+
+    A lazy dataset is counted and proved anew from its file: a database may have changed since it was drawn.
+    """
     (folder / "data").mkdir()
-    for i, dataset in enumerate(release.tables, start=1):
-        write_data(dataset.table.arrow, folder / "data" / f"dataset-{i}.{format_}", format_)
+    files = [folder / "data" / f"dataset-{i}.{format_}" for i in range(1, len(release.tables) + 1)]
+    release = replace(release, tables=tuple(write_dataset(d, file, format_) for d, file in zip(release.tables, files, strict=True)))
     manifest = build_manifest(release, format_)
     _write_json(folder / "codebook.json", build_codebook([dataset.table for dataset in release.tables]))
     _write_json(folder / "manifest.json", manifest)
@@ -128,6 +134,19 @@ def write_package(release: Release, folder: Path, format_: str, assessment: Asse
     (folder / "report.html").write_text(report, encoding="utf-8")
     lines = [f"{file_hash(folder / name)}  {name}" for name in listed_files(folder)]
     (folder / SUMS).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return release
+
+
+def write_dataset(dataset: Dataset, path: Path, format_: str) -> Dataset:
+    """Write one dataset and return it as it was written; the rows of a lazy one never come into memory."""
+    if dataset.table.in_memory:
+        write_data(dataset.table.arrow, path, format_)
+        return dataset
+    written = path if format_ == "parquet" else scratch_folder() / f"{secrets.token_hex(8)}.parquet"
+    write_parquet(dataset.table, written)
+    if format_ != "parquet":
+        write_stream(written, path)
+    return Dataset(stored_table(dataset.table, written))
 
 
 def _report(release: Release, assessment: Assessment | None, verdicts: tuple[Verdict, ...], audience: Any) -> str:
@@ -139,7 +158,7 @@ def _report(release: Release, assessment: Assessment | None, verdicts: tuple[Ver
 
 def _write_record(
     release: Release,
-    order: list[NDArray[np.int64]],
+    order: list[NDArray[np.int64] | None],
     folder: Path,
     digest: str,
     assessment: Assessment | None,
@@ -153,14 +172,19 @@ def _write_record(
         source_order = keeper.row_order(release.original)
         place = np.empty_like(source_order)
         place[source_order] = np.arange(source_order.size)
-        rows = [place[np.asarray(d.rows)[o]] for d, o in zip(release.tables, order, strict=True)]
+        rows = [place[np.asarray(d.rows)[np.asarray(o)]] for d, o in zip(release.tables, order, strict=True)]
     keeper.write_record(folder, keeper.build_record(release, plan, digest), rows, _report(release, assessment, verdicts, "custodian"))
 
 
-def _file_order(release: Release, number: int) -> NDArray[np.int64]:
-    """Return the released rows in the order of the file: canonical, then shuffled, so that it says nothing."""
+def _file_order(release: Release, number: int) -> NDArray[np.int64] | None:
+    """Return the released rows in the order of the file: canonical, then shuffled, so that it says nothing.
+
+    None for a lazy table: it is written in the order of a hash of each row.
+    """
     dataset = release.tables[number]
-    rows = int(dataset.table.arrow.num_rows)
+    if not dataset.table.in_memory:
+        return None
+    rows = dataset.table.rows
     order = np.arange(rows) if dataset.order is None else dataset.order
     if release.streams is None:
         return order
@@ -168,7 +192,9 @@ def _file_order(release: Release, number: int) -> NDArray[np.int64]:
     return shuffle
 
 
-def _in_file_order(dataset: Dataset, order: NDArray[np.int64]) -> Dataset:
+def _in_file_order(dataset: Dataset, order: NDArray[np.int64] | None) -> Dataset:
+    if order is None:
+        return dataset
     arrow = dataset.table.arrow.take(pa.array(order))
     rows = None if dataset.rows is None else dataset.rows[order]
     return Dataset(from_arrow(arrow, dataset.table.schema, dataset.table.source), rows)
@@ -184,12 +210,17 @@ def leave_report(release: Release, folder: Path, assessment: Assessment, verdict
 
 def write_tables(release: Release, source: Table, name: str, *, force: bool) -> None:
     """Write the datasets as tables of the database the source lives in, in the order of the files."""
-    from veladura.table.recode import write_arrow
+    from veladura.table.recode import write_arrow, write_table
 
     many = len(release.tables) > 1
     for i, dataset in enumerate(release.tables):
-        shuffled = dataset.table.arrow.take(pa.array(_file_order(release, i)))
-        write_arrow(source, shuffled, f"{name}_{i + 1}" if many else name, overwrite=force)
+        called = f"{name}_{i + 1}" if many else name
+        order = _file_order(release, i)
+        if order is None:
+            check_database(source)
+            write_table(dataset.table, called, overwrite=force)
+        else:
+            write_arrow(source, dataset.table.arrow.take(pa.array(order)), called, overwrite=force)
 
 
 def load(folder: str | Path) -> Release:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from veladura.report.words import KINDS, number, plural
 from veladura.table.codes import Column, encode
+from veladura.table.counts import Counts
 
 if TYPE_CHECKING:
     from veladura.table.table import Table
@@ -62,25 +63,70 @@ def describe(table: Table, original: Table | None, changed: Sequence[str]) -> tu
     """Return facts on every released column; the original, if any, goes into the pictures only."""
     facts = []
     for about in table.schema:
-        column = encode(table.arrow.column(about.name), about)
+        column = _tally(table, about.name)
         before = None
         if original is not None and about.name in original.names and original.schema[about.name].type == about.type:
-            before = encode(original.arrow.column(about.name), original.schema[about.name])
+            before = _tally(original, about.name)
         bars, binned = _bars(column, before if before is not None and (before.labels is None) == (column.labels is None) else None)
         facts.append(ColumnFacts(about.name, KINDS[about.kind], about.role, about.name in changed, _summary(column), bars, binned))
     return tuple(facts)
 
 
-def _summary(column: Column) -> str:
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """A column row by row or, of a lazy table, its distinct values with the number of rows of each."""
+
+    column: Column
+    size: NDArray[np.int64]
+
+    @property
+    def labels(self) -> Any:
+        """The categories, if it has any."""
+        return self.column.labels
+
+    @property
+    def known(self) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """The values that are not missing, and their numbers of rows."""
+        present = ~self.column.missing
+        return self.column.values[present], self.size[present]
+
+    @property
+    def lacking(self) -> int:
+        """Rows without a value."""
+        return int(self.size[self.column.missing].sum())
+
+    @property
+    def rows(self) -> int:
+        """All rows."""
+        return int(self.size.sum())
+
+
+def _tally(table: Table, name: str) -> Tally:
+    if table.in_memory:
+        column = encode(table.arrow.column(name), table.schema[name])
+        return Tally(column, np.ones(column.size, dtype=np.int64))
+    counts: Counts = table.counts([name])
+    return Tally(counts.columns[0], counts.size)
+
+
+def _quantiles(tally: Tally, shares: Sequence[float]) -> list[Any]:
+    """Return values at some shares of the rows, each one that occurs."""
+    values, size = tally.known
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(size[order])
+    places = [min(int(np.searchsorted(reached, share * reached[-1])), values.size - 1) for share in shares]
+    return [values[order[place]] for place in places]
+
+
+def _summary(tally: Tally) -> str:
     """Return what the released values are like, in a phrase."""
-    known = column.values[~column.missing]
-    lacking = int(column.missing.sum())
+    column, lacking, known = tally.column, tally.lacking, tally.known[0]
     missing = f", {plural(lacking, 'missing value')}" if lacking else ""
     if not known.size:
         return "no values"
     if column.labels is not None:
         return f"{plural(int(np.unique(known).size), 'different value')}{missing}"
-    lowest, middle, highest = (_text(column, value) for value in np.quantile(known, [0, 0.5, 1], method="inverted_cdf"))
+    lowest, middle, highest = (_text(column, value) for value in _quantiles(tally, [0, 0.5, 1]))
     return f"from {lowest} to {highest}, middle value {middle}{missing}"
 
 
@@ -94,23 +140,23 @@ def _text(column: Column, value: Any) -> str:
     return f"{value:.6g}"
 
 
-def _bars(column: Column, before: Column | None) -> tuple[tuple[Bar, ...], bool]:
-    if not column.size or column.missing.all() or column.field.kind == "text":
+def _bars(tally: Tally, before: Tally | None) -> tuple[tuple[Bar, ...], bool]:
+    if not tally.rows or tally.column.missing.all() or tally.column.field.kind == "text":
         return (), False
-    if column.labels is not None:
-        return _label_bars(column, before), False
-    return _bin_bars(column, before), True
+    if tally.labels is not None:
+        return _label_bars(tally, before), False
+    return _bin_bars(tally, before), True
 
 
-def _label_bars(column: Column, before: Column | None) -> tuple[Bar, ...]:
+def _label_bars(tally: Tally, before: Tally | None) -> tuple[Bar, ...]:
     """Return the most frequent categories in their order, all others as one, and missing."""
-    sizes = _label_sizes(column)
+    column, sizes = tally.column, _label_sizes(tally)
     shown = sorted(sorted(sizes, key=lambda label: -sizes[label])[:MOST_LABELS], key=list(sizes).index)
     if column.field.kind != "ordered":
         shown.sort(key=lambda label: -sizes[label])
     words = [_named(column, label) for label in shown]
     rest = len(sizes) - len(shown)
-    released = _with_rest([sizes[label] for label in shown], column)
+    released = _with_rest([sizes[label] for label in shown], tally)
     original = None
     if before is not None:
         known = _label_sizes(before)
@@ -119,16 +165,16 @@ def _label_bars(column: Column, before: Column | None) -> tuple[Bar, ...]:
     return tuple(bar for bar in bars if bar.released > 0)
 
 
-def _label_sizes(column: Column) -> dict[str, int]:
+def _label_sizes(tally: Tally) -> dict[str, int]:
     """Return the number of rows of each category that occurs."""
-    labels = [str(label) for label in column.labels.to_pylist()] if column.labels is not None else []
-    sizes = np.bincount(column.values[~column.missing], minlength=len(labels)).tolist()
+    labels = [str(label) for label in tally.labels.to_pylist()] if tally.labels is not None else []
+    codes, size = tally.known
+    sizes = np.bincount(codes, weights=size, minlength=len(labels)).astype(np.int64).tolist()
     return {label: size for label, size in zip(labels, sizes, strict=True) if size}
 
 
-def _with_rest(sizes: list[int], column: Column) -> list[int]:
-    lacking = int(column.missing.sum())
-    return [*sizes, column.size - sum(sizes) - lacking, lacking]
+def _with_rest(sizes: list[int], tally: Tally) -> list[int]:
+    return [*sizes, tally.rows - sum(sizes) - tally.lacking, tally.lacking]
 
 
 def _named(column: Column, label: str) -> str:
@@ -137,23 +183,24 @@ def _named(column: Column, label: str) -> str:
     return text if len(text) <= MOST_LETTERS else f"{text[: MOST_LETTERS - 1]}…"
 
 
-def _bin_bars(column: Column, before: Column | None) -> tuple[Bar, ...]:
+def _bin_bars(tally: Tally, before: Tally | None) -> tuple[Bar, ...]:
     """Return a histogram between the 1st and 99th hundredth of the released values, open at both ends."""
-    known = column.values[~column.missing]
-    low, high = (float(end) for end in np.quantile(known, [0.01, 0.99]))
-    whole = known.dtype.kind != "f"
+    column = tally.column
+    low, high = (float(end) for end in _quantiles(tally, [0.01, 0.99]))
+    whole = column.values.dtype.kind != "f"
     bins = int(min(MOST_BINS, high - low + 1)) if whole else MOST_BINS
     low, high = (low - 0.5, high + 0.5) if whole else (low, high)
     edges = np.linspace(low, high if high > low else low + 1.0, max(bins, 1) + 1)
-    released = _histogram(column, edges)
+    released = _histogram(tally, edges)
     original = None if before is None else _histogram(before, edges)
     ends = [_text(column, round(edge) if whole else edge) for edge in edges]
     return tuple(_shares([f"{a} to {b}" for a, b in pairwise(ends)], released, original))
 
 
-def _histogram(column: Column, edges: NDArray[np.float64]) -> list[int]:
-    known = column.values[~column.missing].astype(np.float64)
-    sizes: list[int] = np.histogram(np.clip(known, edges[0], edges[-1]), edges)[0].tolist()
+def _histogram(tally: Tally, edges: NDArray[np.float64]) -> list[int]:
+    values, size = tally.known
+    clipped = np.clip(values.astype(np.float64), edges[0], edges[-1])
+    sizes: list[int] = np.histogram(clipped, edges, weights=size)[0].astype(np.int64).tolist()
     return sizes
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from veladura.errors import PlanError
 from veladura.measure import Detail, Figure
 from veladura.promise import Proof
+from veladura.recipe import PRIVATE
 from veladura.report import words
 from veladura.report.codebook import ColumnFacts, describe
 from veladura.report.snippets import command, snippet
@@ -83,6 +85,7 @@ class Facts:
     command: str
     provenance: Mapping[str, str]
     details: tuple[Detail, ...] = ()
+    pictures: Mapping[str, str] = field(default_factory=dict, repr=False)
     recipe: str = field(default="", repr=False)
 
 
@@ -112,7 +115,7 @@ def gather(
         raise PlanError.unknown(what, audience, get_args(Audience))
     manifest = release.manifest
     mine = audience == "custodian"
-    secret = release.rule == "posterior"
+    secret = release.rule in PRIVATE
     original = None if secret and not mine else release.original
     withheld = WITHHELD if secret and not mine else UNMEASURED if assessment is None else ""
     page = Facts(
@@ -134,7 +137,14 @@ def gather(
         page = replace(page, figures=_figures(assessment, {v.figure: v for v in verdicts}, everything=mine))
     if not mine:
         return page
-    return replace(page, details=() if assessment is None else tuple(assessment.details.values()), recipe=repr(release.recipe))
+    details = () if assessment is None else tuple(assessment.details.values())
+    return replace(page, details=details, pictures=_pictures(release), recipe=repr(release.recipe))
+
+
+def _pictures(release: Release) -> dict[str, str]:
+    """Return the pictures of all methods as addresses that hold them whole; a page without network can show those."""
+    found = {title: svg for draw in release.pictures for title, svg in draw().items()}
+    return {title: f"data:image/svg+xml;base64,{b64encode(svg).decode()}" for title, svg in found.items()}
 
 
 def _summary(manifest: Mapping[str, Any]) -> tuple[str, ...]:

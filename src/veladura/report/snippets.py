@@ -17,7 +17,7 @@ def snippet(release: Release) -> str:
     numbers = _numbers(release)
     if release.rule == "posterior":
         return f"{_HEAD}\nposterior = vd.posterior(release)\nposterior.mean, posterior.interval(0.95)"
-    if release.rule == "none":
+    if release.rule in ("none", "private"):
         last = f"data[{numbers[:2]!r}].describe()" if numbers else "data.describe()"
         return f"{_HEAD}\ndata = release.datasets[0]\n{last}"
     if not numbers:
@@ -30,7 +30,9 @@ def command(release: Release) -> str:
     """Return what to type into a terminal: the check of the folder, then an analysis where a rule needs one."""
     check = f"veladura verify {FOLDER}"
     numbers = [name for name in _numbers(release) if _is_word(name)]
-    if release.rule in ("none", "posterior") or len(numbers) < 2:  # noqa: PLR2004
+    if release.rule == "posterior":
+        return f"{check}\nveladura analyze {FOLDER} --posterior"
+    if release.rule in ("none", "private") or len(numbers) < 2:  # noqa: PLR2004
         return check
     return f'{check}\nveladura analyze {FOLDER} "{numbers[0]} ~ {numbers[1]}"'
 

@@ -24,6 +24,9 @@ METHODS = {
     "critical-cart": "Critical values were replaced by artificial ones, drawn from a model of the original table. The other values are as they were.",
     "geography": "Places were replaced by artificial ones, drawn from a map of how people with these attributes are spread.",
     "dirichlet-multinomial": "The rows are artificial. They were drawn from noisy counts, so that the release hardly depends on any one person.",
+    "beta-binomial": "The rows are artificial. They were drawn from noisy counts, so that the release hardly depends on any one person.",
+    "noisy-counts": "The rows are artificial. Noise was added to the number of rows of each kind, so that the release hardly depends on any one person.",
+    "marginals": "The rows are artificial. They were drawn from a model of noisy counts, so that the release hardly depends on any one person.",
 }
 
 PROOFS = {
@@ -93,6 +96,15 @@ RULES = {
         ("Estimate the share of every combination of values, with the uncertainty of sampling and of the noise.",),
         (*_PERSON, "Take the released counts for those of the original: they carry noise on purpose."),
         "Use the exact posterior distribution; what it needs is in the manifest.",
+    ),
+    "private": Conclusions(
+        ("Estimate counts and shares of the columns that were measured together; their noise is told in the manifest.",),
+        (
+            *_PERSON,
+            "Take standard errors as complete: they do not know of the noise.",
+            "Conclude on relations that the manifest does not name as measured.",
+        ),
+        "Analyse the table as it is, and report with every result how the table was protected.",
     ),
 }
 

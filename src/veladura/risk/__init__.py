@@ -1,6 +1,7 @@
 """Disclosure risk."""
 
+from veladura.risk.classes import classes
 from veladura.risk.unchanged import unchanged
 from veladura.risk.uniqueness import uniqueness
 
-__all__ = ["unchanged", "uniqueness"]
+__all__ = ["classes", "unchanged", "uniqueness"]

@@ -110,6 +110,7 @@ def keys(subject: Subject) -> list[str]:
         "original_uniques": Meaning("Rows alone with their combination before protection.", better="neither", unit="count"),
         "original_average_prosecutor": Meaning("Mean chance to pick the right row before protection.", better="neither", unit="share"),
     },
+    counted=True,
 )
 def measure_uniqueness(subject: Subject) -> Measured:
     """Measure the released tables over the quasi-identifiers, the original beside them."""

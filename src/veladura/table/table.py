@@ -17,6 +17,7 @@ from veladura.table.dialect import Dialect
 from veladura.table.faults import told_without_values
 from veladura.table.schema import Declared, Schema
 
+_MOST_KEPT = 2_000_000  # distinct tuples that a lazy table remembers
 _LARGEST_PIECE = 1 << 30  # text in one piece may be 2 GiB at most
 
 if TYPE_CHECKING:
@@ -90,10 +91,18 @@ class Table:
         """Return the distinct tuples of some columns with their counts, taken where the data lives."""
         from veladura.table.counts import counts
 
-        return counts(self, columns)
+        if self.in_memory:
+            return counts(self, columns)
+        known: dict[tuple[str, ...], Counts] = self.__dict__.setdefault("counted", {})
+        found = known.get(tuple(columns)) or counts(self, columns)
+        if found.size.size <= _MOST_KEPT:  # asking a database again costs more than keeping what is small
+            known[tuple(columns)] = found
+        return found
 
     def select(self, names: Sequence[str]) -> Table:
         """Return the table with some of its columns only, in the given order."""
+        if list(names) == self.names:
+            return self
         places = [self.schema.position(name) for name in names]
         expression = self.expression.select(**{f"c{i}": self.expression[place] for i, place in enumerate(places)})
         selected = replace(self, schema=self.schema.select(names), expression=expression)

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from veladura.errors import DataError
-from veladura.table.connection import connect, fetch, home_of, one_at_a_time, run_sql, sql_name, sql_text
+from veladura.table.connection import connect, fetch, home_of, one_at_a_time, read_parquet, run_sql, sql_name, sql_text
 from veladura.table.faults import told_without_values
 from veladura.table.table import Table
 
@@ -41,10 +41,16 @@ def write_parquet(table: Table, path: Path) -> None:
 
 
 def _in_hashed_order(backend: Any, expression: ibis.Table) -> str:
-    """Return DuckDB's SQL for the rows ordered by its own hash of each."""
+    """Return DuckDB's SQL for the rows ordered by its own hash of each.
+
+    Whether DuckDB knows that nothing is missing depends on the source, and would be written into a file;
+    behind a condition it does not know.
+    """
     backend._run_pre_execute_hooks(expression)  # noqa: SLF001  # makes tables in memory known to it
-    columns = ", ".join(f"c{i}" for i in range(len(expression.columns)))
-    return f"SELECT {columns} FROM ({backend.compile(expression)}) ORDER BY hash({columns})"  # noqa: S608
+    names = [f"c{i}" for i in range(len(expression.columns))]
+    columns = ", ".join(names)
+    hashed = f"SELECT {columns}, hash({columns}) AS h FROM ({backend.compile(expression)})"  # noqa: S608
+    return f"SELECT {', '.join(f'CASE WHEN h >= 0 THEN {name} END AS {name}' for name in names)} FROM ({hashed}) ORDER BY h"  # noqa: S608
 
 
 def _are_plain(names: Sequence[str]) -> bool:
@@ -71,12 +77,25 @@ def write_table(table: Table, name: str, *, overwrite: bool = False) -> None:
 def write_arrow(source: Table, arrow: pa.Table, name: str, *, overwrite: bool = False) -> None:
     """Write rows in memory, in the order they have, as a new table of the database a source lives in."""
     backend = home_of(source.expression)
-    if source.source.url is None and backend is connect():
-        msg = f"{source.source.name} is not in a database: a table cannot be written beside it.\n\nHint: write files instead."
-        raise DataError(msg)
+    check_database(source)
     _check_names(backend, arrow.column_names)
     with told_without_values(f"table {name!r}"):
         _create(backend, name, arrow, overwrite=overwrite)
+
+
+def check_database(source: Table) -> None:
+    """Refuse to write a table beside a file or a frame."""
+    if source.source.url is None and (source.source.file is not None or home_of(source.expression) is connect()):
+        msg = f"{source.source.name} is not in a database: a table cannot be written beside it.\n\nHint: write files instead."
+        raise DataError(msg)
+
+
+def stored_table(table: Table, path: Path) -> Table:
+    """Return a table that was written to a Parquet file as a lazy table over that file."""
+    with told_without_values(table.source.name):
+        stored = read_parquet(path)
+        columns = {f"c{i}": stored[i] for i in range(len(table.names))}
+        return Table(table.schema, stored.select(**columns), table.source)
 
 
 def _create(backend: Any, name: str, rows: Any, *, overwrite: bool) -> None:

@@ -168,6 +168,7 @@ def _tick(type_: pa.DataType) -> float:
         "mean": Meaning("How far the distributions of the columns moved, mean over columns: 0 not at all, 100 % completely.", unit="share"),
         "worst": Meaning("The same for the column that moved furthest.", unit="share"),
     },
+    counted=True,
 )
 def measure_columns(subject: Subject) -> Measured:
     """Measure every released column, and tell which one moved furthest."""

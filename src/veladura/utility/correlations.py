@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from veladura.inference.estimate import Estimate
 from veladura.measure import Detail, Meaning, Measured, NotApplicable, Subject, measure, over_datasets
@@ -131,7 +130,7 @@ def _code(table: Table, name: str, *, ranked: bool) -> Coded:
     if not ranked:
         return Coded(column.values, column.missing, ranked)
     ranks = np.zeros(column.size)
-    ranks[~column.missing] = stats.rankdata(column.values[~column.missing])
+    ranks[~column.missing] = _ranks(column.values[~column.missing])
     return Coded(ranks, column.missing, ranked)
 
 
@@ -190,3 +189,10 @@ def measure_correlations(subject: Subject) -> Measured:
     return Measured(
         {"mean": found.mean, "largest": found.largest}, {"mean": note, "largest": f"Pair: {', '.join(found.largest_pair)}."}, detail
     )
+
+
+def _ranks(values: NDArray[Any]) -> NDArray[np.float64]:
+    """Return ranks from one, the mean rank where values tie."""
+    _, place, size = np.unique(values, return_inverse=True, return_counts=True)
+    ranks: NDArray[np.float64] = (np.cumsum(size) - (size - 1) / 2)[place]
+    return ranks

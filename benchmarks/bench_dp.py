@@ -1,0 +1,76 @@
+"""Seconds of the exact posterior, and what an effective draw costs beside the Metropolis sampler, in one run.
+
+Run with ``python -m benchmarks.bench_dp``.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from time import perf_counter
+
+import numpy as np
+
+from veladura.dp import chains, exact, urn
+from veladura.dp.domain import Domain
+from veladura.dp.posterior import Posterior, from_counts
+from veladura.streams import Streams
+
+CASES = ((16, 1000, 2, 0.05), (1000, 100_000, 1, 30.0))
+REPEATS = 5
+
+
+def release_of(k: int, n: int, epsilon: int) -> tuple[np.ndarray, float]:
+    rng = Streams(1)("bench", k, n)
+    alpha = exact.smallest_alpha(Fraction(epsilon), n)
+    counts = rng.multinomial(n, rng.dirichlet(np.full(k, 0.5)))
+    return rng.multinomial(n, rng.dirichlet(float(alpha) + counts)), float(alpha)
+
+
+def solve(released: np.ndarray, n: int, alpha: float) -> tuple[Posterior, float, float]:
+    """Return the posterior, the seconds of its moments, and those of moments and all intervals."""
+    start = perf_counter()
+    found = from_counts(Domain({"cell": tuple(range(released.size))}), released, n, 0.5, alpha=alpha)
+    assert found.mean.size == found.variance.size
+    moments = perf_counter() - start
+    found.interval(0.95)
+    return found, moments, perf_counter() - start
+
+
+def main() -> None:
+    print("exact posterior, M = 1 (best of several)")
+    for k, n, epsilon, aim in CASES:
+        released, alpha = release_of(k, n, epsilon)
+        runs = [solve(released, n, alpha) for _ in range(REPEATS)]
+        moments, whole = (min(run[i] for run in runs) for i in (1, 2))
+        print(
+            f"  k = {k:>4}, n = {n:>7,}: moments {moments:7.3f} s, with all intervals {whole:7.3f} s (aim under {aim} s), error {runs[0][0].error:.0e}"
+        )
+    _samplers()
+    alpha = exact.smallest_alpha(Fraction(1), 100_000)
+    start = perf_counter()
+    urn.draw(urn.Bits(), [alpha] * 1000, [100] * 1000, 100_000)
+    print(f"urn, 100,000 rows in 1,000 cells from the system's entropy: {perf_counter() - start:.2f} s")
+
+
+def _samplers(k: int = 16, n: int = 1000) -> None:
+    released, alpha = release_of(k, n, 2)
+    found, _, _ = solve(released, n, alpha)
+    found.draw(10, 1)
+    start = perf_counter()
+    found.draw(20_000, 2)
+    mine = (perf_counter() - start) / 20_000
+    model = chains.ChainModel(released[None, :].astype(float), np.full(k, alpha), np.full(k, 0.5), n)
+    print(f"one effective draw, k = {k}, n = {n} (worst cell)")
+    print(f"  exact            {mine * 1e6:10.1f} microseconds")
+    for name, step, sweeps in (("Metropolis", chains.metropolis, 6000), ("Gibbs", chains.gibbs, 1500)):
+        start = perf_counter()
+        kept, accepted = chains.run(Streams(3)("bench", name), step, model, sweeps, 2 * chains.EVERY)
+        seconds = perf_counter() - start
+        size = min(chains.effective(kept[:, i]) for i in range(k))
+        print(
+            f"  {name:<16} {seconds / size * 1e6:10.1f} microseconds, {seconds / size / mine:8.0f} times; accepted {accepted:.2f}, effective {size:.0f} of {sweeps}"
+        )
+
+
+if __name__ == "__main__":
+    main()

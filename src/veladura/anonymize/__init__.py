@@ -1,0 +1,1 @@
+"""k-anonymity and its relatives: generalise, suppress, prove."""

@@ -1,0 +1,254 @@
+"""Hierarchies applied to the values of a column: codes for the search, labels for the release."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from veladura.anonymize.hierarchy import PERIODS, TOP, Hierarchy
+from veladura.errors import DataError
+from veladura.table.codes import Column, label_text
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """A column's distinct values at every level.
+
+    Attributes
+    ----------
+    codes
+        For each level the code of every distinct value; level 0 numbers the values themselves.
+    labels
+        For each level the value that each code stands for: a text, or None for missing; at level 0 the values.
+    exact
+        The same in the type of the column, for output that keeps it: a ZIP 02130, the first day of a year.
+    """
+
+    hierarchy: Hierarchy
+    base: Column = field(repr=False)
+    codes: tuple[NDArray[np.int64], ...] = field(repr=False)
+    labels: tuple[tuple[Any, ...], ...] = field(repr=False)
+    exact: tuple[tuple[Any, ...], ...] = field(repr=False)
+
+    @property
+    def height(self) -> int:
+        """Number of steps from the values to ``*``."""
+        return len(self.codes) - 1
+
+
+def distinct_values(column: Column) -> tuple[NDArray[np.int64], Column]:
+    """Return the place of each entry among the distinct values, missing last, and those values as a column."""
+    key = np.where(column.missing, 0, column.values)
+    values, places = np.unique(key[~column.missing], return_inverse=True)
+    index = np.full(column.size, values.size, dtype=np.int64)
+    index[~column.missing] = places
+    absent = np.zeros(values.size, dtype=bool)
+    if column.missing.any():
+        values, absent = np.append(values, values.dtype.type(0)), np.append(absent, True)
+    return index, Column(column.field, values, absent, column.labels)
+
+
+def apply_hierarchy(hierarchy: Hierarchy, base: Column, sizes: NDArray[np.int64]) -> Levels:
+    """Return every level of a column's distinct values; ``sizes`` are their numbers of rows."""
+    values = plain_values(base)
+    steps = _steps(hierarchy, base, values, sizes)
+    codes: list[NDArray[np.int64]] = [np.arange(len(values), dtype=np.int64)]
+    labels: list[tuple[Any, ...]] = [tuple(values)]
+    exact: list[tuple[Any, ...]] = [tuple(values)]
+    for step in steps:
+        pairs = [(None, None) if value is None else step(value) for value in values]
+        seen: dict[Any, int] = {}
+        code = np.array([seen.setdefault(pair[0], len(seen)) for pair in pairs], dtype=np.int64)
+        codes.append(code)
+        labels.append(tuple(seen))
+        kept = {pair[0]: pair[1] for pair in pairs}
+        exact.append(tuple(kept[label] for label in seen))
+    codes.append(np.zeros(len(values), dtype=np.int64))
+    labels.append((TOP,))
+    exact.append((None,))
+    _check_nested(base.name, codes)
+    return Levels(hierarchy, base, tuple(codes), tuple(labels), tuple(exact))
+
+
+def plain_values(base: Column) -> list[Any]:
+    """Return distinct values as Python sees them: text, numbers or dates; None for missing."""
+    return list(base.to_arrow().to_pylist())
+
+
+Step = Callable[[Any], tuple[Any, Any]]
+
+
+def _steps(hierarchy: Hierarchy, base: Column, values: Sequence[Any], sizes: NDArray[np.int64]) -> list[Step]:
+    """Return one function a level below the top: value -> (label, the same in the column's own type)."""
+    simple: dict[str, Callable[[], list[Step]]] = {
+        "rows": lambda: _explicit(hierarchy, base, values, sizes),
+        "masked": lambda: [_masker(hierarchy, level) for level in range(1, int(hierarchy.masked or 0))],
+        "flat": list,
+        "grouped": lambda: _grouper(hierarchy),
+    }
+    if hierarchy.rule in simple:
+        return simple[hierarchy.rule]()
+    if hierarchy.rule == "periods":
+        _require(base, ("date",), "periods")
+        return [_period(PERIODS[period]) for period in hierarchy.periods]
+    _require(base, ("integer", "number"), hierarchy.rule)
+    if hierarchy.rule == "widths":
+        return [_interval(width, hierarchy.origin) for width in hierarchy.widths]
+    cuts = hierarchy.cuts or _quantile_cuts(int(hierarchy.bins or 2), values, sizes)
+    return [_between(level) for level in cuts]
+
+
+def _require(base: Column, kinds: tuple[str, ...], rule: str) -> None:
+    if base.field.kind not in kinds:
+        msg = f"hierarchy of {base.name!r}: {rule} needs {' or '.join(kinds)}, and the column is of kind {base.field.kind}."
+        raise DataError(msg)
+
+
+def _outside(base: Column, outside: Sequence[bool], sizes: NDArray[np.int64]) -> None:
+    """Refuse values that a hierarchy does not hold: the message has counts, a file of the custodian the values."""
+    mask = np.array(outside, dtype=bool)
+    if not mask.any():
+        return
+    from veladura.table.scratch import custodian_home
+
+    folder = custodian_home() / "outside"
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path = folder / f"{''.join(c if c.isalnum() else '_' for c in base.name)}.txt"
+    lines = [label_text(value) for value, out in zip(plain_values(base), mask, strict=True) if out]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    path.chmod(0o600)
+    msg = (
+        f"column {base.name!r}: {int(mask.sum())} values ({int(sizes[mask].sum())} rows) are not in its hierarchy.\n\n"
+        f"Hint: the values are listed in {path}; add them to the hierarchy."
+    )
+    raise DataError(msg)
+
+
+def _explicit(hierarchy: Hierarchy, base: Column, values: Sequence[Any], sizes: NDArray[np.int64]) -> list[Step]:
+    rows = {row[0]: row for row in hierarchy.rows}
+    texts = [None if value is None else label_text(value) for value in values]
+    _outside(base, [text is not None and text not in rows for text in texts], sizes)
+    return [lambda value, level=level: (rows[label_text(value)][level],) * 2 for level in range(1, hierarchy.height)]  # type: ignore[misc]
+
+
+def _masker(hierarchy: Hierarchy, level: int) -> Step:
+    def step(value: Any) -> tuple[str, str]:
+        text = label_text(value)
+        hidden = min(level, len(text))
+        if hierarchy.side == "right":
+            kept = text[: len(text) - hidden]
+            return kept + TOP * hidden, kept + "0" * hidden
+        return TOP * hidden + text[hidden:], "0" * hidden + text[hidden:]
+
+    return step
+
+
+def _grouper(hierarchy: Hierarchy) -> list[Step]:
+    """Return the groups of each level applied one after the other; values that no group names stay as they are."""
+    above = [{member: name for name, members in level.items() for member in members} for level in hierarchy.grouped]
+
+    def climb(value: Any, levels: int) -> tuple[str, str]:
+        text = label_text(value)
+        for level in above[:levels]:
+            text = level.get(text, text)
+        return text, text
+
+    return [lambda value, levels=levels: climb(value, levels) for levels in range(1, len(above) + 1)]  # type: ignore[misc]
+
+
+def _period(months: int) -> Step:
+    def step(value: date) -> tuple[str, date]:
+        place = (value.year * 12 + value.month - 1) // months * months
+        start = date(place // 12, place % 12 + 1, 1)
+        return _period_label(start, months), start
+
+    return step
+
+
+def _period_label(start: date, months: int) -> str:
+    if months == 1:
+        return f"{start.year:04d}-{start.month:02d}"
+    if months == PERIODS["quarter"]:
+        return f"{start.year:04d}-Q{(start.month - 1) // 3 + 1}"
+    if months == PERIODS["year"]:
+        return f"{start.year:04d}"
+    return f"{start.year:04d}-{start.year + months // 12 - 1:04d}"
+
+
+def _interval(width: float, origin: float) -> Step:
+    def step(value: float) -> tuple[str, float]:
+        lower = origin + math.floor((value - origin) / width) * width
+        return f"[{_figure(lower)}, {_figure(lower + width)})", type(value)(lower)
+
+    return step
+
+
+def _figure(number: float) -> str:
+    """Return a limit as people write it: no exponent, no trailing zeros."""
+    return f"{number:.10f}".rstrip("0").rstrip(".") if abs(number) < 1e15 else f"{number:g}"  # noqa: PLR2004
+
+
+def _between(cuts: Sequence[float]) -> Step:
+    def step(value: float) -> tuple[str, float]:
+        place = int(np.searchsorted(cuts, value, side="right"))
+        if place == 0:
+            return f"< {_figure(cuts[0])}", type(value)(cuts[0])
+        if place == len(cuts):
+            return f">= {_figure(cuts[-1])}", type(value)(cuts[-1])
+        return f"[{_figure(cuts[place - 1])}, {_figure(cuts[place])})", type(value)(cuts[place - 1])
+
+    return step
+
+
+def _quantile_cuts(bins: int, values: Sequence[Any], sizes: NDArray[np.int64]) -> tuple[tuple[float, ...], ...]:
+    """Return inner limits at quantiles, rounded to two digits: never the extremes of the data."""
+    known = [(float(value), int(size)) for value, size in zip(values, sizes, strict=True) if value is not None]
+    order = np.argsort([value for value, _ in known])
+    numbers = np.array([known[i][0] for i in order])
+    share = np.cumsum([known[i][1] for i in order]) / max(1, sum(size for _, size in known))
+    points = [numbers[min(int(np.searchsorted(share, i / bins)), numbers.size - 1)] for i in range(1, bins)]
+    finest = [_rounded(point) for point in points]
+    levels = []
+    step = 1
+    while step < bins:
+        levels.append(tuple(sorted(set(finest[step - 1 :: step]))))
+        step *= 2
+    return tuple(levels)
+
+
+def _rounded(number: float) -> float:
+    """Return a number with two digits, so that a limit is hardly anyone's value."""
+    return float(f"{number:.1e}")
+
+
+def _check_nested(name: str, codes: Sequence[NDArray[np.int64]]) -> None:
+    """Refuse levels that tear apart what the level below had together."""
+    for below, above in pairwise(codes):
+        parent = np.full(below.max() + 1, -1)
+        parent[below] = above
+        if not np.array_equal(parent[below], above):
+            msg = f"the hierarchy of {name!r} does not nest: values that one level puts together a higher one takes apart."
+            raise DataError(msg)
+
+
+def table_of(hierarchy: Hierarchy, values: Sequence[Any]) -> list[list[str]]:
+    """Return a rule written out for some values, one row each."""
+    from veladura.table.codes import encode
+    from veladura.table.schema import Field, kind_of
+
+    array = pa.array(list(values))
+    kind = kind_of(array.type)
+    if kind is None or not len(array):
+        msg = "to_csv of a rule needs the values to write it for."
+        raise DataError(msg)
+    _, base = distinct_values(encode(array, Field("values", kind, array.type)))
+    levels = apply_hierarchy(hierarchy, base, np.ones(base.size, dtype=np.int64))
+    return [[label_text(levels.labels[level][levels.codes[level][i]]) for level in range(levels.height + 1)] for i in range(base.size)]

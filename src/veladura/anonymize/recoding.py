@@ -1,0 +1,206 @@
+"""Recodings: what every distinct tuple of quasi-identifiers becomes in the release, in memory or where the data lives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from dataclasses import field as attribute
+from datetime import datetime, time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from veladura.anonymize.classes import Classes
+from veladura.anonymize.hierarchy import TOP
+from veladura.anonymize.levels import Levels
+from veladura.table.codes import Column, encode, label_text
+from veladura.table.schema import Field
+
+if TYPE_CHECKING:
+    from veladura.table.table import Table
+
+Ints = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Released:
+    """One column of the release: its values, and which of them each tuple gets."""
+
+    field: Field
+    values: pa.Array = attribute(repr=False)
+    code: Ints = attribute(repr=False)
+
+    def at(self, tuples: Ints) -> Column:
+        """Return the column of some rows, given the tuple of each."""
+        return encode(self.values.take(pa.array(self.code[tuples])), self.field)
+
+
+@dataclass(frozen=True, eq=False)
+class Recoding:
+    """A release as a map from tuples to tuples.
+
+    Attributes
+    ----------
+    columns
+        The columns that change.
+    kept
+        Which tuples are released; the rows of the others are left out.
+    starred
+        Which of them are released with every quasi-identifier suppressed.
+    loss
+        What each cell lost, from 0 (as it was) to 1 (suppressed); for levels, the level over the height.
+    blank
+        Columns in which a suppressed cell is missing; in the others it is ``*``.
+    suppressed_cells
+        By column the cells that were suppressed by themselves, in rows that stay.
+    """
+
+    columns: Mapping[str, Released] = attribute(repr=False)
+    kept: Mask = attribute(repr=False)
+    starred: Mask = attribute(repr=False)
+    loss: NDArray[np.float64] = attribute(repr=False)
+    blank: tuple[str, ...] = ()
+    suppressed_cells: Mapping[str, int] = attribute(default_factory=dict)
+
+    def precision(self, sizes: Ints) -> tuple[list[float], float]:
+        """Return Sweeney's Prec, one less the mean loss over the cells of the rows that stay, by column and overall."""
+        weights = np.where(self.kept, sizes, 0)
+        by_column = 1 - (self.loss * weights[:, None]).sum(axis=0) / max(int(weights.sum()), 1)
+        return by_column.tolist(), float(by_column.mean())
+
+    def lost(self, sizes: Ints) -> int:
+        """Return how many rows are left out or starred."""
+        return int(sizes[~self.kept | self.starred].sum())
+
+    def apply(self, table: Table, classes: Classes) -> Table:
+        """Return the released table as a lazy expression where the data lives."""
+        from veladura.table.retuple import recode_tuples
+
+        kept = np.flatnonzero(self.kept)
+        new = {name: (column.field, column.values.take(pa.array(column.code[kept]))) for name, column in self.columns.items()}
+        return recode_tuples(table, classes.old().take(pa.array(kept)), new)
+
+
+def by_levels(
+    classes: Classes, heights: Ints, kept: Mask, *, starred: Mask | None = None, blank: Mask | None = None, exact: bool = False
+) -> Recoding:
+    """Return the recoding of every cell to a level of its own.
+
+    Parameters
+    ----------
+    heights
+        The level of each cell, a row a tuple.
+    starred
+        Tuples whose rows stay with every quasi-identifier suppressed.
+    blank
+        Cells that are suppressed by themselves, and become missing.
+    exact
+        Write values in the type of their column where every level used has them.
+    """
+    columns, blanks = {}, []
+    hidden = np.zeros(heights.shape, dtype=bool) if blank is None else blank
+    stars = np.zeros(len(heights), dtype=bool) if starred is None else starred
+    for c, name in enumerate(classes.names):
+        made, missing_star = _column(classes.levels[c], heights[:, c], classes.places[:, c], hidden[:, c], stars, kept, exact=exact)
+        blanks += [name] if missing_star else []
+        if made is not None:
+            columns[name] = made
+    top = np.maximum(classes.heights, 1)
+    loss = np.where(hidden | stars[:, None], 1.0, heights / top)
+    cells = {name: int(classes.sizes[hidden[:, c] & kept].sum()) for c, name in enumerate(classes.names)}
+    return Recoding(columns, kept, stars, loss, tuple(blanks), cells)
+
+
+def _column(
+    level: Levels, heights: Ints, places: Ints, blank: Mask, starred: Mask, kept: Mask, *, exact: bool
+) -> tuple[Released | None, bool]:
+    """Return one column, None where it stays as it is, and whether its stars are missing values."""
+    used = np.unique(heights[kept & ~starred & ~blank]).tolist()
+    stars, plain = bool((starred & kept).any()), used in ([], [0])
+    if plain and not stars and not (blank & kept).any():
+        return None, False
+    base = level.base.field
+    typed = typed_labels(level, used) if exact or (plain and not stars) else None
+    lists: Mapping[int, Sequence[Any]] = {height: text_labels(level, height) for height in used} if typed is None else typed
+    text = typed is None or pa.types.is_string(base.type)
+    values: list[Any] = [None, TOP if text else None]
+    code = np.where(starred, 1, 0)
+    for height in used:
+        here = (heights == height) & ~blank & ~starred
+        code[here] = len(values) + level.codes[height][places[here]]
+        values += lists[height]
+    same = typed is not None and (not text or (plain and not stars))
+    return Released(base if same else text_field(base), pa.array(values, type=pa.string() if text else base.type), code), stars and not text
+
+
+def text_field(base: Field) -> Field:
+    """Return the description of a column that becomes text."""
+    return replace(base, kind="category", type=pa.string(), order=(), labels={})
+
+
+def text_labels(level: Levels, height: int) -> list[str | None]:
+    """Return what the codes of a level stand for, as text; None for missing."""
+    labels = level.labels[height]
+    if all(label is None or (isinstance(label, datetime) and label.time() == time.min) for label in labels):
+        return [None if label is None else str(label.date()) for label in labels]  # days, held as times
+    return [None if label is None else label_text(label) for label in labels]
+
+
+def typed_labels(level: Levels, heights: Sequence[int]) -> dict[int, list[Any]] | None:
+    """Return labels of some levels in the column's own type; None where a level has none, or two of them would be the same.
+
+    The top has no value of the type, nor has an interval without a lower limit.
+    """
+    found = {}
+    for height in heights:
+        values, labels = list(level.exact[height]), level.labels[height]
+        if any(value is None and label is not None for value, label in zip(values, labels, strict=True)):
+            return None
+        if len(set(values)) < len(values):
+            return None
+        try:
+            found[height] = _cast(values, level.base.field.type)
+        except (pa.ArrowException, TypeError, ValueError):
+            return None
+    return found
+
+
+def _cast(values: Sequence[Any], type_: pa.DataType) -> list[Any]:
+    """Return values in a type; texts such as 02130 are read as what they stand for."""
+    if any(isinstance(value, str) for value in values) and not pa.types.is_string(type_):
+        return list(pa.array(values, pa.string()).cast(type_).to_pylist())
+    if pa.types.is_timestamp(type_) and not any(isinstance(value, datetime) for value in values):
+        return list(pa.array(values, pa.date32()).cast(pa.timestamp(type_.unit)).cast(type_).to_pylist())
+    return list(pa.array(values, type=type_).to_pylist())
+
+
+def full_domain(classes: Classes, vector: Sequence[int], kept: Mask, *, star: bool = False, exact: bool = False) -> Recoding:
+    """Return the recoding of every row to one vector of levels; rows that are not kept go, or get ``*`` everywhere."""
+    heights = np.tile(np.array(vector, dtype=np.int64), (len(kept), 1))
+    if not star:
+        return by_levels(classes, heights, kept, exact=exact)
+    return by_levels(classes, heights, np.ones_like(kept), starred=~kept, exact=exact)
+
+
+def column_maps(names: Sequence[str], levels: Sequence[Levels], vector: Sequence[int], *, exact: bool) -> dict[str, pa.Table]:
+    """Return the map of each generalised column from the values that occur to those released, for a lazy recode."""
+    maps = {}
+    for name, level, height in zip(names, levels, vector, strict=True):
+        if height:
+            typed = typed_labels(level, [height]) if exact else None
+            labels = pa.array(text_labels(level, height), pa.string()) if typed is None else pa.array(typed[height], level.base.field.type)
+            maps[name] = pa.table({"old": level.base.to_arrow(), "new": labels.take(pa.array(level.codes[height]))})
+    return maps
+
+
+def dropped_classes(names: Sequence[str], levels: Sequence[Levels], vector: Sequence[int], codes: Ints, *, exact: bool) -> pa.Table:
+    """Return groups of a node as the released values of their columns, for a lazy recode to leave out."""
+    columns = []
+    for c, (level, height) in enumerate(zip(levels, vector, strict=True)):
+        typed = typed_labels(level, [height]) if exact or not height else None
+        labels = pa.array(text_labels(level, height), pa.string()) if typed is None else pa.array(typed[height], level.base.field.type)
+        columns.append(labels.take(pa.array(codes[:, c])))
+    return pa.table(columns, names=list(names))

@@ -1,0 +1,235 @@
+"""The declared domain: every cell a row can be in, known before the data are looked at."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from veladura.errors import DataError, PlanError
+from veladura.table.schema import LABELLED, Field
+
+if TYPE_CHECKING:
+    from veladura.table.codes import Column
+    from veladura.table.table import Table
+
+Value = str | int | bool
+Values = Mapping[str, tuple[Value, ...]]
+Zero = Mapping[str, tuple[Value, ...] | Value]
+MOST_CELLS = 1_000_000
+KINDS = (*LABELLED, "integer")
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The product of the declared values of some columns, the last column fastest.
+
+    Attributes
+    ----------
+    values
+        By column, the declared values in order.
+    missing
+        Columns whose missing values are a category of their own, after the declared ones.
+    zeros
+        Combinations that cannot occur: by column the values of one, which together are impossible.
+    """
+
+    values: Values
+    missing: tuple[str, ...] = ()
+    zeros: tuple[Zero, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns, in order."""
+        return tuple(self.values)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of categories of each column."""
+        return tuple(len(values) + (name in self.missing) for name, values in self.values.items())
+
+    @property
+    def cells(self) -> int:
+        """The number of cells, impossible ones included."""
+        return math.prod(self.shape)
+
+    @cached_property
+    def possible(self) -> NDArray[np.bool_]:
+        """Which cells can occur."""
+        possible = np.ones(self.shape, dtype=bool)
+        for zero in self.zeros:
+            possible[np.ix_(*(self._places(name, zero) for name in self.names))] = False
+        return possible.ravel()
+
+    def _places(self, name: str, zero: Zero) -> list[int]:
+        """Return the categories of a column that an impossible combination is about: all of them where it does not name it."""
+        if name not in zero:
+            return list(range(self.shape[self.names.index(name)]))
+        known = self.texts(name)
+        return [known.index(_text(value)) for value in listed(zero[name])]
+
+    def texts(self, name: str) -> list[str]:
+        """Return the declared values of a column as text."""
+        return [_text(value) for value in self.values[name]]
+
+    def labels(self) -> list[tuple[str | None, ...]]:
+        """Return the values of every cell as text, None for missing."""
+        columns: list[list[str | None]] = [[*self.texts(name), *([None] if name in self.missing else [])] for name in self.names]
+        grid = np.indices(self.shape).reshape(len(columns), -1).T
+        return [tuple(column[place] for column, place in zip(columns, places, strict=True)) for places in grid.tolist()]
+
+    def tuples(self, table: Table) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
+        """Return the distinct rows as categories of each column, with how often they occur; one outside is an error with counts only."""
+        found = table.counts(self.names)
+        codes = [self._codes(column) for column in found.columns]
+        strange = {c.name: int(found.size[code < 0].sum()) for c, code in zip(found.columns, codes, strict=True) if (code < 0).any()}
+        if strange:
+            msg = (
+                f"rows with values outside the declared domain, by column: {strange}.\n\nHint: the domain comes from public knowledge; "
+                "complete it, recode the column, or name it in missing if values are missing."
+            )
+            raise DataError(msg)
+        return codes, found.size
+
+    def count(self, table: Table) -> NDArray[np.int64]:
+        """Return the rows of each cell, counted where the data lives."""
+        codes, size = self.tuples(table)
+        counts = np.zeros(self.cells, dtype=np.int64)
+        np.add.at(counts, np.ravel_multi_index(codes, self.shape), size)
+        if impossible := int(counts[~self.possible].sum()):
+            msg = f"{impossible} rows are in cells declared as impossible.\n\nHint: correct structural_zeros, or the rows."
+            raise DataError(msg)
+        return counts
+
+    def _codes(self, column: Column) -> NDArray[np.int64]:
+        """Return the category of each value, -1 for one that is not declared."""
+        place = {text: i for i, text in enumerate(self.texts(column.name))}
+        if column.labels is None:
+            coded = np.array([place.get(str(int(value)), -1) for value in column.values.tolist()], dtype=np.int64)
+        else:
+            known = np.array([place.get(_text(label), -1) for label in column.labels.to_pylist()] or [-1], dtype=np.int64)
+            coded = known[column.values]
+        return np.where(column.missing, len(place) if column.name in self.missing else -1, coded)
+
+    def columns(self, table: Table, cells: NDArray[np.int64]) -> dict[str, Column]:
+        """Return rows in given cells as columns of the table's own types."""
+        return self.columns_of(table, np.unravel_index(cells, self.shape))
+
+    def columns_of(self, table: Table, codes: Sequence[NDArray[np.int64]]) -> dict[str, Column]:
+        """Return rows given by their categories as columns of the table's own types."""
+        return {name: self._column(table.schema[name], code) for name, code in zip(self.names, codes, strict=True)}
+
+    def _column(self, field: Field, codes: NDArray[np.int64]) -> Column:
+        from veladura.table.codes import Column
+
+        texts = self.texts(field.name)
+        missing = codes == len(texts)
+        codes = np.where(missing, 0, codes)
+        if field.kind in LABELLED:
+            order = tuple(texts) if field.kind == "ordered" else ()
+            return Column(replace(field, order=order), codes, missing, pa.array(texts, pa.string()).cast(field.type))
+        return Column(field, np.array([int(text) for text in texts], dtype=np.int64)[codes], missing)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the domain as the manifest tells it."""
+        return {
+            "domain": {name: list(values) for name, values in self.values.items()},
+            "missing": list(self.missing),
+            "structural_zeros": [{name: list(listed(value)) for name, value in zero.items()} for zero in self.zeros],
+        }
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> Domain:
+        """Return the domain that a manifest tells."""
+        values = {name: tuple(values) for name, values in told["domain"].items()}
+        zeros = tuple({name: tuple(value) for name, value in zero.items()} for zero in told.get("structural_zeros", ()))
+        return cls(values, tuple(told.get("missing", ())), zeros)
+
+
+def declare(
+    columns: Sequence[str],
+    given: Values | str | None,
+    missing: Sequence[str] = (),
+    zeros: Sequence[Zero] = (),
+    most: int | None = MOST_CELLS,
+) -> Domain:
+    """Return the domain of some columns as it was declared, or say what is wrong with it."""
+    values = read_values(given) if isinstance(given, str) else given
+    if not values:
+        msg = "domain is missing: the values that can occur must be declared, never taken from the data.\n\nHint: domain={'sex': ['f', 'm'], ...}, or the path of a JSON file."
+        raise PlanError(msg)
+    if absent := [name for name in columns if name not in values]:
+        msg = f"domain declares no values for {absent}."
+        raise PlanError(msg)
+    chosen = {name: checked_values(name, values[name]) for name in columns}
+    if strange := [name for name in missing if name not in chosen]:
+        msg = f"missing names columns that are not released: {strange}."
+        raise PlanError(msg)
+    domain = Domain(chosen, tuple(missing), tuple(zeros))
+    if most is not None and domain.cells > most:
+        msg = f"the domain has {domain.cells} cells, more than {most}.\n\nHint: release fewer columns, recode them, or use Marginals."
+        raise PlanError(msg)
+    _check_zeros(domain)
+    return domain
+
+
+def checked_values(name: str, given: object) -> tuple[Value, ...]:
+    """Return the declared values of a column, or say what is wrong with them."""
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        msg = f"domain of {name!r} must be a list of values."
+        raise PlanError(msg)
+    if not given:
+        msg = f"domain of {name!r} is empty."
+        raise PlanError(msg)
+    if not all(isinstance(value, (str, int)) for value in given):
+        msg = f"domain of {name!r} must hold text, whole numbers or true and false.\n\nHint: missing values have a setting of their own: missing."
+        raise PlanError(msg)
+    if twice := len(given) - len({_text(value) for value in given}):
+        msg = f"domain of {name!r} names {twice} values twice."
+        raise PlanError(msg)
+    return tuple(given)
+
+
+def _check_zeros(domain: Domain) -> None:
+    for zero in domain.zeros:
+        if not isinstance(zero, Mapping) or not zero or (strange := [name for name in zero if name not in domain.names]):
+            msg = "each of structural_zeros must give released columns the values that cannot occur together."
+            raise PlanError(msg)
+        if strange := [name for name, value in zero.items() if not {_text(v) for v in listed(value)} <= set(domain.texts(name))]:
+            msg = f"structural_zeros has values of {strange} that the domain does not declare."
+            raise PlanError(msg)
+    if domain.zeros and not domain.possible.any():
+        msg = "structural_zeros leaves no cell that can occur."
+        raise PlanError(msg)
+
+
+def read_values(path: str) -> dict[str, tuple[Value, ...]]:
+    """Return the domain in a JSON file: an object with a list of values for each column."""
+    try:
+        found = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        msg = f"the domain file {path} cannot be read as JSON."
+        raise PlanError(msg) from None
+    if not isinstance(found, dict):
+        msg = f"the domain file {path} must hold an object with a list of values for each column."
+        raise PlanError(msg)
+    return {name: checked_values(name, values) for name, values in found.items()}
+
+
+def listed(value: tuple[Value, ...] | Value) -> tuple[Value, ...]:
+    """Return one value or several as several."""
+    return (value,) if isinstance(value, (str, int)) else tuple(value)
+
+
+def _text(value: object) -> str:
+    from veladura.table.codes import label_text
+
+    return label_text(value)

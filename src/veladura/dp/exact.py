@@ -1,0 +1,126 @@
+"""Privacy parameters as exact fractions, and the one real number between them, rounded to the safe side."""
+
+from __future__ import annotations
+
+import math
+from decimal import Context as Precision
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from typing import Any
+
+from veladura.errors import PlanError
+
+DIGITS = 80
+_SLACK = Decimal(10) ** -60  # far above the error of one correctly rounded exp, far below anything that matters
+SIGNIFICANT = 15  # digits of alpha: the promise is met from below within about 1e-15
+
+
+def fraction(value: Any, setting: str = "epsilon") -> Fraction:
+    """Return a number as the fraction that was typed: 0.1 is a tenth, not the nearest binary number.
+
+    Examples
+    --------
+    >>> fraction(0.1) * 10
+    Fraction(1, 1)
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float, Fraction, Decimal, str)):
+        msg = f"{setting} must be a number, got {type(value).__name__}."
+        raise PlanError(msg)
+    try:
+        return Fraction(value) if isinstance(value, (int, Fraction)) else Fraction(str(value))
+    except (ValueError, ZeroDivisionError, OverflowError):
+        msg = f"{setting} ({value}) must be a finite number."
+        raise PlanError(msg) from None
+
+
+def positive(value: Any, setting: str = "epsilon") -> Fraction:
+    """Return a number above 0 as a fraction."""
+    found = fraction(value, setting)
+    if found <= 0:
+        msg = f"{setting} ({value}) must be above 0: nought would allow no release at all."
+        raise PlanError(msg)
+    return found
+
+
+def share(value: Any, setting: str = "delta") -> Fraction:
+    """Return a number of [0, 1) as a fraction."""
+    found = fraction(value, setting)
+    if not 0 <= found < 1:
+        msg = f"{setting} ({value}) must be at least 0 and below 1: it is the chance that the promise of epsilon fails."
+        raise PlanError(msg)
+    return found
+
+
+def growth_below(epsilon: Fraction) -> Fraction:
+    """Return a number just below exp(epsilon): what a ratio may be without doubt."""
+    with localcontext(Precision(prec=DIGITS)):
+        power = (Decimal(epsilon.numerator) / Decimal(epsilon.denominator)).exp() * (1 - _SLACK)
+        return Fraction(power)
+
+
+def smallest_alpha(epsilon: Fraction, size: int) -> Fraction:
+    """Return the least alpha that keeps epsilon for ``size`` draws, rounded up to a decimal fraction.
+
+    The condition is alpha >= size / (exp(epsilon) - 1), necessary and sufficient (Abowd and
+    Vilhuber 2008, section 4.1; Marcolin 2018 prints it with sign and bracket misplaced).
+
+    Examples
+    --------
+    >>> float(smallest_alpha(Fraction(2), 107))
+    16.7473877742143
+    """
+    bound = size / (growth_below(epsilon) - 1)
+    digits = max(0, SIGNIFICANT - 1 - math.floor(_log10(bound)))
+    scale = 10**digits
+    return Fraction(math.ceil(bound * scale), scale)
+
+
+def ratio(alpha: Fraction, size: int) -> Fraction:
+    """Return the largest ratio of chances between neighbouring tables: (size + alpha) / alpha."""
+    return (size + alpha) / alpha
+
+
+def keeps(epsilon: Fraction, alpha: Fraction, size: int, m: int = 1) -> bool:
+    """Whether m sets of ``size`` draws with this alpha keep epsilon, decided without rounding in its favour."""
+    return alpha > 0 and ratio(alpha, size) <= growth_below(epsilon / m)
+
+
+def spent(alpha: Fraction, size: int, m: int = 1) -> float:
+    """Return the epsilon that m sets of ``size`` draws cost.
+
+    Examples
+    --------
+    >>> round(spent(smallest_alpha(Fraction(2), 107), 107), 12)
+    2.0
+    """
+    return m * float(logarithm(ratio(alpha, size)))
+
+
+def logarithm(value: Fraction) -> Decimal:
+    """Return the natural logarithm of a fraction, to many digits."""
+    with localcontext(Precision(prec=DIGITS)):
+        return (Decimal(value.numerator) / Decimal(value.denominator)).ln()
+
+
+def text(value: Fraction) -> str:
+    """Return a fraction as people and JSON read it back exactly: a decimal where it is one.
+
+    Examples
+    --------
+    >>> text(Fraction(1, 8)), text(Fraction(1, 3)), text(Fraction(20))
+    ('0.125', '1/3', '20')
+    """
+    if value.denominator == 1:
+        return str(value.numerator)
+    rest = value.denominator
+    for prime in (2, 5):
+        while rest % prime == 0:
+            rest //= prime
+    if rest != 1 or value.denominator > 10**DIGITS:
+        return f"{value.numerator}/{value.denominator}"
+    with localcontext(Precision(prec=1000)):
+        return format(Decimal(value.numerator) / Decimal(value.denominator), "f")
+
+
+def _log10(value: Fraction) -> float:
+    return float(logarithm(value)) / math.log(10)

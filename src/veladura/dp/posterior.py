@@ -1,0 +1,81 @@
+"""What a private release says of the population: the exact posterior of every share, from the package alone."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from veladura.dp import convolve
+from veladura.dp.convolve import Convolution, Factor
+from veladura.dp.domain import Domain
+from veladura.dp.shares import Interval, Posterior, shortest
+from veladura.errors import PlanError
+
+if TYPE_CHECKING:
+    from veladura.recipe import Release
+
+MOST = 1_000_000_000  # kinds of cells times the length of a transform: about a minute; beyond, an approximation that states its error
+
+
+def posterior(release: Release, prior: ArrayLike = 0.5) -> Posterior:
+    """Return the exact posterior of the cell shares, given a differentially private release.
+
+    Parameters
+    ----------
+    release
+        In memory or loaded from a package: its manifest has all that is needed.
+    prior
+        The Dirichlet parameter of each cell: one number for all, or one a cell.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import veladura as vd
+    >>> table = pd.DataFrame({"sex": ["f"] * 30 + ["m"] * 70})
+    >>> release = vd.DirichletMultinomial(columns=["sex"], domain={"sex": ["f", "m"]}, epsilon=2).protect(table)
+    >>> vd.posterior(release).interval(0.95).lower.shape
+    (2,)
+
+    References
+    ----------
+    Charest, A.-S. (2011); Marcolin (2018), section 3.1: the model. The counts and the released probabilities
+    are integrated out here, which the source leaves to a sampler.
+    """
+    from veladura.dp.reading import model_of
+
+    model = model_of(release)
+    return from_counts(model.domain, model.released, model.n, prior, alpha=model.alpha, scale=model.scale)
+
+
+def from_counts(
+    domain: Domain, released: ArrayLike, n: int, prior: ArrayLike = 0.5, *, alpha: Fraction | float | None = None, scale: float | None = None
+) -> Posterior:  # fmt: skip
+    """Return the posterior from released counts: datasets in rows, cells of the domain in columns.
+
+    Parameters
+    ----------
+    alpha
+        The Dirichlet parameter of the release, for `DirichletMultinomial`.
+    scale
+        The scale of two-sided geometric noise, for `NoisyCounts`.
+    """
+    possible = domain.possible
+    gamma = np.where(possible, np.broadcast_to(np.asarray(prior, dtype=np.float64), possible.shape), 0.0)
+    if not np.isfinite(gamma).all() or (gamma[possible] <= 0).any():
+        msg = "prior must be above 0 in every cell."
+        raise PlanError(msg)
+    rows = np.atleast_2d(np.asarray(released, dtype=np.float64))[:, possible]
+    keys, kind = np.unique(np.column_stack([gamma[possible], np.sort(rows, axis=0).T]), axis=0, return_inverse=True)
+    kind = kind.ravel()
+    about = {"alpha": float(alpha or 0)} if scale is None else {"scale": scale}
+    factors = [Factor(float(key[0]), key[1:], **about) for key in keys]
+    laws = convolve.tilted(factors, np.bincount(kind, minlength=len(keys)), n)
+    whole = Convolution(laws, np.bincount(kind, minlength=len(keys)), n)
+    method = "exact" if len(keys) * whole.length <= MOST else "approximate"
+    return Posterior(domain, n, gamma, kind, laws, np.ascontiguousarray(keys[:, 0]), method)
+
+
+__all__ = ["Interval", "Posterior", "from_counts", "posterior", "shortest"]

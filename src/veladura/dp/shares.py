@@ -1,0 +1,260 @@
+"""The posterior of the shares of all cells: moments, intervals, draws, and sums of cells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from veladura.dp import split
+from veladura.dp.convolve import Convolution, Law
+from veladura.dp.domain import Domain
+from veladura.dp.edgeworth import approximate_marginals
+from veladura.dp.mixture import Share
+from veladura.errors import PlanError
+from veladura.inference.estimate import Estimate
+from veladura.streams import Streams
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Array = NDArray[np.float64]
+
+
+class Interval(NamedTuple):
+    """Lower and upper ends, one of each a cell."""
+
+    lower: Array
+    upper: Array
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Posterior:
+    """The posterior of the shares of all cells, given a private release.
+
+    Arrays are over the cells in the order of the declared domain: product order, last column fastest.
+    Cells that cannot occur have share 0.
+
+    Attributes
+    ----------
+    domain
+        The declared domain.
+    n
+        The number of rows that were protected.
+    gamma
+        The Dirichlet parameter of the prior, one a cell; 0 where a cell cannot occur.
+    kind
+        For each possible cell, which of ``tilted`` it follows before the sum is known.
+    error
+        How far the exact results are from adding up; for an approximation, how far it may be off.
+    """
+
+    domain: Domain
+    n: int
+    gamma: Array
+    kind: NDArray[np.int64]
+    tilted: Sequence[Law] = field(repr=False)
+    weights: Array = field(repr=False)  # the prior's weight of each kind
+    method: str = "exact"
+
+    def __repr__(self) -> str:
+        return f"Posterior(cells={self.domain.cells}, n={self.n}, method={self.method!r})"
+
+    @property
+    def total(self) -> float:
+        """The prior's weight of all cells plus n."""
+        return float(self.gamma.sum()) + self.n
+
+    @cached_property
+    def _found(self) -> tuple[list[Law], float]:
+        whole = Convolution(self.tilted, np.bincount(self.kind, minlength=len(self.tilted)), self.n)
+        return whole.marginals() if self.method == "exact" else approximate_marginals(whole)
+
+    @property
+    def error(self) -> float:
+        """The largest relative error found by adding up, or stated by the approximation."""
+        return self._found[1]
+
+    @cached_property
+    def _shares(self) -> list[Share]:
+        return [Share(law, float(weight), self.total) for law, weight in zip(self._found[0], self.weights, strict=True)]
+
+    def _spread(self, values: Sequence[float]) -> Array:
+        """Return one value a kind as one a cell."""
+        result = np.zeros(self.domain.cells)
+        result[self.domain.possible] = np.asarray(values, dtype=np.float64)[self.kind]
+        return result
+
+    @cached_property
+    def mean(self) -> Array:
+        """The expected share of each cell."""
+        return self._spread([share.mean for share in self._shares])
+
+    @cached_property
+    def variance(self) -> Array:
+        """The posterior variance of each share."""
+        return self._spread([share.variance for share in self._shares])
+
+    @cached_property
+    def counts(self) -> Array:
+        """The expected number of rows of each cell in the protected table."""
+        return self._spread([share.law.mean for share in self._shares])
+
+    def interval(self, level: float = 0.95, kind: str = "hpd") -> Interval:
+        """Return the shortest intervals of a level ("hpd"), or those of equal tails ("equal").
+
+        Parameters
+        ----------
+        level
+            The posterior probability of each interval, between 0 and 1.
+        """
+        check_level(level, kind)
+        ends = [share.interval(level, kind) for share in self._shares]
+        return Interval(self._spread([low for low, _ in ends]), self._spread([high for _, high in ends]))
+
+    def cdf(self, points: ArrayLike) -> Array:
+        """Return the chance that each share is at most each point: cells in rows, points in columns."""
+        wanted = np.atleast_1d(np.asarray(points, dtype=np.float64))
+        result = np.ones((self.domain.cells, wanted.size))
+        result[self.domain.possible] = np.array([share.cdf(wanted) for share in self._shares])[self.kind]
+        return result
+
+    def pdf(self, points: ArrayLike) -> Array:
+        """Return the density of each share at each point: cells in rows, points in columns."""
+        wanted = np.atleast_1d(np.asarray(points, dtype=np.float64))
+        result = np.zeros((self.domain.cells, wanted.size))
+        result[self.domain.possible] = np.array([share.pdf(wanted) for share in self._shares])[self.kind]
+        return result
+
+    @cached_property
+    def _tree(self) -> split.Node:
+        return split.build([self.tilted[kind] for kind in self.kind.tolist()])
+
+    def draw_counts(self, n: int, seed: int | Streams | None = None) -> NDArray[np.int64]:
+        """Return n independent draws of the counts of the protected table, one row each."""
+        counts = np.zeros((n, self.domain.cells), dtype=np.int64)
+        counts[:, self.domain.possible] = split.draw(Streams.of(seed)("posterior", "counts"), self._tree, self.n, n)
+        return counts
+
+    def draw(self, n: int, seed: int | Streams | None = None) -> Array:
+        """Return n independent draws of the shares, one row each: no chain, nothing to converge."""
+        streams = Streams.of(seed)
+        shapes = (self.draw_counts(n, streams) + self.gamma)[:, self.domain.possible]
+        gammas = streams("posterior", "shares").standard_gamma(shapes)
+        shares = np.zeros((n, self.domain.cells))
+        shares[:, self.domain.possible] = gammas / gammas.sum(axis=1, keepdims=True)
+        return shares
+
+    def predict(self, rows: int, n: int, seed: int | Streams | None = None) -> NDArray[np.int64]:
+        """Return n draws from the posterior predictive: the counts of a new sample of so many rows."""
+        streams = Streams.of(seed)
+        drawn: NDArray[np.int64] = streams("posterior", "predict").multinomial(rows, self.draw(n, streams))
+        return drawn
+
+    def grouped(self, masks: Sequence[ArrayLike]) -> Posterior:
+        """Return the exact posterior of sums of cells; each mask is true for the cells of one group, and all together for every cell."""
+        cells = [np.asarray(mask, dtype=bool)[self.domain.possible] for mask in masks]
+        if not np.array_equal(np.sum(cells, axis=0), np.ones(self.kind.size)):
+            msg = "groups must hold every possible cell once."
+            raise PlanError(msg)
+        kept = [mask for mask in cells if mask.any()]
+        whole = Convolution(self.tilted, np.bincount(self.kind, minlength=len(self.tilted)), self.n)
+        laws = whole.sums([np.bincount(self.kind[mask], minlength=len(self.tilted)) for mask in kept])
+        gamma = np.array([float(self.gamma[self.domain.possible][mask].sum()) for mask in kept])
+        names = Domain({"group": tuple(i for i, mask in enumerate(cells) if mask.any())})
+        return replace(self, domain=names, gamma=gamma, kind=np.arange(len(kept)), tilted=laws, weights=gamma, method="exact")
+
+    def combine(self, weights: ArrayLike, level: float = 0.95, *, draws: int = 20_000, seed: int | None = None) -> Estimate:
+        """Return a linear combination of the shares.
+
+        Mean and, for a sum of cells, the interval are exact. Other intervals come from exact draws of the
+        sums of cells that share a weight.
+
+        Parameters
+        ----------
+        weights
+            One number a cell.
+        """
+        check_level(level, "hpd")
+        given = np.where(self.domain.possible, np.asarray(weights, dtype=np.float64), 0.0)
+        values = np.unique(given[self.domain.possible])
+        sums = self.grouped([(given == value) & self.domain.possible for value in values])
+        mean = float(values @ sums.mean)
+        if values.size == 1:
+            return Estimate(mean, mean, mean, level)
+        if values.size == 2:  # noqa: PLR2004  # one sum and the rest: a mixture of Betas
+            ends = np.sort(values[0] + (values[1] - values[0]) * np.array(sums._shares[1].interval(level)))  # noqa: SLF001
+            return Estimate(mean, min(mean, ends[0]), max(mean, ends[1]), level)
+        low, high = shortest(sums.draw(draws, seed) @ values, level)
+        return Estimate(mean, min(mean, low), max(mean, high), level)
+
+    def combination_variance(self, weights: ArrayLike) -> float:
+        """Return the exact variance of a linear combination, from the variances of sums of its groups of cells."""
+        given = np.asarray(weights, dtype=np.float64)
+        values = np.unique(given[self.domain.possible])
+        masks = [(given == value) & self.domain.possible for value in values]
+        single = [self._variance_of(mask) for mask in masks]
+        result = float(values**2 @ single)
+        for i, j in zip(*np.triu_indices(len(masks), 1), strict=True):
+            covariance = (self._variance_of(masks[i] | masks[j]) - single[i] - single[j]) / 2
+            result += 2 * float(values[i] * values[j]) * covariance
+        return result
+
+    def _variance_of(self, mask: NDArray[np.bool_]) -> float:
+        if np.array_equal(mask, self.domain.possible):
+            return 0.0
+        return float(self.grouped([mask, self.domain.possible & ~mask]).variance[0])
+
+    def where(self, **values: Any) -> NDArray[np.bool_]:
+        """Return which cells have the given values; a list means any of them, None means missing.
+
+        For example ``posterior.where(sex="f", age=["18-25", "26-35"])``.
+        """
+        from veladura.dp.compare import cells_where
+
+        return cells_where(self.domain, values)
+
+    def share(self, event: NDArray[np.bool_], given: NDArray[np.bool_] | None = None, level: float = 0.95) -> Estimate:
+        """Return the share of some cells, among all or among those given."""
+        from veladura.dp import compare
+
+        return compare.share(self, event, level) if given is None else compare.conditional_share(self, event, given, level)
+
+    def difference(self, event: NDArray[np.bool_], one: NDArray[np.bool_], other: NDArray[np.bool_], level: float = 0.95) -> Estimate:
+        """Return how much more often the event occurs in one group than in another."""
+        from veladura.dp import compare
+
+        return compare.difference(self, event, one, other, level)
+
+    def odds_ratio(self, event: NDArray[np.bool_], one: NDArray[np.bool_], other: NDArray[np.bool_], level: float = 0.95) -> Estimate:
+        """Return the odds of the event in one group over those in another."""
+        from veladura.dp import compare
+
+        return compare.odds_ratio(self, event, one, other, level)
+
+    def table(self, level: float = 0.95) -> pd.DataFrame:
+        """Return one row a cell: its values, share, standard deviation, interval and expected count."""
+        from veladura.dp import compare
+
+        return compare.table(self, level)
+
+
+def shortest(draws: Array, level: float) -> tuple[float, float]:
+    """Return the shortest interval that holds a share of the draws."""
+    ordered = np.sort(draws)
+    inside = min(ordered.size - 1, int(np.ceil(level * ordered.size)))
+    first = int(np.argmin(ordered[inside:] - ordered[: ordered.size - inside]))
+    return float(ordered[first]), float(ordered[first + inside])
+
+
+def check_level(level: float, kind: str) -> None:
+    """Refuse a level that is no probability, and a kind of interval that is not known."""
+    if not 0 < level < 1:
+        msg = f"level ({level}) must be between 0 and 1."
+        raise PlanError(msg)
+    if kind not in ("hpd", "equal"):
+        raise PlanError.unknown("kind of interval", kind, ("hpd", "equal"))

@@ -1,0 +1,168 @@
+"""One tree: where its leaves are, which rows stand in them, and how new rows find theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veladura.synth.bins import Binning
+
+Ints = NDArray[np.int64]
+FEATURE, CUT, LEFT, MISSING_LEFT, SET, START, END, PARENT, DEPTH = range(9)
+
+
+class Predictors(NamedTuple):
+    """Binned columns side by side, with what the kernel must know of each."""
+
+    bins: NDArray[np.uint16]
+    categorical: NDArray[np.bool_]
+    levels: Ints
+    by_column: NDArray[np.uint16] | None = None  # the same bins, a column in one place: only growing needs it
+
+
+@dataclass(frozen=True, kw_only=True)
+class Growth:
+    """When a tree stops growing.
+
+    Attributes
+    ----------
+    min_leaf
+        Fewest rows in a leaf.
+    min_distinct
+        Fewest different values in a leaf: a split that would leave fewer is not made.
+    complexity
+        Share of the root's impurity that a split must remove.
+    tried
+        Columns tried at each split, at random; 0 for all.
+    """
+
+    min_leaf: int = 5
+    min_distinct: int = 1
+    complexity: float = 0.0
+    tried: int = 0
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tree:
+    """A grown tree. Holds rows of the original: its repr shows none.
+
+    Attributes
+    ----------
+    order
+        Rows of the original, those of each leaf side by side.
+    nodes
+        A row a node: feature, cut, left child, whether missing goes left, its set, start, end, parent, depth.
+    risks
+        Impurity of each node, and what its split takes away.
+    stop
+        Marks inner nodes that a pruned tree ends at.
+    """
+
+    order: Ints
+    nodes: Ints
+    risks: NDArray[np.float64]
+    sets: NDArray[np.uint64]
+    stop: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    def __repr__(self) -> str:
+        return f"Tree(leaves={self.leaves().size}, rows={self.order.size})"
+
+    def is_leaf(self) -> NDArray[np.bool_]:
+        """Return which nodes are ends; in a pruned tree some below them are never reached."""
+        ends: NDArray[np.bool_] = (self.nodes[:, FEATURE] < 0) | (self.stop > 0)
+        return ends
+
+    def leaves(self) -> Ints:
+        """Return the leaves that rows can reach."""
+        inner_parent = np.ones(len(self.nodes), dtype=bool)
+        ends = self.is_leaf()
+        for node in range(len(self.nodes)):  # parents come before their children
+            parent = self.nodes[node, PARENT]
+            if parent >= 0:
+                inner_parent[node] = inner_parent[parent] and not ends[parent]
+        return np.flatnonzero(ends & inner_parent)
+
+    def find(self, predictors: Predictors, rows: Ints | None = None, root: Ints | None = None) -> Ints:
+        """Return the leaf of each row."""
+        from veladura.synth.kernels import find_leaves
+
+        which = np.arange(len(predictors.bins)) if rows is None else rows
+        roots = np.zeros(which.size, dtype=np.int64) if root is None else root
+        found: Ints = find_leaves(
+            predictors.bins, which, predictors.categorical, predictors.levels, self.nodes, self.sets, roots, self.stop
+        )
+        return found
+
+
+def grow(
+    predictors: Predictors,
+    features: Sequence[int],
+    target: Ints,
+    *,
+    classes: int = 0,
+    rows: Ints | None = None,
+    groups: Ints | None = None,
+    growth: Growth = Growth(),  # noqa: B008  # frozen
+    seed: int = 0,
+) -> Tree:
+    """Return a tree of a target on some predictors.
+
+    Parameters
+    ----------
+    features
+        Columns of ``predictors`` that may split.
+    target
+        For each row of ``predictors`` a class below ``classes`` or, with 0 classes, a whole number.
+    rows
+        The rows to grow on; all of them by default. A row may stand there twice.
+    groups
+        A stratum for each of ``rows``, counted from nought: each is grown by itself, from a root of its own.
+    seed
+        For the choice of columns when not all are tried.
+    """
+    from veladura.synth.kernels import grow_nodes
+
+    which = np.arange(target.size) if rows is None else rows
+    if groups is None:
+        roots = np.array([0, which.size])
+    else:
+        roots = np.append(0, np.cumsum(np.bincount(groups)))
+        which = which[np.argsort(groups, kind="stable")]
+    order, nodes, risks, sets = grow_nodes(
+        predictors.bins, np.ascontiguousarray(predictors.bins.T) if predictors.by_column is None else predictors.by_column, np.asarray(features, dtype=np.int64), predictors.categorical, predictors.levels, target, classes,
+        which, roots, growth.min_leaf, growth.min_distinct, growth.complexity, growth.tried, np.uint64(seed),
+    )  # fmt: skip
+    return Tree(order, nodes, risks, sets, np.zeros(len(nodes), dtype=np.int64))
+
+
+def cut_at(tree: Tree, nodes: Ints) -> Tree:
+    """Return the tree ended at some of its nodes."""
+    stop = np.zeros(len(tree.nodes), dtype=np.int64)
+    stop[nodes] = 1
+    return replace(tree, stop=stop)
+
+
+def ranks(values: NDArray[np.float64]) -> Ints:
+    """Return doubled mid-ranks about nought: whole numbers that no heavy tail can stretch.
+
+    Examples
+    --------
+    >>> ranks(np.array([10.0, 30.0, 10.0])).tolist()
+    [-1, 2, -1]
+    """
+    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
+    above = np.cumsum(count)
+    doubled = 2 * above - count + 1  # twice the mean of the ranks first to last
+    centred: Ints = doubled[place.reshape(-1)] - (values.size + 1)
+    return centred
+
+
+def stack(columns: Sequence[NDArray[np.uint16]], binnings: Sequence[Binning]) -> Predictors:
+    """Return binned columns as the kernel takes them: a row a record, so that a record is in one place in memory."""
+    bins = np.ascontiguousarray(np.column_stack(columns)) if columns else np.zeros((0, 0), dtype=np.uint16)
+    categorical, levels = [b.categorical for b in binnings], [b.levels for b in binnings]
+    return Predictors(bins, np.array(categorical, dtype=bool), np.array(levels, dtype=np.int64), np.ascontiguousarray(bins.T))

@@ -1,0 +1,150 @@
+"""The columns of two stacked tables as the terms of a linear model: main effects, pairs, and no more than the rows can bear."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lapack
+
+from veladura.table.codes import encode, label_text
+
+if TYPE_CHECKING:
+    from veladura.table.table import Table
+
+Floats = NDArray[np.float64]
+CAPS = (40, 20, 10, 6, 4, 3, 2)
+ROWS_A_SLOPE, MOST_SLOPES, FEWEST_ROWS = 10, 500, 10
+RANK = 1e-8
+
+
+@dataclass(frozen=True, eq=False)
+class Raw:
+    """One column of the stacked rows: numbers, or codes of categories by frequency (0 the most frequent)."""
+
+    numbers: Floats | None = field(repr=False)
+    codes: NDArray[np.int64] | None = field(repr=False)
+    missing: NDArray[np.bool_] = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """A matrix of full rank with an intercept, and how many of its slopes involve a replaced column."""
+
+    matrix: Floats = field(repr=False)
+    slopes: int
+    note: str = ""
+
+
+def read_columns(original: Table, released: Table, names: Sequence[str], rows: Sequence[NDArray[np.int64]]) -> dict[str, Raw]:
+    """Return the columns of two tables stacked, original first."""
+    return {name: _raw(original, released, name, rows) for name in names}
+
+
+def _raw(original: Table, released: Table, name: str, rows: Sequence[NDArray[np.int64]]) -> Raw:
+    parts = [
+        encode(table.arrow.column(name), table.schema[name]).take(taken) for table, taken in zip((original, released), rows, strict=True)
+    ]
+    missing = np.concatenate([part.missing for part in parts])
+    if parts[0].labels is None:
+        values = np.concatenate([part.values.astype(np.float64) for part in parts])
+        return Raw(np.where(np.isfinite(values), values, 0.0), None, missing | ~np.isfinite(values))
+    texts = np.concatenate([_texts(part.labels, part.values) for part in parts])
+    texts = np.where(missing, "", texts)
+    _, code, count = np.unique(texts[~missing], return_inverse=True, return_counts=True)
+    place = np.empty(count.size, dtype=np.int64)
+    place[np.argsort(-count, kind="stable")] = np.arange(count.size)
+    codes = np.zeros(missing.size, dtype=np.int64)
+    codes[~missing] = place[code.reshape(-1)]
+    return Raw(None, codes, missing)
+
+
+def _texts(labels: Any, values: NDArray[np.int64]) -> NDArray[np.str_]:
+    known: NDArray[np.str_] = np.array([label_text(label) for label in labels.to_pylist()], dtype=np.str_)
+    return known[values] if known.size else np.full(values.size, "", dtype=np.str_)
+
+
+def design_of(columns: Mapping[str, Raw], replaced: Sequence[str], *, pairs: bool) -> Design:
+    """Return the largest model that leaves every slope ten rows: rare categories are lumped first, then pairs left out."""
+    rows = next(iter(columns.values())).missing.size
+    budget = max(min(rows // ROWS_A_SLOPE, MOST_SLOPES), 1)
+    note, chosen = "", dict[str, Floats]()
+    for cap in CAPS:
+        chosen = {name: main for name, raw in columns.items() if (main := _main(raw, cap)).shape[1]}
+        if _terms(chosen, pairs=pairs) <= budget:
+            break
+        note = f"Categories beyond the {cap} most frequent of a column were lumped."
+    if not pairs:
+        return _full_rank(chosen, [], replaced, note)
+    every = [(a, b) for i, a in enumerate(chosen) for b in list(chosen)[:i]]
+    kept, left = list[tuple[str, str]](), budget - sum(main.shape[1] for main in chosen.values())
+    for a, b in _spaced(every, left, chosen):
+        kept.append((a, b))
+    if len(kept) < len(every):
+        note = f"{note} {len(kept)} of {len(every)} pairs are in the model.".strip()
+    return _full_rank(chosen, kept, replaced, note)
+
+
+def _spaced(every: Sequence[tuple[str, str]], budget: int, chosen: Mapping[str, Floats]) -> list[tuple[str, str]]:
+    """Return all pairs, or as many as fit, evenly spaced."""
+    cost = [chosen[a].shape[1] * chosen[b].shape[1] for a, b in every]
+    if sum(cost) <= budget:
+        return list(every)
+    wanted = max(int(len(every) * budget / sum(cost)), 0)
+    return [every[i] for i in np.unique(np.linspace(0, len(every) - 1, wanted).astype(int))] if wanted else []
+
+
+def _terms(chosen: Mapping[str, Floats], *, pairs: bool) -> int:
+    sizes = [int(main.shape[1]) for main in chosen.values()]
+    products = (sum(sizes) * sum(sizes) - sum(size * size for size in sizes)) // 2
+    return sum(sizes) + (products if pairs else 0)
+
+
+def _main(raw: Raw, cap: int) -> Floats:
+    """Return the terms of one column: a number and whether it is missing, or one indicator a category but the first."""
+    parts = []
+    if raw.numbers is not None:
+        known = raw.numbers[~raw.missing]
+        spread = float(known.std()) if known.size else 0.0
+        if spread > 0 and np.isfinite(spread):
+            parts.append(np.where(raw.missing, 0.0, (raw.numbers - known.mean()) / spread))
+    else:
+        assert raw.codes is not None  # noqa: S101  # one of the two
+        lumped = np.minimum(raw.codes, cap - 1)
+        parts += [((lumped == level) & ~raw.missing).astype(np.float64) for level in range(1, int(lumped.max(initial=0)) + 1)]
+    parts.append(raw.missing.astype(np.float64))
+    kept = [part for part in parts if min(np.count_nonzero(part), np.count_nonzero(part != 1.0)) >= FEWEST_ROWS]
+    return np.column_stack(kept) if kept else np.empty((raw.missing.size, 0))
+
+
+def _full_rank(chosen: Mapping[str, Floats], pairs: Sequence[tuple[str, str]], replaced: Sequence[str], note: str) -> Design:
+    """Return intercept, main effects and products; columns that others make up are left out."""
+    terms: list[tuple[tuple[str, ...], Floats]] = [((name,), main) for name, main in chosen.items()]
+    terms += [((a, b), _products(chosen[a], chosen[b])) for a, b in pairs]
+    rows = next(iter(chosen.values())).shape[0] if chosen else 0
+    still = [term for names, term in terms if not set(names) & set(replaced)]
+    moved = [term for names, term in terms if set(names) & set(replaced)]
+    whole = np.column_stack([np.ones(rows), *still, *moved]) if rows else np.ones((0, 1))
+    first = 1 + sum(term.shape[1] for term in still)
+    basis = _independent(whole)
+    slopes = basis.size - _independent(whole[:, :first]).size
+    return Design(np.ascontiguousarray(whole[:, np.sort(basis)]), int(slopes), note)
+
+
+def _products(a: Floats, b: Floats) -> Floats:
+    product = (a[:, :, None] * b[:, None, :]).reshape(len(a), -1)
+    return product[:, np.count_nonzero(product, axis=0) >= FEWEST_ROWS]
+
+
+def _independent(matrix: Floats) -> NDArray[np.int64]:
+    """Return columns that no others make up, intercept first, by a pivoted Cholesky factor of the cross products."""
+    scale = np.sqrt(np.maximum((matrix**2).sum(axis=0), 1e-300))
+    centred = matrix / scale
+    cross = centred.T @ centred
+    cross[0] *= 1e3  # the intercept is taken first
+    cross[:, 0] *= 1e3
+    _, pivots, rank, _ = lapack.dpstrf(cross, tol=RANK, lower=0)
+    return np.asarray(pivots[:rank], dtype=np.int64) - 1

@@ -1,0 +1,69 @@
+"""Pictures of a search: whole, repeatable, and without a value of the table."""
+
+from __future__ import annotations
+
+import base64
+import re
+import xml.etree.ElementTree as ET
+
+import pytest
+from recount import people, recipe
+
+import veladura as vd
+from veladura.anonymize import picture
+from veladura.errors import DataError
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return recipe(k=3, max_suppression=0.1).fit(people(1, rows=200))
+
+
+def texts_of(svg):
+    return [text for node in ET.fromstring(svg).iter() if (text := (node.text or "").strip())]  # noqa: S314  # our own file
+
+
+def test_the_lattice_shows_every_node_and_what_became_of_it(fitted):
+    svg = picture.drawn("lattice", fitted)
+    shown = texts_of(svg)
+    assert sum(bool(re.fullmatch(r"\d \d \d", text)) for text in shown) == fitted.lattice.nodes
+    assert svg.decode().count(picture.CHOSEN) >= 2
+    assert {"suppresses too much", "allowed", "k-minimal", "chosen"} <= set(shown)
+
+
+def test_the_trade_off_names_its_axes_and_the_number_of_points(fitted):
+    shown = " ".join(texts_of(picture.drawn("trade-off", fitted)))
+    assert f"{len(fitted.vectors)} k-minimal generalisations" in shown
+    assert "precision" in shown
+    assert "completeness" in shown
+
+
+@pytest.mark.parametrize("kind", ["lattice", "trade-off"])
+def test_a_picture_is_the_same_each_time_and_can_be_written(kind, fitted, tmp_path):
+    assert picture.drawn(kind, fitted) == picture.drawn(kind, fitted)
+    assert picture.write(kind, fitted, tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    assert b"02138" not in picture.drawn(kind, fitted)
+
+
+def test_a_lattice_that_no_one_could_read_is_refused():
+    wide = vd.KAnonymity(quasi_identifiers=["zip", "age", "sex", "income"], k=2, max_suppression=0.5).fit(people(1))
+    assert wide.lattice.nodes > picture.MOST_NODES
+    with pytest.raises(DataError, match="can be drawn so that it can be read"):
+        picture.drawn("lattice", wide)
+    assert not picture.worth_drawing("lattice", wide)
+
+
+def test_names_with_odd_letters_are_shown_as_they_are():
+    frame = people(1).rename(columns={"zip": "$zip$ <b> & Ω"})
+    drawn = picture.drawn("lattice", vd.KAnonymity(quasi_identifiers=["$zip$ <b> & Ω", "sex"], k=2, max_suppression=0.1).fit(frame))
+    assert any("$zip$ <b> & Ω" in text for text in texts_of(drawn))
+
+
+def test_the_custodians_page_holds_them_and_the_public_one_does_not(tmp_path):
+    release = recipe(k=3, max_suppression=0.1).protect(people(1, rows=200))
+    saved = release.save(tmp_path / "out" / "r", custodian=tmp_path / "safe" / "c")
+    mine = (tmp_path / "safe" / "c" / "report-custodian.html").read_text(encoding="utf-8")
+    found = re.findall(r'src="data:image/svg\+xml;base64,([^"]+)"', mine)
+    assert len(found) == 2
+    assert all(base64.b64decode(one).lstrip().startswith(b"<?xml") for one in found)
+    assert "base64" not in (saved / "report.html").read_text(encoding="utf-8")

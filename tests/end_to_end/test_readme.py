@@ -1,0 +1,50 @@
+"""What the README shows, works as it is pasted."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from veladura import example
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    shutil.copyfile(example.path("clinic.csv"), tmp_path / "people.csv")
+    return tmp_path
+
+
+def test_it_opens_with_the_two_commands():
+    assert README.split("\n\n")[1] == "    make demo\n    make test"
+
+
+@pytest.mark.parametrize("block", re.findall(r"```python\n(.*?)```", README, re.DOTALL))
+def test_the_python_runs(block, folder):
+    done = subprocess.run(
+        [sys.executable, "-W", "error::DeprecationWarning:veladura", "-c", block], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_commands_run(folder):
+    commands = re.findall(r"^    (veladura \S.*?)(?:\s+#.*)?$", README, re.MULTILINE)
+    assert len(commands) >= 3
+    for command in commands:
+        done = subprocess.run(
+            [sys.executable, "-m", "veladura.cli", *command.split()[1:]], cwd=folder, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, (command, done.stderr)
+
+
+def test_links_lead_somewhere():
+    for page in (ROOT / "README.md", *ROOT.glob("docs/**/*.md"), ROOT / "CONTRIBUTING.md"):
+        for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / link).exists(), (page.name, link)

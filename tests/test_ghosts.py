@@ -1,0 +1,34 @@
+"""A chain never tells of a category that no released row holds."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+import pytest
+
+import veladura as vd
+from veladura.errors import PromiseError
+
+FRAME = pd.DataFrame({"zip": ["a"] * 50 + ["b"], "sex": ["f", "m"] * 25 + ["x"], "age": [30] * 51})
+ANONYMOUS = vd.KAnonymity(quasi_identifiers=["zip"], k=5, max_suppression=5, hierarchies={"zip": vd.Hierarchy.star()})
+STILL = vd.Pram(columns=["sex"], matrix={"sex": {label: {label: 1.0} for label in ("f", "m", "x")}})
+
+
+def test_a_category_whose_rows_a_later_step_drops_is_refused():
+    with pytest.raises(PromiseError, match=r"pram would tell of categories of \['sex'\]") as error:
+        vd.Steps([STILL, ANONYMOUS]).protect(FRAME, seed=1)
+    assert "change the order" in str(error.value)
+    assert "'x'" not in str(error.value)
+
+
+def test_the_other_order_tells_of_what_is_left():
+    manifest = vd.Steps([ANONYMOUS, STILL]).protect(FRAME, seed=1).manifest
+    assert set(manifest["steps"][1]["settings"]["matrix"]["sex"]) == {"f", "m"}
+    assert '"x"' not in json.dumps(manifest)
+
+
+def test_what_the_holder_declared_may_be_told():
+    groups = vd.Recode(columns={"sex": {"groups": {"rare": ["x"]}}})
+    manifest = vd.Steps([groups, ANONYMOUS]).protect(FRAME, seed=1).manifest
+    assert "rare" in json.dumps(manifest["steps"][0])
