@@ -21,7 +21,7 @@ FORMS = [
 READINGS = ["category", "wildcard", "both"]
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     form=st.sampled_from(FORMS), missing=st.sampled_from(READINGS), k=st.integers(2, 6), seed=st.integers(0, 10_000),
     share=st.sampled_from([0.0, 0.1, 0.3]), source=st.sampled_from(["frame", "file"]), format_=st.sampled_from(["parquet", "csv"]),

@@ -29,7 +29,11 @@ def folder(tmp_path_factory):
     return home
 
 
-@pytest.mark.parametrize("method", [None, *(name for name in methods.METHODS if name != "steps")])
+SLOW = {"marginals": [pytest.mark.slow]}  # it compiles its model at every start
+STARTED_FROM = [None, *(name for name in methods.METHODS if name != "steps")]
+
+
+@pytest.mark.parametrize("method", [pytest.param(name, marks=SLOW.get(name, [])) for name in STARTED_FROM])
 def test_init_run_verify_without_touching_a_line(folder, method):
     if method and not methods.available(method):
         pytest.skip(f"the extra dp is not installed: {method} DID NOT RUN")
