@@ -104,3 +104,11 @@ def test_json_is_plain_and_without_nan(table, release):
 
 def test_repr_shows_no_value_of_the_data(table, release):
     assert "p17" not in repr(vd.assess(table, release))
+
+
+@pytest.mark.parametrize("rows", [2, 3, 5, 9])
+def test_tiny_tables_are_assessed_and_saved(rows, tmp_path):
+    frame = pd.DataFrame({"x": np.arange(rows) / 2, "g": ["a"] * rows, "m": [None] * rows})
+    release = vd.TopCode(columns={"x": 0.4}).protect(frame)
+    assert "risk.uniqueness.classes" in vd.assess(frame, release).figures
+    release.save(tmp_path / "out" / "release", custodian=tmp_path / "safe" / "record")

@@ -139,6 +139,9 @@ def _score(
     label = np.repeat([0.0, 1.0], [rows[0].size, rows[1].size])
     share = float(label.mean())
     design = design_of(columns, replaced, pairs=pairs)
+    if design.matrix.size == 0:
+        msg = "nothing varies enough, or there are too few rows, for a model to tell the two tables apart."
+        raise NotApplicable(msg)
     fitted = logistic(design.matrix, label)
     value = float(np.mean((fitted - share) ** 2))
     # A sample of the original's rows is nearer to a fresh one: simple synthesis of all rows then has a larger null.
