@@ -19,7 +19,8 @@ def main(data: Path) -> None:
         for method in (None, *(name for name in METHODS if name != "steps")):
             words = _line(data / table, method)
             print(f"{table:20} {method or '(default)':18} {words}")
-            if not words.endswith("verified"):
+            # A table without categories gives PRAM nothing to do: init says so, and that is the right answer.
+            if not words.endswith("verified") and "nothing to do" not in words:
                 failed.append((table, method))
     if failed:
         sys.exit(f"failed: {failed}")
