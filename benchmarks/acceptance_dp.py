@@ -57,6 +57,10 @@ def reference() -> None:
     ):  # fmt: skip
         found = [binary((round(n * p), n - round(n * p)), size, m, 2)[0] for p in (0.01, 0.5, 0.99)]
         print(f"  n = {n:>4}, size = {size:>4}, M = {m}  {' '.join(f'{value:.3f}' for value in found)}   [{told}]")
+    print("four categories, epsilon 2, prior .5: mean over tables and releases [source]")
+    four, unbalanced = (0.7, 0.1, 0.15, 0.05), (0.96, 0.02, 0.018, 0.002)
+    for n, shares, told in ((100, four, ""), (500, four, ""), (1000, four, ""), (500, unbalanced, "   [.826 .062 .059 .053]")):
+        print(f"  n = {n:>4}, shares {_words(np.array(shares))}: {_words(drawn_table(shares, n))}{told}")
     susep = (21, 24, 19, 21, 6, 2, 10, 4)
     for alpha in (alpha_of(2, 107), 39.36):
         print(f"  collisions, alpha {alpha:.2f}: {_words(table(susep, alpha))}")
@@ -76,6 +80,13 @@ def table(counts: tuple[int, ...], alpha: float) -> np.ndarray:
     rng, n = Streams(2)("dp", str(counts), str(alpha)), sum(counts)
     released = (rng.multinomial(n, rng.dirichlet(alpha + np.array(counts))) for _ in range(RELEASES))
     return np.mean([from_counts(line(len(counts)), r, n, 0.5, alpha=alpha).mean for r in released], axis=0)
+
+
+def drawn_table(shares: tuple[float, ...], n: int) -> np.ndarray:
+    """Return the mean posterior mean when the table is drawn anew for every release."""
+    rng, alpha = Streams(4)("dp", str(shares), n), alpha_of(2, n)
+    released = (rng.multinomial(n, rng.dirichlet(alpha + rng.multinomial(n, shares))) for _ in range(RELEASES))
+    return np.mean([from_counts(line(len(shares)), r, n, 0.5, alpha=alpha).mean for r in released], axis=0)
 
 
 def _words(values: np.ndarray) -> str:

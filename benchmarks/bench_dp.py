@@ -45,14 +45,15 @@ def main() -> None:
         print(
             f"  k = {k:>4}, n = {n:>7,}: moments {moments:7.3f} s, with all intervals {whole:7.3f} s (aim under {aim} s), error {runs[0][0].error:.0e}"
         )
-    _samplers()
+    for k, n in ((2, 100), (4, 100), (16, 1000)):
+        _samplers(k, n)
     alpha = exact.smallest_alpha(Fraction(1), 100_000)
     start = perf_counter()
     urn.draw(urn.Bits(), [alpha] * 1000, [100] * 1000, 100_000)
     print(f"urn, 100,000 rows in 1,000 cells from the system's entropy: {perf_counter() - start:.2f} s")
 
 
-def _samplers(k: int = 16, n: int = 1000) -> None:
+def _samplers(k: int, n: int) -> None:
     released, alpha = release_of(k, n, 2)
     found, _, _ = solve(released, n, alpha)
     found.draw(10, 1)

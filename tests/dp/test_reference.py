@@ -74,12 +74,39 @@ def test_the_collisions_of_chapter_four(alpha):
 SHARES = np.array([0.7, 0.1, 0.15, 0.05])
 
 
-@pytest.mark.parametrize(("n", "expected"), [(100, (0.672, 0.105, 0.150, 0.073)), (500, (0.705, 0.094, 0.150, 0.050))])
-def test_four_categories(n, expected):
+# x = np, epsilon 2, uniform prior: n, size, M, and the mean posterior mean at p = .01, .5, .99
+EXTREMES = [
+    (100, 100, 1, (0.071, 0.500, 0.930)),
+    (100, 100, 5, (0.119, 0.500, 0.880)),
+    (1000, 1000, 1, (0.023, 0.500, 0.977)),
+    (1000, 1000, 5, (0.040, 0.499, 0.960)),
+    (1000, 100, 1, (0.026, 0.502, 0.974)),
+    (1000, 100, 5, (0.027, 0.501, 0.973)),
+]
+
+
+@pytest.mark.parametrize(("n", "size", "m", "expected"), EXTREMES)
+def test_rare_and_common_shares(n, size, m, expected):
+    for p, mean in zip((0.01, 0.5, 0.99), expected, strict=True):
+        found, _ = means((round(n * p), n - round(n * p)), size, m, 2, 1.0, 200, 8)
+        # The number of releases behind the reference is not known: twice our own error, for its error too.
+        assert found[:, 0].mean() == pytest.approx(mean, abs=2 * 4.5 * found[:, 0].std() / math.sqrt(200) + 0.0015)
+
+
+FOUR = [
+    (100, SHARES, (0.672, 0.105, 0.150, 0.073)),
+    (500, SHARES, (0.705, 0.094, 0.150, 0.050)),
+    (1000, SHARES, (0.699, 0.101, 0.151, 0.049)),
+    (500, np.array([0.96, 0.02, 0.018, 0.002]), (0.931, 0.027, 0.024, 0.019)),  # the source: .826 .062 .059 .053
+]
+
+
+@pytest.mark.parametrize(("n", "shares", "expected"), FOUR)
+def test_four_categories(n, shares, expected):
     rng = Streams(4)("reference", "four", n)
     found = []
     for _ in range(200):
-        x = rng.multinomial(n, SHARES)
+        x = rng.multinomial(n, shares)
         ((alpha, r),) = releases(x, n, 1, 2, rng, 1)
         found.append(from_counts(line(4), r, n, 0.5, alpha=alpha).mean)
     error = 4.5 * np.std(found, axis=0) / math.sqrt(200)
@@ -100,6 +127,18 @@ def covered(k, n, epsilon, number, seed, model=lambda alpha: alpha, draw_shares=
     return hits
 
 
+def levels(k, n, epsilon, number, seed, model=lambda alpha: alpha):
+    """Return the posterior chance below the true share of the first cell: uniform when the posterior is right."""
+    rng = Streams(seed)("levels", k, str(epsilon))
+    alpha = float(exact.smallest_alpha(Fraction(str(epsilon)), n))
+    found = []
+    for _ in range(number):
+        p = rng.dirichlet(np.full(k, 0.5))
+        r = rng.multinomial(n, rng.dirichlet(alpha + rng.multinomial(n, p)))
+        found.append(from_counts(line(k), r, n, 0.5, alpha=model(alpha)).cdf(p[0])[0, 0])
+    return found
+
+
 def taken_as_data(alpha):
     """Slip: the release analysed as if it were the data (no noise in the model)."""
     return alpha * 1e-6
@@ -108,6 +147,22 @@ def taken_as_data(alpha):
 def a_quarter(alpha):
     """Slip: a quarter of the noise that there was."""
     return alpha / 4
+
+
+def four_times(alpha):
+    """Slip: four times the noise that there was, which coverage alone hardly sees."""
+    return alpha * 4
+
+
+@pytest.mark.parametrize("k", [2, 4])
+def test_the_whole_posterior_is_calibrated(k):
+    """Simulation-based calibration: shares drawn from the prior fall uniformly into their posteriors."""
+    assert stats.kstest(levels(k, 100, 2, 800, 9), "uniform").pvalue > LEVEL
+
+
+@pytest.mark.parametrize("slip", [taken_as_data, a_quarter, four_times])
+def test_calibration_sees(slip):
+    assert stats.kstest(levels(4, 100, 2, 800, 9, slip), "uniform").pvalue < LEVEL
 
 
 @pytest.mark.parametrize("k", [2, 4])

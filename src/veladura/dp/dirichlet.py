@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 from veladura.context import Context
 from veladura.dp import exact, propose, urn
 from veladura.dp.events import Event
-from veladura.dp.private import FittedPrivate, PrivateRecipe, no_codes, split
+from veladura.dp.private import CellRecipe, FittedPrivate, split
 from veladura.errors import PlanError
 from veladura.promise import Promise
-from veladura.recipe import Recipe, Rule
+from veladura.recipe import Recipe, Rule, no_codes
 
 if TYPE_CHECKING:
-    from veladura.dp.domain import Zero
     from veladura.table.inspect import Facts
     from veladura.table.table import Table
 
@@ -27,7 +26,7 @@ MOST_SETS = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
-class DirichletMultinomial(PrivateRecipe):
+class DirichletMultinomial(CellRecipe):
     """Draw artificial rows from a Dirichlet-multinomial around the counts, differentially private with epsilon.
 
     Only the named columns are released. Each cell of the declared domain gets the smallest alpha that keeps
@@ -68,22 +67,14 @@ class DirichletMultinomial(PrivateRecipe):
     """
 
     method = "dirichlet-multinomial"
-    declared_by_holder: ClassVar[tuple[str, ...]] = ("domain", "structural_zeros")
 
     m: int = 1
-    structural_zeros: tuple[Mapping[str, tuple[str | int | bool, ...]], ...] = ()
 
     def __post_init__(self) -> None:
-        if isinstance(self.structural_zeros, (list, tuple)):
-            object.__setattr__(self, "structural_zeros", tuple(map(as_lists, self.structural_zeros)))
         super().__post_init__()
         if isinstance(self.m, bool) or not isinstance(self.m, int) or not 1 <= self.m <= MOST_SETS:
             msg = f"m ({self.m}) must be a whole number from 1 to {MOST_SETS}: the datasets to release."
             raise PlanError(msg)
-
-    def zeros(self) -> tuple[Zero, ...]:
-        """Return the combinations that cannot occur."""
-        return self.structural_zeros
 
     def apply(self, table: Table, context: Context) -> FittedDirichlet:
         """Count the cells."""
@@ -91,11 +82,6 @@ class DirichletMultinomial(PrivateRecipe):
         size = self.size or chosen.rows
         alpha = exact.smallest_alpha(split(exact.fraction(self.epsilon), self.m), size)
         return FittedDirichlet(self, chosen, no_codes(), space, counts=space.count(chosen), alpha=alpha, size=size)
-
-    @classmethod
-    def suggest_for(cls, table: Table, facts: Mapping[str, Facts]) -> Recipe:
-        """Suggest a few columns of few values, with the values seen as a domain that the holder must confirm."""
-        return cls(**propose.settings(table, facts, cells=400, columns=3))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,10 +181,3 @@ class FittedDirichlet(FittedPrivate[DirichletMultinomial]):
     def rule(self) -> Rule:
         """Return the rule: the exact posterior."""
         return "posterior"
-
-
-def as_lists(zero: object) -> object:
-    """Return an impossible combination with a tuple of values for each column."""
-    from veladura.dp.domain import listed
-
-    return {name: listed(value) for name, value in zero.items()} if isinstance(zero, Mapping) else zero

@@ -16,10 +16,10 @@ from veladura.dp import exact, propose
 from veladura.dp.events import Event, rho_for
 from veladura.dp.libraries import Measured, fit_model, mbi, noisy_maximum, opendp
 from veladura.dp.noisy import spending
-from veladura.dp.private import FittedPrivate, PrivateRecipe, no_codes
+from veladura.dp.private import FittedPrivate, PrivateRecipe
 from veladura.errors import PlanError
 from veladura.promise import Promise
-from veladura.recipe import Draw, Recipe, Rule
+from veladura.recipe import Draw, Recipe, Rule, no_codes
 
 if TYPE_CHECKING:
     from veladura.table.inspect import Facts

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -11,24 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veladura.context import Context
-from veladura.dp import exact, propose
+from veladura.dp import exact
 from veladura.dp.events import Event
 from veladura.dp.libraries import geometric, opendp
-from veladura.dp.private import FittedPrivate, PrivateRecipe, no_codes
+from veladura.dp.private import CellRecipe, FittedPrivate
 from veladura.errors import PlanError
 from veladura.promise import Promise
-from veladura.recipe import Recipe, Rule
+from veladura.recipe import Rule, no_codes
 
 if TYPE_CHECKING:
-    from veladura.dp.domain import Zero
-    from veladura.table.inspect import Facts
     from veladura.table.table import Table
 
 SENSITIVITY = 2  # one row replaced takes one from a cell and adds one to another
 
 
 @dataclass(frozen=True, kw_only=True)
-class NoisyCounts(PrivateRecipe):
+class NoisyCounts(CellRecipe):
     """Add two-sided geometric noise to the count of every cell, and release rows that fit: differentially private with epsilon.
 
     The noise comes from OpenDP (``pip install 'veladura[dp]'``). The rows are the noisy counts brought to the
@@ -60,20 +57,6 @@ class NoisyCounts(PrivateRecipe):
     method = "noisy-counts"
     seedable: ClassVar[bool] = False
     needs: ClassVar[tuple[str, ...]] = ("opendp",)
-    declared_by_holder: ClassVar[tuple[str, ...]] = ("domain", "structural_zeros")
-
-    structural_zeros: tuple[Mapping[str, tuple[str | int | bool, ...]], ...] = ()
-
-    def __post_init__(self) -> None:
-        from veladura.dp.dirichlet import as_lists
-
-        if isinstance(self.structural_zeros, (list, tuple)):
-            object.__setattr__(self, "structural_zeros", tuple(map(as_lists, self.structural_zeros)))
-        super().__post_init__()
-
-    def zeros(self) -> tuple[Zero, ...]:
-        """Return the combinations that cannot occur."""
-        return self.structural_zeros
 
     def apply(self, table: Table, context: Context) -> FittedNoisyCounts:
         """Count the cells."""
@@ -81,11 +64,6 @@ class NoisyCounts(PrivateRecipe):
         chosen, space = self.prepare(table, context)
         counts = space.count(chosen)
         return FittedNoisyCounts(self, chosen, no_codes(), space, counts=counts, scale=SENSITIVITY / exact.fraction(self.epsilon))
-
-    @classmethod
-    def suggest_for(cls, table: Table, facts: Mapping[str, Facts]) -> Recipe:
-        """Suggest a few columns of few values, with the values seen as a domain that the holder must confirm."""
-        return cls(**propose.settings(table, facts, cells=400, columns=3))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

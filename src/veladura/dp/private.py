@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veladura.context import Context
-from veladura.dp.domain import KINDS, MOST_CELLS, Domain, Value, Zero, checked_values, declare
+from veladura.dp import propose
+from veladura.dp.domain import KINDS, MOST_CELLS, Domain, Value, Zero, checked_values, declare, listed
 from veladura.dp.events import REPLACE_ONE, Event
 from veladura.dp.exact import positive
 from veladura.dp.proof import outside_domain  # noqa: F401  # registers the checks of the promises
@@ -20,7 +21,6 @@ from veladura.errors import DataError, PlanError
 from veladura.masks.common import check_columns, check_kinds
 from veladura.promise import Promise
 from veladura.recipe import Draw, Fitted, Recipe, Release
-from veladura.table.codes import Codes
 
 if TYPE_CHECKING:
     from veladura.table.inspect import Facts
@@ -84,6 +84,34 @@ class PrivateRecipe(Recipe):
         """Refuse: a domain needs values, which `suggest_for` proposes from an opened table."""
         msg = f"{cls.method} needs a declared domain: counts about the columns do not tell it."
         raise PlanError(msg)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellRecipe(PrivateRecipe):
+    """A private recipe that looks at every cell of the product of its columns, but for those that cannot occur."""
+
+    declared_by_holder: ClassVar[tuple[str, ...]] = ("domain", "structural_zeros")
+
+    structural_zeros: tuple[Mapping[str, tuple[str | int | bool, ...]], ...] = ()
+
+    def __post_init__(self) -> None:
+        if isinstance(self.structural_zeros, (list, tuple)):
+            object.__setattr__(self, "structural_zeros", tuple(map(_as_lists, self.structural_zeros)))
+        super().__post_init__()
+
+    def zeros(self) -> tuple[Zero, ...]:
+        """Return the combinations that cannot occur."""
+        return self.structural_zeros
+
+    @classmethod
+    def suggest_for(cls, table: Table, facts: Mapping[str, Facts]) -> Recipe:
+        """Suggest a few columns of few values, with the values seen as a domain that the holder must confirm."""
+        return cls(**propose.settings(table, facts, cells=400, columns=3))
+
+
+def _as_lists(zero: object) -> object:
+    """Return an impossible combination with a tuple of values for each column."""
+    return {name: listed(value) for name, value in zero.items()} if isinstance(zero, Mapping) else zero
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -161,14 +189,9 @@ def refuse_seed(context: Context, *, seedable: bool) -> None:
         raise PlanError(msg)
 
 
-def no_codes() -> Codes:
-    """Return the empty codes of a method that needs counts only."""
-    return Codes({}, np.empty(0, dtype=np.int64))
-
-
 def split(epsilon: Fraction, m: int) -> Fraction:
     """Return what each of m datasets may cost; the worst cases of all come together, so nothing is saved."""
     return epsilon / m
 
 
-__all__ = ["FittedPrivate", "PrivateRecipe", "Value", "no_codes", "refuse_seed", "split"]
+__all__ = ["CellRecipe", "FittedPrivate", "PrivateRecipe", "Value", "refuse_seed", "split"]
