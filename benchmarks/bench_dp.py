@@ -1,4 +1,4 @@
-"""Seconds of the exact posterior, and what an effective draw costs beside the Metropolis sampler, in one run.
+"""Seconds of processor of the exact posterior, and what an effective draw costs beside the Metropolis sampler, in one run.
 
 Run with ``python -m benchmarks.bench_dp``.
 """
@@ -6,7 +6,7 @@ Run with ``python -m benchmarks.bench_dp``.
 from __future__ import annotations
 
 from fractions import Fraction
-from time import perf_counter
+from time import process_time
 
 import numpy as np
 
@@ -28,12 +28,12 @@ def release_of(k: int, n: int, epsilon: int) -> tuple[np.ndarray, float]:
 
 def solve(released: np.ndarray, n: int, alpha: float) -> tuple[Posterior, float, float]:
     """Return the posterior, the seconds of its moments, and those of moments and all intervals."""
-    start = perf_counter()
+    start = process_time()
     found = from_counts(Domain({"cell": tuple(range(released.size))}), released, n, 0.5, alpha=alpha)
     assert found.mean.size == found.variance.size
-    moments = perf_counter() - start
+    moments = process_time() - start
     found.interval(0.95)
-    return found, moments, perf_counter() - start
+    return found, moments, process_time() - start
 
 
 def main() -> None:
@@ -48,25 +48,25 @@ def main() -> None:
     for k, n in ((2, 100), (4, 100), (16, 1000)):
         _samplers(k, n)
     alpha = exact.smallest_alpha(Fraction(1), 100_000)
-    start = perf_counter()
+    start = process_time()
     urn.draw(urn.Bits(), [alpha] * 1000, [100] * 1000, 100_000)
-    print(f"urn, 100,000 rows in 1,000 cells from the system's entropy: {perf_counter() - start:.2f} s")
+    print(f"urn, 100,000 rows in 1,000 cells from the system's entropy: {process_time() - start:.2f} s")
 
 
 def _samplers(k: int, n: int) -> None:
     released, alpha = release_of(k, n, 2)
     found, _, _ = solve(released, n, alpha)
     found.draw(10, 1)
-    start = perf_counter()
+    start = process_time()
     found.draw(20_000, 2)
-    mine = (perf_counter() - start) / 20_000
+    mine = (process_time() - start) / 20_000
     model = chains.ChainModel(released[None, :].astype(float), np.full(k, alpha), np.full(k, 0.5), n)
     print(f"one effective draw, k = {k}, n = {n} (worst cell)")
     print(f"  exact            {mine * 1e6:10.1f} microseconds")
     for name, step, sweeps in (("Metropolis", chains.metropolis, 6000), ("Gibbs", chains.gibbs, 1500)):
-        start = perf_counter()
+        start = process_time()
         kept, accepted = chains.run(Streams(3)("bench", name), step, model, sweeps, 2 * chains.EVERY)
-        seconds = perf_counter() - start
+        seconds = process_time() - start
         size = min(chains.effective(kept[:, i]) for i in range(k))
         print(
             f"  {name:<16} {seconds / size * 1e6:10.1f} microseconds, {seconds / size / mine:8.0f} times; accepted {accepted:.2f}, effective {size:.0f} of {sweeps}"

@@ -23,6 +23,7 @@ _EXPORTS = {
     "Release": ("veladura.recipe", "Release"),
     "assess": ("veladura.assessment", "assess"),
     "combine": ("veladura.inference.combine", "combine"),
+    "compare": ("veladura.comparison.making", "compare"),
     "errors": ("veladura.errors", None),
     "load": ("veladura.release.package", "load"),
     "open": ("veladura.table.source", "open"),

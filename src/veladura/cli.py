@@ -153,6 +153,27 @@ def analyze(
 
 
 @app.command()
+def compare(
+    plans: Annotated[list[Path], typer.Argument(help="Two or more plans of one source.")],
+    risk: Annotated[str | None, typer.Option(help="The figure on the risk axis, as in risk.uniqueness.average_prosecutor.")] = None,
+    utility: Annotated[str | None, typer.Option(help="The figure on the utility axis, as in utility.pmse.ratio.")] = None,
+    out: Annotated[Path, typer.Option(help="Where the page with the map goes. It is the custodian's: do not publish it.")] = Path(
+        "comparison.html"
+    ),
+    workers: Annotated[int | None, typer.Option(help="Plans at work at once; by default one for each core.")] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Measure everything anew; keep nothing.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run several plans of one table without releasing anything, and draw their risk and utility on one map."""
+    from veladura.cli_show import progress, show_comparison
+    from veladura.comparison.making import compare_plans
+
+    found = compare_plans(plans, risk=risk, utility=utility, workers=workers, fresh=fresh, progress=progress(quiet=quiet))
+    out.write_text(found.to_html(), encoding="utf-8")
+    show_comparison(found, out, quiet=quiet)
+
+
+@app.command()
 def budget(
     folder: Annotated[
         Path | None, typer.Argument(help="A plan, or a custodian's folder; by default VELADURA_CUSTODIAN or the user's state folder.")

@@ -16,6 +16,7 @@ from veladura.context import Advance, silent
 from veladura.context import Progress as ProgressBar
 
 if TYPE_CHECKING:
+    from veladura.comparison.result import Comparison
     from veladura.release.verify import Line
     from veladura.run import Outcome
 
@@ -96,6 +97,22 @@ def show_demo(outcomes: Mapping[str, Outcome], out: Path, *, quiet: bool) -> Non
     _console.print(table)
     say(f"\nreleases   {out / 'releases'}/<method>/report.html\ncustodian  {out / 'custodian'}/<method>/   (stays in)", quiet=quiet)
     say(f"next       veladura verify {out / 'releases'}", quiet=quiet)
+
+
+def show_comparison(comparison: Comparison, page: Path, *, quiet: bool) -> None:
+    """Show one line a candidate, the frontier first."""
+    if quiet:
+        return
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for heading in ("candidate", "columns", comparison.risk, comparison.utility, "verdict"):
+        table.add_column(escape(heading), overflow="fold")
+    for name, _, columns, risk, utility, verdict in comparison.rows():
+        colour = "green" if verdict == "on the frontier" else "yellow"
+        table.add_row(escape(name), columns, escape(risk), escape(utility), f"[{colour}]{escape(verdict)}[/]")
+    _console.print(table)
+    for note in comparison.notes:
+        say(note, quiet=quiet)
+    say(f"\nmap        {page}   (for the custodian: do not publish it)", quiet=quiet)
 
 
 def show_budget(folder: Path | None, *, events: bool) -> None:

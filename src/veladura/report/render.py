@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -37,4 +38,9 @@ def render(facts: Facts) -> str:
     >>> render(gather(release, proofs=release.prove())).startswith("<!doctype html>")
     True
     """
-    return _environment().get_template("report.html.j2").render(facts=facts)
+    return page("report.html.j2", facts=facts)
+
+
+def page(template: str, **facts: Any) -> str:
+    """Return a template of this folder filled with facts."""
+    return _environment().get_template(template).render(**facts)

@@ -1,0 +1,1 @@
+"""Many recipes on one table: run each, measure each, and see which are worth having."""

@@ -1,0 +1,81 @@
+"""Candidates kept by plan and data: the same recipe on the same table is measured once."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import veladura
+from veladura.comparison.candidate import Candidate, Job
+from veladura.plan import recipe_to
+from veladura.release.custodian import source_hash
+
+if TYPE_CHECKING:
+    from veladura.table.table import Table
+
+FOLDER = "comparisons"
+
+
+class Cache:
+    """Candidates in a custodian's folder, one file each; without a folder nothing is kept."""
+
+    def __init__(self, custodian: Path | None) -> None:
+        self.folder = None if custodian is None else custodian / FOLDER
+
+    def look(self, job: Job, data: str | None) -> Candidate | None:
+        """Return what is known of a job, or None."""
+        path = self._path(job, data)
+        if path is None or not path.exists():
+            return None
+        try:
+            return Candidate.from_json({**json.loads(path.read_text(encoding="utf-8")), "name": job.name})
+        except (ValueError, KeyError, TypeError):  # of another version, or cut off: measured anew
+            return None
+
+    def keep(self, job: Job, data: str | None, candidate: Candidate) -> None:
+        """Keep what was found; an older file is replaced whole."""
+        if (path := self._path(job, data)) is None:
+            return
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        part = path.with_suffix(".part")
+        part.write_text(json.dumps(candidate.to_json()), encoding="utf-8")
+        part.replace(path)
+
+    def _path(self, job: Job, data: str | None) -> Path | None:
+        return None if self.folder is None or data is None else self.folder / f"{key(job, data)}.json"
+
+
+def key(job: Job, data: str) -> str:
+    """Return the hash of everything that decides the figures: data, declarations, recipe, files it names, seed, version."""
+    plain = recipe_to(job.recipe)
+    declared = {name: str(value) for name, value in job.columns.items()}
+    told = [veladura.__version__, data, declared, plain, [source_hash(Path(path)) for path in sorted(_files(plain))], job.seed]
+    return hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def _files(plain: Any) -> Iterator[str]:
+    """Return the files that settings name: their content decides, not their name."""
+    if isinstance(plain, dict):
+        plain = list(plain.values())
+    if isinstance(plain, (list, tuple)):
+        for item in plain:
+            yield from _files(item)
+    elif isinstance(plain, str) and len(plain) < 1000 and "\0" not in plain and Path(plain).is_file():  # noqa: PLR2004  # longest path there is, with room
+        yield plain
+
+
+def data_hash(table: Table) -> str | None:
+    """Return the hash of a file or frame; None for a database, whose rows may change unseen."""
+    if table.source.file is not None:
+        return source_hash(table.source.file)
+    if table.frame is None:
+        return None
+    digest = hashlib.sha256(repr(table.arrow.schema).encode())
+    for column in table.arrow.combine_chunks().columns:
+        for chunk in column.chunks:
+            for buffer in chunk.buffers():
+                digest.update(b"" if buffer is None else memoryview(buffer))
+    return digest.hexdigest()

@@ -1,0 +1,115 @@
+"""One recipe of a comparison: what to run, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from veladura.assessment import assess
+from veladura.errors import VeladuraError
+from veladura.inference.estimate import Estimate
+from veladura.measure import Figure
+from veladura.plan import read_plan
+from veladura.table.source import open as open_table
+
+if TYPE_CHECKING:
+    from veladura.recipe import Recipe
+    from veladura.table.table import Table
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """What became of one recipe.
+
+    Attributes
+    ----------
+    name
+        What it is called on the map.
+    method, rule
+        The methods of its steps, and the combining rule of its release.
+    columns, datasets
+        How many were released.
+    figures
+        What `veladura.assess` found, by full name.
+    problem
+        Why there is no release, where there is none.
+    """
+
+    name: str
+    method: str
+    rule: str = "none"
+    columns: int = 0
+    datasets: int = 0
+    seconds: float = 0.0
+    figures: Mapping[str, Figure] = field(default_factory=dict, repr=False)
+    problem: str = ""
+
+    def estimate(self, figure: str) -> Estimate | None:
+        """Return a figure, or None where it does not apply."""
+        found = self.figures.get(figure)
+        return None if found is None else found.estimate
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> Candidate:
+        """Return a candidate from what `to_json` gave."""
+        figures = {name: _figure(told) for name, told in plain["figures"].items()}
+        return cls(**{**plain, "figures": figures})
+
+
+def _figure(told: Mapping[str, Any]) -> Figure:
+    estimate = None if told["estimate"] is None else Estimate(**told["estimate"])
+    return Figure(**{**told, "estimate": estimate})
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """A recipe and where its table is: the path of a plan, or a source with the recipe itself.
+
+    Attributes
+    ----------
+    source, columns
+        A path or a frame, and what was declared of its columns.
+    plan
+        The path of a plan instead.
+    """
+
+    name: str
+    recipe: Recipe
+    source: Any = field(default=None, repr=False)
+    columns: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    plan: Path | None = None
+    seed: int | None = None
+    threads: int | None = None
+
+    def open(self) -> Table:
+        """Open the table."""
+        return read_plan(self.plan).open() if self.plan is not None else open_table(self.source, self.columns)
+
+
+def evaluate(job: Job) -> Candidate:
+    """Protect and measure; a recipe that cannot run on the table is told, not raised.
+
+    Nothing is released and nothing is written, so a private draw is charged to no ledger.
+    """
+    start = perf_counter()
+    candidate = Candidate(job.name, _methods(job.recipe))
+    try:
+        table = job.open()
+        release = job.recipe.protect(table, seed=None if job.recipe.private else job.seed, threads=job.threads)
+        figures = assess(table, release).figures
+    except VeladuraError as error:
+        return replace(candidate, problem=str(error).partition("\n")[0], seconds=perf_counter() - start)
+    seconds = perf_counter() - start
+    names = release.tables[0].table.names
+    return replace(candidate, rule=release.rule, columns=len(names), datasets=len(release.tables), seconds=seconds, figures=dict(figures))
+
+
+def _methods(recipe: Recipe) -> str:
+    return ", then ".join(step.method for step in getattr(recipe, "recipes", (recipe,)))

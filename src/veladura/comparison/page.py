@@ -1,0 +1,156 @@
+"""The risk-utility map as a picture, and the page around it."""
+
+from __future__ import annotations
+
+import io
+import math
+from base64 import b64encode
+from typing import TYPE_CHECKING, Any
+
+from veladura.comparison.result import Comparison, figure_of, written
+from veladura.report.render import page
+from veladura.report.words import number
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from veladura.comparison.candidate import Candidate
+
+INK, SOFT, FRONT, BEATEN = "#22272e", "#57606a", "#2f6690", "#8c959f"
+STYLE: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "veladura",
+    "font.family": "sans-serif",
+    "font.size": 10.0,
+    "text.parse_math": False,
+}
+WIDE = 30.0  # values further apart than this are shown on a logarithmic axis
+APART, GAP, WIDTH = 13.0, 9.0, 6.0  # in points: between two labels, from a point to its label, of a letter
+
+
+def draw(comparison: Comparison) -> Figure:
+    """Return the map: safer to the left, more useful above, the frontier joined, the dominated ones grey."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    with rc_context(STYLE):
+        figure = Figure(figsize=(8.6, 5.4), layout="constrained")
+        axes = figure.add_subplot()
+        front = comparison.frontier
+        for candidate in comparison.placed:
+            _point(axes, comparison, candidate, front=candidate in front)
+        places = [_place(comparison, candidate) for candidate in front]
+        axes.plot([x for x, _ in places], [y for _, y in places], color=FRONT, linewidth=1.2, zorder=1, label="frontier")
+        _axis(axes, comparison, comparison.risk, "x")
+        _axis(axes, comparison, comparison.utility, "y")
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.margins(0.12)
+        _labels(figure, axes, comparison)
+    return figure
+
+
+def _place(comparison: Comparison, candidate: Candidate) -> tuple[float, float]:
+    x, y = (candidate.estimate(name) for name in (comparison.risk, comparison.utility))
+    return (math.nan if x is None else x.value), (math.nan if y is None else y.value)
+
+
+def _point(axes: Axes, comparison: Comparison, candidate: Candidate, *, front: bool) -> None:
+    """Draw one candidate with the intervals of both figures."""
+    x, y = (candidate.estimate(name) for name in (comparison.risk, comparison.utility))
+    if x is None or y is None:
+        return
+    colour = FRONT if front else BEATEN
+    across, along = [[x.value - x.lower], [x.upper - x.value]], [[y.value - y.lower], [y.upper - y.value]]
+    marker = "o" if front else "s"
+    axes.errorbar(x.value, y.value, along, across, fmt=marker, color=colour, markersize=7, elinewidth=0.8, capsize=2, zorder=2)
+
+
+def _axis(axes: Axes, comparison: Comparison, name: str, which: str) -> None:
+    """Name an axis, turn it so that better is left or above, and stretch it where values lie far apart."""
+    figure = figure_of(comparison, name)
+    better = "low" if figure is None else figure.better
+    values = [c.figures[name].estimate.value for c in comparison.placed]  # type: ignore[union-attr]
+    good = {"x": "safer", "y": "more useful"}[which]
+    arrow = {"x": f"\u2190 {good}", "y": f"{good} \u2192"}[which]
+    (axes.set_xlabel if which == "x" else axes.set_ylabel)(f"{name}    {arrow}", color=INK)
+    if values and min(values) > 0 and max(values) / min(values) > WIDE:
+        (axes.set_xscale if which == "x" else axes.set_yscale)("log")
+    unit = "number" if figure is None else figure.unit
+    ticks = axes.xaxis if which == "x" else axes.yaxis
+    ticks.set_major_formatter(lambda value, _: number(value, unit))
+    ticks.set_minor_formatter(lambda _value, _: "")
+    if (which == "x" and better == "high") or (which == "y" and better == "low"):
+        (axes.invert_xaxis if which == "x" else axes.invert_yaxis)()
+
+
+def _labels(figure: Figure, axes: Axes, comparison: Comparison) -> None:
+    """Write names beside the points, pushed down where they would cover each other; candidates in one place share a label."""
+    figure.draw_without_rendering()  # the layout must be known before distances can be
+    unit = figure.dpi / 72
+    middle = axes.transAxes.transform((0.5, 0.5))[0] / unit
+    taken: list[tuple[float, float, float]] = []
+    for place, (name, front) in sorted(_together(comparison).items(), key=lambda item: -float(axes.transData.transform(item[0])[1])):
+        x, y = axes.transData.transform(place) / unit
+        side = 1 if x <= middle else -1
+        left = x + GAP if side > 0 else x - GAP - WIDTH * len(name)
+        height = y
+        while any(abs(height - other) < APART and left < right and start < left + WIDTH * len(name) for start, right, other in taken):
+            height -= APART
+        taken.append((left, left + WIDTH * len(name), height))
+        arrow = {"arrowstyle": "-", "color": BEATEN, "linewidth": 0.6} if height < y else None
+        axes.annotate(
+            name, place, (side * GAP, height - y), textcoords="offset points", ha="left" if side > 0 else "right", va="center",
+            color=INK if front else SOFT, arrowprops=arrow, parse_math=False, annotation_clip=False,
+        )  # fmt: skip
+
+
+def _together(comparison: Comparison) -> dict[tuple[float, float], tuple[str, bool]]:
+    """Return by place the names of the candidates there, and whether they are on the frontier."""
+    front = comparison.frontier
+    places: dict[tuple[float, float], tuple[str, bool]] = {}
+    for candidate in comparison.placed:
+        place = _place(comparison, candidate)
+        before = places[place][0] + ", " if place in places else ""
+        places[place] = (before + candidate.name, candidate in front)
+    return places
+
+
+def svg(comparison: Comparison) -> bytes:
+    """Return the map as SVG."""
+    from matplotlib import rc_context
+
+    buffer = io.BytesIO()
+    with rc_context(STYLE):
+        draw(comparison).savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    return buffer.getvalue()
+
+
+def _facts(comparison: Comparison) -> dict[str, Any]:
+    told = [figure_of(comparison, name) for name in (comparison.risk, comparison.utility)]
+    return {
+        "comparison": comparison,
+        "picture": f"data:image/svg+xml;base64,{b64encode(svg(comparison)).decode()}" if comparison.placed else "",
+        "meanings": [(figure.name, figure.meaning, figure.better) for figure in told if figure is not None],
+        "others": _others(comparison),
+    }
+
+
+def _others(comparison: Comparison) -> list[tuple[str, str, list[str]]]:
+    """Return every figure that some candidate has: name, meaning, and one text a candidate."""
+    names = [name for c in comparison.candidates for name in c.figures if c.estimate(name) is not None]
+    rows = []
+    for name in dict.fromkeys(names):
+        figure = figure_of(comparison, name)
+        rows.append((name, "" if figure is None else figure.meaning, [written(c, name) for c in comparison.candidates]))
+    return rows
+
+
+def render(comparison: Comparison) -> str:
+    """Return the whole page."""
+    return page("comparison.html.j2", **_facts(comparison))
+
+
+def fragment(comparison: Comparison) -> str:
+    """Return map and table for a notebook."""
+    return page("comparison-fragment.html.j2", **_facts(comparison))

@@ -1,0 +1,167 @@
+"""A finished comparison: two axes, the frontier, and who is dominated by whom."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from veladura.comparison.candidate import Candidate
+from veladura.errors import PlanError
+from veladura.measure import Figure, figure_names
+from veladura.recipe import PRIVATE
+from veladura.report.words import number
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# The first of these that applies to most candidates is an axis, unless the caller names one.
+RISK = ("risk.attributes.advantage", "risk.match.tmr", "risk.uniqueness.average_prosecutor", "risk.unchanged.cells")
+UTILITY = ("utility.pmse.ratio", "utility.pmse.value", "utility.columns.mean")
+PRIVATE_NOTE = (
+    "Figures of a differentially private release tell something of the data: this page, and a choice made by it, stay with the holder."
+)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Candidates on one table, with the two figures they are compared by.
+
+    Attributes
+    ----------
+    candidates
+        In the order given.
+    risk, utility
+        The full names of the figures on the axes.
+    frontier
+        The candidates that no other one beats in both figures, safest first.
+    dominated
+        By name of a candidate, one that is at least as safe and as useful, and better in one of them.
+    """
+
+    candidates: tuple[Candidate, ...]
+    risk: str
+    utility: str
+
+    @property
+    def placed(self) -> list[Candidate]:
+        """The candidates that have both figures."""
+        return [c for c in self.candidates if _known(c, self.risk) and _known(c, self.utility)]
+
+    @property
+    def dominated(self) -> dict[str, str]:
+        """By name, the first candidate of the frontier that beats it."""
+        front = self.frontier
+        return {c.name: next(f.name for f in front if self._beats(f, c)) for c in self.placed if c not in front}
+
+    @property
+    def frontier(self) -> list[Candidate]:
+        """The candidates that none beats, safest first."""
+        kept = [c for c in self.placed if not any(self._beats(other, c) for other in self.placed)]
+        return sorted(kept, key=lambda c: self._badness(c)[0])
+
+    def _badness(self, candidate: Candidate) -> tuple[float, float]:
+        """Return both figures turned so that less is better."""
+        values = []
+        for name in (self.risk, self.utility):
+            estimate = candidate.estimate(name)
+            value = math.inf if estimate is None else estimate.value
+            values.append(-value if candidate.figures[name].better == "high" else value)
+        return values[0], values[1]
+
+    def _beats(self, one: Candidate, other: Candidate) -> bool:
+        a, b = self._badness(one), self._badness(other)
+        return a != b and a[0] <= b[0] and a[1] <= b[1]
+
+    def verdict(self, candidate: Candidate) -> str:
+        """Return what the map says of a candidate, in words."""
+        if candidate.problem:
+            return f"no release: {candidate.problem}"
+        if beaten := self.dominated.get(candidate.name):
+            return f"dominated by {beaten}: no safer and no more useful"
+        if candidate in self.frontier:
+            return "on the frontier"
+        missing = next(name for name in (self.risk, self.utility) if not _known(candidate, name))
+        figure = candidate.figures.get(missing)
+        return f"not on the map: {missing} does not apply. {figure.why if figure else ''}".strip()
+
+    @property
+    def notes(self) -> list[str]:
+        """What must be said beside the map."""
+        some = len({c.columns for c in self.placed}) > 1
+        columns = ["Candidates release different numbers of columns; figures are of the released ones."] if some else []
+        return columns + ([PRIVATE_NOTE] if any(c.rule in PRIVATE for c in self.candidates) else [])
+
+    def rows(self) -> list[tuple[str, str, str, str, str, str]]:
+        """Return the table: name, method, columns, risk, utility, verdict."""
+        return [
+            (c.name, c.method, str(c.columns or "-"), written(c, self.risk), written(c, self.utility), self.verdict(c))
+            for c in self.candidates
+        ]
+
+    def table(self) -> pd.DataFrame:
+        """Return the candidates with all their figures, one row each."""
+        import pandas as pd
+
+        names = [name for name in figure_names() if any(_known(c, name) for c in self.candidates)]
+        rows = [{name: e.value for name in names if (e := c.estimate(name)) is not None} for c in self.candidates]
+        return pd.DataFrame(rows, index=pd.Index([c.name for c in self.candidates], name="candidate"), columns=names)
+
+    def __str__(self) -> str:
+        head = ("candidate", "method", "columns", self.risk, self.utility, "verdict")
+        lines = [head, *self.rows()]
+        widths = [max(len(line[i]) for line in lines) for i in range(5)]
+        text = ["  ".join([*(cell.ljust(width) for cell, width in zip(line[:5], widths, strict=True)), line[5]]) for line in lines]
+        return "\n".join([text[0], "-" * len(text[0]), *text[1:], *(["", *self.notes] if self.notes else [])])
+
+    def to_html(self) -> str:
+        """Return one page with the map and the table; it needs no network."""
+        from veladura.comparison.page import render
+
+        return render(self)
+
+    def _repr_html_(self) -> str:
+        from veladura.comparison.page import fragment
+
+        return fragment(self)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        return {
+            "risk": self.risk,
+            "utility": self.utility,
+            "frontier": [c.name for c in self.frontier],
+            "dominated": self.dominated,
+            "candidates": [c.to_json() for c in self.candidates],
+        }
+
+
+def _known(candidate: Candidate, name: str) -> bool:
+    estimate = candidate.estimate(name)
+    return estimate is not None and math.isfinite(estimate.value)
+
+
+def written(candidate: Candidate, name: str) -> str:
+    """Return a figure with its interval, as people read it."""
+    estimate, figure = candidate.estimate(name), candidate.figures.get(name)
+    if estimate is None or figure is None:
+        return "-"
+    value = number(estimate.value, figure.unit)
+    return value if estimate.is_exact else f"{value} ({number(estimate.lower, figure.unit)} to {number(estimate.upper, figure.unit)})"
+
+
+def axis(candidates: Sequence[Candidate], family: str, given: str | None) -> str:
+    """Return the figure of an axis: the one named, or the first preferred one that most candidates have."""
+    possible = [name for name in figure_names() if name.startswith(f"{family}.")]
+    if given is not None:
+        if given not in possible:
+            raise PlanError.unknown(f"{family} figure", given, possible)
+        return given
+    preferred = [name for name in (RISK if family == "risk" else UTILITY) if name in possible]
+    return max(preferred, key=lambda name: sum(_known(c, name) for c in candidates))
+
+
+def figure_of(comparison: Comparison, name: str) -> Figure | None:
+    """Return a figure of any candidate, for its meaning and unit."""
+    return next((c.figures[name] for c in comparison.candidates if name in c.figures), None)
