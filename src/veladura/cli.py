@@ -174,6 +174,25 @@ def compare(
 
 
 @app.command()
+def certificate(
+    folder: Annotated[Path, typer.Argument(help="A release folder.")],
+    out: Annotated[Path, typer.Option(help="Where the page goes.")] = Path("certificate.html"),
+    force: Force = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write a release as one sheet to print, sign and file: promises, hashes, versions, blank lines for those who approve."""
+    from veladura.cli_show import say
+    from veladura.errors import FolderError
+    from veladura.report.certificate import certificate as sheet
+
+    if out.exists() and not force:
+        msg = f"{out} exists already.\n\nHint: name another file with --out, or use --force."
+        raise FolderError(msg)
+    out.write_text(sheet(folder), encoding="utf-8")
+    say(f"{out} written: print it on one A4 sheet.", quiet=quiet)
+
+
+@app.command()
 def budget(
     folder: Annotated[
         Path | None, typer.Argument(help="A plan, or a custodian's folder; by default VELADURA_CUSTODIAN or the user's state folder.")

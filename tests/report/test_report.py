@@ -20,7 +20,7 @@ from veladura.recipe import Dataset, Release, Step
 from veladura.release.gate import Limit, gate
 from veladura.report import words
 from veladura.report.codebook import FEWEST, _shares, describe
-from veladura.report.facts import _promises, gather
+from veladura.report.facts import promise_facts, gather
 from veladura.report.render import render
 from veladura.report.snippets import command, snippet
 from veladura.table.schema import Field, Schema
@@ -239,9 +239,9 @@ def test_a_page_without_figures_and_promises_says_so():
 def test_the_worst_proof_of_a_promise_is_told():
     promise = Promise("group-size", "Groups of five.", "package", {"k": 5})
     manifest = {"promises": [promise.to_json()]}
-    statuses = [_promises(manifest, [Proof(promise, "holds"), *more])[0].status for more in ([], [Proof(promise, "broken", 1)])]
+    statuses = [promise_facts(manifest, [Proof(promise, "holds"), *more])[0].status for more in ([], [Proof(promise, "broken", 1)])]
     assert statuses == ["holds", "broken"]
-    assert _promises(manifest, [])[0].status == "not checked"
+    assert promise_facts(manifest, [])[0].status == "not checked"
 
 
 def test_figures_not_for_the_public_are_left_out(release, assessment):

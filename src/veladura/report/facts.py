@@ -125,7 +125,7 @@ def gather(
         refused=sum(not verdict.passed for verdict in verdicts),
         steps=tuple(_step(step) for step in manifest["steps"]),
         columns=describe(release.tables[0].table, original, [name for step in release.steps for name in step.changed]),
-        promises=_promises(manifest, list(proofs)),
+        promises=promise_facts(manifest, list(proofs)),
         figures={},
         no_figures=withheld,
         conclusions=words.RULES[manifest["rule"]],
@@ -170,7 +170,7 @@ def _step(step: Mapping[str, Any]) -> StepFacts:
     return StepFacts(step["method"], words.method_sentence(step["method"]), words.enumerated(step["changed"]), settings)
 
 
-def _promises(manifest: Mapping[str, Any], proofs: list[Proof]) -> tuple[PromiseFacts, ...]:
+def promise_facts(manifest: Mapping[str, Any], proofs: list[Proof]) -> tuple[PromiseFacts, ...]:
     """Return every promise with the worst of its proofs over the datasets."""
     facts = []
     for promise in manifest["promises"]:
