@@ -20,7 +20,7 @@ from veladura.recipe import Dataset, Release, Step
 from veladura.release.gate import Limit, gate
 from veladura.report import words
 from veladura.report.codebook import FEWEST, _shares, describe
-from veladura.report.facts import promise_facts, gather
+from veladura.report.facts import gather, promise_facts
 from veladura.report.render import render
 from veladura.report.snippets import command, snippet
 from veladura.table.schema import Field, Schema
