@@ -64,6 +64,11 @@ class Analysis:
         """Rows of each dataset that were used."""
         return self.design.rows
 
+    @property
+    def has_likelihood(self) -> bool:
+        """Whether models can be compared by their likelihood: not with weights, robust errors or a free dispersion."""
+        return self.family in LIKELY and self.weights is None and not self.robust
+
     def table(self, *, exponentiate: bool = False) -> pd.DataFrame:
         """Return one row a coefficient: estimate, error, interval, degrees of freedom, p-value and what the synthesis added.
 
@@ -107,7 +112,7 @@ class Analysis:
         smaller
             A formula with some of the terms, or the terms to leave out; by default all but the intercept.
         """
-        if self.family not in LIKELY or self.weights is not None or self.robust:
+        if not self.has_likelihood:
             msg = (
                 f"there is no likelihood to compare with weights, robust errors or family {self.family}.\n\nHint: wald(...) tests the same."
             )
