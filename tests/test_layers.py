@@ -19,7 +19,7 @@ LAYERS = (
     {"promise", "recipe", "measure"},
     {"steps", "masks", "synth", "dp", "anonymize", "risk", "utility", "inference", "assessment"},
     {"methods", "report", "release"},
-    {"plan", "run", "init", "demo", "comparison", "cli", "cli_show", "testing"},
+    {"plan", "run", "init", "demo", "comparison", "cli", "cli_show", "testing", "cli_analyze"},
 )
 
 

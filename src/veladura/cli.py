@@ -134,22 +134,47 @@ def verify(
 @app.command()
 def analyze(
     folder: Annotated[Path, typer.Argument(help="A release folder.")],
+    formula: Annotated[str | None, typer.Argument(help='A model, as in "log(income) ~ age + C(sex)".')] = None,
+    family: Annotated[str, typer.Option(help="gaussian, binomial, poisson, gamma, quasi-binomial or quasi-poisson.")] = "gaussian",
+    level: Annotated[float, typer.Option(help="The probability of an interval.")] = 0.95,
+    weights: Annotated[str | None, typer.Option(help="A column of sampling weights.")] = None,
+    robust: Annotated[bool, typer.Option("--robust", help="Sandwich standard errors.")] = False,
+    ratios: Annotated[bool, typer.Option("--ratios", help="Odds or rate ratios instead of their logarithms.")] = False,
+    test: Annotated[list[str] | None, typer.Option(help="A term to test as a whole; may be given several times.")] = None,
     posterior: Annotated[bool, typer.Option("--posterior", help="The exact posterior of a differentially private release.")] = False,
-    event: Annotated[str | None, typer.Option(help="What to ask about: column=value, values with |, columns with a comma.")] = None,
-    among: Annotated[list[str] | None, typer.Option(help="A group to ask it of; two groups are compared.")] = None,
-    prior: Annotated[float, typer.Option(help="The Dirichlet parameter of each cell.")] = 0.5,
-    level: Annotated[float, typer.Option(help="The posterior probability of an interval.")] = 0.95,
-    picture: Annotated[Path | None, typer.Option(help="Write a picture of the marginal posteriors (PNG, SVG, PDF).")] = None,
-    out: Annotated[Path | None, typer.Option(help="Write the table of all cells (CSV).")] = None,
+    event: Annotated[str | None, typer.Option(help="With --posterior: column=value, values with |, columns with a comma.")] = None,
+    among: Annotated[list[str] | None, typer.Option(help="With --event: a group to ask it of; two groups are compared.")] = None,
+    column: Annotated[list[str] | None, typer.Option(help="With --posterior: the shares of one column's values.")] = None,
+    prior: Annotated[float, typer.Option(help="With --posterior: the Dirichlet parameter of each cell.")] = 0.5,
+    picture: Annotated[Path | None, typer.Option(help="Write a picture of the intervals (PNG, SVG, PDF).")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the table (CSV).")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Show what a release says of the population, from its folder alone."""
-    from veladura.cli_show import show_posterior
+    """Show what a release says of the population, from its folder alone; the manifest chooses the rule."""
+    from veladura import cli_analyze
     from veladura.errors import PlanError
 
-    if not posterior:
-        msg = "say how to analyse: --posterior is for differentially private releases."
+    if posterior and formula is not None:
+        msg = "--posterior takes no formula.\n\nHint: --event column=value, --among column=value and --column name ask the posterior."
         raise PlanError(msg)
-    show_posterior(folder, prior, level, event, among or [], picture, out)
+    if posterior:
+        cli_analyze.show_posterior(folder, prior, level, event, among or [], column or [], as_json=as_json, picture=picture, out=out)
+    elif formula is None:
+        raise cli_analyze.nothing_asked(folder)
+    else:
+        cli_analyze.show_model(
+            folder,
+            formula,
+            family,
+            level,
+            weights,
+            robust=robust,
+            ratios=ratios,
+            tests=test or [],
+            as_json=as_json,
+            picture=picture,
+            out=out,
+        )
 
 
 @app.command()

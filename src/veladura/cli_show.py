@@ -140,33 +140,3 @@ def show_budget(folder: Path | None, *, events: bool) -> None:
     _console.print(table)
     for line in event_lines(home) if events else ():
         say(line, quiet=False)
-
-
-def show_posterior(
-    folder: Path, prior: float, level: float, event: str | None, among: Sequence[str], picture: Path | None, out: Path | None
-) -> None:  # fmt: skip
-    """Show the exact posterior of a private release: all cells, or the answer to one question."""
-    from veladura.dp.posterior import posterior
-    from veladura.dp.show import answers, draw_picture
-    from veladura.release.package import load
-
-    found = posterior(load(folder), prior)
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    if event is not None:
-        for heading in ("question", "estimate", f"{level:.0%} interval"):
-            table.add_column(heading)
-        for question, estimate in answers(found, event, among, level).items():
-            table.add_row(escape(question), f"{estimate.value:.4f}", f"{estimate.lower:.4f} to {estimate.upper:.4f}")
-    else:
-        frame = found.table(level)
-        for heading in frame.columns:
-            table.add_column(escape(str(heading)))
-        for row in frame.itertuples(index=False):
-            table.add_row(*(f"{cell:.4f}" if isinstance(cell, float) else escape(str(cell)) for cell in row))
-    _console.print(table)
-    say(f"\n{found.n} rows were protected; prior {prior:g} in each cell; {found.method}, error at most {found.error:.1g}.", quiet=False)
-    if picture is not None:
-        say(f"picture    {draw_picture(found, picture, level)}", quiet=False)
-    if out is not None:
-        found.table(level).to_csv(out, index=False)
-        say(f"table      {out}", quiet=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
@@ -18,6 +19,7 @@ from veladura.promise import Evidence, Promise, Proof, prove
 from veladura.streams import Streams
 
 if TYPE_CHECKING:
+    from veladura.inference.analysis import Analysis
     from veladura.inference.combine import Combined
     from veladura.table.codes import Codes, Column
     from veladura.table.inspect import Facts
@@ -257,9 +259,23 @@ class Release:
 
     def estimate(self, function: Callable[[Any], Any], *, level: float = 0.95) -> Combined:
         """Return an analysis of every dataset (estimate and variance, or a fitted model), combined by the release's own rule."""
-        from veladura.inference.combine import estimate
+        from veladura.inference.pooling import estimate
 
         return estimate(self, function, level=level)
+
+    def analyze(
+        self, formula: str, *, family: str = "gaussian", level: float = 0.95, weights: str | None = None, robust: bool = False
+    ) -> Analysis:  # fmt: skip
+        """Return a model by a formula such as ``log(income) ~ age + C(sex)``, combined by the release's own rule.
+
+        What the protection did to the columns of the model is told in warnings, and kept in ``cautions``.
+        """
+        from veladura.inference.analysis import analyze
+
+        found = analyze(self, formula, family=family, level=level, weights=weights, robust=robust)
+        for caution in found.cautions:
+            warnings.warn(caution, stacklevel=2)
+        return found
 
     def evidence(self) -> list[Evidence]:
         """Return each dataset beside the original, for proofs and measures."""

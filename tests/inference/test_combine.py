@@ -116,7 +116,9 @@ def test_a_release_chooses_its_own_rule():
     assert partial.lower < 10 < partial.upper
     named = whole.estimate(lambda d: {"mean": mean(d)})
     assert "mean" in str(named)
-    with pytest.raises(PlanError, match="one protected table"):
-        vd.Noise(columns=["y"]).protect(frame, seed=1).estimate(mean)
+    noisy = vd.Noise(columns=["y"]).protect(frame, seed=1)
+    with pytest.warns(UserWarning, match="noise was added"):
+        plain = noisy.estimate(mean)
+    assert (plain.rule, plain.value, plain.variance) == ("none", *map(pytest.approx, mean(noisy.datasets[0])))
     with pytest.raises(PlanError, match="must return"):
         whole.estimate(lambda d: 3)

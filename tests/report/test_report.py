@@ -212,9 +212,14 @@ def test_several_datasets_and_every_rule_have_words():
         assert words.RULES[rule].how.split(",")[0] in html
         assert ("risk.unchanged" in html) == (rule != "posterior")
         compile(snippet(release), "snippet", "exec")
-    assert "release.estimate(" in snippet(made(arrow, fields, rule="partial"))
-    assert '"x ~ y"' in command(made(arrow, fields, rule="partial"))
-    assert "for data in" in snippet(made(pa.table({"c": ["a"]}), (Field("c", "category", pa.string()),), rule="full"))
+    for rule in ("none", "partial", "full", "single"):
+        several = made(arrow, fields, rule=rule, m=1 if rule == "none" else 2)
+        assert 'release.analyze("x ~ y")' in snippet(several)
+        assert '"x ~ y"' in command(several)
+    assert "release.estimate(" in snippet(made(arrow.select(["x"]), fields[:1], rule="partial", m=2))
+    assert "for data in" in snippet(made(pa.table({"c": ["a"]}), (Field("c", "category", pa.string()),), rule="full", m=2))
+    one = made(arrow, fields, rule="partial", m=1)  # cannot be combined: nothing is proposed that would be refused
+    assert "analyze" not in snippet(one) + command(one)
 
 
 def test_figures_of_a_private_release_stay_with_the_custodian():

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from veladura.errors import PlanError
-
-if TYPE_CHECKING:
-    from veladura.recipe import Release
 
 CombiningRule = Literal["partial", "full", "imputed", "single"]
 Floats = NDArray[np.float64]
@@ -49,6 +45,15 @@ class Combined:
     def error(self) -> Any:
         """Standard error."""
         return np.sqrt(self.variance)
+
+    @property
+    def p(self) -> Any:
+        """Two-sided p-value of the hypothesis that the quantity is 0."""
+        df, error = np.asarray(self.df, dtype=float), np.asarray(self.error, dtype=float)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            size = np.abs(self.value) / error
+        finite = np.isfinite(df)
+        return _bare(np.where(finite, 2 * stats.t.sf(size, np.where(finite, df, 1.0)), 2 * stats.norm.sf(size)))
 
     def __float__(self) -> float:
         return float(self.value)
@@ -107,27 +112,61 @@ def combine(
     if rule not in get_args(CombiningRule):
         what = "rule"
         raise PlanError.unknown(what, str(rule), get_args(CombiningRule))
-    if not 0 < level < 1:
-        msg = f"level ({level}) must lie between 0 and 1."
-        raise PlanError(msg)
+    check_level(level)
     estimates, variances = np.asarray(q, dtype=np.float64), np.asarray(v, dtype=np.float64)
     _check(estimates, variances, rule)
-    share = 1.0 if rows is None or original_rows is None else rows / original_rows
+    share = rows_share(rows, original_rows)
     m, centre, within = len(estimates), estimates.mean(axis=0), variances.mean(axis=0)
     between = estimates.var(axis=0, ddof=1) if m > 1 else np.zeros_like(centre)
     total, df = _total(rule, m, np.asarray(between), np.asarray(within), share, proper=proper)
-    half = _quantile(df, level) * np.sqrt(total)
-    value, variance, freedom, lower, upper = (_bare(part) for part in (centre, total, df, centre - half, centre + half))
-    return Combined(value, variance, freedom, lower, upper, level, rule)
+    return interval(centre, total, df, level, rule)
+
+
+def interval(value: Any, variance: Any, df: Any, level: float, rule: str, names: tuple[str, ...] = ()) -> Combined:
+    """Return estimates with their t intervals, normal ones where the degrees of freedom are infinite."""
+    centre, total, freedom = (np.asarray(part, dtype=np.float64) for part in (value, variance, df))
+    half = _quantile(freedom, level) * np.sqrt(total)
+    lower, upper = _bare(centre - half), _bare(centre + half)
+    return Combined(_bare(centre), _bare(total), _bare(freedom), lower, upper, level, rule, names)
+
+
+def check_level(level: float) -> None:
+    """Refuse a level that is no probability."""
+    if not 0 < level < 1:
+        msg = f"level ({level}) must lie between 0 and 1."
+        raise PlanError(msg)
+
+
+def rows_share(rows: int | None, original_rows: int | None) -> float:
+    """Return k/n: rows of a dataset over those of the original, 1 where they are not told."""
+    if rows is None or original_rows is None:
+        return 1.0
+    if rows < 1 or original_rows < 1:
+        msg = f"rows and original_rows must be at least 1, got {rows} and {original_rows}."
+        raise PlanError(msg)
+    return rows / original_rows
+
+
+def single_factor(m: int, share: float, *, proper: bool) -> float:
+    """Return T over v of the rule "single": k/n + (1 + k/n)/m for proper draws, k/n + 1/m for simple ones."""
+    return share + (1 + share if proper else 1.0) / m
+
+
+def needs_two(rule: str, m: int) -> None:
+    """Refuse one dataset where the rule takes the variance between datasets."""
+    if rule in NEEDS_TWO and m < 2:  # noqa: PLR2004
+        msg = (
+            f"rule {rule!r} needs the estimates of at least 2 datasets, got {m}.\n\n"
+            "Hint: the variance between datasets cannot be seen in one; ask the holder for a release with m = 2 or more."
+        )
+        raise PlanError(msg)
 
 
 def _check(q: Floats, v: Floats, rule: str) -> None:
     if q.shape != v.shape or q.ndim not in (1, 2) or not q.size:
         msg = f"q and v must both have shape (m,) or (m, p), got {q.shape} and {v.shape}."
         raise PlanError(msg)
-    if rule in NEEDS_TWO and len(q) < 2:  # noqa: PLR2004
-        msg = f"rule {rule!r} needs the estimates of at least 2 datasets, got {len(q)}."
-        raise PlanError(msg)
+    needs_two(rule, len(q))
     if not (np.isfinite(q).all() and np.isfinite(v).all()) or (v < 0).any():
         msg = "q and v must be finite numbers, and variances not negative."
         raise PlanError(msg)
@@ -137,7 +176,7 @@ def _total(rule: str, m: int, b: Floats, v: Floats, share: float, *, proper: boo
     """Return variance and degrees of freedom."""
     with np.errstate(divide="ignore", invalid="ignore"):
         if rule == "single":
-            total = v * (share + (1 + share if proper else 1.0) / m)
+            total = v * single_factor(m, share, proper=proper)
             return total, np.full_like(total, np.inf)
         if rule == "partial":
             within = v * share
@@ -158,43 +197,3 @@ def _quantile(df: Floats, level: float) -> Floats:
 
 def _bare(part: Floats) -> Any:
     return float(part) if np.ndim(part) == 0 else np.asarray(part)
-
-
-def estimate(release: Release, function: Callable[[Any], Any], *, level: float = 0.95) -> Combined:
-    """Return an analysis of every dataset, combined by the rule of the release.
-
-    Parameters
-    ----------
-    function
-        Takes a dataset and returns an estimate with its variance (numbers or arrays), or a fitted
-        model with ``params`` and ``bse`` as statsmodels gives it.
-    """
-    rule = release.rule
-    if rule not in get_args(CombiningRule):
-        what = {"none": "holds one protected table: analyse it as it is", "posterior": "is differentially private: use its posterior"}
-        msg = f"this release {what.get(rule, 'has no combining rule')}."
-        raise PlanError(msg)
-    results = [_result(function(data)) for data in release.datasets]
-    settings = next((step.settings for step in release.steps if "original_rows" in step.settings), {})
-    combined = combine(
-        np.array([q for q, _, _ in results]), np.array([v for _, v, _ in results]), rule, level=level,  # type: ignore[arg-type]
-        rows=settings.get("rows"), original_rows=settings.get("original_rows"), proper=settings.get("synthesis", "proper") == "proper",
-    )  # fmt: skip
-    return Combined(
-        combined.value, combined.variance, combined.df, combined.lower, combined.upper, level, rule, tuple(map(str, results[0][2]))
-    )
-
-
-def _result(found: Any) -> tuple[Any, Any, Sequence[str]]:
-    """Return estimates, variances and names of whatever an analysis returned."""
-    if hasattr(found, "params") and hasattr(found, "bse"):
-        params = found.params
-        return np.asarray(params, dtype=float), np.asarray(found.bse, dtype=float) ** 2, list(getattr(params, "index", ()))
-    if isinstance(found, Mapping):
-        return np.array([pair[0] for pair in found.values()]), np.array([pair[1] for pair in found.values()]), list(found)
-    try:
-        q, v = found
-    except (TypeError, ValueError):
-        msg = "the analysis must return an estimate and its variance, a mapping of names to such pairs, or a fitted model with params and bse."
-        raise PlanError(msg) from None
-    return np.asarray(q, dtype=float), np.asarray(v, dtype=float), list(getattr(q, "index", ()))

@@ -3,45 +3,86 @@
 from __future__ import annotations
 
 import keyword
+from itertools import islice
 from typing import TYPE_CHECKING
+
+from veladura.table.summary import summarize
 
 if TYPE_CHECKING:
     from veladura.recipe import Release
 
 FOLDER = "path/to/this/folder"
+MOST_LEVELS = 8  # of a category in a first model
 _HEAD = f'import veladura as vd\n\nrelease = vd.load("{FOLDER}")'
 
 
 def snippet(release: Release) -> str:
     """Return Python that loads the release and makes a first analysis with the right rule."""
-    numbers = _numbers(release)
     if release.rule == "posterior":
         return f"{_HEAD}\nposterior = vd.posterior(release)\nposterior.mean, posterior.interval(0.95)"
-    if release.rule in ("none", "private"):
-        last = f"data[{numbers[:2]!r}].describe()" if numbers else "data.describe()"
-        return f"{_HEAD}\ndata = release.datasets[0]\n{last}"
-    if not numbers:
+    if (found := first_model(release)) is not None:
+        formula, family = found
+        extra = "" if family == "gaussian" else f', family="{family}"'
+        return f'{_HEAD}\nprint(release.analyze("{formula}"{extra}))'
+    numbers = _numbers(release)
+    if _combines(release) and numbers:
+        name = numbers[0]
+        return f"{_HEAD}\nrelease.estimate(lambda data: (data[{name!r}].mean(), data[{name!r}].var() / len(data)))"
+    if len(release.tables) > 1:
         return f"{_HEAD}\nfor data in release.datasets:\n    print(data.describe())"
-    name = numbers[0]
-    return f"{_HEAD}\nrelease.estimate(lambda data: (data[{name!r}].mean(), data[{name!r}].var() / len(data)))"
+    last = f"data[{numbers[:2]!r}].describe()" if numbers else "data.describe()"
+    return f"{_HEAD}\ndata = release.datasets[0]\n{last}"
 
 
 def command(release: Release) -> str:
-    """Return what to type into a terminal: the check of the folder, then an analysis where a rule needs one."""
+    """Return what to type into a terminal: the check of the folder, then an analysis where there is one."""
     check = f"veladura verify {FOLDER}"
-    numbers = [name for name in _numbers(release) if _is_word(name)]
     if release.rule == "posterior":
         return f"{check}\nveladura analyze {FOLDER} --posterior"
-    if release.rule in ("none", "private") or len(numbers) < 2:  # noqa: PLR2004
+    if (found := first_model(release)) is None:
         return check
-    return f'{check}\nveladura analyze {FOLDER} "{numbers[0]} ~ {numbers[1]}"'
+    formula, family = found
+    return f'{check}\nveladura analyze {FOLDER} "{formula}"' + ("" if family == "gaussian" else f" --family {family}")
+
+
+def first_model(release: Release) -> tuple[str, str] | None:
+    """Return a formula and family that fit the columns of a release; None where no model can be combined or proposed."""
+    if release.rule == "private" or (release.rule != "none" and not _combines(release)):
+        return None
+    numbers = list(islice((name for name in _numbers(release) if _is_word(name) and _levels(release, name) > 1), 2))
+    groups = (name for name in _groups(release) if _is_word(name) and 1 < _levels(release, name) <= MOST_LEVELS)
+    if numbers:
+        terms = [*numbers[1:], *(f"C({name})" for name in islice(groups, 1))]
+        return (f"{numbers[0]} ~ {' + '.join(terms)}", "gaussian") if terms else None
+    known = list(groups)
+    two = [name for name in known if _levels(release, name) == 2]  # noqa: PLR2004
+    others = [name for name in known if name not in two[:1]]
+    return (f"{two[0]} ~ C({others[0]})", "binomial") if two and others else None
+
+
+def _combines(release: Release) -> bool:
+    return release.rule == "single" or (release.rule in ("partial", "full") and len(release.tables) > 1)
 
 
 def _numbers(release: Release) -> list[str]:
     """Return the number columns, those that were replaced first."""
+    return _of_kind(release, ("integer", "number"))
+
+
+def _groups(release: Release) -> list[str]:
+    return _of_kind(release, ("category", "ordered"))
+
+
+def _of_kind(release: Release, kinds: tuple[str, ...]) -> list[str]:
     changed = {name for step in release.steps for name in step.changed}
-    names = [f.name for f in release.tables[0].table.schema if f.kind in ("integer", "number") and f.role != "weight"]
+    names = [f.name for f in release.tables[0].table.schema if f.kind in kinds and f.role != "weight"]
     return sorted(names, key=lambda name: name not in changed)
+
+
+def _levels(release: Release, name: str) -> int:
+    """Return how many categories a column has in the first dataset; of numbers, whether there are two."""
+    found = summarize([release.tables[0].table.select([name])])[name]
+    return len(set(found.ends)) if found.values is None else len(found.values)
 
 
 def _is_word(name: str) -> bool:

@@ -1,0 +1,170 @@
+"""One model fitted to one dataset: coefficients, covariance, and the likelihood that tests need."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veladura.errors import DataError, PlanError
+
+Floats = NDArray[np.float64]
+Family = Literal["gaussian", "binomial", "poisson", "gamma", "quasi-binomial", "quasi-poisson"]
+BINARY = ("binomial", "quasi-binomial")
+LIKELY = ("gaussian", "binomial", "poisson")  # families whose likelihood is known up to what is estimated with it
+COLLINEAR = 1e-13
+LARGEST = 50.0  # a coefficient of a logistic model beyond this, on columns of spread 1, is on its way to infinity
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A fitted model.
+
+    Attributes
+    ----------
+    params, covariance
+        Coefficients and their covariance.
+    dispersion
+        Maximum-likelihood variance of the errors (gaussian), else 1.
+    residual
+        Degrees of freedom of the t law; infinite for all but the gaussian family.
+    """
+
+    params: Floats
+    covariance: Floats
+    dispersion: float
+    residual: float
+    y: Floats = field(repr=False)
+    x: Floats = field(repr=False)
+
+
+def check_family(family: str) -> None:
+    """Refuse a family that is not known."""
+    if family not in get_args(Family):
+        what = "family"
+        raise PlanError.unknown(what, str(family), get_args(Family))
+
+
+def fit(family: str, y: Floats, x: Floats, weights: Floats | None = None, *, robust: bool = False, number: int = 1) -> Fit:
+    """Return a generalised linear model fitted to one dataset.
+
+    With weights, or when ``robust``, the covariance is the sandwich with the factor n/(n - p) (White 1980;
+    Binder 1983 for sampling weights); weights are scaled to a mean of one.
+
+    Parameters
+    ----------
+    number
+        Which dataset it is, for messages.
+    """
+    _check_response(family, y, number)
+    if y.size <= x.shape[1]:
+        msg = f"dataset {number} has {y.size} rows for {x.shape[1]} coefficients.\n\nHint: a smaller model."
+        raise DataError(msg)
+    load = None if weights is None else weights / weights.mean()
+    model = _model(family, y, x, load)
+    result = _fitted(model, family, number)
+    params = np.asarray(result.params, dtype=np.float64)
+    if family in BINARY and (np.abs(params) * np.where(x.std(axis=0) > 0, x.std(axis=0), 1.0)).max() > LARGEST:
+        raise DataError(_unsteady(number))
+    covariance = np.asarray(result.cov_params(), dtype=np.float64)
+    dispersion, residual = 1.0, np.inf
+    if family == "gaussian":
+        dispersion, residual = float(np.mean((y - x @ params) ** 2)), float(y.size - x.shape[1])
+    if robust or load is not None:
+        covariance, residual = _sandwich(result, family, y, x, load), np.inf
+    return Fit(params, covariance, dispersion, residual, y, x)
+
+
+def _model(family: str, y: Floats, x: Floats, load: Floats | None) -> Any:
+    from statsmodels.genmod import families
+    from statsmodels.genmod.generalized_linear_model import GLM
+    from statsmodels.regression.linear_model import WLS
+
+    if family == "gaussian":
+        return WLS(y, x, weights=1.0 if load is None else load)
+    law = {
+        "binomial": families.Binomial,
+        "poisson": families.Poisson,
+        "gamma": lambda: families.Gamma(families.links.Log()),
+    }[family.removeprefix("quasi-")]()
+    return GLM(y, x, family=law, **({} if load is None else {"var_weights": load}))
+
+
+def _fitted(model: Any, family: str, number: int) -> Any:
+    """Return the fit, or say that there is none."""
+    settings = {} if family == "gaussian" else {"maxiter": 100, **({"scale": "X2"} if family.startswith("quasi-") else {})}
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")  # each is looked for below, and told in words
+        try:
+            result = model.fit(**settings)
+        except (ValueError, FloatingPointError, np.linalg.LinAlgError):
+            raise DataError(_unsteady(number)) from None
+    if not getattr(result, "converged", True) or not np.isfinite(result.params).all() or not np.isfinite(result.bse).all():
+        raise DataError(_unsteady(number))
+    return result
+
+
+def _unsteady(number: int) -> str:
+    return (
+        f"the model does not converge in dataset {number}.\n\n"
+        "Hint: a category may decide the outcome in every row, or numbers be of very different size; join rare categories, scale, or take a smaller model."
+    )
+
+
+def _check_response(family: str, y: Floats, number: int) -> None:
+    if family.removeprefix("quasi-") == "poisson" and (y < 0).any():
+        msg = f"family {family} needs counts: dataset {number} has {int((y < 0).sum())} negative values of the response."
+        raise PlanError(msg)
+    if family == "gamma" and (y <= 0).any():
+        msg = f"family gamma needs values above 0: dataset {number} has {int((y <= 0).sum())} others of the response."
+        raise PlanError(msg)
+    if np.ptp(y) == 0:
+        msg = f"the response has one value only in dataset {number}: there is nothing to model."
+        raise DataError(msg)
+
+
+def _sandwich(result: Any, family: str, y: Floats, x: Floats, load: Floats | None) -> Floats:
+    """Return A^-1 B A^-1: A the information, B the sum of squared scores, times n/(n - p)."""
+    weights = np.ones_like(y) if load is None else load
+    if family == "gaussian":
+        residuals, curvature = y - x @ result.params, np.ones_like(y)
+    else:
+        law, mean = result.model.family, np.asarray(result.fittedvalues)
+        slope = 1 / law.link.deriv(mean)
+        residuals, curvature = (y - mean) * slope / law.variance(mean), slope**2 / law.variance(mean)
+    scores = x * (weights * residuals)[:, None]
+    bread = np.linalg.inv((x * (weights * curvature)[:, None]).T @ x)
+    made: Floats = bread @ (scores.T @ scores) @ bread * (y.size / (y.size - x.shape[1]))
+    return made
+
+
+def log_likelihood(family: str, params: Floats, dispersion: float, y: Floats, x: Floats) -> float:
+    """Return the log-likelihood at any coefficients, up to what depends on the data only."""
+    linear = x @ params
+    if family == "gaussian":
+        return float(-0.5 * y.size * np.log(dispersion) - 0.5 * np.sum((y - linear) ** 2) / dispersion)
+    if family == "binomial":
+        return float(np.sum(y * linear - np.logaddexp(0.0, linear)))
+    return float(np.sum(y * linear - np.exp(linear)))
+
+
+def check_columns(x: Sequence[Floats], names: Sequence[str]) -> None:
+    """Refuse columns that a dataset cannot tell apart, and name them."""
+    absent = {name: [i + 1 for i, one in enumerate(x) if not one[:, j].any()] for j, name in enumerate(names)}
+    if lacking := {name: places for name, places in absent.items() if places}:
+        name, places = next(iter(lacking.items()))
+        more = f" (and {len(lacking) - 1} more terms)" if len(lacking) > 1 else ""
+        where = "the data" if len(x) == 1 else f"datasets {places} of {len(x)}"
+        msg = f"no row of {where} has the term {name!r}{more}: its coefficient cannot be estimated.\n\nHint: join rare categories, or leave the term out."
+        raise DataError(msg)
+    for i, one in enumerate(x):
+        scaled = one / np.linalg.norm(one, axis=0)
+        values, vectors = np.linalg.eigh(scaled.T @ scaled)
+        if values[0] < COLLINEAR:
+            together = [name for name, load in zip(names, np.abs(vectors[:, 0]), strict=True) if load > 0.1]  # noqa: PLR2004
+            msg = f"in dataset {i + 1} the terms {together} say the same: their coefficients cannot be told apart.\n\nHint: leave one of them out."
+            raise DataError(msg)
