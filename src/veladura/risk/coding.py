@@ -22,6 +22,17 @@ def column_of(table: Table, name: str) -> Column:
     return encode(table.arrow.column(name), table.schema[name])
 
 
+def is_recoded(original: Table, released: Table, name: str) -> bool:
+    """Whether a released column has values of another kind, or categories that the original does not have.
+
+    Someone who knows a value of the original cannot look it up in such a column.
+    """
+    before, after = column_of(original, name), column_of(released, name)
+    if (before.labels is None) != (after.labels is None) or (before.field.kind == "date") != (after.field.kind == "date"):
+        return True
+    return before.labels is not None and not set(_label_texts(after)) <= set(_label_texts(before))
+
+
 def common_cells(tables: Sequence[Table], names: Sequence[str]) -> tuple[list[Ints], int]:
     """Return, for each table, which cell of the cross of some columns each row is in, and the number of cells.
 

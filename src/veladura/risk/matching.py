@@ -17,73 +17,16 @@ from veladura.errors import DataError, PlanError
 from veladura.inference.estimate import Estimate
 from veladura.measure import NotApplicable, open_quietly
 from veladura.recipe import Release
-from veladura.risk.coding import Ints, column_of, common_cells, dense
+from veladura.risk.coding import Ints
 from veladura.risk.interval import mean_share, sample_rows, share
-from veladura.table.schema import LABELLED
+from veladura.risk.intruder import Intruder
+from veladura.risk.match_arrays import exact_cells, laid_out, population_counts, rough_columns, rough_numbers, sharpest, windows
 
 if TYPE_CHECKING:
     from veladura.table.table import Table
 
 Floats = NDArray[np.float64]
-ROUNDING = 1e-9  # of a value: 23.1 - 0.3 is 22.800000000000001, and 22.8 is within 0.3 of 23.1
 MOST_RELEASES = 20
-
-
-@dataclass(frozen=True, kw_only=True)
-class Intruder:
-    """What someone who looks for a person in a release knows.
-
-    Parameters
-    ----------
-    known
-        Columns he knows exactly, and finds in the release as he knows them.
-    sensitive
-        Columns he knows roughly: categories exactly, numbers and dates within the radius.
-    radius
-        How far off he may be: one number, or one for each such column; days for dates.
-    relative
-        Whether the radius is a share of the value.
-    population
-        A table of everyone the target could be, for someone who does not know that the target is in
-        the data; without it he knows.
-    decline
-        Whether he picks no one when it is most likely that the target is not in the data.
-    """
-
-    known: tuple[str, ...] = ()
-    sensitive: tuple[str, ...] = ()
-    radius: float | Mapping[str, float] | None = None
-    relative: bool = False
-    population: Any = field(default=None, repr=False)
-    decline: bool = False
-
-    def __post_init__(self) -> None:
-        for name in ("known", "sensitive"):
-            given = getattr(self, name)
-            object.__setattr__(self, name, (given,) if isinstance(given, str) else tuple(given))
-        if not (*self.known, *self.sensitive):
-            msg = "an intruder who knows nothing finds no one: name columns in known or sensitive."
-            raise PlanError(msg)
-        if twice := sorted(set(self.known) & set(self.sensitive)):
-            msg = f"columns both known and sensitive: {twice}.\n\nHint: a column is known exactly or within a radius."
-            raise PlanError(msg)
-        radii = self.radius.values() if isinstance(self.radius, Mapping) else [] if self.radius is None else [self.radius]
-        if not all(0 <= one < np.inf for one in radii):
-            msg = "radius must be at least 0 and finite."
-            raise PlanError(msg)
-        if self.relative and any(one > 1 for one in radii):
-            msg = "a relative radius is a share of the value: it must be at most 1."
-            raise PlanError(msg)
-
-    def reach(self, name: str) -> float:
-        """Return the radius of a column."""
-        radius = self.radius.get(name) if isinstance(self.radius, Mapping) else self.radius
-        if radius is None:
-            msg = (
-                f"sensitive column {name!r} holds numbers or dates: it needs a radius.\n\nHint: radius=0 for someone who knows it exactly."
-            )
-            raise PlanError(msg)
-        return float(radius)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +68,7 @@ def match(
     known: Sequence[str] | str = (),
     sensitive: Sequence[str] | str = (),
     radius: float | Mapping[str, float] | None = None,
-    relative: bool = False,
+    relative: bool | Sequence[str] = False,
     population: Any = None,
     decline: bool = False,
     targets: int | None = None,
@@ -180,7 +123,11 @@ def linked_tables(original: Table, datasets: Any) -> list[tuple[Table, Ints]]:
         if datasets.rows is None:
             msg = "the released rows are not linked to rows of the original."
             raise NotApplicable(msg)
-        return [(dataset.table, np.asarray(dataset.rows)) for dataset in datasets.tables]
+        links = [np.asarray(dataset.rows) for dataset in datasets.tables]
+        if max(int(link.max(initial=-1)) for link in links) >= original.rows:
+            msg = f"the table has {original.rows} rows, fewer than the release was made of.\n\nHint: give the table that was protected."
+            raise PlanError(msg)
+        return [(dataset.table, link) for dataset, link in zip(datasets.tables, links, strict=True)]
     given = datasets if isinstance(datasets, (list, tuple)) else [datasets]
     tables, rows = [open_quietly(one) for one in given], original.rows
     if not tables:
@@ -204,18 +151,18 @@ def find(original: Table, released: Sequence[tuple[Table, Ints]], intruder: Intr
         raise DataError(msg)
     people = None if intruder.population is None else open_quietly(intruder.population)
     tables = [original, *(table for table, _ in released)]
-    rough = _rough(tables, intruder)
-    cells, number = _cells(tables, intruder, rough)
-    numbers = [_numbers(table, rough) for table in tables]
+    rough = rough_columns(tables, intruder)
+    cells, number = exact_cells(tables, intruder, rough)
+    numbers = [rough_numbers(table, rough) for table in tables]
     chosen = sample_rows(original.rows, targets, "match", "targets")
-    low, high = _windows(numbers[0], rough, intruder, original)
-    lead = _sharpest(numbers[0], low, high)
+    low, high = windows(numbers[0], rough, intruder, original)
+    lead = sharpest(numbers[0], low, high)
     numbers, low, high = [part[lead] for part in numbers], low[lead], high[lead]
     order = chosen[np.lexsort((numbers[0][0, chosen], cells[0][chosen]))]
     low, high = np.ascontiguousarray(low[:, order]), np.ascontiguousarray(high[:, order])
-    rows, values, starts = _laid_out([links for _, links in released], cells[1:], numbers[1:], number)
+    rows, values, starts = laid_out([links for _, links in released], cells[1:], numbers[1:], number)
     ties, hits = np.zeros(order.size, dtype=np.int64), np.zeros(order.size, dtype=np.int64)
-    counted = np.zeros(order.size) if people is None else _population(original, people, intruder, order).astype(np.float64)
+    counted = np.zeros(order.size) if people is None else population_counts(original, people, intruder, order).astype(np.float64)
     common = (starts, order, cells[0][order], counted, intruder.decline, original.rows, ties, hits)
     if len(rough) <= 1:
         kernels.slide(rows, values[0], *common[:3], low[0], high[0], *common[3:])
@@ -234,87 +181,3 @@ def _risk(targets: Ints, ties: Ints, hits: Ints, rows: int) -> MatchRisk:
     false = Estimate.exact(wrong / claims if claims else 0.0) if whole else share(wrong, claims)
     right, claimed, none = (mean_share(np.asarray(flags, dtype=np.float64), rows) for flags in (alone & (hits == 1), alone, ties == 0))
     return MatchRisk(mean_share(found, rows), right, false, claimed, none, targets, found, ties)
-
-
-def _rough(tables: Sequence[Table], intruder: Intruder) -> list[str]:
-    """Return the sensitive columns that are known within a radius, after checking that all tables hold all columns."""
-    for table in tables:
-        table.schema.check("known", intruder.known)
-        table.schema.check("sensitive", intruder.sensitive)
-    rough = [name for name in intruder.sensitive if tables[0].schema[name].kind not in LABELLED]
-    if recoded := [name for name in rough if any(table.schema[name].kind in LABELLED for table in tables)]:
-        msg = f"columns whose numbers were recoded to categories: {recoded}. No radius applies to them."
-        raise NotApplicable(msg)
-    return rough
-
-
-def _cells(tables: Sequence[Table], intruder: Intruder, rough: Sequence[str]) -> tuple[list[Ints], int]:
-    """Return the cell of what must be equal: known columns, categories, and where a rough number is missing."""
-    cells, number = common_cells(tables, [*intruder.known, *(name for name in intruder.sensitive if name not in rough)])
-    for name in rough:
-        missing = [column_of(table, name).missing for table in tables]
-        flat, number = dense(np.concatenate(cells) * 2 + np.concatenate(missing), number * 2)
-        cells = np.split(flat, np.cumsum([part.size for part in cells])[:-1])
-    return cells, number
-
-
-def _numbers(table: Table, rough: Sequence[str]) -> Floats:
-    """Return the rough columns, one a row, 0 where missing; a row of noughts when there is none."""
-    columns = [np.nan_to_num(column_of(table, name).numbers()) for name in rough]
-    return np.array(columns) if columns else np.zeros((1, table.rows))
-
-
-def _windows(numbers: Floats, rough: Sequence[str], intruder: Intruder, original: Table) -> tuple[Floats, Floats]:
-    """Return the ends of what the intruder takes for possible, with a guard against the rounding of decimals."""
-    if not rough:
-        return numbers, numbers
-    reach = np.array([intruder.reach(name) * _unit(original, name, relative=intruder.relative) for name in rough])[:, None]
-    half = reach * np.abs(numbers) if intruder.relative else np.broadcast_to(reach, numbers.shape)
-    guard = ROUNDING * (np.abs(numbers) + half)
-    return numbers - half - guard, numbers + half + guard
-
-
-def _unit(original: Table, name: str, *, relative: bool) -> float:
-    """Return what one of the radius is in the numbers of a column: a day of a time is so many microseconds."""
-    field_ = original.schema[name]
-    return 86_400e6 if field_.kind == "date" and str(field_.type).startswith("timestamp") and not relative else 1.0
-
-
-def _sharpest(numbers: Floats, low: Floats, high: Floats) -> Ints:
-    """Return the columns with the one first whose windows hold the fewest original values: its window is looked through."""
-    if numbers.shape[0] == 1:
-        return np.zeros(1, dtype=np.int64)
-    some = slice(None, None, max(numbers.shape[1] // 1000, 1))
-    held = []
-    for values, lower, upper in zip(np.sort(numbers, axis=1), low, high, strict=True):
-        held.append(float(np.mean(np.searchsorted(values, upper[some], "right") - np.searchsorted(values, lower[some]))))
-    return np.argsort(held, kind="stable")
-
-
-def _laid_out(links: Sequence[Ints], cells: Sequence[Ints], numbers: Sequence[Floats], number: int) -> tuple[Ints, Floats, Ints]:
-    """Return all released rows by release, cell and first number, and where each cell begins."""
-    rows, values, starts, base = [], [], [], 0
-    for link, cell, part in zip(links, cells, numbers, strict=True):
-        order = np.lexsort((part[0], cell))
-        rows.append(link[order])
-        values.append(part[:, order])
-        starts.append(base + np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=number))]))
-        base += link.size
-    return np.concatenate(rows).astype(np.int64), np.ascontiguousarray(np.hstack(values)), np.array(starts, dtype=np.int64)
-
-
-def _population(original: Table, people: Table, intruder: Intruder, targets: Ints) -> Ints:
-    """Return how many of a population match each target, by those of the intruder's columns that it has."""
-    from veladura.risk.match_kernels import tally
-
-    people.schema.check("known", intruder.known)
-    seen = [name for name in intruder.sensitive if name in people.names]
-    tables = [original, people]
-    narrower = Intruder(known=intruder.known, sensitive=tuple(seen), radius=intruder.radius, relative=intruder.relative)
-    rough = _rough(tables, narrower)
-    cells, number = _cells(tables, narrower, rough)
-    numbers = [_numbers(table, rough) for table in tables]
-    low, high = _windows(numbers[0], rough, narrower, original)
-    _, values, starts = _laid_out([np.arange(people.rows)], cells[1:], numbers[1:], number)
-    found: Ints = tally(values, starts[0], cells[0][targets], np.ascontiguousarray(low[:, targets]), np.ascontiguousarray(high[:, targets]))
-    return found
