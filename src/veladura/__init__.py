@@ -30,6 +30,7 @@ _EXPORTS = {
     "risk": ("veladura.risk", None),
     "testing": ("veladura.testing", None),
     "utility": ("veladura.utility", None),
+    "with_source": ("veladura.release.link", "with_source"),
     **{name: (module, name) for module, name in METHODS.values()},
 }
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from veladura.inference.estimate import Estimate
 from veladura.measure import Meaning, Measured, NotApplicable, Subject, measure
 from veladura.risk.attack import FEWEST, Attack
 from veladura.risk.coding import is_recoded
@@ -14,7 +13,7 @@ from veladura.risk.looked_up import attribute_inference, linkability
 from veladura.risk.members import membership
 from veladura.risk.singled import singling_out
 
-MOST_SECRETS = 5
+MOST_GUESSED = 5
 
 
 @measure(
@@ -38,27 +37,25 @@ def measure_attacks(subject: Subject) -> Measured:
     names = [
         name for name in subject.tables[0].names if name in control.names and not is_recoded(subject.original, subject.tables[0], name)
     ]
-    given = (subject.original, subject.release, control)
-    figures: dict[str, Estimate | NotApplicable] = {}
-    notes = {}
-    for name, attack in _attacks(subject, names).items():
-        if len(names) < 2:  # noqa: PLR2004
-            figures[name] = NotApplicable("fewer than two released columns have values that an intruder could look up.")
-            continue
-        found = attack(*given)
-        figures[name] = found.risk
-        notes[name] = f"{found.attempts} attempts, {float(found.success):.1%} worked, {float(found.control):.1%} on the control."
-    return Measured(figures, notes)
+    if len(names) < 2:  # noqa: PLR2004
+        msg = "fewer than two released columns have values that an intruder could look up."
+        raise NotApplicable(msg)
+    found = {name: attack(subject.original, subject.release, control) for name, attack in _attacks(subject, names).items()}
+    notes = {
+        name: f"{one.attempts} attempts, {float(one.success):.1%} worked, {float(one.control):.1%} on the control."
+        for name, one in found.items()
+    }
+    return Measured({name: one.risk for name, one in found.items()}, notes)
 
 
 def _attacks(subject: Subject, names: Sequence[str]) -> dict[str, Callable[..., Attack]]:
-    """Return the attacks with the columns that can be compared; of several secrets, the one told best."""
-    secrets = [name for name in (subject.tables[0].schema.of_role("sensitive") or subject.changed) if name in names][:MOST_SECRETS]
+    """Return the attacks with the columns that can be compared; of several guessed, the one told best."""
+    guessed = [name for name in (subject.tables[0].schema.of_role("sensitive") or subject.changed) if name in names][:MOST_GUESSED]
 
     def guess(*given: Any) -> Attack:
-        level = 1 - (1 - LEVEL) / max(len(secrets), 1)  # the largest of several must not be caught by chance
+        level = 1 - (1 - LEVEL) / max(len(guessed), 1)  # the largest of several must not be caught by chance
         tried = [
-            attribute_inference(*given, secret=one, known=[n for n in names if n != one], level=level) for one in secrets or names[-1:]
+            attribute_inference(*given, attribute=one, known=[n for n in names if n != one], level=level) for one in guessed or names[-1:]
         ]
         return max(tried, key=lambda found: float(found.risk))
 

@@ -58,7 +58,7 @@ def _picked(arena: Arena, side: Floats, places: Ints, name: str) -> Ints:
 
 
 def attribute_inference(
-    original: Any, released: Any, control: Any, *, secret: str, known: Sequence[str] | None = None,
+    original: Any, released: Any, control: Any, *, attribute: str, known: Sequence[str] | None = None,
     tolerance: float = TOLERANCE, attempts: int = ATTEMPTS, level: float = LEVEL, seed: int = 0,
 ) -> Attack:  # fmt: skip
     """Guess a column of a person from the released row that is nearest in the others.
@@ -67,7 +67,7 @@ def attribute_inference(
     ----------
     original, released, control, attempts, level, seed
         As for `singling_out`.
-    secret
+    attribute
         The column that is guessed.
     known
         What the intruder knows; by default all other columns.
@@ -79,17 +79,17 @@ def attribute_inference(
     Giomi, M., Boenisch, F., Wehmeyer, C. and Tasnadi, B. (2023). A unified framework for quantifying privacy
     risk in synthetic data. Proceedings on Privacy Enhancing Technologies 2023(2), 312-328.
     """
-    if tolerance < 0 or (known is not None and secret in known):
-        msg = "tolerance must be at least 0, and the secret must not be known."
+    if tolerance < 0 or (known is not None and attribute in known):
+        msg = "tolerance must be at least 0, and the attribute must not be known."
         raise PlanError(msg)
-    arena = enter(original, released, control, None if known is None else [*known, secret], attempts, seed, fewest=2)
-    places = arena.columns([name for name in arena.names if name != secret])
+    arena = enter(original, released, control, None if known is None else [*known, attribute], attempts, seed, fewest=2)
+    places = arena.columns([name for name in arena.names if name != attribute])
     if places.size == len(arena.names):
-        msg = f"the secret {secret!r} is not a column that original and release share."
+        msg = f"the attribute {attribute!r} is not a column that original and release share."
         raise PlanError(msg)
     worked = []
     for side, rows, table in zip(arena.sides(), arena.targets, arena.tables[:2], strict=True):
-        columns = [column_of(one, secret) for one in (table, *arena.tables[2])]
+        columns = [column_of(one, attribute) for one in (table, *arena.tables[2])]
         guessed = _picked(arena, side, places, "known") + columns[0].size  # the released rows follow the table's
         worked.append(int(np.count_nonzero(_right(columns, rows, guessed, tolerance))))
     sizes = [rows.size for rows in arena.targets]
