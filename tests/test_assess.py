@@ -39,8 +39,17 @@ def test_every_figure_is_there(table, release):
     assessment = vd.assess(table, release)
     assert list(assessment.figures) == [figure.name for figure in assessment] == figure_names()
     assert len(assessment) == len(figure_names())
-    assert all(isinstance(assessment[figure.name], Estimate) for figure in assessment)
+    without = {figure.name.rpartition(".")[0] for figure in assessment if figure.estimate is None}
+    assert without == {"risk.individual", "risk.attacks", "risk.distance"}  # no weight is declared, no control given
+    assert all(isinstance(assessment[figure.name], Estimate) for figure in assessment if figure.estimate is not None)
     assert int(assessment["risk.uniqueness.classes"]) == 2
+
+
+def test_a_control_and_a_weight_leave_no_figure_out(people):
+    weighted = vd.open(people.assign(w=2.0), {"id": {"role": "identifier"}, "sex": {"role": "quasi-identifier"}, "w": {"role": "weight"}})
+    release = vd.Noise(columns=["income"], scale=0.5).protect(weighted, seed=1)
+    assessment = vd.assess(weighted, release, control=people.assign(w=2.0, income=people["income"] + 1))
+    assert [figure.name for figure in assessment if figure.estimate is None] == []
 
 
 def test_it_is_a_function_however_often_it_is_asked_for(table, release):

@@ -33,6 +33,7 @@ _EXPORTS = {
     "stack": ("veladura.inference.stacking", "stack"),
     "testing": ("veladura.testing", None),
     "utility": ("veladura.utility", None),
+    "with_source": ("veladura.release.link", "with_source"),
     **{name: (module, name) for module, name in METHODS.values()},
 }
 

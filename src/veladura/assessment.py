@@ -76,7 +76,7 @@ class Assessment:
         return {f.name: {**_numbers(f.estimate), "better": f.better, "meaning": f.meaning, "why": f.why, "note": f.note} for f in self}
 
 
-def assess(table: Any, release: Release) -> Assessment:
+def assess(table: Any, release: Release, *, control: Any = None, record: str | Path | None = None) -> Assessment:
     """Return risk and utility of a release beside its original.
 
     Parameters
@@ -87,6 +87,10 @@ def assess(table: Any, release: Release) -> Assessment:
     release
         What was made of it, in memory or loaded from a package. Without the link between rows
         the figures that need it are listed with the reason.
+    control
+        Rows of the same population that the release was not made of, for attacks and distances.
+    record
+        The custodian's record of a release that was loaded: it links the released rows to those of the table.
 
     Examples
     --------
@@ -97,7 +101,11 @@ def assess(table: Any, release: Release) -> Assessment:
     >>> int(figures["risk.uniqueness.sample_uniques"]) <= 100
     True
     """
-    subject = Subject(_original(table, release), release)
+    if record is not None:
+        from veladura.release.link import with_source
+
+        release = with_source(release, table, record)
+    subject = Subject(_original(table, release), release, _control(control, release))
     figures: dict[str, Figure] = {}
     details: dict[str, Detail] = {}
     for name, measure in measures().items():
@@ -118,6 +126,16 @@ def _original(source: Any, release: Release) -> Table:
     )
     opened.schema.check("the release", names)
     return opened.without_identifiers().select(names)
+
+
+def _control(source: Any, release: Release) -> Table | None:
+    """Return the released columns of a control, declared as those of the original."""
+    if source is None:
+        return None
+    names = release.tables[0].table.names
+    opened = open_quietly(source, _declared(source, release))
+    opened.schema.check("the release", names)
+    return opened.select(names)
 
 
 def _same(source: Any, original: Table) -> bool:

@@ -25,6 +25,14 @@ MEASURES = (
     "veladura.risk.uniqueness",
     "veladura.risk.classes",
     "veladura.risk.unchanged",
+    "veladura.risk.intruders",
+    "veladura.risk.weighted",
+    "veladura.risk.special",
+    "veladura.risk.replicas",
+    "veladura.risk.disclosive",
+    "veladura.risk.closeness",
+    "veladura.risk.linking",
+    "veladura.risk.attacks",
     "veladura.synth.republished",
     "veladura.utility.columns",
     "veladura.utility.correlations",
@@ -106,10 +114,14 @@ class Figure:
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """What is measured: a prepared original without identifiers, and the release made of it."""
+    """What is measured: a prepared original without identifiers, and the release made of it.
+
+    The control, where there is one, holds people of the same population whom the release was not made of.
+    """
 
     original: Table
     release: Release
+    control: Table | None = None
 
     def __post_init__(self) -> None:
         self.original.schema.check("the release", self.tables[0].names)

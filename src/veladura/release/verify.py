@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,6 +12,7 @@ from veladura.errors import PlanError, VeladuraError
 from veladura.promise import Evidence, prove
 from veladura.recipe import Release
 from veladura.release import custodian as keeper
+from veladura.release.link import same_source, with_source
 from veladura.release.manifest import build_codebook
 from veladura.release.package import SUMS, file_hash, listed_files, load, read_json
 
@@ -102,39 +103,16 @@ def _codebook(release: Release, folder: Path) -> Line:
     return Line("The codebook describes the released values and no others.", "holds" if fits else "broken")
 
 
-def _with_source(release: Release, folder: Path, source: Any, record_path: Path) -> tuple[list[Evidence], list[Line]]:
+def _with_source(release: Release, folder: Path, source: Any, record: Path) -> tuple[list[Evidence], list[Line]]:
     """Return the evidence with the original beside each dataset, and what the record itself proves."""
-    record, places = keeper.read_record(record_path)
-    original = _open_source(source, record).without_identifiers()
+    told, _ = keeper.read_record(record)
     lines = [
-        _line("The record belongs to this release.", lambda: record["release"] == file_hash(folder / SUMS)),
-        _line("The source is the one that was released.", lambda: _same_source(source, record)),
+        _line("The record belongs to this release.", lambda: told["release"] == file_hash(folder / SUMS)),
+        _line("The source is the one that was released.", lambda: same_source(source, told)),
     ]
     if any(line.status == "broken" for line in lines):
         return release.evidence(), lines
-    if not places:  # rows without a link: the original still proves what is true of its values
-        return [replace(one, original=original) for one in release.evidence()], lines
-    order = keeper.row_order(original)
-    linked = [replace(one, original=original, rows=order[rows]) for one, rows in zip(release.evidence(), places, strict=True)]
-    return linked, lines
-
-
-def _open_source(source: Any, record: dict[str, Any]) -> Any:
-    """Open the source as it was declared when the release was made."""
-    from veladura.table.dialect import Dialect
-    from veladura.table.source import open as open_table
-
-    known = record["source"]
-    dialect = Dialect(**{**known["dialect"], "missing": tuple(known["dialect"]["missing"])}) if known["dialect"] else None
-    return open_table(source, known["columns"], table=known["table"], name=known["name"], dialect=dialect)
-
-
-def _same_source(source: Any, record: dict[str, Any]) -> bool:
-    """Compare hashes where both sides are files of the same name; otherwise the proofs decide."""
-    known = (record.get("source") or {}).get("sha256")
-    if known is None or not isinstance(source, (str, Path)) or Path(source).suffix != Path(record["source"]["file"]).suffix:
-        return True
-    return bool(keeper.source_hash(Path(source)) == known)
+    return with_source(release, source, record).evidence(), lines
 
 
 def _line(claim: str, check: Callable[[], bool]) -> Line:

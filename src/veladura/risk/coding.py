@@ -1,0 +1,102 @@
+"""Columns of several tables as common codes: rows with equal values have equal codes, whichever table they are in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veladura.table.codes import Column, encode, label_text
+
+if TYPE_CHECKING:
+    from veladura.table.table import Table
+
+Ints = NDArray[np.int64]
+_SMALL = 1 << 22  # a table of this many flags is cheaper than a sort
+
+
+def column_of(table: Table, name: str) -> Column:
+    """Return a column of a table, in the order of its rows."""
+    return encode(table.arrow.column(name), table.schema[name])
+
+
+def is_recoded(original: Table, released: Table, name: str) -> bool:
+    """Whether a released column has values of another kind, or categories that the original does not have.
+
+    Someone who knows a value of the original cannot look it up in such a column.
+    """
+    before, after = column_of(original, name), column_of(released, name)
+    if (before.labels is None) != (after.labels is None) or (before.field.kind == "date") != (after.field.kind == "date"):
+        return True
+    return before.labels is not None and not set(_label_texts(after)) <= set(_label_texts(before))
+
+
+def common_cells(tables: Sequence[Table], names: Sequence[str]) -> tuple[list[Ints], int]:
+    """Return, for each table, which cell of the cross of some columns each row is in, and the number of cells.
+
+    Missing counts as a value of its own. A column that is of categories in one table and of numbers in
+    another is compared as text.
+    """
+    sizes = [table.rows for table in tables]
+    cells, number = np.zeros(sum(sizes), dtype=np.int64), 1
+    for name in names:
+        codes, levels = common_codes([column_of(table, name) for table in tables])
+        cells, number = dense(cells * levels + codes, number * levels)
+    return np.split(cells, np.cumsum(sizes)[:-1]), number
+
+
+def common_codes(columns: Sequence[Column]) -> tuple[Ints, int]:
+    """Return the values of columns, one after the other, as codes of one list, and its length; the last code is missing."""
+    missing = np.concatenate([column.missing for column in columns])
+    if all(column.labels is not None for column in columns):
+        codes, levels = _labels(columns)
+    elif any(column.labels is not None for column in columns):
+        codes, levels = ranks(np.concatenate([_texts(column) for column in columns]))
+    else:
+        codes, levels = ranks(np.concatenate([column.values for column in columns]))
+    return np.where(missing, levels, codes), levels + 1
+
+
+def _labels(columns: Sequence[Column]) -> tuple[Ints, int]:
+    """Return codes into the labels of all columns together: only the labels are compared, not the rows."""
+    texts = [_label_texts(column) for column in columns]
+    known = {text: code for code, text in enumerate(dict.fromkeys(text for part in texts for text in part))}
+    maps = [np.array([known[text] for text in part] or [0], dtype=np.int64) for part in texts]
+    return np.concatenate([place[column.values] for place, column in zip(maps, columns, strict=True)]), max(len(known), 1)
+
+
+def _label_texts(column: Column) -> list[str]:
+    assert column.labels is not None  # noqa: S101  # the caller asked
+    return [label_text(label) for label in column.labels.to_pylist()]
+
+
+def _texts(column: Column) -> NDArray[np.str_]:
+    """Return the values of a column as text; what stands where one is missing has no meaning."""
+    if column.labels is None:
+        return np.array([str(value) for value in column.to_arrow().to_pylist()], dtype=np.str_)
+    known = np.array(_label_texts(column) or [""], dtype=np.str_)
+    texts: NDArray[np.str_] = known[column.values]
+    return texts
+
+
+def ranks(values: NDArray[Any]) -> tuple[Ints, int]:
+    """Return the rank of each value among the distinct ones, and their number.
+
+    Examples
+    --------
+    >>> ranks(np.array([5.0, 2.0, 5.0]))[0].tolist()
+    [1, 0, 1]
+    """
+    distinct, inverse = np.unique(values, return_inverse=True)
+    return inverse.reshape(-1).astype(np.int64), max(int(distinct.size), 1)
+
+
+def dense(codes: Ints, bound: int) -> tuple[Ints, int]:
+    """Return codes below a bound renumbered from nought without gaps, in order, and how many there are."""
+    if bound > max(_SMALL, 4 * codes.size):
+        return ranks(codes)
+    present = np.zeros(bound, dtype=bool)
+    present[codes] = True
+    return (np.cumsum(present) - 1)[codes], max(int(np.count_nonzero(present)), 1)

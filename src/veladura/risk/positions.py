@@ -1,0 +1,88 @@
+"""Rows of several tables as points that can be compared: categories by equality, numbers by ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veladura.errors import PlanError
+from veladura.risk.coding import Ints, column_of, common_codes
+
+if TYPE_CHECKING:
+    from veladura.table.codes import Column
+    from veladura.table.table import Table
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+EQUAL = 1e-12  # mean distances that differ by less are the same
+
+
+@dataclass(frozen=True, eq=False)
+class Near:
+    """The nearest row of each point: the first of them, its distance per column, and how many are as near."""
+
+    index: Ints = field(repr=False)
+    distance: Floats = field(repr=False)
+    ties: Ints = field(repr=False)
+
+
+def positions(tables: Sequence[Table], names: Sequence[str], reference: Sequence[int]) -> tuple[list[Floats], Flags]:
+    """Return each table as points, one row a row, and which columns are categories.
+
+    The place of a number is the share of the reference tables' values below it, in between by straight lines
+    and outside by the range: a difference is then the share of rows between two values, whatever their
+    scale and tails. Categories are codes. Missing is NaN.
+    """
+    if not names:
+        msg = "there is no column to compare rows by."
+        raise PlanError(msg)
+    parts, flags = [], []
+    for name in names:
+        columns = [column_of(table, name) for table in tables]
+        labelled = any(column.labels is not None for column in columns)
+        flags.append(labelled)
+        parts.append(_codes(columns) if labelled else _places(columns, reference))
+    sizes = np.cumsum([table.rows for table in tables])[:-1]
+    return [np.ascontiguousarray(part) for part in np.split(np.column_stack(parts), sizes)], np.array(flags, dtype=bool)
+
+
+def _codes(columns: Sequence[Column]) -> Floats:
+    codes, levels = common_codes(columns)
+    return np.where(codes == levels - 1, np.nan, codes.astype(np.float64))
+
+
+def _places(columns: Sequence[Column], reference: Sequence[int]) -> Floats:
+    values = np.concatenate([column.values.astype(np.float64) for column in columns])
+    missing = np.concatenate([column.missing for column in columns])
+    known = np.concatenate([columns[i].values[~columns[i].missing].astype(np.float64) for i in reference])
+    if known.size == 0:
+        return np.where(missing, np.nan, 0.0)
+    distinct, count = np.unique(known, return_counts=True)
+    share = (np.cumsum(count) - count / 2) / known.size
+    width = distinct[-1] - distinct[0]
+    outside = np.maximum(values - distinct[-1], 0.0) - np.maximum(distinct[0] - values, 0.0)
+    places = np.interp(values, distinct, share) + outside / (width if width > 0 else 1.0)
+    return np.where(missing, np.nan, places)
+
+
+def nearest_rows(points: Floats, others: Floats, category: Flags, skip: Ints | None = None) -> Near:
+    """Return the nearest of the other rows for each point; the distance is the mean over columns."""
+    from veladura.risk import nearest_kernels as kernels
+
+    size = points.shape[0]
+    index, ties, distance = np.full(size, -1, dtype=np.int64), np.zeros(size, dtype=np.int64), np.zeros(size)
+    left_out = np.full(size, -1, dtype=np.int64) if skip is None else skip.astype(np.int64)
+    kernels.nearest(np.ascontiguousarray(points), np.ascontiguousarray(others), category, left_out, index, distance, ties)
+    return Near(index, distance / points.shape[1], ties)
+
+
+def own_distance(points: Floats, others: Floats, category: Flags) -> Floats:
+    """Return how far each point is from the other row in its place, mean over columns."""
+    from veladura.risk.nearest_kernels import paired
+
+    found: Floats = paired(np.ascontiguousarray(points), np.ascontiguousarray(others), category) / points.shape[1]
+    return found
