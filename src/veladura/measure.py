@@ -28,7 +28,11 @@ MEASURES = (
     "veladura.synth.republished",
     "veladura.utility.columns",
     "veladura.utility.correlations",
+    "veladura.utility.contingency",
     "veladura.utility.propensity",
+    "veladura.utility.clusters",
+    "veladura.utility.intervals",
+    "veladura.utility.prediction",
 )
 FAMILIES = ("risk", "utility")
 LAZY = "the released rows stay where the data lives, and this figure needs them in memory. Load the saved release to have it."
