@@ -42,6 +42,8 @@ class ColumnDistances:
         By column.
     left_out
         Columns that cannot be compared, with the reason.
+    coarser
+        Columns that are compared at the level they were generalised to.
     """
 
     mean: Estimate
@@ -50,6 +52,7 @@ class ColumnDistances:
     distances: Mapping[str, Estimate] = field(repr=False)
     measures: Mapping[str, str] = field(repr=False)
     left_out: Mapping[str, str] = field(repr=False)
+    coarser: tuple[str, ...] = field(default=(), repr=False)
 
 
 def columns(original: Any, released: Any) -> ColumnDistances:
@@ -119,10 +122,12 @@ def _compared(original: Any, released: Any, forms: Sequence[Form]) -> ColumnDist
     if not found:
         msg = "no released column can be compared with the original one."
         raise NotApplicable(msg)
-    return _summary(found, {name: MEASURE[pairing.forms[name]] for name in found}, left_out)
+    return _summary(found, {name: MEASURE[pairing.forms[name]] for name in found}, left_out, pairing.coarser)
 
 
-def _summary(found: Mapping[str, list[float]], measures: Mapping[str, str], left_out: Mapping[str, str]) -> ColumnDistances:
+def _summary(
+    found: Mapping[str, list[float]], measures: Mapping[str, str], left_out: Mapping[str, str], coarser: tuple[str, ...]
+) -> ColumnDistances:
     matrix = np.array(list(found.values()))  # a row a column, a column a dataset
     return ColumnDistances(
         over_datasets(matrix.mean(axis=0).tolist(), upper=1.0),
@@ -131,6 +136,7 @@ def _summary(found: Mapping[str, list[float]], measures: Mapping[str, str], left
         {name: over_datasets(distances, upper=1.0) for name, distances in found.items()},
         measures,
         left_out,
+        coarser,
     )
 
 
@@ -205,7 +211,11 @@ def _tick(type_: pa.DataType) -> float:
 def measure_columns(subject: Subject) -> Measured:
     """Measure every released column, and tell which one moved furthest."""
     found = columns(subject.original, subject.release)
-    rows = [(name, found.measures[name], f"{float(distance):.4f}", "") for name, distance in found.distances.items()]
+    level = "compared at the released level"
+    rows = [
+        (name, found.measures[name], f"{float(distance):.4f}", level if name in found.coarser else "")
+        for name, distance in found.distances.items()
+    ]
     rows += [(name, "", "", f"not compared: {why}") for name, why in found.left_out.items()]
     note = f"{len(found.distances)} of {len(rows)} columns can be compared." if found.left_out else ""
     detail = Detail("Distance of each column", ("Column", "Distance used", "Distance", "Remark"), tuple(rows))
