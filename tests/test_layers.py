@@ -16,10 +16,10 @@ ROOT = Path(veladura.__file__).parent
 LAYERS = (
     {"errors", "expression", "streams", "context", "typed", "example"},
     {"table", "inference.estimate"},
-    {"promise", "recipe", "measure"},
+    {"promise", "recipe", "measure", "limit"},
     {"steps", "masks", "synth", "dp", "anonymize", "risk", "utility", "inference", "assessment"},
     {"methods", "report", "release"},
-    {"plan", "run", "init", "demo", "comparison", "cli", "cli_show", "testing", "cli_analyze"},
+    {"plan", "run", "init", "demo", "comparison", "cli", "cli_show", "testing", "cli_analyze", "init_gate"},
 )
 
 

@@ -9,13 +9,19 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from veladura.context import Context, Progress, silent, thread_count
 from veladura.errors import PlanError
 from veladura.inference.estimate import Estimate
+from veladura.limit import Light, Limit
 from veladura.measure import Detail, Figure, NotApplicable, Subject, measures, open_quietly
+from veladura.recipe import PRIVATE
+from veladura.streams import Streams
 
 if TYPE_CHECKING:
     from veladura.recipe import Release
     from veladura.table.table import Table
+
+COLOURS: Mapping[Light, str] = {"green": "#17693a", "amber": "#7a4f01", "red": "#a3211b"}
 
 
 @dataclass(frozen=True)
@@ -30,11 +36,19 @@ class Assessment:
         By measure, the figures of each column or pair.
     rule
         The combining rule of the release; figures of a "posterior" release are the custodian's.
+    limits
+        What figures may be, by name: those have a traffic light.
     """
 
     figures: Mapping[str, Figure]
     details: Mapping[str, Detail] = field(default_factory=dict, repr=False)
     rule: str = "none"
+    limits: Mapping[str, Limit] = field(default_factory=dict)
+
+    def light(self, name: str) -> Light | None:
+        """Return the traffic light of a figure against its limit; None where it has none."""
+        limit, figure = self.limits.get(name), self.figures.get(name)
+        return None if limit is None else limit.light(figure.estimate if figure is not None else None)
 
     def __getitem__(self, name: str) -> Estimate:
         if name not in self.figures:
@@ -53,30 +67,51 @@ class Assessment:
         return len(self.figures)
 
     def __str__(self) -> str:
-        head = ("figure", "value", "better", "meaning")
-        lines = [head, *((f.name, _value(f), f.better, " ".join(filter(None, (f.meaning, f.note)))) for f in self)]
-        widths = [max(len(line[i]) for line in lines) for i in range(3)]
-        rows = ["  ".join([*(cell.ljust(width) for cell, width in zip(line[:3], widths, strict=True)), line[3]]) for line in lines]
+        head = ("figure", "value", *(("gate",) if self.limits else ()), "better", "meaning")
+        lines = [head, *(self._line(figure) for figure in self)]
+        widths = [max(len(line[i]) for line in lines) for i in range(len(head) - 1)]
+        rows = ["  ".join([*(cell.ljust(width) for cell, width in zip(line[:-1], widths, strict=True)), line[-1]]) for line in lines]
         why = [f"{f.name}: {f.why}" for f in self if f.estimate is None]
         return "\n".join([rows[0], "-" * len(rows[0]), *rows[1:], *(["", "not applicable:", *why] if why else [])])
 
+    def _line(self, figure: Figure) -> tuple[str, ...]:
+        told = " ".join(filter(None, (figure.meaning, figure.note)))
+        return figure.name, _value(figure), *((self._gate(figure),) if self.limits else ()), figure.better, told
+
+    def _gate(self, figure: Figure) -> str:
+        """Return light and limit of a figure, as in "green (at most 0.2)"."""
+        light = self.light(figure.name)
+        return "" if light is None else f"{light} ({self.limits[figure.name]})"
+
     def to_html(self) -> str:
         """Return the figures as an HTML table, every text escaped."""
-        heads = "".join(f'<th scope="col">{head}</th>' for head in ("Figure", "Value", "Better", "Meaning"))
-        rows = "".join(
-            f'<tr><th scope="row">{escape(f.name)}</th><td>{escape(_value(f))}</td><td>{f.better}</td><td>{escape(_told(f))}</td></tr>'
-            for f in self
-        )
+        names = ("Figure", "Value", *(("Gate",) if self.limits else ()), "Better", "Meaning")
+        heads = "".join(f'<th scope="col">{head}</th>' for head in names)
+        rows = "".join(self._row(figure) for figure in self)
         return f'<table class="veladura-assessment"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
 
     _repr_html_ = to_html
 
+    def _row(self, figure: Figure) -> str:
+        light = self.light(figure.name)
+        colour = f' style="color: {COLOURS[light]}"' if light else ""
+        gate = f"<td{colour}>{escape(self._gate(figure))}</td>" if self.limits else ""
+        cells = f"<td>{escape(_value(figure))}</td>{gate}<td>{figure.better}</td><td>{escape(_told(figure))}</td>"
+        return f'<tr><th scope="row">{escape(figure.name)}</th>{cells}</tr>'
+
     def to_json(self) -> dict[str, Any]:
         """Return the figures as plain values, None where a number is not known."""
-        return {f.name: {**_numbers(f.estimate), "better": f.better, "meaning": f.meaning, "why": f.why, "note": f.note} for f in self}
+        return {
+            f.name: {**_numbers(f.estimate), "unit": f.unit, "better": f.better, "meaning": f.meaning, "why": f.why, "note": f.note}
+            | ({"light": light, "limit": str(self.limits[f.name])} if (light := self.light(f.name)) else {})
+            for f in self
+        }
 
 
-def assess(table: Any, release: Release, *, control: Any = None, record: str | Path | None = None) -> Assessment:
+def assess(
+    table: Any, release: Release, *, limits: Mapping[str, Limit] | None = None, control: Any = None, record: str | Path | None = None,
+    threads: int | None = None, progress: Progress = silent,
+) -> Assessment:  # fmt: skip
     """Return risk and utility of a release beside its original.
 
     Parameters
@@ -87,10 +122,14 @@ def assess(table: Any, release: Release, *, control: Any = None, record: str | P
     release
         What was made of it, in memory or loaded from a package. Without the link between rows
         the figures that need it are listed with the reason.
+    limits
+        What figures may be, as in the plan's ``[gate]``: those figures get a traffic light. Not for a private release.
     control
         Rows of the same population that the release was not made of, for attacks and distances.
     record
         The custodian's record of a release that was loaded: it links the released rows to those of the table.
+    threads
+        Measures are taken side by side; figures never depend on the number.
 
     Examples
     --------
@@ -101,19 +140,22 @@ def assess(table: Any, release: Release, *, control: Any = None, record: str | P
     >>> int(figures["risk.uniqueness.sample_uniques"]) <= 100
     True
     """
+    from threadpoolctl import threadpool_limits
+
+    if limits and release.rule in PRIVATE:
+        msg = "a differentially private release is held against no limit: whether it passes would tell something of the data."
+        raise PlanError(msg)
     if record is not None:
         from veladura.release.link import with_source
 
         release = with_source(release, table, record)
-    subject = Subject(_original(table, release), release, _control(control, release))
-    figures: dict[str, Figure] = {}
-    details: dict[str, Detail] = {}
-    for name, measure in measures().items():
-        found, detail = measure.apply(subject)
-        figures |= {figure.name: figure for figure in found}
-        if detail is not None:
-            details[name] = detail
-    return Assessment(figures, details, release.rule)
+    subject, known = Subject(_original(table, release), release, _control(control, release)), measures()
+    context = Context(Streams(0), thread_count(threads), progress)
+    with threadpool_limits(1, user_api="blas"):  # one thread a measure: more would wait for each other, and move last digits
+        found = context.map("assessing risk and utility", lambda one: one.apply(subject), known.values())
+    figures = {figure.name: figure for taken, _ in found for figure in taken}
+    details = {name: detail for name, (_, detail) in zip(known, found, strict=True) if detail is not None}
+    return Assessment(figures, details, release.rule, limits or {})
 
 
 def _original(source: Any, release: Release) -> Table:

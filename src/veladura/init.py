@@ -13,6 +13,7 @@ import tomli_w
 
 from veladura import methods
 from veladura.errors import PlanError
+from veladura.init_gate import gate_text
 from veladura.plan import steps_to_toml
 from veladura.recipe import Recipe
 from veladura.risk.uniqueness import uniqueness
@@ -58,7 +59,7 @@ def draft(
         _source_text(source, opened, home),
         _columns_text(opened, facts),
         _steps_text(recipe),
-        _ending(release or f"release/{opened.source.name}", custodian or f"custodian/{opened.source.name}", seed),
+        _ending(recipe, release or f"release/{opened.source.name}", custodian or f"custodian/{opened.source.name}", seed),
     ]
     return "\n".join(parts)
 
@@ -164,16 +165,13 @@ def _steps_text(recipe: Recipe) -> str:
     return f"# {summary} All settings: docs/methods.\n{steps_to_toml(recipe)}"
 
 
-def _ending(release: str, custodian: str, seed: int | None) -> str:
+def _ending(recipe: Recipe, release: str, custodian: str, seed: int | None) -> str:
     return "\n".join(
         [
             tomli_w.dumps({"release": {"folder": release, "format": "parquet"}}),
             "# Seed, source and row order stay here, and must never leave. Not inside, around or beside the release folder.",
             tomli_w.dumps({"custodian": {"folder": custodian}}),
-            "# Limits on figures of the assessment; the run refuses a release that misses one. For example:",
-            "# [gate]",
-            '# "risk.uniqueness.average_prosecutor" = {max = 0.2}',
-            "",
+            gate_text(recipe),
             "[run]",
             "# seed: only to repeat a run; by default it is drawn and kept in the custodian's record",
             f"seed = {seed}" if seed is not None else "# seed = 1",

@@ -36,7 +36,12 @@ MEASURES = (
     "veladura.synth.republished",
     "veladura.utility.columns",
     "veladura.utility.correlations",
+    "veladura.utility.generalised",
+    "veladura.utility.contingency",
     "veladura.utility.propensity",
+    "veladura.utility.clusters",
+    "veladura.utility.intervals",
+    "veladura.utility.prediction",
 )
 FAMILIES = ("risk", "utility")
 LAZY = "the released rows stay where the data lives, and this figure needs them in memory. Load the saved release to have it."
@@ -253,7 +258,10 @@ def open_quietly(source: Any, columns: Mapping[str, Any] | None = None) -> Table
     """Return an opened table without identifiers; measuring releases nothing, so nothing is warned of."""
     from veladura.table.source import IdentifierWarning
     from veladura.table.source import open as open_table
+    from veladura.table.table import Table
 
+    if isinstance(source, Table):  # nothing to open; filters of warnings belong to all threads
+        return source.without_identifiers()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", IdentifierWarning)
         return open_table(source, columns).without_identifiers()

@@ -13,8 +13,8 @@ import tomli_w
 
 from veladura import methods
 from veladura.errors import PlanError
+from veladura.limit import Limit
 from veladura.release.files import Format
-from veladura.release.gate import Limit
 from veladura.steps import Steps
 from veladura.table.dialect import Dialect
 from veladura.table.schema import Declared

@@ -57,9 +57,7 @@ def run(plan: Plan, *, force: bool = False, unsafe_repeatable: bool = False, pro
         table, seed=plan.run.seed, threads=plan.run.threads, progress=progress,
         ledger=ledger_of(plan, table.source.name), unsafe_repeatable=unsafe_repeatable,
     )  # fmt: skip
-    with progress("assessing risk and utility", 1) as advance:
-        assessment = assess(table, release)
-        advance()
+    assessment = assess(table, release, limits=plan.gate, threads=plan.run.threads, progress=progress)
     verdicts = tuple(gate(assessment, plan.gate))
     try:
         require(verdicts)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NoReturn
@@ -10,49 +9,11 @@ from typing import NoReturn
 from veladura.assessment import Assessment
 from veladura.errors import GateError, PlanError
 from veladura.inference.estimate import Estimate
+from veladura.limit import Light, Limit
 from veladura.measure import figure_names
 from veladura.recipe import PRIVATE
 
-
-@dataclass(frozen=True)
-class Limit:
-    """What a figure may be.
-
-    Parameters
-    ----------
-    min, max
-        The lowest and the highest value allowed; at least one of them.
-
-    Examples
-    --------
-    >>> str(Limit(max=0.2))
-    'at most 0.2'
-    """
-
-    min: float | None = None
-    max: float | None = None
-
-    def __post_init__(self) -> None:
-        given = [end for end in (self.min, self.max) if end is not None]
-        if not given:
-            msg = "a gate needs min or max."
-            raise PlanError(msg)
-        if any(isinstance(end, bool) or not isinstance(end, (int, float)) or not math.isfinite(end) for end in given):
-            msg = f"min and max of a gate must be finite numbers, got {given}."
-            raise PlanError(msg)
-        if len(given) > 1 and given[0] > given[1]:
-            msg = f"min ({given[0]}) is above max ({given[1]}): nothing would pass."
-            raise PlanError(msg)
-
-    def admits(self, estimate: Estimate) -> bool:
-        """Whether the unfavourable end of the interval is within the limit; what is not a number never is."""
-        low = self.min is None or estimate.lower >= self.min
-        high = self.max is None or estimate.upper <= self.max
-        return low and high and not math.isnan(estimate.value)
-
-    def __str__(self) -> str:
-        ends = [f"{word} {end:g}" for word, end in (("at least", self.min), ("at most", self.max)) if end is not None]
-        return " and ".join(ends)
+__all__ = ["Limit", "Verdict", "check_gate", "gate", "refuse_gate", "require"]
 
 
 @dataclass(frozen=True)
@@ -64,6 +25,11 @@ class Verdict:
     limit: Limit
     passed: bool
     why: str = ""
+
+    @property
+    def light(self) -> Light:
+        """Green, amber when only the interval reaches beyond the limit, or red."""
+        return self.limit.light(self.estimate)
 
     def __str__(self) -> str:
         got = f"does not apply ({self.why})" if self.estimate is None else f"is {self.estimate}"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from veladura.errors import PlanError
+from veladura.limit import Light, Limit
 from veladura.measure import Detail, Figure
 from veladura.promise import Proof
 from veladura.recipe import PRIVATE
@@ -18,7 +19,7 @@ from veladura.report.snippets import command, snippet
 if TYPE_CHECKING:
     from veladura.assessment import Assessment
     from veladura.recipe import Release
-    from veladura.release.gate import Limit, Verdict
+    from veladura.release.gate import Verdict
 
 Audience = Literal["public", "custodian"]
 WITHHELD = "Figures of a differentially private release would themselves tell something of the data. They stay with the holder."
@@ -64,7 +65,8 @@ class FigureFacts:
     better: str
     note: str
     limit: str = ""
-    verdict: Literal["", "passed", "missed"] = ""
+    verdict: str = ""
+    light: Light | None = None
 
 
 @dataclass(frozen=True)
@@ -199,7 +201,8 @@ def _figure(figure: Figure, verdict: Verdict | None) -> FigureFacts:
     facts = FigureFacts(figure.name, figure.meaning, value, interval, better, figure.why or figure.note)
     if verdict is None:
         return facts
-    return replace(facts, limit=_limit(verdict.limit, figure), verdict="passed" if verdict.passed else "missed")
+    told = {"green": "passed", "amber": "missed by its interval", "red": "missed"}[verdict.light]
+    return replace(facts, limit=_limit(verdict.limit, figure), verdict=told, light=verdict.light)
 
 
 def _limit(limit: Limit, figure: Figure) -> str:

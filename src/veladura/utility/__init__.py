@@ -1,7 +1,12 @@
 """Usefulness of a release."""
 
-from veladura.utility.columns import columns
+from veladura.utility.clusters import cluster
+from veladura.utility.columns import columns, ks, total_variation
+from veladura.utility.contingency import tables
 from veladura.utility.correlations import correlations
-from veladura.utility.propensity import pmse
+from veladura.utility.generalised import generalisation
+from veladura.utility.intervals import overlap
+from veladura.utility.prediction import predict
+from veladura.utility.propensity import g, pmse
 
-__all__ = ["columns", "correlations", "pmse"]
+__all__ = ["cluster", "columns", "correlations", "g", "generalisation", "ks", "overlap", "pmse", "predict", "tables", "total_variation"]

@@ -7,7 +7,7 @@ the difference of the shares of missing values where that is larger. 0 is equal,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +42,8 @@ class ColumnDistances:
         By column.
     left_out
         Columns that cannot be compared, with the reason.
+    coarser
+        Columns that are compared at the level they were generalised to.
     """
 
     mean: Estimate
@@ -50,6 +52,7 @@ class ColumnDistances:
     distances: Mapping[str, Estimate] = field(repr=False)
     measures: Mapping[str, str] = field(repr=False)
     left_out: Mapping[str, str] = field(repr=False)
+    coarser: tuple[str, ...] = field(default=(), repr=False)
 
 
 def columns(original: Any, released: Any) -> ColumnDistances:
@@ -77,10 +80,40 @@ def columns(original: Any, released: Any) -> ColumnDistances:
     Gibbs, A. L., & Su, F. E. (2002). On choosing and bounding probability metrics. International
     Statistical Review 70(3), 419-435.
     """
+    return _compared(original, released, ("labels", "numbers", "dates"))
+
+
+def ks(original: Any, released: Any) -> ColumnDistances:
+    """Return the Kolmogorov-Smirnov distance of every column of numbers or dates: the largest difference of their cumulative shares.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> float(ks(pd.DataFrame({"x": [1, 2, 3, 4]}), pd.DataFrame({"x": [1, 2, 3, 9]})).worst)
+    0.25
+    """
+    return _compared(original, released, ("numbers", "dates"))
+
+
+def total_variation(original: Any, released: Any) -> ColumnDistances:
+    """Return the total variation of every column of categories: the share of rows to move so that they are equal.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> float(total_variation(pd.DataFrame({"x": list("aabb")}), pd.DataFrame({"x": list("aaab")})).worst)
+    0.25
+    """
+    return _compared(original, released, ("labels",))
+
+
+def _compared(original: Any, released: Any, forms: Sequence[Form]) -> ColumnDistances:
     pairing = pair(original, released)
     left_out = dict(pairing.left_out)
     found: dict[str, list[float]] = {}
     for name, form in pairing.forms.items():
+        if form not in forms:
+            continue
         distances = _distances(pairing.original, pairing.released, name, form)
         if distances is None:
             left_out[name] = "no released category is one of the original: its values were replaced by coarser or new ones"
@@ -89,10 +122,12 @@ def columns(original: Any, released: Any) -> ColumnDistances:
     if not found:
         msg = "no released column can be compared with the original one."
         raise NotApplicable(msg)
-    return _summary(found, {name: MEASURE[pairing.forms[name]] for name in found}, left_out)
+    return _summary(found, {name: MEASURE[pairing.forms[name]] for name in found}, left_out, pairing.coarser)
 
 
-def _summary(found: Mapping[str, list[float]], measures: Mapping[str, str], left_out: Mapping[str, str]) -> ColumnDistances:
+def _summary(
+    found: Mapping[str, list[float]], measures: Mapping[str, str], left_out: Mapping[str, str], coarser: tuple[str, ...]
+) -> ColumnDistances:
     matrix = np.array(list(found.values()))  # a row a column, a column a dataset
     return ColumnDistances(
         over_datasets(matrix.mean(axis=0).tolist(), upper=1.0),
@@ -101,6 +136,7 @@ def _summary(found: Mapping[str, list[float]], measures: Mapping[str, str], left
         {name: over_datasets(distances, upper=1.0) for name, distances in found.items()},
         measures,
         left_out,
+        coarser,
     )
 
 
@@ -113,7 +149,7 @@ def _distances(original: Table, released: tuple[Table, ...], name: str, form: Fo
         known = set(shares[0]) - {None}
         if known and all(known.isdisjoint(other) and set(other) - {None} for other in shares[1:]):
             return None
-        return [total_variation(shares[0], other) for other in shares[1:]]
+        return [variation(shares[0], other) for other in shares[1:]]
     return [number_distance(before, counts) for counts in after]
 
 
@@ -125,12 +161,12 @@ def _shares(counts: Counts) -> dict[str | None, float]:
     return {None if missing else labels[code]: size / total for code, missing, size in rows}
 
 
-def total_variation(first: Mapping[str | None, float], second: Mapping[str | None, float]) -> float:
+def variation(first: Mapping[str | None, float], second: Mapping[str | None, float]) -> float:
     """Return half the sum of the absolute differences of two sets of shares.
 
     Examples
     --------
-    >>> total_variation({"a": 0.5, None: 0.5}, {"a": 1.0})
+    >>> variation({"a": 0.5, None: 0.5}, {"a": 1.0})
     0.5
     """
     return min(1.0, sum(abs(first.get(key, 0.0) - second.get(key, 0.0)) for key in {**first, **second}) / 2)
@@ -167,14 +203,30 @@ def _tick(type_: pa.DataType) -> float:
     figures={
         "mean": Meaning("How far the distributions of the columns moved, mean over columns: 0 not at all, 100 % completely.", unit="share"),
         "worst": Meaning("The same for the column that moved furthest.", unit="share"),
+        "ks": Meaning("The same over numbers and dates only (Kolmogorov-Smirnov).", unit="share"),
+        "total_variation": Meaning("The same over categories only (total variation).", unit="share"),
     },
     counted=True,
 )
 def measure_columns(subject: Subject) -> Measured:
     """Measure every released column, and tell which one moved furthest."""
     found = columns(subject.original, subject.release)
-    rows = [(name, found.measures[name], f"{float(distance):.4f}", "") for name, distance in found.distances.items()]
+    level = "compared at the released level"
+    rows = [
+        (name, found.measures[name], f"{float(distance):.4f}", level if name in found.coarser else "")
+        for name, distance in found.distances.items()
+    ]
     rows += [(name, "", "", f"not compared: {why}") for name, why in found.left_out.items()]
     note = f"{len(found.distances)} of {len(rows)} columns can be compared." if found.left_out else ""
     detail = Detail("Distance of each column", ("Column", "Distance used", "Distance", "Remark"), tuple(rows))
-    return Measured({"mean": found.mean, "worst": found.worst}, {"mean": note, "worst": f"Column: {found.worst_column}."}, detail)
+    parts = {short: _part(found, kind) for short, kind in (("ks", MEASURE["numbers"]), ("total_variation", MEASURE["labels"]))}
+    return Measured({"mean": found.mean, "worst": found.worst, **parts}, {"mean": note, "worst": f"Column: {found.worst_column}."}, detail)
+
+
+def _part(found: ColumnDistances, kind: str) -> Estimate | NotApplicable:
+    """Return the mean over the columns that are compared in one way; ends of the interval are averaged too."""
+    mine = [found.distances[name] for name, used in found.measures.items() if used == kind]
+    if not mine:
+        return NotApplicable("no column of this kind can be compared.")
+    value, lower, upper = np.mean([(one.value, one.lower, one.upper) for one in mine], axis=0).tolist()
+    return Estimate(value, lower, upper, mine[0].level)

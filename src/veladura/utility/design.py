@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from veladura.table.codes import encode, label_text
+from veladura.table.codes import label_text
+from veladura.utility.sampling import read
 
 if TYPE_CHECKING:
+    from veladura.table.codes import Column
     from veladura.table.table import Table
 
 Floats = NDArray[np.float64]
@@ -45,26 +47,37 @@ def read_columns(original: Table, released: Table, names: Sequence[str], rows: S
 
 
 def _raw(original: Table, released: Table, name: str, rows: Sequence[NDArray[np.int64]]) -> Raw:
-    parts = [
-        encode(table.arrow.column(name), table.schema[name]).take(taken) for table, taken in zip((original, released), rows, strict=True)
-    ]
+    parts = [read(table, name, taken) for table, taken in zip((original, released), rows, strict=True)]
     missing = np.concatenate([part.missing for part in parts])
     if parts[0].labels is None:
         values = np.concatenate([part.values.astype(np.float64) for part in parts])
         return Raw(np.where(np.isfinite(values), values, 0.0), None, missing | ~np.isfinite(values))
-    texts = np.concatenate([_texts(part.labels, part.values) for part in parts])
-    texts = np.where(missing, "", texts)
-    _, code, count = np.unique(texts[~missing], return_inverse=True, return_counts=True)
-    place = np.empty(count.size, dtype=np.int64)
-    place[np.argsort(-count, kind="stable")] = np.arange(count.size)
-    codes = np.zeros(missing.size, dtype=np.int64)
-    codes[~missing] = place[code.reshape(-1)]
-    return Raw(None, codes, missing)
+    return Raw(None, np.concatenate(shared_codes(parts)), missing)
 
 
-def _texts(labels: Any, values: NDArray[np.int64]) -> NDArray[np.str_]:
-    known: NDArray[np.str_] = np.array([label_text(label) for label in labels.to_pylist()], dtype=np.str_)
-    return known[values] if known.size else np.full(values.size, "", dtype=np.str_)
+def shared_codes(parts: Sequence[Column]) -> list[NDArray[np.int64]]:
+    """Return columns of categories in codes that mean the same in all of them, by frequency over all (0 the most frequent)."""
+    return shared_labels(parts)[0]
+
+
+def shared_labels(parts: Sequence[Column]) -> tuple[list[NDArray[np.int64]], list[str]]:
+    """Return the shared codes, and what each stands for."""
+    texts = [[label_text(label) for label in part.labels.to_pylist()] if part.labels is not None else [] for part in parts]
+    every = sorted({text for known in texts for text in known})
+    place = {text: i for i, text in enumerate(every)}
+    codes = [_at([place[text] for text in known], part) for part, known in zip(parts, texts, strict=True)]
+    count = np.zeros(len(every), dtype=np.int64)
+    for part, code in zip(parts, codes, strict=True):
+        count += np.bincount(code[~part.missing], minlength=len(every))
+    order = np.argsort(-count, kind="stable")
+    rank = np.empty(len(every), dtype=np.int64)
+    rank[order] = np.arange(len(every))
+    ranked = [np.where(part.missing, 0, rank[code] if len(every) else code) for part, code in zip(parts, codes, strict=True)]
+    return ranked, [every[i] for i in order]
+
+
+def _at(places: Sequence[int], part: Column) -> NDArray[np.int64]:
+    return np.array(places, dtype=np.int64)[part.values] if places else np.zeros(part.size, dtype=np.int64)
 
 
 def design_of(columns: Mapping[str, Raw], replaced: Sequence[str], *, pairs: bool) -> Design:
@@ -86,6 +99,13 @@ def design_of(columns: Mapping[str, Raw], replaced: Sequence[str], *, pairs: boo
     if len(kept) < len(every):
         note = f"{note} {len(kept)} of {len(every)} pairs are in the model.".strip()
     return _full_rank(chosen, kept, replaced, note)
+
+
+def main_effects(columns: Mapping[str, Raw], cap: int = CAPS[1]) -> Floats:
+    """Return the columns as standardised numbers and indicators side by side, rare categories lumped; no intercept."""
+    parts = [main for raw in columns.values() if (main := _main(raw, cap)).shape[1]]
+    rows = next(iter(columns.values())).missing.size
+    return np.column_stack(parts) if parts else np.empty((rows, 0))
 
 
 def _spaced(every: Sequence[tuple[str, str]], budget: int, chosen: Mapping[str, Floats]) -> list[tuple[str, str]]:
@@ -129,9 +149,10 @@ def _full_rank(chosen: Mapping[str, Floats], pairs: Sequence[tuple[str, str]], r
     moved = [term for names, term in terms if set(names) & set(replaced)]
     whole = np.column_stack([np.ones(rows), *still, *moved]) if rows else np.ones((0, 1))
     first = 1 + sum(term.shape[1] for term in still)
-    basis = _independent(whole)
-    slopes = basis.size - _independent(whole[:, :first]).size
-    return Design(np.ascontiguousarray(whole[:, np.sort(basis)]), int(slopes), note)
+    cross = whole.T @ whole
+    basis = independent(cross)
+    slopes = basis.size - independent(cross[:first, :first]).size
+    return Design(whole if basis.size == whole.shape[1] else whole[:, np.sort(basis)], int(slopes), note)
 
 
 def _products(a: Floats, b: Floats) -> Floats:
@@ -139,12 +160,11 @@ def _products(a: Floats, b: Floats) -> Floats:
     return product[:, np.count_nonzero(product, axis=0) >= FEWEST_ROWS]
 
 
-def _independent(matrix: Floats) -> NDArray[np.int64]:
-    """Return columns that no others make up, intercept first, by a pivoted Cholesky factor of the cross products."""
-    scale = np.sqrt(np.maximum((matrix**2).sum(axis=0), 1e-300))
-    centred = matrix / scale
-    cross = centred.T @ centred
-    cross[0] *= 1e3  # the intercept is taken first
-    cross[:, 0] *= 1e3
-    _, pivots, rank, _ = lapack.dpstrf(cross, tol=RANK, lower=0)
+def independent(cross: Floats) -> NDArray[np.int64]:
+    """Return columns that no others make up, intercept first, by a pivoted Cholesky factor of their cross products."""
+    scale = np.sqrt(np.maximum(np.diag(cross), 1e-300))
+    scaled = cross / scale / scale[:, None]
+    scaled[0] *= 1e3  # the intercept is taken first
+    scaled[:, 0] *= 1e3
+    _, pivots, rank, _ = lapack.dpstrf(scaled, tol=RANK, lower=0)
     return np.asarray(pivots[:rank], dtype=np.int64) - 1

@@ -11,6 +11,7 @@ from veladura.measure import open_quietly
 from veladura.recipe import Release
 from veladura.table.schema import LABELLED, Field
 from veladura.table.table import Table
+from veladura.utility.domain import generalise
 
 Form = Literal["labels", "numbers", "dates"]
 
@@ -25,16 +26,22 @@ class Pairing:
         How each comparable column is compared.
     left_out
         The other released columns, with the reason.
+    coarser
+        Columns of the original that were brought to the released level first.
     """
 
     original: Table
     released: tuple[Table, ...]
     forms: Mapping[str, Form]
     left_out: Mapping[str, str] = field(default_factory=dict)
+    coarser: tuple[str, ...] = ()
 
 
 def pair(original: Any, released: Any) -> Pairing:
     """Return a table and its released versions, opened, with the columns that can be compared.
+
+    Where a release generalised a column, the original is brought to the same level: generalised values are compared with
+    generalised ones.
 
     Parameters
     ----------
@@ -44,6 +51,7 @@ def pair(original: Any, released: Any) -> Pairing:
         A release, one released table, or a list of them.
     """
     before, after = open_quietly(original), _tables(released)
+    before, coarser = generalise(before, released) if isinstance(released, Release) else (before, ())
     if not after:
         msg = "there is no released table to compare."
         raise PlanError(msg)
@@ -56,7 +64,7 @@ def pair(original: Any, released: Any) -> Pairing:
             forms[column.name] = form
         else:
             left_out[column.name] = f"its {form} were recoded to {_form(column)}"
-    return Pairing(before, after, forms, left_out)
+    return Pairing(before, after, forms, left_out, coarser)
 
 
 def _tables(released: Any) -> tuple[Table, ...]:

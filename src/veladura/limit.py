@@ -1,0 +1,59 @@
+"""Limits of a plan's gate, and the traffic light of a figure against one."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from veladura.errors import PlanError
+from veladura.inference.estimate import Estimate
+
+Light = Literal["green", "amber", "red"]
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What a figure may be.
+
+    Parameters
+    ----------
+    min, max
+        The lowest and the highest value allowed; at least one of them.
+
+    Examples
+    --------
+    >>> str(Limit(max=0.2))
+    'at most 0.2'
+    """
+
+    min: float | None = None
+    max: float | None = None
+
+    def __post_init__(self) -> None:
+        given = [end for end in (self.min, self.max) if end is not None]
+        if not given:
+            msg = "a gate needs min or max."
+            raise PlanError(msg)
+        if any(isinstance(end, bool) or not isinstance(end, (int, float)) or not math.isfinite(end) for end in given):
+            msg = f"min and max of a gate must be finite numbers, got {given}."
+            raise PlanError(msg)
+        if len(given) > 1 and given[0] > given[1]:
+            msg = f"min ({given[0]}) is above max ({given[1]}): nothing would pass."
+            raise PlanError(msg)
+
+    def admits(self, estimate: Estimate) -> bool:
+        """Whether the unfavourable end of the interval is within the limit; what is not a number never is."""
+        low = self.min is None or estimate.lower >= self.min
+        high = self.max is None or estimate.upper <= self.max
+        return low and high and not math.isnan(estimate.value)
+
+    def light(self, estimate: Estimate | None) -> Light:
+        """Return green for a figure within the limit, amber when only its interval reaches beyond, red for all others."""
+        if estimate is None or math.isnan(estimate.value):
+            return "red"
+        return "green" if self.admits(estimate) else "amber" if self.admits(Estimate.exact(estimate.value)) else "red"
+
+    def __str__(self) -> str:
+        ends = [f"{word} {end:g}" for word, end in (("at least", self.min), ("at most", self.max)) if end is not None]
+        return " and ".join(ends)

@@ -1,0 +1,95 @@
+"""The original on the domain of its release: columns generalised by the levels that the manifest tells.
+
+A generalised value and an original one cannot be compared; two generalised ones can. What is left of the
+difference is what suppression did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from veladura.anonymize.hierarchy import Hierarchy
+from veladura.anonymize.levels import Levels, apply_hierarchy, distinct_values
+from veladura.anonymize.recoding import column_maps, text_field
+from veladura.errors import VeladuraError
+from veladura.table.recode import recode
+from veladura.table.schema import Schema
+from veladura.table.table import Table, from_arrow
+from veladura.typed import from_plain
+
+if TYPE_CHECKING:
+    from veladura.recipe import Release, Step
+
+
+def generalising_step(release: Release) -> Step | None:
+    """Return the step that generalised, if there is one."""
+    return next((step for step in release.steps if {"heights", "hierarchies"} <= set(step.settings)), None)
+
+
+def released_levels(release: Release) -> dict[str, int]:
+    """Return the level of every column that one step, and no other, took to one level in all rows."""
+    step = generalising_step(release)
+    if step is None or step.settings.get("recoding") != "global":
+        return {}
+    others = {name for other in release.steps if other is not step for name in other.changed}
+    return {name: level for name, level in step.settings.get("levels", {}).items() if level and name not in others}
+
+
+def generalise(original: Table, release: Release) -> tuple[Table, tuple[str, ...]]:
+    """Return the original with its columns at the levels of the release, and which columns they are."""
+    maps = {}
+    for name, height in released_levels(release).items():
+        if name in original.names and (found := _map(original, release, name, height)) is not None:
+            maps[name] = found
+    if not maps:
+        return original, ()
+    return (_in_memory(original, maps) if original.in_memory else recode(original, maps)), tuple(maps)
+
+
+def levels_of(original: Table, release: Release, name: str) -> tuple[Levels, Any] | None:
+    """Return the distinct values of an original column at every level, and their numbers of rows."""
+    step = generalising_step(release)
+    if step is None or name not in step.settings["hierarchies"]:
+        return None
+    counts = original.counts([name])
+    index, base = distinct_values(counts.columns[0])
+    sizes = np.zeros(base.size, dtype=np.int64)
+    sizes[index] = counts.size
+    try:
+        return apply_hierarchy(from_plain(Hierarchy, step.settings["hierarchies"][name], "hierarchy"), base, sizes), sizes
+    except VeladuraError:  # the table given is not the one that was generalised
+        return None
+
+
+def _map(original: Table, release: Release, name: str, height: int) -> pa.Table | None:
+    """Return what each value became: as text, or in the column's own type where the release kept it."""
+    found = levels_of(original, release, name)
+    if found is None or height > found[0].height:
+        return None
+    released = release.tables[0].table.counts([name]).columns[0]
+    seen = set(released.to_arrow().to_pylist()) - {None, "*"}
+    for exact in (False, True):
+        pairs = column_maps([name], [found[0]], [height], exact=exact)[name]
+        if seen <= set(pairs.column("new").to_pylist()):
+            return pairs
+    return None
+
+
+def _in_memory(original: Table, maps: Mapping[str, pa.Table]) -> Table:
+    """Return the table with some columns mapped, its rows where they were."""
+    arrow, fields = original.arrow, list(original.schema)
+    for name, pairs in maps.items():
+        place = original.schema.position(name)
+        old = pairs.column("old").combine_chunks().cast(fields[place].type)
+        new = pairs.column("new").combine_chunks()
+        column = new.take(pc.index_in(arrow.column(name), old).combine_chunks())
+        field = fields[place] if new.type == fields[place].type and fields[place].kind != "ordered" else text_field(fields[place])
+        fields[place] = replace(field, type=new.type)
+        arrow = arrow.set_column(place, pa.field(name, new.type), column)
+    return from_arrow(arrow, Schema(tuple(fields)), original.source)

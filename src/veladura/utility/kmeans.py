@@ -1,0 +1,51 @@
+"""k-means on plain arrays: one thread, one stream, the same clusters everywhere."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veladura.streams import Streams
+
+Floats = NDArray[np.float64]
+ROUNDS = 20
+
+
+def k_means(matrix: Floats, clusters: int) -> NDArray[np.int64]:
+    """Return the cluster of each row: Lloyd's rounds from rows drawn far apart (k-means++), the stream fixed.
+
+    Examples
+    --------
+    >>> place = k_means(np.array([[0.0], [0.1], [5.0], [5.1]]), 2)
+    >>> bool(place[0] == place[1] != place[2] == place[3])
+    True
+    """
+    rng = Streams(0)("utility", "clusters")
+    norms = (matrix**2).sum(axis=1)
+    centres = _far_apart(rng, matrix, norms, clusters)
+    place = np.zeros(len(matrix), dtype=np.int64)
+    for _ in range(ROUNDS):
+        before = place
+        place = np.argmin((centres**2).sum(axis=1) - 2 * matrix @ centres.T, axis=1)
+        if np.array_equal(place, before):
+            break
+        size = np.bincount(place, minlength=len(centres))
+        sums = np.column_stack([np.bincount(place, weights=column, minlength=len(centres)) for column in matrix.T])
+        centres = np.where(size[:, None] > 0, sums / np.maximum(size, 1)[:, None], centres)
+    return place
+
+
+def _far_apart(rng: np.random.Generator, matrix: Floats, norms: Floats, clusters: int) -> Floats:
+    """Return rows as first centres, each drawn in proportion to its squared distance from those before (Arthur and Vassilvitskii 2007)."""
+    chosen = [int(rng.integers(len(matrix)))]
+    nearest = np.full(len(matrix), math.inf)
+    for _ in range(clusters - 1):
+        last = matrix[chosen[-1]]
+        nearest = np.minimum(nearest, np.maximum(norms - 2 * matrix @ last + last @ last, 0.0))
+        total = nearest.sum()
+        if total <= 0:
+            break
+        chosen.append(min(int(np.searchsorted(np.cumsum(nearest), rng.random() * total)), len(matrix) - 1))
+    return matrix[chosen]
