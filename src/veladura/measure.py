@@ -26,6 +26,7 @@ MEASURES = (
     "veladura.risk.classes",
     "veladura.risk.unchanged",
     "veladura.synth.republished",
+    "veladura.synth.critical_pools",
     "veladura.utility.columns",
     "veladura.utility.correlations",
     "veladura.utility.propensity",
