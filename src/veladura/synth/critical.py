@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 Smoothing = Literal["kernel", "none"]
 Others = Literal["keep", "replace"]
+Scale = Literal["rank", "deviation"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +60,8 @@ class CriticalCart(Recipe):
         Fewest rows in a leaf or cluster.
     min_distinct
         Fewest different values, or tuples, in a leaf or cluster.
+    scale
+        How numbers are made comparable in clusters: by their rank (as normal scores), or by their standard deviation ("rank", "deviation").
     spread
         A cluster whose root-mean-square standard deviation (columns standardised) is at most this is not split.
     regrow
@@ -100,6 +103,7 @@ class CriticalCart(Recipe):
     bandwidth: float = 1.0
     min_leaf: int = 5
     min_distinct: int = 2
+    scale: Scale = "rank"
     spread: float = 0.1
     regrow: bool = False
     consistency: bool = True
@@ -116,6 +120,7 @@ class CriticalCart(Recipe):
         if isinstance(self.rows, str):
             parse(self.rows)
         check_choice("others", self.others, get_args(Others))
+        check_choice("scale", self.scale, get_args(Scale))
         check_choice("smoothing", self.smoothing, get_args(Smoothing))
         self._check_numbers()
 

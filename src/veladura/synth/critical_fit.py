@@ -147,7 +147,14 @@ class _Ground:
             donors, widened = np.flatnonzero(np.logical_and.reduce([self.cells.marks[name] for name in pattern.columns])), True
         members = [self.codes[name] for name in (*class_.confidential, *class_.others)]
         tree, leaves = cluster(
-            terms, members, donors, pattern.rows, min_leaf=recipe.min_leaf, min_distinct=recipe.min_distinct, spread=recipe.spread
+            terms,
+            members,
+            donors,
+            pattern.rows,
+            min_leaf=recipe.min_leaf,
+            min_distinct=recipe.min_distinct,
+            spread=recipe.spread,
+            scale=recipe.scale,
         )
         model = TupleModel(terms, tree, pattern.rows, leaves, recipe.bandwidth, recipe.smoothing == "kernel")
         return Branch(pattern.columns, pattern.rows, model, widened and donors.size > pattern.rows.size)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from veladura.anonymize.picture import INK, SOFT, STYLE
 from veladura.synth.critical_classes import Class
 from veladura.synth.critical_tuples import TupleModel
 
@@ -16,14 +17,7 @@ if TYPE_CHECKING:
 
     from veladura.synth.critical_fitted import Branch, FittedCritical
 
-INK, SOFT, SINGLE, TUPLE, SPLIT = "#22272e", "#57606a", "#cfe3f1", "#f6d9c4", "#ffffff"
-STYLE: dict[Any, Any] = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "veladura",
-    "font.family": "sans-serif",
-    "font.size": 9.0,
-    "text.parse_math": False,
-}
+SINGLE, TUPLE, SPLIT = "#cfe3f1", "#f6d9c4", "#ffffff"
 MOST_COMBINATIONS, MOST_TIES = 32, 20
 WIDE, HIGH = 1.9, 1.1
 

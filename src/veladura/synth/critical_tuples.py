@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.random import Generator
@@ -12,12 +13,13 @@ from numpy.typing import NDArray
 from veladura.synth.column import Subject
 from veladura.synth.critical_terms import CriticalTerms
 from veladura.synth.leaf import TRIES, Donors
-from veladura.synth.tree import END, PARENT, START, Tree
+from veladura.synth.tree import END, PARENT, START, Tree, ranks
 from veladura.table.codes import Column
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+Scale = Literal["rank", "deviation"]
 MOST_LEVELS = 30  # of a category in distances; rarer levels have no axis of their own
 
 
@@ -148,7 +150,15 @@ def _places(subject: Subject, rows: Ints) -> Floats:
 
 
 def cluster(
-    terms: Sequence[CriticalTerms], members: Sequence[Column], donors: Ints, rows: Ints, *, min_leaf: int, min_distinct: int, spread: float
+    terms: Sequence[CriticalTerms],
+    members: Sequence[Column],
+    donors: Ints,
+    rows: Ints,
+    *,
+    min_leaf: int,
+    min_distinct: int,
+    spread: float,
+    scale: Scale,
 ) -> tuple[Tree, Ints]:
     """Return the clusters of the donors, and the leaf of each row (rows are among the donors).
 
@@ -158,11 +168,13 @@ def cluster(
         All columns of the class: distances are taken over them, RMSSTD over the critical ones.
     spread
         No cluster is split whose RMSSTD is at most this.
+    scale
+        How numbers are standardised.
     """
     from veladura.synth.critical_cluster import divide
 
     own = {one.subject.name for one in terms}
-    parts = [(column.name in own, axes(column.take(donors))) for column in members]
+    parts = [(column.name in own, axes(column.take(donors), scale)) for column in members]
     points = np.ascontiguousarray(np.column_stack([part for _, part in parts]))
     inner = np.ascontiguousarray(np.column_stack([part for critical, part in parts if critical]))
     order, nodes, risk = divide(points, inner, tuple_numbers(terms, donors), min_leaf, min_distinct, spread)
@@ -183,13 +195,26 @@ def tuple_numbers(terms: Sequence[CriticalTerms], rows: Ints) -> Ints:
     return number.astype(np.int64)
 
 
-def axes(column: Column) -> Floats:
-    """Return a column as axes of distance: a number standardised, a category as indicators, missing beside them."""
+def axes(column: Column, scale: Scale) -> Floats:
+    """Return a column as axes of distance: a number standardised, a category as indicators, missing beside them.
+
+    With scale "rank" a number is its normal score, the normal quantile of its mid-rank: no heavy tail can push all
+    other rows into one cluster. With "deviation" it is centred and divided by its standard deviation.
+    """
     if column.labels is not None and column.field.kind != "ordered":
         count = np.bincount(column.values[~column.missing], minlength=1)
         shown = np.sort(np.argsort(-count, kind="stable")[:MOST_LEVELS])
         return np.where(column.missing[:, None], 0.0, column.values[:, None] == shown[None, :])
+    scaled = np.zeros(column.size)
     known = column.values[~column.missing].astype(np.float64)
-    mean, deviation = (float(known.mean()), float(known.std())) if known.size else (0.0, 0.0)
-    scaled: Floats = np.where(column.missing, 0.0, (column.values - mean) / deviation if deviation > 0 else 0.0)
+    if known.size and known.min() < known.max():
+        scaled[~column.missing] = _scores(known) if scale == "rank" else (known - known.mean()) / known.std()
     return np.column_stack([scaled, column.missing]) if column.missing.any() else scaled.reshape(-1, 1)
+
+
+def _scores(numbers: Floats) -> Floats:
+    """Return normal scores."""
+    from scipy.special import ndtri
+
+    scores: Floats = ndtri(0.5 + ranks(numbers) / (2 * numbers.size))
+    return scores
