@@ -49,6 +49,12 @@ RECIPES: Sequence[Recipe] = (
         ]
     ),
     vd.Cart(columns=["income", "stay", "diagnosis"], m=2, predictors=["sex", "birth", "marital", "income"]),
+    vd.CriticalCart(
+        critical={"income": "income > 50_000", "stay": "stay > 5", "diagnosis": 'diagnosis in ["cancer", "depression"]'},
+        groups=[["income", "stay"]],
+        m=2,
+        predictors=["sex", "birth", "marital", "income", "stay"],
+    ),
     vd.Steps([vd.TopCode(columns={"income": 60_000}), vd.Pram(columns=["sex"]), vd.Noise(columns=["stay"])]),
 )
 

@@ -90,7 +90,10 @@ def _recipe(method: str | None, table: Table, facts: Mapping[str, Facts]) -> Rec
 
 
 def _heading(table: Table, recipe: Recipe) -> str:
-    open_settings = [f"{recipe.method}: {setting} must come from public knowledge" for setting in recipe.declared_by_holder]
+    open_settings = [
+        *(f"{recipe.method}: {setting} must come from public knowledge" for setting in recipe.declared_by_holder),
+        *(f"{recipe.method}: {setting} was proposed by looking at the table" for setting in recipe.proposed),
+    ]
     lines = [
         "# A plan for veladura: what is released, how, and where it goes.",
         f"# Written by looking at {table.rows} rows and {len(table.names)} columns. Roles and kinds below are guesses:",

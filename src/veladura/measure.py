@@ -34,6 +34,7 @@ MEASURES = (
     "veladura.risk.linking",
     "veladura.risk.attacks",
     "veladura.synth.republished",
+    "veladura.synth.critical_pools",
     "veladura.utility.columns",
     "veladura.utility.correlations",
     "veladura.utility.generalised",

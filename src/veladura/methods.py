@@ -22,6 +22,7 @@ METHODS = {
     "dirichlet-multinomial": ("veladura.dp.dirichlet", "DirichletMultinomial"),
     "beta-binomial": ("veladura.dp.dirichlet", "BetaBinomial"),
     "cart": ("veladura.synth.cart", "Cart"),
+    "critical-cart": ("veladura.synth.critical", "CriticalCart"),
     "noisy-counts": ("veladura.dp.noisy", "NoisyCounts"),
     "marginals": ("veladura.dp.marginals", "Marginals"),
     "steps": ("veladura.steps", "Steps"),

@@ -33,6 +33,8 @@ class Promise:
         What the check needs, as plain JSON values; the columns it is about are under ``columns``.
     datasets
         The datasets it is about, counted from one; none named means all.
+    private
+        What the check needs besides and the recipient must not see; kept in the custodian's record.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Promise:
     proof: Literal["package", "source"]
     settings: Mapping[str, Any] = field(default_factory=dict)
     datasets: tuple[int, ...] = ()
+    private: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def concerns(self, dataset: int) -> bool:
         """Whether the claim is about a dataset, counted from nought."""
@@ -47,7 +50,9 @@ class Promise:
 
     def to_json(self) -> dict[str, Any]:
         """Return the promise as the manifest tells it."""
-        return {**asdict(self), "datasets": list(self.datasets)}
+        told = {**asdict(self), "datasets": list(self.datasets)}
+        del told["private"]
+        return told
 
 
 @dataclass(frozen=True)
@@ -116,7 +121,7 @@ def prove(promise: Promise, evidence: Evidence) -> Proof:
     if promise.name not in _CHECKS:
         msg = f"the manifest holds a promise this version cannot check: {promise.name!r}."
         raise PromiseError(msg)
-    violations = _CHECKS[promise.name](evidence, promise.settings)
+    violations = _CHECKS[promise.name](evidence, {**promise.settings, **promise.private})
     return Proof(promise, "broken" if violations else "holds", violations)
 
 

@@ -72,6 +72,7 @@ class Recipe(ABC):
     seedable: ClassVar[bool] = True  # False where the noise comes from a library that takes no seed
     needs: ClassVar[tuple[str, ...]] = ()  # modules of an extra, without which it cannot run
     declared_by_holder: ClassVar[tuple[str, ...]] = ()  # settings no one but the holder can know
+    proposed: ClassVar[tuple[str, ...]] = ()  # settings that `veladura init` reads off the table, for the holder to confirm
 
     def __post_init__(self) -> None:
         for f in fields(self):  # lists are what people type, tuples are what stays as it was checked

@@ -82,6 +82,7 @@ def build_record(release: Release, plan: str | None, digest: str) -> dict[str, A
         "source": None if source is None else _describe_source(source),
         "recipe": repr(release.recipe),
         "plan": plan,
+        "proofs": [dict(promise.private) for promise in release.promises],  # what only the holder may know
         "release": digest,
         "rows": ROWS if release.rows is not None else "no link: the released rows are new ones, or were recoded where the data lives",
     }

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from veladura import methods
 from veladura.errors import PlanError, VeladuraError
-from veladura.promise import Evidence, prove
+from veladura.promise import Evidence, Promise, prove
 from veladura.recipe import Release
 from veladura.release import custodian as keeper
 from veladura.release.link import same_source, with_source
@@ -47,13 +47,14 @@ def verify(folder: str | Path, source: Any = None, record: str | Path | None = N
     except VeladuraError as error:
         return [*lines, Line("The folder can be read as a release.", "broken", str(error).split("\n")[0])]
     lines += [_shape(release), _codebook(release, path)]
-    evidence = release.evidence()
+    evidence, promises = release.evidence(), release.promises
     if source is not None and record is not None:
         evidence, found = _with_source(release, path, source, Path(record))
+        promises = _with_private(promises, Path(record))
         lines += found
     for step in release.steps:
         methods.find(step.method)  # loading a method registers the checks of its promises
-    for promise in release.promises:
+    for promise in promises:
         proofs = [prove(promise, one) for i, one in enumerate(evidence) if promise.concerns(i)]
         worst: Status = next((status for status in ("broken", "attested") if any(p.status == status for p in proofs)), "holds")
         violations = sum(proof.violations for proof in proofs)
@@ -113,6 +114,14 @@ def _with_source(release: Release, folder: Path, source: Any, record: Path) -> t
     if any(line.status == "broken" for line in lines):
         return release.evidence(), lines
     return with_source(release, source, record).evidence(), lines
+
+
+def _with_private(promises: tuple[Promise, ...], record_path: Path) -> tuple[Promise, ...]:
+    """Return the promises with what the record keeps of them."""
+    kept = keeper.read_record(record_path)[0].get("proofs", [])
+    if len(kept) != len(promises):
+        return promises
+    return tuple(replace(promise, private=private) for promise, private in zip(promises, kept, strict=True))
 
 
 def _line(claim: str, check: Callable[[], bool]) -> Line:

@@ -36,7 +36,7 @@ class Bounds:
 
     def __post_init__(self) -> None:
         if self.min is not None and self.max is not None and self.min > self.max:
-            msg = "limits: min must not be above max."
+            msg = "min must not be above max."
             raise PlanError(msg)
 
 
@@ -243,14 +243,15 @@ def _freeze(recipe: Cart) -> None:
         if isinstance(given["predictors"], Mapping)
         else given["predictors"],
         "spikes": {name: tuple(float(x) for x in values) for name, values in given["spikes"].items()},
-        "limits": {name: _bounds(pair) for name, pair in given["limits"].items()},
+        "limits": {name: bounds_of(pair, "limits") for name, pair in given["limits"].items()},
         "models": dict(given["models"]),
     }
     for name, value in tidy.items():
         object.__setattr__(recipe, name, value)
 
 
-def _bounds(given: Any) -> Bounds:
+def bounds_of(given: Any, setting: str) -> Bounds:
+    """Return bounds from a pair, a table of min and max, or bounds."""
     if isinstance(given, Bounds):
         return given
     if isinstance(given, Sequence) and len(given) == 2:  # noqa: PLR2004
@@ -258,7 +259,7 @@ def _bounds(given: Any) -> Bounds:
         return Bounds(min=low, max=high)
     if isinstance(given, Mapping) and set(given) <= {"min", "max"}:
         return Bounds(**given)
-    msg = 'limits: each column has a min, a max, or both, as in {"age": {"min": 0, "max": 110}}.'
+    msg = f'{setting}: each column has a min, a max, or both, as in {{"age": {{"min": 0, "max": 110}}}}.'
     raise PlanError(msg)
 
 
@@ -271,4 +272,4 @@ def check_rows(rows: int, min_leaf: int) -> None:
         raise DataError(msg)
 
 
-__all__ = ["Bounds", "Cart", "check_rows", "grouped"]
+__all__ = ["Bounds", "Cart", "bounds_of", "check_rows", "grouped"]

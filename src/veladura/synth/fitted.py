@@ -18,7 +18,7 @@ from veladura.synth.bins import Binning, binning_of
 from veladura.synth.cart import MAX_LEVELS, Cart, check_rows
 from veladura.synth.column import Subject, check_levels, subject_of
 from veladura.synth.drawing import Drawing
-from veladura.synth.model import Ground, Where
+from veladura.synth.model import Ground, Where, load_kernels
 from veladura.synth.models import Model, build, margin
 from veladura.synth.order import Unit, by_dependence, check_named, visit
 from veladura.synth.republished import single_numbers
@@ -149,11 +149,7 @@ def fit(recipe: Cart, table: Table, context: Context) -> FittedCart:
     fixed = strata.drawn if isinstance(recipe.order, str) else first
     units = visit(first + [name for name in replaced if name not in first], kept, fixed, recipe.predictors, groups)
     binding = _binding(rules, units)
-    with context.progress("loading the compiled tree code (compiled at the first run, which takes a while)", 1) as advance:
-        import veladura.synth.draws
-        import veladura.synth.kernels  # noqa: F401
-
-        advance()
+    load_kernels(context)
     place = {name: i for i, name in enumerate(binnings)}
 
     def grown(task: tuple[int, int]) -> Model:

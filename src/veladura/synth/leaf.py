@@ -9,7 +9,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from veladura.synth.tree import END, PARENT, START, Predictors, Tree
+from veladura.synth.tree import END, PARENT, START, Tree
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -45,11 +45,6 @@ class Donors:
             self.heights, np.ascontiguousarray(stretch[:, START]), np.ascontiguousarray(stretch[:, END]), rng.random(nodes.size)
         )
         return found
-
-    def rows(self, rng: Generator, predictors: Predictors, rows: Ints, root: Ints) -> Ints:
-        """Return for each row the record that gives it its values."""
-        donors: Ints = self.tree.order[self.places(rng, self.tree.find(predictors, rows, root))]
-        return donors
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -102,6 +97,7 @@ def draw_numbers(
     smooth: bool = True,
     bandwidth: float = 1.0,
     keep_donor: bool = False,
+    cut: bool = True,
 ) -> tuple[Floats, Ints]:
     """Return a number for each row, drawn from its leaf, and the rows whose number was never accepted.
 
@@ -124,6 +120,8 @@ def draw_numbers(
     keep_donor
         Outside the range draw only the normal anew: each donor's own kernel is cut, so that donors at the
         edge keep their weight. Another law; it loses less of the variance of small leaves.
+    cut
+        Whether numbers stay in the range of the leaf.
     """
     from veladura.synth.draws import spreads
 
@@ -144,7 +142,7 @@ def draw_numbers(
             drawn = values[chosen]
             if smooth:
                 drawn = written(drawn + bandwidth * spread[waiting, 0] * rng.standard_normal(waiting.size))
-            inside = (drawn >= spread[waiting, 1]) & (drawn <= spread[waiting, 2])
+            inside = (drawn >= spread[waiting, 1]) & (drawn <= spread[waiting, 2]) | (not cut)
             good = inside & accept(drawn, pending[waiting])
             result[pending[waiting]] = drawn
             again, chosen = keep_donor & ~inside[~good], chosen[~good]

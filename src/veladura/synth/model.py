@@ -9,6 +9,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from veladura.context import Context
 from veladura.synth.column import Subject
 from veladura.synth.leaf import Donors, draw_numbers
 from veladura.synth.tree import Growth, Predictors, Tree, grow, ranks
@@ -39,6 +40,32 @@ class Pair:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class Terms:
+    """On which terms a column is drawn: from which nodes, which numbers may stand in which rows, what becomes of the others.
+
+    Attributes
+    ----------
+    cut
+        Whether numbers stay in the range of their leaf.
+    """
+
+    subject: Subject
+    cut: bool = True
+
+    def nodes(self, tree: Tree, leaves: Ints, rows: Ints) -> Ints:  # noqa: ARG002
+        """Return the node that each row draws from: its leaf."""
+        return leaves
+
+    def accepted(self, places: Floats, rows: Ints) -> NDArray[np.bool_]:  # noqa: ARG002
+        """Return which numbers may stand in which rows."""
+        return self.subject.accepted(places)
+
+    def settled(self, rng: Generator, places: Floats, rows: Ints) -> Floats:  # noqa: ARG002
+        """Return numbers for rows in which none was ever accepted."""
+        return self.subject.settle(places)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class TreeModel:
     """One tree, or several of which each row takes one at random (bagging, random forest)."""
 
@@ -46,6 +73,7 @@ class TreeModel:
     pairs: Sequence[Pair]
     bandwidth: float = 1.0
     keep_donor: bool = False
+    terms: Terms | None = None
 
     def draw(self, rng: Generator, where: Where) -> tuple[Ints, Floats | None]:
         """Return a state for each row and, for a column of numbers, its numbers."""
@@ -66,7 +94,8 @@ class TreeModel:
         subject, size = self.subject, where.rows.size
         state = np.zeros(size, dtype=np.int64)
         if pair.states is not None:
-            state = subject.state[Donors.weighted(pair.states, rng).rows(rng, where.predictors, where.rows, where.root)]
+            donors = Donors.weighted(pair.states, rng)
+            state = subject.state[pair.states.order[donors.places(rng, self._nodes(pair.states, where))]]
         if subject.places is None:
             return state, None
         places = np.zeros(size)
@@ -75,17 +104,21 @@ class TreeModel:
             places[numbers] = self._numbers(pair.numbers, rng, where.at(numbers))
         return state, places
 
+    def _nodes(self, tree: Tree, where: Where) -> Ints:
+        leaves = tree.find(where.predictors, where.rows, where.root)
+        return leaves if self.terms is None else self.terms.nodes(tree, leaves, where.rows)
+
     def _numbers(self, tree: Tree, rng: Generator, where: Where) -> Floats:
-        subject = self.subject
+        subject, terms = self.subject, self.terms or Terms(self.subject)
         assert subject.grid is not None  # noqa: S101  # a column of numbers has one
         assert subject.places is not None  # noqa: S101
-        leaves = tree.find(where.predictors, where.rows, where.root)
         drawn, failed = draw_numbers(
-            rng, Donors.weighted(tree, rng), subject.places[tree.order], leaves,
-            written=subject.grid.written, accept=lambda x, _: subject.accepted(x), smooth=subject.smooth, bandwidth=self.bandwidth, keep_donor=self.keep_donor,
+            rng, Donors.weighted(tree, rng), subject.places[tree.order], self._nodes(tree, where),
+            written=subject.grid.written, accept=lambda x, i: terms.accepted(x, where.rows[i]), smooth=subject.smooth,
+            bandwidth=self.bandwidth, keep_donor=self.keep_donor, cut=terms.cut,
         )  # fmt: skip
         if failed.size:
-            drawn[failed] = subject.settle(drawn[failed])
+            drawn[failed] = terms.settled(rng, drawn[failed], where.rows[failed])
         return drawn
 
 
@@ -103,6 +136,15 @@ class Ground:
     def where(self, keep: NDArray[np.bool_]) -> Ground:
         """Return the ground with some of its rows only."""
         return Ground(self.predictors, self.rows[keep], None if self.groups is None else self.groups[keep])
+
+
+def load_kernels(context: Context) -> None:
+    """Load the compiled code, with a word on the wait when it must be compiled first."""
+    with context.progress("loading the compiled tree code (compiled at the first run, which takes a while)", 1) as advance:
+        import veladura.synth.draws
+        import veladura.synth.kernels  # noqa: F401
+
+        advance()
 
 
 def grow_pair(subject: Subject, ground: Ground, features: Sequence[int], growth: Growth, prune: Callable[..., Tree], seed: int = 0) -> Pair:

@@ -105,7 +105,7 @@ def by_dependence(codes: Codes, names: Sequence[str]) -> list[str]:
     Ties are Cramér's V of the columns cut into at most eight bins, on at most 5000 evenly spaced rows.
     """
     rows = np.unique(np.linspace(0, codes[names[0]].size - 1, SAMPLED).astype(np.int64))
-    coarse = [_coarse(codes[name].key()[rows]) for name in names]
+    coarse = [coarse_codes(codes[name].key()[rows]) for name in names]
     ties = np.zeros((len(names), len(names)))
     for i in range(len(names)):
         for j in range(i):
@@ -118,7 +118,8 @@ def by_dependence(codes: Codes, names: Sequence[str]) -> list[str]:
     return [names[i] for i in chosen]
 
 
-def _coarse(values: np.ndarray, bins: int = 8) -> np.ndarray:
+def coarse_codes(values: np.ndarray, bins: int = 8) -> np.ndarray:
+    """Return the values as at most some codes, cut at quantiles."""
     _, codes = np.unique(values, return_inverse=True)
     codes = codes.reshape(-1)
     if codes.max() < bins:

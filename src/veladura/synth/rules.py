@@ -116,7 +116,7 @@ def find_rules(columns: Mapping[str, Column]) -> tuple[str, ...]:
         for value in shared:
             here = (target.values == value) & ~target.missing
             found += [
-                f"{_quoted(other.name)} == {_literal(text)} implies {_quoted(target.name)} == {value:g}"
+                f"{quoted(other.name)} == {_literal(text)} implies {quoted(target.name)} == {value:g}"
                 for other in columns.values()
                 if other.labels is not None
                 for text in _levels_with(other, here)
@@ -133,7 +133,8 @@ def _levels_with(column: Column, here: Mask) -> list[str]:
     return [texts[i] for i in np.flatnonzero(fits) if '"' not in texts[i]]
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """Return a column's name as a condition writes it."""
     return name if name.isidentifier() and name not in WORDS else f"`{name}`"
 
 

@@ -1,0 +1,251 @@
+"""Compiled parts of tuple-wise replacement: divisive clustering, and mean and covariance of every leaf.
+
+The nodes have the layout of the trees of this package, so that draws and climbing are shared with them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+ROUNDS = 10  # of the power iteration and of 2-means: a split needs no more
+TINY = 1e-12
+
+
+@njit("float64(float64[:, ::1], int64[::1], int64, int64)", cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+def _squares(points: Floats, order: Ints, start: int, end: int) -> float:
+    """Return the sum of squares about the means, over all columns."""
+    whole = 0.0
+    for j in range(points.shape[1]):
+        mean = 0.0
+        for i in range(start, end):
+            mean += points[order[i], j]
+        mean /= end - start
+        for i in range(start, end):
+            whole += (points[order[i], j] - mean) ** 2
+    return whole
+
+
+@njit("boolean(int64[::1], int64[::1], int64, int64, int64)", cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+def _enough(tuples: Ints, order: Ints, start: int, end: int, wanted: int) -> bool:
+    """Whether at least some number of different tuples stand in a stretch."""
+    seen = np.empty(max(wanted, 1), dtype=np.int64)
+    found = 0
+    for i in range(start, end):
+        new = True
+        for j in range(found):
+            if seen[j] == tuples[order[i]]:
+                new = False
+                break
+        if new:
+            seen[found] = tuples[order[i]]
+            found += 1
+            if found >= wanted:
+                return True
+    return found >= wanted
+
+
+@njit("float64(float64[:, ::1], int64, float64[::1])", cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+def _place(points: Floats, row: int, axis: Floats) -> float:
+    """Return where a point stands on an axis."""
+    place = 0.0
+    for j in range(axis.size):
+        place += points[row, j] * axis[j]
+    return place
+
+
+@njit("float64[::1](float64[:, ::1], int64[::1], int64, int64, float64[::1])", cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+def _first_axis(points: Floats, order: Ints, start: int, end: int, mean: Floats) -> Floats:
+    """Return the first principal axis, by power iteration from the variances; nought where nothing varies."""
+    axis = np.zeros(mean.size)
+    for i in range(start, end):
+        for j in range(mean.size):
+            axis[j] += (points[order[i], j] - mean[j]) ** 2
+    for _ in range(ROUNDS):
+        fresh = np.zeros(mean.size)
+        middle = np.sum(mean * axis)
+        for i in range(start, end):
+            place = _place(points, order[i], axis) - middle
+            for j in range(mean.size):
+                fresh[j] += place * (points[order[i], j] - mean[j])
+        norm = np.sqrt(np.sum(fresh**2))
+        if norm <= TINY:
+            break
+        axis = fresh / norm
+    return axis
+
+
+@njit("void(float64[:, ::1], int64[::1], int64, int64, float64[::1])", cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+def _project(points: Floats, order: Ints, start: int, end: int, along: Floats) -> None:
+    """Fill the place of every point on the line through the two means of 2-means, begun from the first principal axis."""
+    wide = points.shape[1]
+    rows = end - start
+    mean = np.zeros(wide)
+    for i in range(start, end):
+        for j in range(wide):
+            mean[j] += points[order[i], j] / rows
+    axis = _first_axis(points, order, start, end, mean)
+    middle = np.sum(axis * mean)
+    for _ in range(ROUNDS):
+        sums = np.zeros((2, wide))
+        count = 0
+        for i in range(start, end):
+            along[i] = _place(points, order[i], axis)
+            side = 0 if along[i] <= middle else 1
+            count += side
+            for j in range(wide):
+                sums[side, j] += points[order[i], j]
+        if count in (0, rows):
+            break
+        left = sums[0] / (rows - count)
+        right = sums[1] / count
+        moved = 0.5 * np.sum(right**2 - left**2)
+        if np.sum((right - left - axis) ** 2) <= TINY and abs(moved - middle) <= TINY:
+            break
+        axis = right - left
+        middle = moved
+
+
+@njit("int64(float64[::1], int64)", cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+def _best_cut(line: Floats, min_rows: int) -> int:
+    """Return how many of some sorted places to cut off, so that the squares on both sides are least; 0 where no cut can be made."""
+    rows = line.size
+    whole = np.sum(line)
+    held = 0.0
+    best = TINY
+    cut = 0
+    for i in range(1, rows):
+        held += line[i - 1]
+        if i < min_rows or rows - i < min_rows or line[i] <= line[i - 1]:
+            continue
+        shift = held * rows - whole * i
+        gain = shift / i * (shift / (rows - i))
+        if gain > best:
+            best = gain
+            cut = i
+    return cut
+
+
+@njit(
+    "Tuple((int64[::1], int64[:, ::1], float64[::1]))(float64[:, ::1], float64[:, ::1], int64[::1], int64, int64, float64)",
+    cache=True,
+    nogil=True,
+    error_model="numpy",
+)  # type: ignore[untyped-decorator]
+def divide(points: Floats, inner: Floats, tuples: Ints, min_rows: int, min_distinct: int, small: float) -> tuple[Ints, Ints, Floats]:
+    """Split points in two again and again; return the rows in the order of the leaves, the nodes, and the RMSSTD of each.
+
+    A node is cut across the line through the means that 2-means finds, where the squares on both sides are least
+    among the cuts that leave enough rows on each. RMSSTD = sqrt(sum_j sum_i (x_ij - mean_j)^2 / (v (n - 1))) over the v
+    critical columns (Sharma 1996). A split is made while it leaves enough rows and different tuples on both sides and
+    RMSSTD falls (pooled over both sides), and none is made where it is small already.
+
+    Parameters
+    ----------
+    points
+        All columns of the class, standardised: distances are taken here.
+    inner
+        The critical columns among them: RMSSTD is taken here.
+    tuples
+        A number for each different tuple of critical values.
+    """
+    size = points.shape[0]
+    wide = max(inner.shape[1], 1)
+    order = np.arange(size)
+    along = np.empty(size)
+    room = 2 * (size // max(min_rows, 1) + 1) + 1
+    nodes = np.zeros((room, 9), dtype=np.int64)
+    spread = np.zeros(room)
+    stack = np.empty(room, dtype=np.int64)
+    nodes[0, 6] = size
+    nodes[0, 7] = -1
+    stack[0] = 0
+    waiting = 1
+    made = 1
+    while waiting > 0:
+        waiting -= 1
+        node = stack[waiting]
+        start = nodes[node, 5]
+        end = nodes[node, 6]
+        rows = end - start
+        nodes[node, 0] = -1
+        nodes[node, 4] = -1
+        squares = _squares(inner, order, start, end)
+        spread[node] = np.sqrt(squares / (wide * max(rows - 1, 1)))
+        if rows < 2 * min_rows or rows <= 2 or spread[node] <= small:  # noqa: PLR2004
+            continue
+        _project(points, order, start, end, along)
+        ranked = np.argsort(along[start:end], kind="mergesort")
+        old = order[start:end].copy()
+        for i in range(rows):
+            order[start + i] = old[ranked[i]]
+        cut = _best_cut(along[start:end][ranked], min_rows)
+        if cut == 0:
+            continue
+        at = start + cut
+        if not (_enough(tuples, order, start, at, min_distinct) and _enough(tuples, order, at, end, min_distinct)):
+            continue
+        parts = _squares(inner, order, start, at) + _squares(inner, order, at, end)
+        if np.sqrt(parts / (wide * (rows - 2))) >= spread[node]:
+            continue
+        nodes[node, 0] = 0
+        nodes[node, 2] = made
+        for child in range(2):
+            nodes[made, 5] = start if child == 0 else at
+            nodes[made, 6] = at if child == 0 else end
+            nodes[made, 7] = node
+            nodes[made, 8] = nodes[node, 8] + 1
+            made += 1
+        stack[waiting] = made - 1
+        stack[waiting + 1] = made - 2
+        waiting += 2
+    return order, nodes[:made].copy(), spread[:made].copy()
+
+
+@njit(
+    "Tuple((float64[:, ::1], float64[:, :, ::1], int64[::1]))(float64[:, ::1], boolean[::1], int64[::1], int64[::1])",
+    cache=True,
+    nogil=True,
+    error_model="numpy",
+)  # type: ignore[untyped-decorator]
+def moments(  # noqa: C901, PLR0912  # compiled: loops over stretches, rows and columns
+    values: Floats, known: NDArray[np.bool_], start: Ints, end: Ints
+) -> tuple[Floats, Floats, Ints]:
+    """Return mean, lower Cholesky factor of the covariance, and number of known rows of each stretch.
+
+    A column that does not vary given those before it has a factor of nought there: it will not move.
+    """
+    wide = values.shape[1]
+    means = np.zeros((start.size, wide))
+    roots = np.zeros((start.size, wide, wide))
+    sizes = np.zeros(start.size, dtype=np.int64)
+    for s in range(start.size):
+        for i in range(start[s], end[s]):
+            if known[i]:
+                sizes[s] += 1
+                for j in range(wide):
+                    means[s, j] += values[i, j]
+        if sizes[s] < 2:  # noqa: PLR2004
+            continue
+        for j in range(wide):
+            means[s, j] /= sizes[s]
+        covariance = np.zeros((wide, wide))
+        for i in range(start[s], end[s]):
+            if known[i]:
+                for j in range(wide):
+                    for k in range(j + 1):
+                        covariance[j, k] += (values[i, j] - means[s, j]) * (values[i, k] - means[s, k]) / (sizes[s] - 1)
+        for j in range(wide):
+            for k in range(j + 1):
+                left = covariance[j, k]
+                for q in range(k):
+                    left -= roots[s, j, q] * roots[s, k, q]
+                if j == k:
+                    roots[s, j, j] = np.sqrt(left) if left > TINY * covariance[j, j] else 0.0
+                elif roots[s, k, k] > 0:
+                    roots[s, j, k] = left / roots[s, k, k]
+    return means, roots, sizes

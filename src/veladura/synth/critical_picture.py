@@ -1,0 +1,170 @@
+"""Pictures for the custodian: the forced splits of a class, and the ties that groups were proposed from."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from veladura.anonymize.picture import INK, SOFT, STYLE
+from veladura.synth.critical_classes import Class
+from veladura.synth.critical_tuples import TupleModel
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from veladura.synth.critical_fitted import Branch, FittedCritical
+
+SINGLE, TUPLE, SPLIT = "#cfe3f1", "#f6d9c4", "#ffffff"
+MOST_COMBINATIONS, MOST_TIES = 32, 20
+WIDE, HIGH = 1.9, 1.1
+
+
+@dataclass(frozen=True)
+class Split:
+    """A node of the forced splits: a question with its two answers, or the branch that is left."""
+
+    rows: int
+    column: str = ""
+    yes: Split | None = None
+    no: Split | None = None
+    branch: Branch | None = None
+
+    @property
+    def width(self) -> int:
+        """Number of branches below."""
+        return 1 if self.yes is None or self.no is None else self.yes.width + self.no.width
+
+    @property
+    def depth(self) -> int:
+        """Number of questions on the longest way down."""
+        return 0 if self.yes is None or self.no is None else 1 + max(self.yes.depth, self.no.depth)
+
+
+def forced_splits(fitted: FittedCritical, class_: Class) -> list[tuple[str, Split]]:
+    """Return the tree of each column of a class: rows critical there and in no earlier column, split by criticality in the later ones.
+
+    A question that all rows answer alike splits nothing and is left out.
+    """
+    found = []
+    left = [branch for branch in fitted.branches if not branch.rest and set(branch.columns) <= set(class_.confidential)]
+    for k, name in enumerate(class_.confidential):
+        mine = [branch for branch in left if name in branch.columns]
+        left = [branch for branch in left if name not in branch.columns]
+        if mine:
+            found.append((name, _split(mine, class_.confidential[k + 1 :])))
+    return found
+
+
+def _split(branches: Sequence[Branch], questions: Sequence[str]) -> Split:
+    rows = sum(branch.rows.size for branch in branches)
+    if len(branches) == 1:
+        return Split(rows, branch=branches[0])
+    name, *later = questions
+    yes = [branch for branch in branches if name in branch.columns]
+    no = [branch for branch in branches if name not in branch.columns]
+    if not yes or not no:
+        return _split(branches, later)
+    return Split(rows, name, _split(yes, later), _split(no, later))
+
+
+def forced_figure(fitted: FittedCritical, class_: Class) -> Figure:
+    """Return the forced splits of a class: a tree a column, with what becomes of each combination that occurs."""
+    from matplotlib.figure import Figure
+
+    trees = forced_splits(fitted, class_)
+    width = sum(tree.width for _, tree in trees)
+    depth = max(tree.depth for _, tree in trees)
+    figure = Figure(figsize=(max(5.0, WIDE * width + 0.4), HIGH * (depth + 2)), layout="constrained")
+    axes = figure.add_subplot()
+    left = 0.0
+    for name, tree in trees:
+        x = left + tree.width / 2
+        lower = _draw(axes, tree, left, -1.0)
+        _link(axes, (x, 0.0), lower, "")
+        _box(axes, x, 0.0, f"{name} critical\n{tree.rows} rows", SPLIT)
+        left += tree.width
+    axes.set_xlim(-0.05, width + 0.05)
+    axes.set_ylim(-depth - 1.6, 0.5)
+    axes.axis("off")
+    axes.set_title(
+        f"Forced splits, columns in the order {', '.join(class_.confidential)}", fontsize=10, color=INK, loc="left", parse_math=False
+    )
+    return figure
+
+
+def _draw(axes: Axes, tree: Split, left: float, y: float) -> tuple[float, float]:
+    """Draw a node and what is below it; return where it stands."""
+    x = left + tree.width / 2
+    if tree.yes is None or tree.no is None:
+        assert tree.branch is not None  # noqa: S101  # a split without answers is a branch
+        _box(axes, x, y, _told(tree.branch), TUPLE if isinstance(tree.branch.model, TupleModel) else SINGLE)
+        return x, y
+    for child, start, answer in ((tree.yes, left, "yes"), (tree.no, left + tree.yes.width, "no")):
+        _link(axes, (x, y), _draw(axes, child, start, y - 1), answer)
+    _box(axes, x, y, f"{tree.column} critical?\n{tree.rows} rows", SPLIT)
+    return x, y
+
+
+def _told(branch: Branch) -> str:
+    """Return a branch in words: its columns, its rows and its leaves."""
+    if isinstance(branch.model, TupleModel):
+        return f"{' + '.join(branch.columns)}\n{branch.rows.size} rows, {branch.model.tree.leaves().size} clusters\ntuples"
+    tree = branch.model.pair.numbers or branch.model.pair.states
+    leaves = 1 if tree is None else tree.leaves().size
+    return f"{branch.columns[0]} only\n{branch.rows.size} rows, {leaves} leaves\nCART"
+
+
+def _link(axes: Axes, above: tuple[float, float], below: tuple[float, float], answer: str) -> None:
+    axes.plot([above[0], below[0]], [above[1], below[1]], color="#c3cad2", linewidth=1.0, zorder=1)
+    if answer:
+        middle = ((above[0] + below[0]) / 2, (above[1] + below[1]) / 2)
+        axes.text(*middle, answer, fontsize=8, color=SOFT, ha="center", va="center", zorder=2, backgroundcolor="white")
+
+
+def _box(axes: Axes, x: float, y: float, text: str, fill: str) -> None:
+    shape = {"boxstyle": "round,pad=0.35", "facecolor": fill, "edgecolor": "#8c96a1", "linewidth": 0.8}
+    axes.text(x, y, text, fontsize=8, color=INK, ha="center", va="center", bbox=shape, zorder=3, parse_math=False)
+
+
+def ties_figure(fitted: FittedCritical) -> Figure:
+    """Return the strongest ties between columns as bars, those that make a group filled."""
+    from matplotlib.figure import Figure
+
+    shown = list(fitted.ties)[:MOST_TIES]
+    figure = Figure(figsize=(6.5, 0.26 * len(shown) + 0.9), layout="constrained")
+    axes = figure.add_subplot()
+    for i, tie in enumerate(shown):
+        axes.barh(-i, tie.strength, color=TUPLE if tie.strength >= fitted.recipe.linked else "#e6e9ed", height=0.7)
+        axes.text(
+            0.01, -i, f"{tie.first}, {tie.second}: {tie.strength:.2f} ({tie.measure})", fontsize=8, va="center", color=INK, parse_math=False
+        )
+    axes.axvline(fitted.recipe.linked, color=SOFT, linewidth=0.8, linestyle=(0, (4, 3)))
+    axes.set(xlim=(0, 1), yticks=[])
+    axes.spines[["left", "top", "right"]].set_visible(False)
+    axes.set_title("Ties between columns; from the line on they make a group", fontsize=10, color=INK, loc="left")
+    return figure
+
+
+def pictures(fitted: FittedCritical) -> Mapping[str, bytes]:
+    """Return the pictures as SVG by title, those that can be read."""
+    found = {}
+    for class_ in fitted.classes:
+        combinations = [branch for branch in fitted.branches if set(branch.columns) <= set(class_.confidential)]
+        if len(class_.confidential) > 1 and 0 < len(combinations) <= MOST_COMBINATIONS:
+            found[f"Forced splits of {', '.join(class_.confidential)}"] = saved(forced_figure(fitted, class_), "svg")
+    if fitted.ties:
+        found["Ties between columns"] = saved(ties_figure(fitted), "svg")
+    return found
+
+
+def saved(figure: Figure, format_: str) -> bytes:
+    """Return a figure as bytes, the same for the same fit."""
+    import matplotlib as mpl
+
+    with mpl.rc_context(STYLE):
+        out = io.BytesIO()
+        figure.savefig(out, format=format_, dpi=160, metadata={"Date": None} if format_ == "svg" else None)
+    return out.getvalue()

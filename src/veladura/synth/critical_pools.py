@@ -1,0 +1,127 @@
+"""How far replacement is possible: what the pool of each critical cell holds, by column and over all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veladura.inference.estimate import Estimate
+from veladura.measure import Meaning, NotApplicable, Subject, measure
+from veladura.synth.critical_terms import CriticalTerms
+from veladura.synth.critical_tuples import TupleModel
+from veladura.synth.model import Pair
+from veladura.synth.tree import END, START, Predictors, Tree
+
+if TYPE_CHECKING:
+    from veladura.synth.critical_fitted import Branch, FittedCritical
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+FIGURES = ("two_donors", "donors", "range")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Pool:
+    """What the critical cells of one column are drawn from.
+
+    Attributes
+    ----------
+    distinct
+        Number of different donor values of each cell.
+    share
+        Range of its pool as a share of that of all critical values of the column.
+    widened
+        Cells whose pool had to be taken from more rows than those with the same critical columns.
+    """
+
+    distinct: Ints
+    share: Floats
+    widened: int = 0
+
+    def figures(self) -> dict[str, float]:
+        """Return the share of cells with at least two different donors, their median number, and the median range."""
+        if not self.distinct.size:
+            return dict.fromkeys(FIGURES, 0.0)
+        found = (np.mean(self.distinct >= 2), np.median(self.distinct), np.median(self.share))  # noqa: PLR2004
+        return {name: round(float(value), 4) for name, value in zip(FIGURES, found, strict=True)}
+
+
+def pools_of(fitted: FittedCritical) -> dict[str, Pool]:
+    """Return the pools of every confidential column."""
+    parts: dict[str, list[Pool]] = {name: [] for name in fitted.changed()}
+    for branch in fitted.branches:
+        if not branch.rest:
+            for name in branch.columns:
+                parts[name].append(_pool(branch, fitted.terms[name], fitted.base))
+    return {
+        name: Pool(
+            np.concatenate([np.empty(0, dtype=np.int64), *(part.distinct for part in found)]),
+            np.concatenate([np.empty(0), *(part.share for part in found)]),
+            sum(part.widened for part in found),
+        )
+        for name, found in parts.items()
+    }
+
+
+def _pool(branch: Branch, terms: CriticalTerms, predictors: Predictors) -> Pool:
+    tree, leaves = _leaves(branch, predictors)
+    values = terms.subject.places if terms.subject.places is not None else terms.subject.state.astype(np.float64)
+    held = np.where(terms.subject.state == 0, values, -1.0 - terms.subject.state) if terms.subject.places is not None else values
+    used, place = np.unique(leaves, return_inverse=True)
+    start, end = tree.nodes[used, START], tree.nodes[used, END]
+    node = np.repeat(np.arange(used.size), end - start)
+    donors = tree.order[np.concatenate([np.arange(a, b) for a, b in zip(start, end, strict=True)])]
+    order = np.lexsort((held[donors], node))
+    node, sorted_held = node[order], held[donors][order]
+    new = np.append(True, (np.diff(node) > 0) | (np.diff(sorted_held) != 0))
+    distinct = np.bincount(node[new], minlength=used.size)
+    first = np.searchsorted(node, np.arange(used.size))
+    last = np.append(first[1:], node.size) - 1
+    whole = float(np.ptp(terms.pool)) if terms.pool.size else 0.0
+    share = np.clip((sorted_held[last] - sorted_held[first]) / whole, 0, 1) if whole > 0 else np.zeros(used.size)
+    return Pool(distinct[place], share[place], branch.rows.size if branch.widened else 0)
+
+
+def _leaves(branch: Branch, predictors: Predictors) -> tuple[Tree, Ints]:
+    """Return the tree of a branch and the node of each of its rows, as the original rows fall."""
+    if isinstance(branch.model, TupleModel):
+        return branch.model.tree, branch.model.leaves
+    tree = _main(branch.model.pair)
+    return tree, branch.model.terms.nodes(tree, tree.find(predictors, branch.rows), branch.rows)
+
+
+def _main(pair: Pair) -> Tree:
+    tree = pair.numbers or pair.states
+    assert tree is not None  # noqa: S101  # a branch has rows, so one of them was grown
+    return tree
+
+
+def replaceability(pools: Mapping[str, Pool]) -> dict[str, Any]:
+    """Return the figures by column and overall, the latter as means weighted by critical cells."""
+    found = {name: pool.figures() for name, pool in pools.items() if pool.distinct.size}
+    weight = np.array([pools[name].distinct.size for name in found], dtype=float)
+    overall = {
+        figure: round(float(np.average([one[figure] for one in found.values()], weights=weight)), 4) if found else 0.0 for figure in FIGURES
+    }
+    return {"overall": overall, **found}
+
+
+@measure(
+    "utility.replaceability",
+    figures={
+        "two_donors": Meaning("Critical cells whose pool holds at least two different values.", "high", "share"),
+        "donors": Meaning("Different values in the pool of a critical cell (median).", "high"),
+        "range": Meaning("Range of the pool of a critical cell, as a share of that of all critical values (median).", "neither", "share"),
+    },
+)
+def measure_replaceability(subject: Subject) -> dict[str, Estimate]:
+    """Return what the manifest tells of the pools, over all columns."""
+    for step in subject.release.steps:
+        if step.method == "critical-cart" and "replaceability" in step.settings:
+            return {name: Estimate.exact(step.settings["replaceability"]["overall"][name]) for name in FIGURES}
+    msg = "no critical cells were replaced."
+    raise NotApplicable(msg)
