@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 TOOLS := $(VENV)/.ready-dev
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test test-all check bench acceptance lock clean
+.PHONY: demo test test-all check bench acceptance images docs lock clean
 
 demo: $(READY)            ## the whole pipeline on the bundled example, into demo/
 	$(BIN)/veladura demo --out demo --force
@@ -27,6 +27,12 @@ bench: $(TOOLS)           ## speed and memory, as ratios measured side by side
 
 acceptance: $(TOOLS)      ## runs on real data; needs the folder in VELADURA_DATA
 	$(BIN)/python -m benchmarks.acceptance
+
+images: $(TOOLS)          ## the pictures of docs/images anew; needs a Chromium
+	$(BIN)/python tools/screenshots.py
+
+docs: $(TOOLS)            ## the site in build/site, all links checked
+	$(BIN)/mkdocs build --strict --quiet
 
 lock: $(TOOLS)            ## resolve the pinned versions anew
 	$(BIN)/pip install --quiet uv

@@ -1,0 +1,66 @@
+"""Take the pictures of docs/images anew: ``make images``. Needs a Chromium on the path."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from veladura.comparison.making import compare_plans
+from veladura.demo import run_demo
+from veladura.init import draft
+
+IMAGES = Path(__file__).parents[1] / "docs" / "images"
+PAGES = ("k-anonymity", "cart")
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+
+def main() -> None:
+    """Run the demo and the comparison, and photograph their pages at two widths."""
+    browser = next((found for name in BROWSERS if (found := shutil.which(name))), None)
+    if browser is None:
+        sys.exit(f"none of {', '.join(BROWSERS)} is on the path: install one (Debian: apt-get install chromium).")
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as home:
+        demo = Path(home) / "demo"
+        run_demo(demo)
+        for method in PAGES:
+            page = demo / "releases" / method / "report.html"
+            photograph(browser, page, IMAGES / f"report-{method}.png", 1280, 1700)
+            photograph(browser, page, IMAGES / f"report-{method}-narrow.png", 400, 1700)
+        custodian = demo / "custodian" / "k-anonymity" / "report-custodian.html"
+        photograph(browser, custodian, IMAGES / "report-custodian.png", 1280, 2600)
+        photograph(browser, comparison(demo), IMAGES / "comparison.png", 1280, 1650)
+
+
+def comparison(demo: Path) -> Path:
+    """Compare the plans that a committee would ask for; return the page."""
+    plans = [demo / "plans" / f"{name}.toml" for name in ("cart", "critical-cart", "microaggregation", "dirichlet-multinomial")]
+    for k in (3, 5, 10):
+        text = draft(str(demo / "clinic.csv"), method="k-anonymity", home=demo / "plans", custodian="../custodian/compare", seed=1998)
+        path = demo / "plans" / f"k = {k}.toml"
+        path.write_text("\n".join(f"k = {k}" if line.startswith("k = ") else line for line in text.splitlines()), encoding="utf-8")
+        plans.append(path)
+    page = demo / "comparison.html"
+    page.write_text(compare_plans(plans, fresh=True).to_html(), encoding="utf-8")
+    return page
+
+
+def photograph(browser: str, page: Path, image: Path, width: int, height: int) -> None:
+    """Write what a browser shows of a page, without network."""
+    options = [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--hide-scrollbars",
+        f"--window-size={width},{height}",
+        f"--screenshot={image}",
+    ]
+    subprocess.run([browser, *options, page.resolve().as_uri()], check=True, capture_output=True)
+    print(image)
+
+
+if __name__ == "__main__":
+    main()
