@@ -153,7 +153,7 @@ def _questions(found: Posterior, event: str | None, among: Sequence[str], column
 
 def _frame(frame: Any) -> Table:
     shown = Table(box=None, padding=(0, 2, 0, 0))
-    numeric = [bool(np.issubdtype(frame[name].dtype, np.floating)) for name in frame.columns]
+    numeric = [frame[name].dtype.kind == "f" for name in frame.columns]
     for heading, right in zip(frame.columns, numeric, strict=True):
         shown.add_column(escape(str(heading)), justify="right" if right else "left")
     for row in frame.itertuples(index=False):
