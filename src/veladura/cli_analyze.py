@@ -89,7 +89,7 @@ def _figure(column: str, value: float) -> str:
         return "<0.0001" if value < 1e-4 else f"{value:.4f}"  # noqa: PLR2004
     if column == "added":
         return f"{value:.0%}"
-    return f"{value:.4g}"
+    return f"{value:.0f}" if 1e4 <= abs(value) < 1e9 else f"{value:.4g}"  # noqa: PLR2004  # no exponents for incomes
 
 
 def show_posterior(

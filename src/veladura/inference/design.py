@@ -192,6 +192,8 @@ def _column(column: pa.ChunkedArray, about: Field) -> Any:
 
     if about.kind == "date":
         return pd.Series(column.cast(pa.timestamp("us")).to_pandas())
+    if pa.types.is_integer(column.type) and about.kind == "integer":
+        return column.to_numpy()  # nothing is missing here; C(column) then names its levels 1, 2 and not 1.0, 2.0
     if about.kind in ("integer", "number") and not pa.types.is_string(column.type):
         return column.cast(pa.float64(), safe=False).to_numpy()
     coded = column.combine_chunks().dictionary_encode()
