@@ -89,7 +89,7 @@ def _figure(column: str, value: float) -> str:
         return "<0.0001" if value < 1e-4 else f"{value:.4f}"  # noqa: PLR2004
     if column == "added":
         return f"{value:.0%}"
-    return f"{value:.4g}"
+    return f"{value:.0f}" if 1e4 <= abs(value) < 1e9 else f"{value:.4g}"  # noqa: PLR2004  # no exponents for incomes
 
 
 def show_posterior(
@@ -153,7 +153,7 @@ def _questions(found: Posterior, event: str | None, among: Sequence[str], column
 
 def _frame(frame: Any) -> Table:
     shown = Table(box=None, padding=(0, 2, 0, 0))
-    numeric = [bool(np.issubdtype(frame[name].dtype, np.floating)) for name in frame.columns]
+    numeric = [frame[name].dtype.kind == "f" for name in frame.columns]
     for heading, right in zip(frame.columns, numeric, strict=True):
         shown.add_column(escape(str(heading)), justify="right" if right else "left")
     for row in frame.itertuples(index=False):

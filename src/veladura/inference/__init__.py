@@ -4,7 +4,14 @@ from importlib import import_module
 from typing import Any
 
 # Loaded when used: an estimate is needed everywhere, scipy.stats is not.
-_WHERE = {"Pooling": "pooling", "combine": "combine", "likelihood_ratio": "hypotheses", "stack": "stacking", "wald": "hypotheses"}
+_WHERE = {
+    "Pooling": "pooling",
+    "analyze": "analysis",
+    "combine": "combine",
+    "likelihood_ratio": "hypotheses",
+    "stack": "stacking",
+    "wald": "hypotheses",
+}
 
 __all__ = sorted(_WHERE)  # noqa: PLE0605  # one list of names, not two
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+_LITERAL = re.compile(r"\"[^\"]*\"|'[^']*'")
+_WORD = re.compile(r"(?<![\w.])([^\W\d]\w*)(?!\w|\s*[(.]|\s*=(?!=))")  # no function, no attribute, no keyword of a call
+_SPARED = ("np", "pi", "e", "treatment", "Treatment", "Sum", "Poly", "Helmert", "Diff")
 _BARE = re.compile(r"\[T?\.?(.*)\]$")
 
 
@@ -121,7 +125,7 @@ def read_formula(formula: str, names: Sequence[str]) -> tuple[Any, list[str]]:
 
     try:
         parsed = Formula(formula)
-        needed = {str(name) for name in parsed.required_variables} - set(_functions())
+        needed = _named(formula, names) | ({str(name) for name in parsed.required_variables} - set(_functions()))
     except (FormulaicError, SyntaxError, ValueError, TypeError):
         msg = (
             f"{formula!r} is no formula.\n\nHint: write response ~ term + term, as in 'log(income) ~ age + C(sex)'; odd names in backticks."
@@ -137,6 +141,14 @@ def read_formula(formula: str, names: Sequence[str]) -> tuple[Any, list[str]]:
     if absent:
         raise ColumnError.missing("the formula", absent, list(names))
     return parsed, [name for name in names if name in needed]
+
+
+def _named(formula: str, names: Sequence[str]) -> set[str]:
+    """Return the names in a formula that stand for columns: formulaic does not list those inside its own transforms."""
+    bare = _LITERAL.sub(" ", formula)
+    quoted = set(re.findall(r"`([^`]+)`", bare))
+    words = {found[1] for found in _WORD.finditer(re.sub(r"`[^`]+`", " ", bare)) if not keyword.iskeyword(found[1])}
+    return quoted | {word for word in words if word in names or word not in _SPARED}
 
 
 def _functions() -> dict[str, Any]:
@@ -180,6 +192,8 @@ def _column(column: pa.ChunkedArray, about: Field) -> Any:
 
     if about.kind == "date":
         return pd.Series(column.cast(pa.timestamp("us")).to_pandas())
+    if pa.types.is_integer(column.type) and about.kind == "integer":
+        return column.to_numpy()  # nothing is missing here; C(column) then names its levels 1, 2 and not 1.0, 2.0
     if about.kind in ("integer", "number") and not pa.types.is_string(column.type):
         return column.cast(pa.float64(), safe=False).to_numpy()
     coded = column.combine_chunks().dictionary_encode()

@@ -145,6 +145,7 @@ def _test(form: float, spread: float, d: int, pooling: Pooling, residual: float,
     if rule in ("none", "single"):
         factor = 1.0 if rule == "none" else single_factor(m, share, proper=pooling.proper)
         statistic = form / (d * factor)
+        residual = residual if rule == "none" else np.inf
         return Test(statistic, d, residual, float(_tail(statistic, d, residual)), factor - 1, kind, rule, what)
     r = spread / (m * d * share) if rule == "partial" else (1 + 1 / m) * spread / d
     if rule == "full" and r <= 1:

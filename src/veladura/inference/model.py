@@ -17,7 +17,7 @@ Family = Literal["gaussian", "binomial", "poisson", "gamma", "quasi-binomial", "
 BINARY = ("binomial", "quasi-binomial")
 LIKELY = ("gaussian", "binomial", "poisson")  # families whose likelihood is known up to what is estimated with it
 COLLINEAR = 1e-13
-LARGEST = 50.0  # a coefficient of a logistic model beyond this, on columns of spread 1, is on its way to infinity
+LARGEST = 100.0  # a standard error beyond this, on columns of spread 1: the coefficient is on its way to infinity
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,9 +68,10 @@ def fit(family: str, y: Floats, x: Floats, weights: Floats | None = None, *, rob
     model = _model(family, y, x, load)
     result = _fitted(model, family, number)
     params = np.asarray(result.params, dtype=np.float64)
-    if family in BINARY and (np.abs(params) * np.where(x.std(axis=0) > 0, x.std(axis=0), 1.0)).max() > LARGEST:
-        raise DataError(_unsteady(number))
     covariance = np.asarray(result.cov_params(), dtype=np.float64)
+    spread = x.std(axis=0)
+    if family not in ("gaussian", "gamma") and (np.sqrt(np.diag(covariance)) * spread).max() > LARGEST:
+        raise DataError(_unsteady(number))
     dispersion, residual = 1.0, np.inf
     if family == "gaussian":
         dispersion, residual = float(np.mean((y - x @ params) ** 2)), float(y.size - x.shape[1])

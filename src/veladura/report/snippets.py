@@ -65,7 +65,7 @@ def _combines(release: Release) -> bool:
 
 
 def _numbers(release: Release) -> list[str]:
-    """Return the number columns, those that were replaced first."""
+    """Return the number columns: sensitive ones first, then those that were replaced."""
     return _of_kind(release, ("integer", "number"))
 
 
@@ -75,8 +75,8 @@ def _groups(release: Release) -> list[str]:
 
 def _of_kind(release: Release, kinds: tuple[str, ...]) -> list[str]:
     changed = {name for step in release.steps for name in step.changed}
-    names = [f.name for f in release.tables[0].table.schema if f.kind in kinds and f.role != "weight"]
-    return sorted(names, key=lambda name: name not in changed)
+    fields = [f for f in release.tables[0].table.schema if f.kind in kinds and f.role != "weight"]
+    return [f.name for f in sorted(fields, key=lambda f: (f.role != "sensitive", f.name not in changed))]
 
 
 def _levels(release: Release, name: str) -> int:
