@@ -5,6 +5,7 @@ Run with ``python -m benchmarks.bench_risk``.
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 from time import process_time
 
@@ -12,7 +13,6 @@ import numpy as np
 import pandas as pd
 
 import veladura as vd
-from benchmarks.memory import peak_growth
 from veladura.measure import Subject, measures, open_quietly
 from veladura.recipe import Dataset, Release, Step
 from veladura.streams import Streams
@@ -70,8 +70,10 @@ def main() -> None:
     growth("one number within 10 %", lambda rows: match(rows, ["y0"], 0.1))
     growth("two numbers within 10 %", lambda rows: match(rows, ["y0", "y1"], 0.1))
     work = match(SIZES[-1], ["y0"], 0.1)
-    taken, grown = peak_growth(work)
-    print(f"  memory of one number, {SIZES[-1]:,} rows: {grown / 1e6:.0f} MB more at the peak ({taken:.2f} s)")
+    tracemalloc.start()
+    work()
+    print(f"  memory of one number, {SIZES[-1]:,} rows: {tracemalloc.get_traced_memory()[1] / 1e6:.0f} MB of arrays at the peak")
+    tracemalloc.stop()
     print(f"Each measure of an assessment, {SIZES[-1]:,} x {CATEGORIES + NUMBERS}, {RELEASES} releases, with a control, processor time")
     measured = subject(SIZES[-1])
     warm = subject(1_000)
