@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import veladura as vd
 from veladura.errors import DataError, PlanError
-from veladura.risk.positions import nearest_rows
+from veladura.risk.positions import MISSING, nearest_rows
 
 points = st.lists(st.tuples(st.sampled_from([0.0, 1.0, 2.0, np.nan]), st.sampled_from([0.0, 0.25, 0.7, np.nan])), min_size=1, max_size=9)
 
@@ -29,7 +29,7 @@ def between(one, other):
 @settings(max_examples=80, deadline=None)
 @given(points, points)
 def test_the_kernel_finds_the_nearest_and_counts_ties(ones, others):
-    found = nearest_rows(np.array(ones), np.array(others), np.array([True, False]))
+    found = nearest_rows(*(np.nan_to_num(np.array(rows), nan=MISSING) for rows in (ones, others)))
     for i, one in enumerate(ones):
         distances = np.array([between(one, other) for other in others])
         assert found.distance[i] == pytest.approx(distances.min())

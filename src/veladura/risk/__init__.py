@@ -8,7 +8,7 @@ from veladura.risk.intruder import Intruder
 from veladura.risk.intruders import match_curve, scenarios
 from veladura.risk.linking import linkage
 from veladura.risk.looked_up import attribute_inference, linkability
-from veladura.risk.matching import match
+from veladura.risk.matching import MatchRisk, match
 from veladura.risk.members import membership
 from veladura.risk.population import k_map
 from veladura.risk.replicas import replicated
@@ -21,6 +21,7 @@ from veladura.risk.weighted import individual
 __all__ = [
     "Attack",
     "Intruder",
+    "MatchRisk",
     "attribute_inference",
     "attribution",
     "classes",

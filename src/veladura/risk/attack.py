@@ -25,7 +25,6 @@ from veladura.table.table import Table
 from veladura.utility.pairing import pair
 
 Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 ATTEMPTS = 1_000
 FEWEST = 10
 
@@ -94,8 +93,6 @@ class Arena:
     ----------
     released
         One array a dataset.
-    category
-        Which columns are categories.
     targets
         Rows of the original and of the control that are attacked: as many of each as there are attempts.
     """
@@ -104,7 +101,6 @@ class Arena:
     original: Floats = field(repr=False)
     control: Floats = field(repr=False)
     released: tuple[Floats, ...] = field(repr=False)
-    category: Flags = field(repr=False)
     targets: tuple[NDArray[np.int64], NDArray[np.int64]] = field(repr=False)
     tables: tuple[Table, Table, tuple[Table, ...]] = field(repr=False)
     streams: Streams = field(repr=False)
@@ -142,12 +138,12 @@ def enter(original: Any, released: Any, control: Any, columns: Sequence[str] | N
         msg = f"an attack needs at least {FEWEST} rows of the original, the control and the release, got {small[0]}."
         raise DataError(msg)
     streams = Streams.of(seed).within("risk", "attack")
-    points, category = positions(tables, names, range(2, len(tables)))
+    points = positions(tables, names, range(2, len(tables)))
     targets = (
         drawn(streams("targets"), both.original.rows, attempts),
         drawn(streams("control"), held.rows, attempts),
     )
-    return Arena(tuple(names), points[0], points[1], tuple(points[2:]), category, targets, (both.original, held, both.released), streams)
+    return Arena(tuple(names), points[0], points[1], tuple(points[2:]), targets, (both.original, held, both.released), streams)
 
 
 def drawn(rng: Generator, rows: int, most: int) -> NDArray[np.int64]:

@@ -8,12 +8,12 @@ from typing import Any
 from veladura.measure import Meaning, Measured, NotApplicable, Subject, measure
 from veladura.risk.attack import FEWEST, Attack
 from veladura.risk.coding import is_recoded
-from veladura.risk.interval import LEVEL
+from veladura.risk.interval import LEVEL, affordable
 from veladura.risk.looked_up import attribute_inference, linkability
 from veladura.risk.members import membership
 from veladura.risk.singled import singling_out
 
-MOST_GUESSED = 5
+MOST_GUESSED = 3
 
 
 @measure(
@@ -52,16 +52,19 @@ def _attacks(subject: Subject, names: Sequence[str]) -> dict[str, Callable[..., 
     """Return the attacks with the columns that can be compared; of several guessed, the one told best."""
     guessed = [name for name in (subject.tables[0].schema.of_role("sensitive") or subject.changed) if name in names][:MOST_GUESSED]
 
+    attempts = affordable(sum(table.rows for table in subject.tables))
+
     def guess(*given: Any) -> Attack:
         level = 1 - (1 - LEVEL) / max(len(guessed), 1)  # the largest of several must not be caught by chance
         tried = [
-            attribute_inference(*given, attribute=one, known=[n for n in names if n != one], level=level) for one in guessed or names[-1:]
+            attribute_inference(*given, attribute=one, known=[n for n in names if n != one], level=level, attempts=attempts)
+            for one in guessed or names[-1:]
         ]
         return max(tried, key=lambda found: float(found.risk))
 
     return {
-        "singling_out": lambda *given: singling_out(*given, columns=names),
-        "linkability": lambda *given: linkability(*given, parts=(names[::2], names[1::2])),
+        "singling_out": lambda *given: singling_out(*given, columns=names, attempts=attempts),
+        "linkability": lambda *given: linkability(*given, parts=(names[::2], names[1::2]), attempts=attempts),
         "attribute_inference": guess,
-        "membership": lambda *given: membership(*given, columns=names),
+        "membership": lambda *given: membership(*given, columns=names, attempts=attempts),
     }

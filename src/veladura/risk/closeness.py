@@ -13,7 +13,7 @@ from veladura.errors import DataError, PlanError
 from veladura.inference.estimate import Estimate
 from veladura.measure import Meaning, Measured, NotApplicable, Subject, measure, open_quietly, over_datasets
 from veladura.risk.coding import is_recoded
-from veladura.risk.interval import sample_rows, share
+from veladura.risk.interval import affordable, sample_rows, share
 from veladura.risk.positions import EQUAL, nearest_rows, positions
 from veladura.utility.pairing import pair
 
@@ -92,14 +92,14 @@ def closest(
     if sample < 1 or min(table.rows for table in tables) < 2:  # noqa: PLR2004
         msg = "distances need a sample of at least 1 and tables of at least 2 rows."
         raise (PlanError if sample < 1 else DataError)(msg)
-    points, category = positions(tables, names, [0])
+    points = positions(tables, names, [0])
     before, after = points[0], points[1 : 1 + len(both.released)]
     taken = [part[sample_rows(len(part), -(-sample // len(after)), "closest", i)] for i, part in enumerate(after)]
-    found = [nearest_rows(part, before, category).distance for part in taken]
+    found = [nearest_rows(part, before).distance for part in taken]
     own = sample_rows(len(before), sample, "closest", "own")
-    usual = float(np.median(nearest_rows(before[own], before, category, own).distance))
+    usual = float(np.median(nearest_rows(before[own], before, own).distance))
     flat = np.concatenate(found)
-    nearer = None if holdout is None else _nearer(np.vstack(taken), before, points[-1], category, level)
+    nearer = None if holdout is None else _nearer(np.vstack(taken), before, points[-1], level)
     return Closeness(
         share(int(np.count_nonzero(flat <= EQUAL)), flat.size, level), _ratio([float(np.median(one)) for one in found], usual), nearer, flat.size, flat
     )  # fmt: skip
@@ -110,13 +110,11 @@ def _ratio(medians: Sequence[float], usual: float) -> Estimate:
     return over_datasets([one / usual if usual > 0 else float(one == 0) for one in medians])
 
 
-def _nearer(
-    rows: NDArray[np.float64], before: NDArray[np.float64], held: NDArray[np.float64], category: NDArray[np.bool_], level: float
-) -> Estimate:
+def _nearer(rows: NDArray[np.float64], before: NDArray[np.float64], held: NDArray[np.float64], level: float) -> Estimate:
     """Return the share of rows nearer to the one table than to the other; as near counts half."""
     size = min(len(before), len(held))
     sides = [part[sample_rows(len(part), size, "closest", name)] for part, name in ((before, "before"), (held, "holdout"))]
-    one, other = (nearest_rows(rows, side, category).distance for side in sides)
+    one, other = (nearest_rows(rows, side).distance for side in sides)
     wins = float(np.count_nonzero(one < other - EQUAL)) + 0.5 * float(np.count_nonzero(np.abs(one - other) <= EQUAL))
     return share(wins, len(rows), level)
 
@@ -140,7 +138,7 @@ def measure_closeness(subject: Subject) -> Measured:
     if min(table.rows for table in (subject.original, *subject.tables)) < 2:  # noqa: PLR2004
         msg = "there are too few rows to compare."
         raise NotApplicable(msg)
-    found = closest(subject.original, subject.release, holdout=subject.control)
+    found = closest(subject.original, subject.release, holdout=subject.control, sample=affordable(subject.original.rows))
     missing = NotApplicable("it needs a control: rows of the same population that the release was not made of.")
     figures: dict[str, Estimate | NotApplicable] = {"copies": found.copies, "ratio": found.ratio, "nearer": found.nearer or missing}
     return Measured(figures, {"copies": f"{found.sampled} rows compared."})

@@ -12,6 +12,19 @@ from veladura.inference.estimate import Estimate
 from veladura.streams import Streams
 
 LEVEL = 0.95
+PAIRS = 50_000_000  # pairs of rows that one search of an assessment compares
+FEWEST, MOST = 100, 1_000
+
+
+def affordable(rows: int) -> int:
+    """Return how many rows an assessment compares with each of a table's: a thousand, fewer where the table is large.
+
+    Examples
+    --------
+    >>> affordable(10_000), affordable(100_000), affordable(10_000_000)
+    (1000, 500, 100)
+    """
+    return max(FEWEST, min(MOST, PAIRS // max(rows, 1)))
 
 
 def sample_rows(rows: int, most: int | None, *path: str | int) -> NDArray[np.int64]:

@@ -13,7 +13,7 @@ from veladura.errors import DataError, PlanError
 from veladura.inference.estimate import Estimate
 from veladura.measure import Meaning, Measured, NotApplicable, Subject, measure, open_quietly
 from veladura.risk.coding import Ints, is_recoded
-from veladura.risk.interval import mean_share, sample_rows
+from veladura.risk.interval import affordable, mean_share, sample_rows
 from veladura.risk.matching import linked_tables
 from veladura.risk.positions import EQUAL, nearest_rows, own_distance, positions
 
@@ -83,12 +83,12 @@ def linkage(original: Any, released: Any, *, columns: Sequence[str] | None = Non
 
 
 def _linked(table: Table, parts: Sequence[tuple[Table, Ints]], names: Sequence[str], sample: int) -> Linked:
-    points, category = positions([table, *(part for part, _ in parts)], names, [0])
+    points = positions([table, *(part for part, _ in parts)], names, [0])
     before, found, rows = points[0], [], []
     for i, (after, (_, link)) in enumerate(zip(points[1:], parts, strict=True)):
         taken = sample_rows(len(after), -(-sample // len(parts)), "linkage", i)
-        near = nearest_rows(after[taken], before, category)
-        own = own_distance(after[taken], before[link[taken]], category)
+        near = nearest_rows(after[taken], before)
+        own = own_distance(after[taken], before[link[taken]])
         found.append(np.where(own <= near.distance + EQUAL, 1 / np.maximum(near.ties, 1), 0.0))
         rows.append(link[taken])
     flat = np.concatenate(found)
@@ -116,7 +116,7 @@ def measure_linkage(subject: Subject) -> Measured:
     if not names or not all(part.rows for part, _ in parts):
         msg = "the release has no rows, or no column whose values can be compared."
         raise NotApplicable(msg)
-    found = _linked(original, parts, names, SAMPLE)
+    found = _linked(original, parts, names, affordable(original.rows))
     figures: dict[str, Estimate | NotApplicable] = {"correct": found.correct}
     left = len(evidence[0].released.names) - len(names)
     note = f"{found.per_record.size} rows looked at, by {len(names)} columns" + (f"; {left} recoded ones left out." if left else ".")

@@ -53,7 +53,7 @@ def _picked(arena: Arena, side: Floats, places: Ints, name: str) -> Ints:
     """Return the released row nearest to each point in some columns; of rows equally near, any."""
     stacked = arena.stacked[:, places]
     mixed = arena.streams("mixed", name).permutation(len(stacked))
-    near = nearest_rows(side[:, places], stacked[mixed], arena.category[places])
+    near = nearest_rows(side[:, places], stacked[mixed])
     return mixed[near.index]
 
 

@@ -54,8 +54,8 @@ def membership(
     members, others = arena.sides()
     mixed = arena.streams("half").permutation(len(others))
     stacked = arena.stacked
-    inside = nearest_rows(members[drawn(arena.streams("members"), len(members), attempts)], stacked, arena.category).distance
-    outside = nearest_rows(others[mixed], stacked, arena.category).distance
+    inside = nearest_rows(members[drawn(arena.streams("members"), len(members), attempts)], stacked).distance
+    outside = nearest_rows(others[mixed], stacked).distance
     tuning, held = outside[: len(outside) // 2], outside[len(outside) // 2 :]
     near = float(np.quantile(tuning, CLAIMS, method="lower"))
     worked = [int(np.count_nonzero(one <= near)) for one in (inside, held)]

@@ -1,6 +1,7 @@
 """Compiled kernels that compare rows with rows: nearest ones, and rows that a description fits.
 
-Arrays in, arrays out; time grows with rows x rows, memory with rows. They stand in one file because
+Arrays in, arrays out; time grows with rows x rows, memory with rows. Categories are whole numbers and missing is
+a number far from all others, so that one rule serves every column: the difference, at most 1. They stand in one file because
 Numba's cache does not notice a change in another.
 """
 
@@ -16,39 +17,29 @@ Flags = NDArray[np.bool_]
 TIE = 1e-12
 
 
-@njit("float64(float64[::1], float64[::1], boolean[::1], float64)", cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _distance(one: Floats, other: Floats, category: Flags, limit: float) -> float:
-    """Return the sum over columns of how far two values are apart, or something above the limit as soon as it is passed."""
-    total = 0.0
+@njit("float64(float64[::1], float64[::1], float64)", cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _distance(one: Floats, other: Floats, limit: float) -> float:
+    """Return the sum over columns of how far two values are apart, at most 1 each; something above the limit once it is passed."""
+    total: float = 0.0
     for j in range(one.size):
-        a, b = one[j], other[j]
-        if np.isnan(a) or np.isnan(b):
-            total += 0.0 if np.isnan(a) and np.isnan(b) else 1.0
-        elif category[j]:
-            total += 0.0 if a == b else 1.0
-        else:
-            total += abs(a - b)
+        total += min(abs(one[j] - other[j]), 1.0)
         if total > limit:
             return total
     return total
 
 
-@njit(
-    "void(float64[:, ::1], float64[:, ::1], boolean[::1], int64[::1], int64[::1], float64[::1], int64[::1])",
-    cache=True,
-    nogil=True,
-)  # type: ignore[untyped-decorator]
-def nearest(points: Floats, others: Floats, category: Flags, skip: Ints, index: Ints, distance: Floats, ties: Ints) -> None:
-    """Fill in, for each point, the first of the nearest other rows, its distance, and how many are as near.
+@njit("void(float64[:, ::1], float64[:, ::1], int64[::1], int64[::1], float64[::1], int64[::1], int64, int64)", cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def nearest(points: Floats, others: Floats, skip: Ints, index: Ints, distance: Floats, ties: Ints, start: int, stop: int) -> None:
+    """Fill in, for each point of a range, the first of the nearest other rows, its distance, and how many are as near.
 
     ``skip`` names a row of the others that is left out for each point, or -1.
     """
-    for i in range(points.shape[0]):
+    for i in range(start, stop):
         best, first, many = np.inf, -1, 0
         for k in range(others.shape[0]):
             if k == skip[i]:
                 continue
-            found = _distance(points[i], others[k], category, best + TIE)
+            found = _distance(points[i], others[k], best + TIE)
             if found < best - TIE:
                 best, first, many = found, k, 1
             elif found <= best + TIE:
@@ -56,36 +47,28 @@ def nearest(points: Floats, others: Floats, category: Flags, skip: Ints, index: 
         index[i], distance[i], ties[i] = first, best, many
 
 
-@njit("float64[::1](float64[:, ::1], float64[:, ::1], boolean[::1])", cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def paired(points: Floats, others: Floats, category: Flags) -> Floats:
+@njit("float64[::1](float64[:, ::1], float64[:, ::1])", cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def paired(points: Floats, others: Floats) -> Floats:
     """Return how far each point is from the other row in its place."""
     found = np.empty(points.shape[0])
     for i in range(points.shape[0]):
-        found[i] = _distance(points[i], others[i], category, np.inf)
+        found[i] = _distance(points[i], others[i], np.inf)
     return found
 
 
-@njit("int64[::1](float64[:, ::1], float64[:, ::1], boolean[::1], boolean[:, ::1], float64)", cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def fitting(points: Floats, table: Floats, category: Flags, used: Flags, width: float) -> Ints:
+@njit("int64[::1](float64[:, ::1], float64[:, ::1], boolean[:, ::1], float64)", cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def fitting(points: Floats, table: Floats, used: Flags, width: float) -> Ints:
     """Return how many rows of a table each description fits; counting stops at two.
 
-    A description names the values of a point in its used columns: equal categories, numbers at most ``width`` away.
+    A description names the values of a point in its used columns, to within a width below 1.
     """
     found = np.zeros(points.shape[0], dtype=np.int64)
     for i in range(points.shape[0]):
         for k in range(table.shape[0]):
             fits = True
             for j in range(table.shape[1]):
-                if not used[i, j]:
-                    continue
-                a, b = points[i, j], table[k, j]
-                if np.isnan(a) or np.isnan(b):
-                    fits = np.isnan(a) and np.isnan(b)
-                elif category[j]:
-                    fits = a == b
-                else:
-                    fits = abs(a - b) <= width
-                if not fits:
+                if used[i, j] and abs(points[i, j] - table[k, j]) > width:
+                    fits = False
                     break
             if fits:
                 found[i] += 1

@@ -63,9 +63,7 @@ def singling_out(
         part[drawn(arena.streams("size", name), len(part), size)]
         for name, part in (("original", arena.original), ("control", arena.control))
     ]
-    worked = [
-        int(np.count_nonzero(fitting(points, np.ascontiguousarray(side), arena.category, used, width + ROUNDING) == 1)) for side in sides
-    ]
+    worked = [int(np.count_nonzero(fitting(points, np.ascontiguousarray(side), used, width + ROUNDING) == 1)) for side in sides]
     return judge(worked[0], len(points), worked[1], len(points), level)
 
 
@@ -81,7 +79,7 @@ def _descriptions(arena: Arena, width: float, attempts: int) -> tuple[Floats, ND
         for _ in range(ROUNDS):
             rows = table[drawn(rng, len(table), each)]
             chosen = _choose(rng, len(rows), rows.shape[1])
-            alone = np.flatnonzero(fitting(rows, table, arena.category, chosen, width + ROUNDING) == 1)[:wanted]
+            alone = np.flatnonzero(fitting(rows, table, chosen, width + ROUNDING) == 1)[:wanted]
             points.append(rows[alone])
             used.append(chosen[alone])
             wanted -= alone.size
