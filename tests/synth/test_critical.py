@@ -130,7 +130,7 @@ def test_forced_splits_give_every_combination_that_occurs_its_own_branch():
 
 def test_pictures_are_the_custodians(tmp_path):
     release = vd.CriticalCart(critical=CRITICAL, m=2).protect(FRAME, seed=1)
-    assert {title.split(" of ")[0] for title in release.pictures[0]()} == {"Forced splits", "Ties between columns"}
+    assert {title.split(" of ")[0] for title in release.pictures[0]()} == {"Critical cells", "Forced splits", "Ties between columns"}
     release.save(tmp_path / "out" / "release", custodian=tmp_path / "safe" / "record")
     assert "Forced splits of" in (tmp_path / "safe" / "record" / "report-custodian.html").read_text()
     assert "Forced splits of" not in (tmp_path / "out" / "release" / "report.html").read_text()
@@ -333,14 +333,18 @@ def test_one_distinct_critical_value_is_told_and_its_pool_widened():
 def test_cells_that_nothing_can_replace_are_listed_and_stay(critical):
     name = next(iter(critical))
     with pytest.warns(CriticalWarning, match="nothing can replace"):
-        release = vd.CriticalCart(critical=critical, m=1).protect(FRAME, seed=1)
+        fitted = vd.CriticalCart(critical=critical, m=1).fit(FRAME, seed=1)
+    release = fitted.sample(seed=1)
     mark = FRAME.eval(critical[name])
-    assert release.manifest["steps"][0]["settings"]["not_replaceable"] == {name: int(mark.sum())}
+    assert fitted.left == {name: int(mark.sum())}
+    assert release.manifest["steps"][0]["settings"]["not_replaceable_in"] == [name]
+    order = release.original.codes([]).rows  # the order that records point into
+    assert sorted(order[release.promises[0].private["left"][name]]) == np.flatnonzero(mark).tolist()
     assert release.datasets[0].equals(FRAME)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CriticalWarning)
         free = vd.CriticalCart(critical=critical, m=1, keep_inside=False).protect(FRAME, seed=1)
-    assert "not_replaceable" not in free.manifest["steps"][0]["settings"]
+    assert "not_replaceable_in" not in free.manifest["steps"][0]["settings"]
     assert not free.datasets[0].equals(FRAME)
 
 
@@ -423,6 +427,32 @@ def test_a_proposed_threshold_is_round_and_few_values_are_above():
     assert limit == float(f"{limit:.1e}")
     assert 0.04 < (FRAME["wage"] > limit).mean() < 0.12
     assert threshold(vd.open(pd.DataFrame({"x": [3] * 50})).codes(["x"])["x"]) is None
+
+
+def test_replaceability_is_counted_by_column_and_overall():
+    fitted = vd.CriticalCart(critical=CRITICAL, groups=[NAMES], m=1).fit(FRAME, seed=1)
+    told = fitted.told()["replaceability"]
+    cells = dict.fromkeys(NAMES, 0)
+    shares = {name: [] for name in NAMES}
+    for branch in fitted.branches:  # counted anew, leaf by leaf
+        model = branch.model
+        tree = model.tree if hasattr(model, "tree") else model.pair.numbers
+        leaves = model.leaves if hasattr(model, "leaves") else tree.find(fitted.base, branch.rows)
+        for name in branch.columns:
+            values = fitted.codes[name].values
+            pools = [values[tree.order[tree.nodes[leaf, 5] : tree.nodes[leaf, 6]]] for leaf in leaves]
+            shares[name] += [(len(set(pool)), np.ptp(pool) / np.ptp(values[fitted.cells.marks[name]])) for pool in pools]
+    for name in NAMES:
+        distinct, width = np.array(shares[name]).T
+        cells[name] = len(distinct)
+        assert told[name]["two_donors"] == pytest.approx((distinct >= 2).mean(), abs=1e-4)
+        assert told[name]["donors"] == np.median(distinct)
+        assert told[name]["range"] == pytest.approx(np.median(width), abs=1e-4)
+    assert cells == fitted.cells.count
+    for figure, value in told["overall"].items():
+        assert value == pytest.approx(np.average([told[n][figure] for n in NAMES], weights=[cells[n] for n in NAMES]), abs=1e-3)
+    release = fitted.sample(seed=1)
+    assert float(vd.assess(FRAME, release)["utility.replaceability.donors"]) == told["overall"]["donors"]
 
 
 # Correlations
