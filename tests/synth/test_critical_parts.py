@@ -153,8 +153,7 @@ def test_clusters_part_the_rows_and_keep_their_minima(seed, rows, min_rows, dist
     rng = np.random.default_rng(seed)
     points = rng.integers(0, 4, (rows, 3)).astype(float)
     inner = np.ascontiguousarray(points[:, :2])
-    _, tuples = np.unique(inner, axis=0, return_inverse=True)
-    order, nodes, spread = divide(points, inner, tuples.reshape(-1).astype(np.int64), min_rows, distinct, small)
+    order, nodes, spread = divide(points, inner, inner.astype(np.int64), min_rows, distinct, small)
     assert sorted(order.tolist()) == list(range(rows))
     assert nodes[0, [START, END, PARENT]].tolist() == [0, rows, -1]
     for node, row in enumerate(nodes):
@@ -163,7 +162,7 @@ def test_clusters_part_the_rows_and_keep_their_minima(seed, rows, min_rows, dist
             assert spread[node] == pytest.approx(rmsstd(inner[here]))
         if row[PARENT] >= 0:
             assert len(here) >= min_rows
-            assert np.unique(tuples.reshape(-1)[here]).size >= distinct
+            assert all(np.unique(column[here]).size >= distinct for column in inner.T)
         if row[FEATURE] >= 0:
             left, right = nodes[row[LEFT]], nodes[row[LEFT] + 1]
             assert (left[START], left[END], right[END]) == (row[START], right[START], row[END])
@@ -177,14 +176,14 @@ def test_separate_heaps_are_found():
     rng = np.random.default_rng(0)
     heap = rng.integers(0, 2, 60)
     points = rng.normal(size=(60, 3)) * 0.1 + heap[:, None] * [3.0, -3.0, 0.0]
-    order, nodes, _ = divide(points, points, np.arange(60), 5, 2, 0.5)
+    order, nodes, _ = divide(points, points, np.arange(60).reshape(-1, 1), 5, 2, 0.5)
     assert len(nodes) == 3
     assert len(set(heap[order[: nodes[1, END]]])) == 1
 
 
 def test_one_outlier_does_not_end_the_splitting():
     points = np.append(np.linspace(0, 1, 59), 1000.0)[:, None]
-    _, nodes, _ = divide(points, points, np.arange(60), 5, 2, 0.0)
+    _, nodes, _ = divide(points, points, np.arange(60).reshape(-1, 1), 5, 2, 0.0)
     assert (nodes[:, FEATURE] < 0).sum() > 4
 
 

@@ -30,23 +30,26 @@ def _squares(points: Floats, order: Ints, start: int, end: int) -> float:
     return whole
 
 
-@njit("boolean(int64[::1], int64[::1], int64, int64, int64)", cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
-def _enough(tuples: Ints, order: Ints, start: int, end: int, wanted: int) -> bool:
-    """Whether at least some number of different tuples stand in a stretch."""
+@njit("boolean(int64[:, ::1], int64[::1], int64, int64, int64)", cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+def _enough(numbers: Ints, order: Ints, start: int, end: int, wanted: int) -> bool:
+    """Whether every column has at least some number of different values in a stretch."""
     seen = np.empty(max(wanted, 1), dtype=np.int64)
-    found = 0
-    for i in range(start, end):
-        new = True
-        for j in range(found):
-            if seen[j] == tuples[order[i]]:
-                new = False
-                break
-        if new:
-            seen[found] = tuples[order[i]]
-            found += 1
-            if found >= wanted:
-                return True
-    return found >= wanted
+    for j in range(numbers.shape[1]):
+        found = 0
+        for i in range(start, end):
+            new = True
+            for k in range(found):
+                if seen[k] == numbers[order[i], j]:
+                    new = False
+                    break
+            if new:
+                seen[found] = numbers[order[i], j]
+                found += 1
+                if found >= wanted:
+                    break
+        if found < wanted:
+            return False
+    return True
 
 
 @njit("float64(float64[:, ::1], int64, float64[::1])", cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
@@ -131,27 +134,27 @@ def _best_cut(line: Floats, min_rows: int) -> int:
 
 
 @njit(
-    "Tuple((int64[::1], int64[:, ::1], float64[::1]))(float64[:, ::1], float64[:, ::1], int64[::1], int64, int64, float64)",
+    "Tuple((int64[::1], int64[:, ::1], float64[::1]))(float64[:, ::1], float64[:, ::1], int64[:, ::1], int64, int64, float64)",
     cache=True,
     nogil=True,
     error_model="numpy",
 )  # type: ignore[untyped-decorator]
-def divide(points: Floats, inner: Floats, tuples: Ints, min_rows: int, min_distinct: int, small: float) -> tuple[Ints, Ints, Floats]:
+def divide(points: Floats, inner: Floats, numbers: Ints, min_rows: int, min_distinct: int, small: float) -> tuple[Ints, Ints, Floats]:
     """Split points in two again and again; return the rows in the order of the leaves, the nodes, and the RMSSTD of each.
 
     A node is cut across the line through the means that 2-means finds, where the squares on both sides are least
     among the cuts that leave enough rows on each. RMSSTD = sqrt(sum_j sum_i (x_ij - mean_j)^2 / (v (n - 1))) over the v
-    critical columns (Sharma 1996). A split is made while it leaves enough rows and different tuples on both sides and
+    critical columns (Sharma 1996). A split is made while it leaves enough rows and different values on both sides and
     RMSSTD falls (pooled over both sides), and none is made where it is small already.
 
     Parameters
     ----------
     points
-        All columns of the class, standardised: distances are taken here.
+        The columns of the class, standardised: distances are taken here.
     inner
-        The critical columns among them: RMSSTD is taken here.
-    tuples
-        A number for each different tuple of critical values.
+        The critical columns: RMSSTD is taken here.
+    numbers
+        The critical columns as a number for each different value: each of them must keep enough.
     """
     size = points.shape[0]
     wide = max(inner.shape[1], 1)
@@ -187,7 +190,7 @@ def divide(points: Floats, inner: Floats, tuples: Ints, min_rows: int, min_disti
         if cut == 0:
             continue
         at = start + cut
-        if not (_enough(tuples, order, start, at, min_distinct) and _enough(tuples, order, at, end, min_distinct)):
+        if not (_enough(numbers, order, start, at, min_distinct) and _enough(numbers, order, at, end, min_distinct)):
             continue
         parts = _squares(inner, order, start, at) + _squares(inner, order, at, end)
         if np.sqrt(parts / (wide * (rows - 2))) >= spread[node]:

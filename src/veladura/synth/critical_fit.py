@@ -121,7 +121,7 @@ class _Ground:
         terms, mark = self.terms[name], self.cells.marks[name]
         rows = pattern.rows
         widened = not self._enough([terms], rows)
-        if not recipe.keep_inside and not terms.subject.smooth:
+        if not recipe.keep_inside and not terms.moves:
             return Branch(pattern.columns, pattern.rows, self._model(terms, np.arange(mark.size), None))
         if widened:
             rows = np.flatnonzero(mark)
@@ -234,7 +234,9 @@ def _report_cells(cells: Cells, rows: int) -> None:
 
 def _report_fixed(terms: dict[str, CriticalTerms]) -> None:
     """Warn of columns with one critical value only, and of cells that nothing can replace."""
-    if lone := [name for name, one in terms.items() if one.guard == "values" and np.unique(one.pool).size == 1]:
+    if lone := [
+        name for name, one in terms.items() if one.guard == "values" and np.unique(one.pool).size == 1 and one.fixed.sum() < one.pool.size
+    ]:
         msg = f"columns with one distinct critical value: {lone}. Their pool was widened to a kernel as wide as the whole column's."
         warnings.warn(msg, CriticalWarning, stacklevel=2)
     if left := {name: int(one.fixed.sum()) for name, one in terms.items() if one.fixed.any()}:

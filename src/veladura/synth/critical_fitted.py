@@ -101,10 +101,14 @@ class FittedCritical(Fitted[CriticalCart]):
         """What the critical cells of each column are drawn from."""
         return pools_of(self)
 
+    @property
+    def left(self) -> dict[str, int]:
+        """By column, the number of critical cells that nothing can replace; the record of a release lists them."""
+        return {name: int(self.terms[name].fixed.sum()) for name in self.changed() if self.terms[name].fixed.any()}
+
     def told(self) -> dict[str, Any]:
         """Return the settings, the classes, how critical values are guarded, and how far replacement was possible."""
         plain = {key: value for key, value in self.recipe.settings().items() if value not in (None, {}, [])}
-        left = {name: int(terms.fixed.sum()) for name, terms in self.terms.items() if terms.fixed.any()}
         return {
             **plain,
             "columns": list(self.changed()),
@@ -113,7 +117,7 @@ class FittedCritical(Fitted[CriticalCart]):
             "replaceability": replaceability(self.pools),
             "original_rows": self.codes.rows.size,
             "synthesis": "proper",  # Bayesian-bootstrap leaves are a posterior draw
-            **({"not_replaceable": left} if left else {}),
+            **({"not_replaceable_in": list(self.left)} if self.left else {}),
         }
 
     def promises(self) -> tuple[Promise, ...]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from veladura.synth.critical_fitted import Branch, FittedCritical
 
 SINGLE, TUPLE, SPLIT = "#cfe3f1", "#f6d9c4", "#ffffff"
-MOST_COMBINATIONS, MOST_TIES = 32, 20
+MOST_COMBINATIONS, MOST_BARS = 32, 20
 WIDE, HIGH = 1.9, 1.1
 
 
@@ -131,26 +131,42 @@ def _box(axes: Axes, x: float, y: float, text: str, fill: str) -> None:
 
 def ties_figure(fitted: FittedCritical) -> Figure:
     """Return the strongest ties between columns as bars, those that make a group filled."""
+    shown = [(f"{tie.first}, {tie.second}: {tie.strength:.2f} ({tie.measure})", tie.strength) for tie in fitted.ties[:MOST_BARS]]
+    figure = _bars(shown, "Ties between columns; from the line on they make a group", fitted.recipe.linked)
+    figure.axes[0].axvline(fitted.recipe.linked, color=SOFT, linewidth=0.8, linestyle=(0, (4, 3)))
+    figure.axes[0].set_xlim(0, 1)
+    return figure
+
+
+def cells_figure(fitted: FittedCritical) -> Figure:
+    """Return the combinations of critical columns that occur, as bars of their rows."""
+    shown = [
+        (f"{' + '.join(one.columns)}: {one.rows.size} rows, {one.rows.size * len(one.columns)} cells", one.rows.size)
+        for one in fitted.structure
+    ]
+    more = f"; {len(shown) - MOST_BARS} more" if len(shown) > MOST_BARS else ""
+    return _bars(shown[:MOST_BARS], f"Combinations of critical columns{more}", 0)
+
+
+def _bars(shown: Sequence[tuple[str, float]], title: str, filled: float) -> Figure:
+    """Return bars with their words, those of at least some length filled."""
     from matplotlib.figure import Figure
 
-    shown = list(fitted.ties)[:MOST_TIES]
     figure = Figure(figsize=(6.5, 0.26 * len(shown) + 0.9), layout="constrained")
     axes = figure.add_subplot()
-    for i, tie in enumerate(shown):
-        axes.barh(-i, tie.strength, color=TUPLE if tie.strength >= fitted.recipe.linked else "#e6e9ed", height=0.7)
-        axes.text(
-            0.01, -i, f"{tie.first}, {tie.second}: {tie.strength:.2f} ({tie.measure})", fontsize=8, va="center", color=INK, parse_math=False
-        )
-    axes.axvline(fitted.recipe.linked, color=SOFT, linewidth=0.8, linestyle=(0, (4, 3)))
-    axes.set(xlim=(0, 1), yticks=[])
+    whole = max(length for _, length in shown)
+    for i, (text, length) in enumerate(shown):
+        axes.barh(-i, length, color=TUPLE if length >= filled else "#e6e9ed", height=0.7)
+        axes.text(0.01 * whole, -i, text, fontsize=8, va="center", color=INK, parse_math=False)
+    axes.set(yticks=[])
     axes.spines[["left", "top", "right"]].set_visible(False)
-    axes.set_title("Ties between columns; from the line on they make a group", fontsize=10, color=INK, loc="left")
+    axes.set_title(title, fontsize=10, color=INK, loc="left")
     return figure
 
 
 def pictures(fitted: FittedCritical) -> Mapping[str, bytes]:
     """Return the pictures as SVG by title, those that can be read."""
-    found = {}
+    found = {"Critical cells": saved(cells_figure(fitted), "svg")} if fitted.structure else {}
     for class_ in fitted.classes:
         combinations = [branch for branch in fitted.branches if set(branch.columns) <= set(class_.confidential)]
         if len(class_.confidential) > 1 and 0 < len(combinations) <= MOST_COMBINATIONS:

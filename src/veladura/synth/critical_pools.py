@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-FIGURES = ("two_donors", "donors", "range")
+FIGURES = ("two_donors", "donors", "range", "widened")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,11 +43,12 @@ class Pool:
     widened: int = 0
 
     def figures(self) -> dict[str, float]:
-        """Return the share of cells with at least two different donors, their median number, and the median range."""
+        """Return the share of cells with at least two different donors, their median number, the median range, the share widened."""
         if not self.distinct.size:
             return dict.fromkeys(FIGURES, 0.0)
-        found = (np.mean(self.distinct >= 2), np.median(self.distinct), np.median(self.share))  # noqa: PLR2004
-        return {name: round(float(value), 4) for name, value in zip(FIGURES, found, strict=True)}
+        two = float(np.mean(self.distinct > 1))
+        found = (two, float(np.median(self.distinct)), float(np.median(self.share)), self.widened / self.distinct.size)
+        return {name: round(value, 4) for name, value in zip(FIGURES, found, strict=True)}
 
 
 def pools_of(fitted: FittedCritical) -> dict[str, Pool]:
@@ -116,6 +117,7 @@ def replaceability(pools: Mapping[str, Pool]) -> dict[str, Any]:
         "two_donors": Meaning("Critical cells whose pool holds at least two different values.", "high", "share"),
         "donors": Meaning("Different values in the pool of a critical cell (median).", "high"),
         "range": Meaning("Range of the pool of a critical cell, as a share of that of all critical values (median).", "neither", "share"),
+        "widened": Meaning("Critical cells whose pool was widened beyond the rows with the same critical columns.", "low", "share"),
     },
 )
 def measure_replaceability(subject: Subject) -> dict[str, Estimate]:

@@ -59,6 +59,11 @@ class CriticalTerms(Terms):
     fixed: Mask
     parties: Ints | None = None
 
+    @property
+    def moves(self) -> bool:
+        """Whether its values are numbers that a kernel moves."""
+        return self.subject.places is not None and self.subject.smooth
+
     def nodes(self, tree: Tree, leaves: Ints, rows: Ints) -> Ints:
         """Return the leaf of each row; rows of one party, the lowest node that holds all of their leaves."""
         if self.parties is None:
@@ -87,7 +92,7 @@ class CriticalTerms(Terms):
         """Return numbers where no pool had one: a wide kernel about the critical values, the nearest free number, or the own one."""
         found = places.copy()
         waiting = np.arange(rows.size)
-        if self.subject.smooth and self.pool.size and self.width > 0 and self.subject.grid is not None:
+        if self.moves and self.pool.size and self.width > 0 and self.subject.grid is not None:
             for _ in range(TRIES):
                 drawn = self.pool[rng.integers(self.pool.size, size=waiting.size)] + self.width * rng.standard_normal(waiting.size)
                 found[waiting] = self.subject.grid.written(drawn)

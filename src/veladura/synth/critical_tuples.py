@@ -83,7 +83,7 @@ class TupleModel:
 
         order = self.tree.order
         values = np.column_stack([_places(terms.subject, order) for terms in self.terms])
-        moves = np.array([terms.subject.smooth and terms.subject.places is not None for terms in self.terms])
+        moves = np.array([terms.moves for terms in self.terms])
         known = np.logical_and.reduce(
             [terms.subject.state[order] == 0 for terms, moved in zip(self.terms, moves, strict=True) if moved]
             or [np.ones(order.size, dtype=bool)]
@@ -162,6 +162,8 @@ def cluster(
 ) -> tuple[Tree, Ints]:
     """Return the clusters of the donors, and the leaf of each row (rows are among the donors).
 
+    A category that is critical itself has no axis: its clusters would be of one kind, and replace it by itself.
+
     Parameters
     ----------
     members
@@ -174,15 +176,21 @@ def cluster(
     from veladura.synth.critical_cluster import divide
 
     own = {one.subject.name for one in terms}
-    parts = [(column.name in own, axes(column.take(donors), scale)) for column in members]
-    points = np.ascontiguousarray(np.column_stack([part for _, part in parts]))
-    inner = np.ascontiguousarray(np.column_stack([part for critical, part in parts if critical]))
-    order, nodes, risk = divide(points, inner, tuple_numbers(terms, donors), min_leaf, min_distinct, spread)
+    parts = {column.name: axes(column.take(donors), scale) for column in members}
+    blind = {one.subject.name for one in terms if one.subject.places is None} if len(own) < len(parts) or _any_number(terms) else set()
+    points = np.column_stack([part for name, part in parts.items() if name not in blind])
+    inner = np.column_stack([part for name, part in parts.items() if name in own])
+    numbers = np.column_stack([tuple_numbers([one], donors) for one in terms])
+    order, nodes, risk = divide(*map(np.ascontiguousarray, (points, inner, numbers)), min_leaf, min_distinct, spread)
     tree = Tree(donors[order], nodes, np.column_stack([risk, risk]), np.zeros(0, dtype=np.uint64), np.zeros(len(nodes), dtype=np.int64))
     leaf = np.zeros(int(donors.max()) + 1, dtype=np.int64)
     for node in tree.leaves():
         leaf[tree.order[nodes[node, START] : nodes[node, END]]] = node
     return tree, leaf[rows]
+
+
+def _any_number(terms: Sequence[CriticalTerms]) -> bool:
+    return any(one.subject.places is not None for one in terms)
 
 
 def tuple_numbers(terms: Sequence[CriticalTerms], rows: Ints) -> Ints:
