@@ -81,7 +81,7 @@ class Lattice:
         count = sizes.size
         out_keys, out_sizes = np.empty_like(keys), np.empty_like(sizes)
         table = 1 << max(4, (2 * count - 1).bit_length())
-        desk = Desk(np.zeros(2 * table, dtype=np.uint64), np.zeros(4, dtype=np.int64))
+        desk = Desk(np.zeros(2 * table, dtype=np.uint64), np.zeros(1, dtype=np.int64))
         below, above = np.array(low, dtype=np.int64), np.array(high, dtype=np.int64)
         found = roll_up(keys, sizes, count, below, above, self.shape, out_keys, out_sizes, desk)
         return out_keys[:found], out_sizes[:found]
@@ -217,7 +217,7 @@ def search(lattice: Lattice, k: int, allowed: int, budget: int = UNBOUNDED) -> t
 
     Columns with more values are fixed first: their levels decide most, so that more is pruned.
     """
-    from veladura.anonymize.kernels import minimal_nodes, walk
+    from veladura.anonymize.walking import minimal_nodes, walk
 
     order = np.argsort([-level.codes[0].size for level in lattice.levels], kind="stable")
     shape = lattice.ordered(order)
