@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veladura.anonymize.levels import Levels
+from veladura.anonymize.watch import Watch, unwatched
 
 if TYPE_CHECKING:
     from veladura.anonymize.judge import Judge
@@ -212,7 +213,7 @@ def _lifts(levels: Sequence[Sequence[NDArray[np.int64]]], highest: int) -> tuple
     return lifts, np.concatenate(maps)
 
 
-def search(lattice: Lattice, k: int, allowed: int, budget: int = UNBOUNDED) -> tuple[list[tuple[int, ...]], bool]:
+def search(lattice: Lattice, k: int, allowed: int, budget: int = UNBOUNDED, watch: Watch = unwatched) -> tuple[list[tuple[int, ...]], bool]:
     """Return every k-minimal vector, and whether the whole lattice was decided within the budget.
 
     Columns with more values are fixed first: their levels decide most, so that more is pruned.
@@ -222,13 +223,14 @@ def search(lattice: Lattice, k: int, allowed: int, budget: int = UNBOUNDED) -> t
     order = np.argsort([-level.codes[0].size for level in lattice.levels], kind="stable")
     shape = lattice.ordered(order)
     tags = np.zeros(lattice.nodes, dtype=np.int8)
-    walk(lattice.keys, lattice.sizes, shape, k, allowed, tags, budget)
+    with watch(tags):
+        walk(lattice.keys, lattice.sizes, shape, k, allowed, tags, budget)
     found = minimal_nodes(tags, shape)
     vectors = (found[:, None] // shape.strides % (shape.heights + 1))[:, np.argsort(order)]
     return sorted(map(tuple, vectors.tolist())), bool(np.all(tags != 0))
 
 
-def descend(lattice: Lattice, k: int, allowed: int) -> list[tuple[int, ...]]:
+def descend(lattice: Lattice, k: int, allowed: int, watch: Watch = unwatched) -> list[tuple[int, ...]]:
     """Return some k-minimal vectors of a lattice too large to be decided whole.
 
     From the top, columns are lowered one level at a time while the node stays good, in turn or one
@@ -247,15 +249,17 @@ def descend(lattice: Lattice, k: int, allowed: int) -> list[tuple[int, ...]]:
 
     if not good(top):
         return []
-    found = set()
-    for start in range(min(DESCENTS, 2 * columns)):
-        vector, stuck, column = top, 0, start % columns
-        while stuck < columns:
-            lower = tuple(level - (c == column) for c, level in enumerate(vector))
-            lowered = vector[column] > 0 and good(lower)
-            vector, stuck = (lower, 0) if lowered else (vector, stuck + 1)
-            column = column if lowered and start < columns else (column + 1) % columns
-        found.add(vector)
+    found, done = set(), np.zeros(min(DESCENTS, 2 * columns), dtype=np.int8)
+    with watch(done):
+        for start in range(done.size):
+            vector, stuck, column = top, 0, start % columns
+            while stuck < columns:
+                lower = tuple(level - (c == column) for c, level in enumerate(vector))
+                lowered = vector[column] > 0 and good(lower)
+                vector, stuck = (lower, 0) if lowered else (vector, stuck + 1)
+                column = column if lowered and start < columns else (column + 1) % columns
+            found.add(vector)
+            done[start] = 1
     return sorted(found)
 
 
