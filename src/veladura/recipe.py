@@ -307,9 +307,10 @@ def _context(
 def _dataset(table: Table, codes: Codes, draw: Draw) -> Dataset:
     """Return a draw as a table in the order of the input."""
     from veladura.table.recode import fresh, replace
+    from veladura.table.write import settle
 
     if draw.table is not None:
-        return Dataset(draw.table)
+        return Dataset(settle(draw.table))
     if not draw.linked:
         return Dataset(fresh(table, draw.columns))
     rows = codes.rows if draw.rows is None else draw.rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import uuid
 
@@ -150,15 +151,45 @@ def test_figures_that_need_rows_say_so(source):
     assert figures.figures["utility.columns.mean"].estimate is not None
 
 
-def test_a_source_that_changes_before_it_is_written_is_caught(tmp_path, frame):
+@pytest.fixture
+def living(tmp_path, frame):
+    """A table in a database that can still change."""
     with duckdb.connect(str(tmp_path / "t.db")) as connection:
         connection.register("frame", frame)
         connection.execute("CREATE TABLE people AS SELECT * FROM frame")
-    release = recipe(k=4).protect(opened({"source": f"duckdb:///{tmp_path}/t.db", "table": "people", "writable": True}))
-    home_of(release.original.expression).con.execute("INSERT INTO people VALUES ('99999', 101, 'z', 1)")
+    return opened({"source": f"duckdb:///{tmp_path}/t.db", "table": "people", "writable": True})
+
+
+def add_a_stranger(table):
+    home_of(table.expression).con.execute("INSERT INTO people VALUES ('99999', 101, 'z', 1)")
+
+
+def test_a_source_that_changes_before_it_is_recoded_is_caught(living):
+    fitted = recipe(k=4).fit(living)
+    add_a_stranger(living)
     with pytest.raises(PromiseError, match="does not keep its promise"):
-        release.save(tmp_path / "out" / "r", custodian=tmp_path / "safe" / "c")
-    assert not (tmp_path / "out" / "r").exists()
+        fitted.sample()
+
+
+def test_what_was_proved_is_what_is_written_whatever_the_source_does(living, tmp_path):
+    release = recipe(k=4).protect(living)
+    before = release.datasets[0]
+    add_a_stranger(living)
+    saved = release.save(tmp_path / "out" / "r", custodian=tmp_path / "safe" / "c")
+    assert holds(verify(saved))
+    pd.testing.assert_frame_equal(pd.read_parquet(saved / "data" / "dataset-1.parquet"), before, check_dtype=False)
+
+
+def test_scratch_goes_when_no_table_needs_it(living):
+    release = recipe(k=4).protect(living)
+    path, part = release.tables[0].table.stored, release.tables[0].table.select(["age"])
+    assert path.exists()
+    del release
+    gc.collect()
+    assert part.counts(["age"]).size.sum() > 0  # a table made of it still needs it
+    del part
+    gc.collect()
+    assert not path.exists()
 
 
 def test_a_chain_with_a_step_that_needs_rows_keeps_the_link(tmp_path, frame):

@@ -118,6 +118,10 @@ def test_a_suppressed_row_is_missing_where_the_type_is_kept():
         ({"recoding": "local", "suppressed": "cells"}, "cells are suppressed at one level"),
         ({"recoding": "mondrian", "preserve_type": True}, "does not go with"),
         ({"suppressed": "cells", "quasi_identifiers": [["zip"], ["age"]], "hierarchies": {}}, "one quasi-identifier only"),
+        *(
+            ({**word, "models": [vd.LDiversity(column="income", l=2)]}, "judged at one level for all rows, and a row")
+            for word in ({"recoding": "local"}, {"recoding": "mondrian"}, {"suppressed": "cells"}, {"missing": "wildcard"})
+        ),
     ],
 )
 def test_settings_that_do_not_go_together_are_refused(wrong, told):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from veladura.anonymize.judge import Judge, Verdict
 from veladura.anonymize.quality import Quality
 from veladura.anonymize.search import MOST_NODES, UNBOUNDED, Lattice, descend, search
+from veladura.anonymize.watch import Watch, unwatched
 from veladura.errors import PlanError
 
 Vector = tuple[int, ...]
@@ -39,7 +40,7 @@ class Found:
     complete: bool = True
 
 
-def find(lattice: Lattice, judge: Judge, allowed: int, budget: int = UNBOUNDED) -> Found:
+def find(lattice: Lattice, judge: Judge, allowed: int, budget: int = UNBOUNDED, watch: Watch = unwatched) -> Found:
     """Return every minimal node at which at most so many rows must go.
 
     k for one quasi-identifier is decided by the compiled walk. What is monotone besides is tagged in
@@ -52,9 +53,9 @@ def find(lattice: Lattice, judge: Judge, allowed: int, budget: int = UNBOUNDED) 
                 "Hint: give fewer columns, or hierarchies with fewer levels."
             )
             raise PlanError(msg)
-        return Found(tuple(descend(lattice, judge.k, allowed)), None, complete=False)
+        return Found(tuple(descend(lattice, judge.k, allowed, watch)), None, complete=False)
     if judge.simple:
-        vectors, complete = search(lattice, judge.k, allowed, budget)
+        vectors, complete = search(lattice, judge.k, allowed, budget, watch)
         return Found(tuple(vectors), _above(vectors, lattice.heights), complete)
     heights = judge.lattice.heights[list(judge.columns)]
     tags: Tags = np.zeros(tuple(heights + 1), dtype=np.int8)
@@ -63,10 +64,11 @@ def find(lattice: Lattice, judge: Judge, allowed: int, budget: int = UNBOUNDED) 
         if complete:
             tags[~_above(vectors, heights)] = -1
     walker = _Walker(judge, tags, allowed)
-    if judge.monotone(allowed):
-        walker.tag_both_ways()
-    else:
-        walker.try_all()
+    with watch(tags):
+        if judge.monotone(allowed):
+            walker.tag_both_ways()
+        else:
+            walker.try_all()
     good = tags == 1
     return Found(tuple(minimal_of(good)), good)
 

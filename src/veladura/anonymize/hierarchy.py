@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
@@ -164,6 +165,7 @@ class Hierarchy:
             if torn:
                 msg = f"levels {level} and {level + 1} of a hierarchy do not nest: {len(torn)} values have more than one value above them."
                 raise PlanError(msg)
+        _check_circles(pair for row in self.rows for pair in pairwise(row))
 
     def _check_masked(self) -> None:
         if not isinstance(self.masked, int) or self.masked < 1:
@@ -203,6 +205,7 @@ class Hierarchy:
             if len(set(values)) < len(values):
                 msg = "a value stands in two groups of one level."
                 raise PlanError(msg)
+        _check_circles((value, name) for level in self.grouped for name, members in level.items() for value in members)
 
     def _check_flat(self) -> None:
         """A flat hierarchy has nothing to check."""
@@ -211,6 +214,19 @@ class Hierarchy:
         if not isinstance(self.bins, int) or self.bins < 2 or self.bins & (self.bins - 1):  # noqa: PLR2004
             msg = f"bins ({self.bins}) must be 2, 4, 8, 16 or another power of two, so that levels nest."
             raise PlanError(msg)
+
+
+def _check_circles(steps: Iterable[tuple[str, str]]) -> None:
+    """Refuse values that become each other: what is coarser cannot be finer again. A value may stay as it is."""
+    above: dict[str, set[str]] = {}
+    for value, coarser in steps:
+        if value != coarser:
+            above.setdefault(value, set()).add(coarser)
+    try:
+        TopologicalSorter(above).prepare()
+    except CycleError as error:
+        msg = f"a hierarchy runs in a circle: {len(error.args[1]) - 1} values become each other from level to level.\n\nHint: give coarser values names of their own."
+        raise PlanError(msg) from None
 
 
 def _read(path: Path) -> tuple[tuple[str, ...], ...]:

@@ -15,6 +15,7 @@ from veladura.anonymize.quality import QUALITIES, measure
 from veladura.anonymize.search import allowed_rows
 from veladura.anonymize.settings import check_rows, check_settings, no_solution
 from veladura.anonymize.suggest import suggest_hierarchy
+from veladura.anonymize.watch import STEPS, watching
 from veladura.context import Context
 from veladura.errors import PlanError
 from veladura.recipe import Recipe, no_codes
@@ -138,9 +139,8 @@ class KAnonymity(Recipe):
         table.schema.check("models", question.sensitive)
         check_rows(self, table.rows)
         lattice, judge = gather(table, question)
-        with context.progress("searching the lattice", 1) as advance:
-            found = find(lattice, judge, allowed_rows(self.max_suppression, table.rows))
-            advance()
+        with context.progress(f"searching {lattice.nodes:,} generalisations", STEPS) as advance:
+            found = find(lattice, judge, allowed_rows(self.max_suppression, table.rows), watch=watching(advance))
         if not found.minimal:
             raise no_solution(self)
         if not found.complete:

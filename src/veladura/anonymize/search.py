@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veladura.anonymize.levels import Levels
+from veladura.anonymize.watch import Watch, unwatched
 
 if TYPE_CHECKING:
     from veladura.anonymize.judge import Judge
@@ -47,15 +48,23 @@ class Lattice:
         """Return the levels of a node, one a column."""
         return tuple(int(node // stride % (height + 1)) for stride, height in zip(self.strides, self.heights, strict=True))
 
-    def shape(self, order: NDArray[np.int64] | None = None) -> Shape:
-        """Return the lattice as the kernels take it, its columns in another order if one is given."""
+    @property
+    def shape(self) -> Shape:
+        """The lattice as the kernels take it, codes as they are packed."""
         from veladura.anonymize.kernels import Shape
 
-        if order is None:
-            return Shape(self.heights, self.strides, self.places, self.lifts, self.codes)
-        heights = np.ascontiguousarray(self.heights[order])
-        places, lifts = np.ascontiguousarray(self.places[order]), np.ascontiguousarray(self.lifts[order])
-        return Shape(heights, strides_of(heights), places, lifts, self.codes)
+        return Shape(self.heights, self.strides, self.places, self.lifts, self.lifts[:, 0, 0].copy(), self.codes)
+
+    def ordered(self, order: NDArray[np.int64]) -> Shape:
+        """Return the lattice for the walk: columns in another order, codes such that those under one parent stand together."""
+        from veladura.anonymize.kernels import Shape
+
+        heights, places = np.ascontiguousarray(self.heights[order]), np.ascontiguousarray(self.places[order])
+        sorted_ = [_together(self.levels[c].codes) for c in order]
+        lifts, codes = _lifts(sorted_, int(heights.max()))
+        ranks = [levels[0].astype(np.int32) for levels in sorted_]
+        starts = codes.size + np.cumsum([0, *(rank.size for rank in ranks[:-1])])
+        return Shape(heights, strides_of(heights), places, lifts, starts, np.concatenate([codes, *ranks]))
 
     def groups(self, vector: Sequence[int]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
         """Return the groups at a node with their sizes."""
@@ -73,9 +82,9 @@ class Lattice:
         count = sizes.size
         out_keys, out_sizes = np.empty_like(keys), np.empty_like(sizes)
         table = 1 << max(4, (2 * count - 1).bit_length())
-        desk = Desk(np.empty(table, dtype=np.int32), np.zeros(table, dtype=np.int32), np.zeros(4, dtype=np.int64))
+        desk = Desk(np.zeros(2 * table, dtype=np.uint64), np.zeros(1, dtype=np.int64))
         below, above = np.array(low, dtype=np.int64), np.array(high, dtype=np.int64)
-        found = roll_up(keys, sizes, count, below, above, self.shape(), out_keys, out_sizes, desk)
+        found = roll_up(keys, sizes, count, below, above, self.shape, out_keys, out_sizes, desk)
         return out_keys[:found], out_sizes[:found]
 
 
@@ -145,7 +154,7 @@ def build_lattice(index: NDArray[np.int64], sizes: NDArray[np.int64], levels: Se
     keys = np.zeros((sizes.size, int(places[:, 0].max()) + 1), dtype=np.uint64)
     for c in range(len(levels)):
         keys[:, places[c, 0]] |= index[:, c].astype(np.uint64) << np.uint64(places[c, 1])
-    lifts, codes = _lifts(levels, int(heights.max()))
+    lifts, codes = _lifts([level.codes for level in levels], int(heights.max()))
     return Lattice(tuple(levels), keys, sizes, heights, strides, places, lifts, codes)
 
 
@@ -169,39 +178,59 @@ def _places(counts: Sequence[int]) -> NDArray[np.int64]:
     return places
 
 
-def _lifts(levels: Sequence[Levels], highest: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def _together(codes: Sequence[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
+    """Return the codes of every level renumbered, so that codes under one parent follow each other.
+
+    Examples
+    --------
+    >>> [level.tolist() for level in _together([np.array([0, 1, 2]), np.array([0, 1, 0]), np.array([0, 0, 0])])]
+    [[0, 2, 1], [0, 1, 0], [0, 0, 0]]
+    """
+    order = np.lexsort(tuple(codes))
+    renumbered = []
+    for level in codes:
+        steps = np.zeros(order.size, dtype=np.int64)
+        steps[1:] = np.diff(level[order]) != 0
+        number = np.empty(order.size, dtype=np.int64)
+        number[order] = np.cumsum(steps)
+        renumbered.append(number)
+    return renumbered
+
+
+def _lifts(levels: Sequence[Sequence[NDArray[np.int64]]], highest: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Return, for every column and pair of levels, where its map from the lower to the higher codes starts."""
     lifts = np.zeros((len(levels), highest + 1, highest + 1), dtype=np.int64)
     maps: list[NDArray[np.int32]] = []
     start = 0
-    for c, level in enumerate(levels):
-        for a, below in enumerate(level.codes):
-            for b in range(a, level.height + 1):
+    for c, codes in enumerate(levels):
+        for a, below in enumerate(codes):
+            for b in range(a, len(codes)):
                 lift = np.zeros(int(below.max()) + 1, dtype=np.int32)
-                lift[below] = level.codes[b]
+                lift[below] = codes[b]
                 lifts[c, a, b] = start
                 start += lift.size
                 maps.append(lift)
     return lifts, np.concatenate(maps)
 
 
-def search(lattice: Lattice, k: int, allowed: int, budget: int = UNBOUNDED) -> tuple[list[tuple[int, ...]], bool]:
+def search(lattice: Lattice, k: int, allowed: int, budget: int = UNBOUNDED, watch: Watch = unwatched) -> tuple[list[tuple[int, ...]], bool]:
     """Return every k-minimal vector, and whether the whole lattice was decided within the budget.
 
     Columns with more values are fixed first: their levels decide most, so that more is pruned.
     """
-    from veladura.anonymize.kernels import minimal_nodes, walk
+    from veladura.anonymize.walking import minimal_nodes, walk
 
     order = np.argsort([-level.codes[0].size for level in lattice.levels], kind="stable")
-    shape = lattice.shape(order)
+    shape = lattice.ordered(order)
     tags = np.zeros(lattice.nodes, dtype=np.int8)
-    walk(lattice.keys, lattice.sizes, shape, k, allowed, tags, budget)
+    with watch(tags):
+        walk(lattice.keys, lattice.sizes, shape, k, allowed, tags, budget)
     found = minimal_nodes(tags, shape)
     vectors = (found[:, None] // shape.strides % (shape.heights + 1))[:, np.argsort(order)]
     return sorted(map(tuple, vectors.tolist())), bool(np.all(tags != 0))
 
 
-def descend(lattice: Lattice, k: int, allowed: int) -> list[tuple[int, ...]]:
+def descend(lattice: Lattice, k: int, allowed: int, watch: Watch = unwatched) -> list[tuple[int, ...]]:
     """Return some k-minimal vectors of a lattice too large to be decided whole.
 
     From the top, columns are lowered one level at a time while the node stays good, in turn or one
@@ -220,15 +249,17 @@ def descend(lattice: Lattice, k: int, allowed: int) -> list[tuple[int, ...]]:
 
     if not good(top):
         return []
-    found = set()
-    for start in range(min(DESCENTS, 2 * columns)):
-        vector, stuck, column = top, 0, start % columns
-        while stuck < columns:
-            lower = tuple(level - (c == column) for c, level in enumerate(vector))
-            lowered = vector[column] > 0 and good(lower)
-            vector, stuck = (lower, 0) if lowered else (vector, stuck + 1)
-            column = column if lowered and start < columns else (column + 1) % columns
-        found.add(vector)
+    found, done = set(), np.zeros(min(DESCENTS, 2 * columns), dtype=np.int8)
+    with watch(done):
+        for start in range(done.size):
+            vector, stuck, column = top, 0, start % columns
+            while stuck < columns:
+                lower = tuple(level - (c == column) for c, level in enumerate(vector))
+                lowered = vector[column] > 0 and good(lower)
+                vector, stuck = (lower, 0) if lowered else (vector, stuck + 1)
+                column = column if lowered and start < columns else (column + 1) % columns
+            found.add(vector)
+            done[start] = 1
     return sorted(found)
 
 

@@ -92,7 +92,11 @@ def _check_recoding(recipe: KAnonymity) -> None:
             raise PlanError.unknown(setting, str(getattr(recipe, setting)), possible)
     special = [word for word in (recipe.recoding, recipe.suppressed, recipe.missing) if word in ("local", "mondrian", "cells", "wildcard")]
     if special and (recipe.models or len(recipe.sets) > 1):
-        msg = f"{special[0]!r} is for k and one quasi-identifier only: models and several quasi-identifiers are judged at one level for all rows."
+        msg = (
+            f"{special[0]!r} is for k and one quasi-identifier only: models and several quasi-identifiers are judged at one level for all rows, "
+            "and a row that is recoded by itself may join a group and break what held of it.\n\n"
+            'Hint: recoding = "global" with suppressed = "drop" or "star" and missing = "category" or "both" goes with all of them.'
+        )
         raise PlanError(msg)
     if recipe.recoding != "global" and recipe.suppressed == "cells":
         msg = f"cells are suppressed at one level for all rows: recoding = {recipe.recoding!r} settles rare rows in its own way."

@@ -146,7 +146,7 @@ def write_dataset(dataset: Dataset, path: Path, format_: str) -> Dataset:
     write_parquet(dataset.table, written)
     if format_ != "parquet":
         write_stream(written, path)
-    return Dataset(stored_table(dataset.table, written))
+    return dataset if dataset.table.stored is not None else Dataset(stored_table(dataset.table, written))
 
 
 def _report(release: Release, assessment: Assessment | None, verdicts: tuple[Verdict, ...], audience: Any) -> str:

@@ -6,17 +6,20 @@ smallest of the others is hidden as well, so that it cannot be found by subtract
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from veladura.report.words import KINDS, number, plural
 from veladura.table.codes import Column, encode
 from veladura.table.counts import Counts
+from veladura.table.spread import Spread, spread
 
 if TYPE_CHECKING:
     from veladura.table.table import Table
@@ -100,33 +103,70 @@ class Tally:
         """All rows."""
         return int(self.size.sum())
 
+    def quantiles(self, shares: Sequence[float]) -> list[Any]:
+        """Return values at some shares of the rows, each one that occurs."""
+        values, size = self.known
+        order = np.argsort(values, kind="stable")
+        reached = np.cumsum(size[order])
+        places = [int(np.searchsorted(reached, _rank(share, int(reached[-1])), side="right")) for share in shares]
+        return [values[order[place]] for place in places]
+
+    def below(self, limits: NDArray[np.float64]) -> list[int]:
+        """Return how many known values are below each limit."""
+        values, size = self.known
+        numbers = values.astype(np.float64)
+        return [int(size[numbers < limit].sum()) for limit in limits]
+
+
+@dataclass(frozen=True, eq=False)
+class FarTally(Tally):
+    """The numbers of a lazy table, asked for where they are; its column is an empty one of the same form."""
+
+    spread: Spread
+
+    @property
+    def lacking(self) -> int:
+        """Rows without a value."""
+        return self.spread.rows - self.spread.known
+
+    @property
+    def rows(self) -> int:
+        """All rows."""
+        return self.spread.rows
+
+    def quantiles(self, shares: Sequence[float]) -> list[Any]:
+        """Return values at some shares of the rows, each one that occurs."""
+        return self.spread.at_ranks([_rank(share, self.spread.known) for share in shares])
+
+    def below(self, limits: NDArray[np.float64]) -> list[int]:
+        """Return how many known values are below each limit."""
+        return self.spread.below(limits.tolist())
+
+
+def _rank(share: float, known: int) -> int:
+    """Return the place, from nought, of the first value at or above which a share of the rows is reached."""
+    return min(max(math.ceil(share * known) - 1, 0), known - 1)
+
 
 def _tally(table: Table, name: str) -> Tally:
     if table.in_memory:
         column = encode(table.arrow.column(name), table.schema[name])
         return Tally(column, np.ones(column.size, dtype=np.int64))
+    if (far := spread(table, name)) is not None:
+        return FarTally(encode(pa.array([], table.schema[name].type), table.schema[name]), np.zeros(0, dtype=np.int64), far)
     counts: Counts = table.counts([name])
     return Tally(counts.columns[0], counts.size)
 
 
-def _quantiles(tally: Tally, shares: Sequence[float]) -> list[Any]:
-    """Return values at some shares of the rows, each one that occurs."""
-    values, size = tally.known
-    order = np.argsort(values, kind="stable")
-    reached = np.cumsum(size[order])
-    places = [min(int(np.searchsorted(reached, share * reached[-1])), values.size - 1) for share in shares]
-    return [values[order[place]] for place in places]
-
-
 def _summary(tally: Tally) -> str:
     """Return what the released values are like, in a phrase."""
-    column, lacking, known = tally.column, tally.lacking, tally.known[0]
+    column, lacking = tally.column, tally.lacking
     missing = f", {plural(lacking, 'missing value')}" if lacking else ""
-    if not known.size:
+    if lacking == tally.rows:
         return "no values"
     if column.labels is not None:
-        return f"{plural(int(np.unique(known).size), 'different value')}{missing}"
-    lowest, middle, highest = (_text(column, value) for value in _quantiles(tally, [0, 0.5, 1]))
+        return f"{plural(int(np.unique(tally.known[0]).size), 'different value')}{missing}"
+    lowest, middle, highest = (_text(column, value) for value in tally.quantiles([0, 0.5, 1]))
     return f"from {lowest} to {highest}, middle value {middle}{missing}"
 
 
@@ -141,7 +181,7 @@ def _text(column: Column, value: Any) -> str:
 
 
 def _bars(tally: Tally, before: Tally | None) -> tuple[tuple[Bar, ...], bool]:
-    if not tally.rows or tally.column.missing.all() or tally.column.field.kind == "text":
+    if tally.lacking == tally.rows or tally.column.field.kind == "text":
         return (), False
     if tally.labels is not None:
         return _label_bars(tally, before), False
@@ -186,7 +226,7 @@ def _named(column: Column, label: str) -> str:
 def _bin_bars(tally: Tally, before: Tally | None) -> tuple[Bar, ...]:
     """Return a histogram between the 1st and 99th hundredth of the released values, open at both ends."""
     column = tally.column
-    low, high = (float(end) for end in _quantiles(tally, [0.01, 0.99]))
+    low, high = (float(end) for end in tally.quantiles([0.01, 0.99]))
     whole = column.values.dtype.kind != "f"
     bins = int(min(MOST_BINS, high - low + 1)) if whole else MOST_BINS
     low, high = (low - 0.5, high + 0.5) if whole else (low, high)
@@ -198,10 +238,9 @@ def _bin_bars(tally: Tally, before: Tally | None) -> tuple[Bar, ...]:
 
 
 def _histogram(tally: Tally, edges: NDArray[np.float64]) -> list[int]:
-    values, size = tally.known
-    clipped = np.clip(values.astype(np.float64), edges[0], edges[-1])
-    sizes: list[int] = np.histogram(clipped, edges, weights=size)[0].astype(np.int64).tolist()
-    return sizes
+    """Return the number of rows between each two edges, those outside with the first and the last."""
+    inner = tally.below(edges[1:-1])
+    return [int(size) for size in np.diff([0, *inner, tally.rows - tally.lacking])]
 
 
 def _shares(labels: Sequence[str], released: Sequence[int], original: Sequence[int] | None) -> list[Bar]:

@@ -73,9 +73,9 @@ def find(backend: Any, name: str, database: tuple[str, ...] | None = None) -> ib
         return backend.table(name, database=database)
 
 
-def read_parquet(path: Path, custodian: Path | None = None) -> ibis.Table:
-    """Return a Parquet file as a lazy table of our DuckDB."""
-    backend, view = connect(custodian), f"parquet{next(_number)}"
+def read_parquet(path: Path, custodian: Path | None = None, backend: Any = None) -> ibis.Table:
+    """Return a Parquet file as a lazy table of a DuckDB, by default our own."""
+    backend, view = backend or connect(custodian), f"parquet{next(_number)}"
     run_sql(backend, f"CREATE TEMP VIEW {view} AS SELECT * FROM read_parquet({sql_text(literal_path(path))})")  # noqa: S608
     return find(backend, view)
 

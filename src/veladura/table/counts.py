@@ -46,8 +46,16 @@ def counts(table: Table, columns: Sequence[str]) -> Counts:
         encode(_cast(grouped.column(f"c{table.schema.position(name)}"), table.schema[name].type), table.schema[name]) for name in columns
     )
     size = grouped.column("size").cast(pa.int64()).to_numpy()
-    order = canonical_order((key for column in coded for key in column.keys()), size.size)  # noqa: SIM118
+    order = _order(coded, size.size)
     return Counts(tuple(column.take(order) for column in coded), size[order])
+
+
+def _order(columns: Sequence[Column], size: int) -> NDArray[np.int64]:
+    """Return distinct tuples in their canonical order; of one column no two tie, so that one sort is enough."""
+    keys = list(columns[0].keys()) if len(columns) == 1 else []
+    if len(keys) == 1:
+        return np.argsort(keys[0])
+    return canonical_order((key for column in columns for key in column.keys()), size)  # noqa: SIM118
 
 
 def _cast(column: pa.ChunkedArray, type_: pa.DataType) -> pa.ChunkedArray:

@@ -36,6 +36,7 @@ class Source:
     table: str | None = None
     columns: Mapping[str, Declared] = field(default_factory=dict, repr=False)  # as declared or guessed
     dialect: Dialect | None = None
+    scratch: Any = field(default=None, repr=False, compare=False)  # what must live as long as any table made of it
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +52,7 @@ class Table:
     source: Source = field(default_factory=Source)
     frame: Any = field(default=None, repr=False)  # the caller's own frame, if the table was one
     guessed: Mapping[str, Facts] = field(default_factory=dict, repr=False)  # what was seen while kinds were guessed
+    stored: Path | None = field(default=None, repr=False)  # a Parquet file of exactly these rows, in an order that says nothing
 
     def __repr__(self) -> str:
         return f"Table({self.source.name!r}, columns={self.names})"
@@ -105,7 +107,7 @@ class Table:
             return self
         places = [self.schema.position(name) for name in names]
         expression = self.expression.select(**{f"c{i}": self.expression[place] for i, place in enumerate(places)})
-        selected = replace(self, schema=self.schema.select(names), expression=expression)
+        selected = replace(self, schema=self.schema.select(names), expression=expression, stored=None)
         if self.in_memory:  # keep the row numbers that were handed out already
             selected.__dict__["arrow"] = self.arrow.select(places)
         return selected

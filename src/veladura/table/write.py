@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import secrets
+import shutil
+import weakref
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +18,7 @@ import pyarrow.parquet as pq
 from veladura.errors import DataError
 from veladura.table.connection import connect, fetch, home_of, one_at_a_time, read_parquet, run_sql, sql_name, sql_text
 from veladura.table.faults import told_without_values
+from veladura.table.scratch import scratch_folder
 from veladura.table.table import Table
 
 
@@ -27,6 +33,9 @@ def write_parquet(table: Table, path: Path) -> None:
     Rows are ordered by a hash of the released row: the order of the source would tell which
     row is whose. DuckDB writes the file, whatever the source, so the same rows give the same order.
     """
+    if table.stored is not None:
+        link(table.stored, path)
+        return
     with told_without_values(table.source.name):
         backend = home_of(table.expression)
         ours = backend if backend.name == "duckdb" else connect()
@@ -90,12 +99,42 @@ def check_database(source: Table) -> None:
         raise DataError(msg)
 
 
+def link(old: Path, new: Path) -> None:
+    """Give a file a second name, or copy it where that cannot be."""
+    try:
+        os.link(old, new)
+    except OSError:
+        shutil.copyfile(old, new)
+
+
+class Scratch:
+    """A file in scratch that is removed when no table needs it any more."""
+
+    def __init__(self) -> None:
+        self.path = scratch_folder() / f"{secrets.token_hex(8)}.parquet"
+        weakref.finalize(self, self.path.unlink, missing_ok=True)
+
+
+def settle(table: Table) -> Table:
+    """Return a lazy table worked out once: every count then reads a file instead of recoding all rows again.
+
+    DuckDB writes the file into private scratch, as a package holds it. A table on a server stays an
+    expression, as its rows do not come here before they are asked for.
+    """
+    if home_of(table.expression).name != "duckdb" or table.in_memory:
+        return table
+    scratch = Scratch()
+    write_parquet(table, scratch.path)
+    return stored_table(replace(table, source=replace(table.source, scratch=(table.source.scratch, scratch))), scratch.path)
+
+
 def stored_table(table: Table, path: Path) -> Table:
     """Return a table that was written to a Parquet file as a lazy table over that file."""
     with told_without_values(table.source.name):
-        stored = read_parquet(path)
+        home = home_of(table.expression)
+        stored = read_parquet(path, backend=home if home.name == "duckdb" else None)
         columns = {f"c{i}": stored[i] for i in range(len(table.names))}
-        return Table(table.schema, stored.select(**columns), table.source)
+        return Table(table.schema, stored.select(**columns), table.source, stored=path)
 
 
 def _create(backend: Any, name: str, rows: Any, *, overwrite: bool) -> None:

@@ -1,0 +1,67 @@
+"""Where the numbers of a lazy table lie: ranks and counts below limits, asked for where the data lives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from veladura.table.connection import home_of, run_sql
+from veladura.table.faults import told_without_values
+
+if TYPE_CHECKING:
+    from veladura.table.table import Table
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """The known numbers of one column of a lazy table.
+
+    Attributes
+    ----------
+    rows, known
+        Number of rows, and of those with a number.
+    """
+
+    table: Table = field(repr=False)
+    name: str
+    rows: int
+    known: int
+
+    def at_ranks(self, ranks: Sequence[int]) -> list[Any]:
+        """Return the numbers at some places of the sorted column, from nought."""
+        shares = ", ".join(repr((rank + 0.5) / self.known) for rank in ranks)  # the middle of a rank's own share: no rounding can miss it
+        return list(_asked(self.table, self.name, f"quantile_disc(x, [{shares}])")[0])
+
+    def below(self, limits: Sequence[float]) -> list[int]:
+        """Return how many numbers are below each limit."""
+        sums = ", ".join(f"count(*) FILTER (x::DOUBLE < {float(limit)!r}::DOUBLE)" for limit in limits)
+        return [int(number) for number in _asked(self.table, self.name, sums)]
+
+
+def spread(table: Table, name: str) -> Spread | None:
+    """Return the numbers of a column; None where the table does not live in a DuckDB or the column holds something else."""
+    type_ = table.schema[name].type
+    plain = pa.types.is_integer(type_) or pa.types.is_floating(type_)
+    if table.in_memory or table.schema[name].kind not in ("integer", "number") or not plain or home_of(table.expression).name != "duckdb":
+        return None
+    return Spread(table, name, table.rows, int(_asked(table, name, "count(*)")[0]))
+
+
+def _asked(table: Table, name: str, figures: str) -> tuple[Any, ...]:
+    """Return figures of the known numbers x; not-a-number is missing, and there is no negative zero."""
+    place = f"c{table.schema.position(name)}"
+    floating = pa.types.is_floating(table.schema[name].type)
+    with told_without_values(table.source.name):
+        backend = home_of(table.expression)
+        backend._run_pre_execute_hooks(table.expression)  # noqa: SLF001  # makes tables in memory known to it
+        value = f"{place} + 0.0::DOUBLE" if floating else place
+        known = f"{place} IS NOT NULL" + (f" AND NOT isnan({place})" if floating else "")
+        inner = f"SELECT {value} AS x FROM ({backend.compile(table.expression)}) WHERE {known}"  # noqa: S608
+        asked = f"SELECT {figures} FROM ({inner})"  # noqa: S608
+        answers: dict[str, tuple[Any, ...]] = table.__dict__.setdefault("asked", {})  # both pages of a release ask the same
+        if asked not in answers:
+            answers[asked] = run_sql(backend, asked)[0]
+        return answers[asked]
