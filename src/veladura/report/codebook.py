@@ -105,7 +105,7 @@ def _tally(table: Table, name: str) -> Tally:
     if table.in_memory:
         column = encode(table.arrow.column(name), table.schema[name])
         return Tally(column, np.ones(column.size, dtype=np.int64))
-    counts: Counts = table.counts([name])
+    counts: Counts = table.profile(name)
     return Tally(counts.columns[0], counts.size)
 
 

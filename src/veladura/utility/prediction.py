@@ -202,8 +202,10 @@ def _losses(
     "utility.prediction",
     figures={
         "real": Meaning("Share of the variance of a column that a model learnt from original rows predicts.", "neither", "share"),
-        "synthetic": Meaning("The same for a model learnt from released rows, tested on original ones.", "high", "share"),
-        "lost": Meaning("What is lost by learning from released rows: 0 is ideal.", "low", "share"),
+        "synthetic": Meaning(
+            "Share of that variance that a model learnt from released rows predicts, tested on original rows.", "high", "share"
+        ),
+        "lost": Meaning("Share of that variance that is lost by learning from released rows: 0 is ideal.", "low", "share"),
     },
 )
 def measure_prediction(subject: Subject) -> Measured:
