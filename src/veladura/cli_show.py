@@ -14,7 +14,7 @@ from rich.table import Table
 
 from veladura.context import Advance, silent
 from veladura.context import Progress as ProgressBar
-from veladura.measure import FAMILIES
+from veladura.measure import FAMILIES, reasons
 from veladura.report.words import limit, number
 
 if TYPE_CHECKING:
@@ -69,13 +69,8 @@ def show_figures(assessment: Assessment) -> None:
             verdict = f"\n[{_LIGHTS[light]}]{light}: {told}[/]" if light else ""
             table.add_row(_number(figure), f"{escape(figure.name)}\n[dim]{escape(figure.meaning)}[/]{verdict}")
         _console.print(table)
-    why: dict[tuple[str, str], list[str]] = {}
-    for figure in assessment:
-        if figure.estimate is None:
-            measure, _, short = figure.name.rpartition(".")
-            why.setdefault((measure, figure.why), []).append(short)
-    for (measure, reason), shorts in why.items():
-        _console.print(f"[dim]not applicable: {escape(measure)} ({', '.join(shorts)}): {escape(reason)}[/]")
+    for why, names in reasons(assessment).items():
+        _console.print(f"[dim]not applicable: {escape(', '.join(names))}: {escape(why)}[/]")
 
 
 def _number(figure: Figure) -> str:

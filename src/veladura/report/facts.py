@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from veladura.errors import PlanError
 from veladura.limit import Light
-from veladura.measure import Detail, Figure
+from veladura.measure import Detail, Figure, reasons
 from veladura.promise import Proof
 from veladura.recipe import PRIVATE
 from veladura.report import words
@@ -86,7 +86,7 @@ class Facts:
     snippet: str
     command: str
     provenance: Mapping[str, str]
-    absent: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)  # by family, figures that do not apply, and why
+    absent: tuple[tuple[str, str], ...] = ()  # figures that do not apply, and why
     details: tuple[Detail, ...] = ()
     pictures: Mapping[str, str] = field(default_factory=dict, repr=False)
     recipe: str = field(default="", repr=False)
@@ -193,17 +193,9 @@ def _figures(shown: Iterable[Figure], verdicts: Mapping[str, Verdict]) -> dict[s
     return {family: tuple(figures) for family, figures in families.items()}
 
 
-def _absent(shown: Iterable[Figure], judged: Sequence[str]) -> dict[str, tuple[tuple[str, str], ...]]:
-    """Return the other figures of each family, those of one measure with one reason together."""
-    families: dict[str, dict[tuple[str, str], list[str]]] = {}
-    for figure in shown:
-        if figure.estimate is None and figure.name not in judged:
-            measure, _, short = figure.name.rpartition(".")
-            families.setdefault(figure.family, {}).setdefault((measure, figure.why), []).append(short)
-    return {
-        family: tuple((f"{measure}: {words.enumerated(shorts)}", why) for (measure, why), shorts in groups.items())
-        for family, groups in families.items()
-    }
+def _absent(shown: Iterable[Figure], judged: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Return the other figures, those with one reason together."""
+    return tuple((", ".join(names), why) for why, names in reasons(figure for figure in shown if figure.name not in judged).items())
 
 
 def _figure(figure: Figure, verdict: Verdict | None) -> FigureFacts:

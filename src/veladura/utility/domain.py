@@ -51,7 +51,8 @@ def generalise(original: Table, release: Release) -> tuple[Table, tuple[str, ...
             maps[name] = found
     if not maps:
         return original, ()
-    return (_in_memory if original.in_memory else _lazy)(original, maps), tuple(maps)
+    near = original.in_memory or release.tables[0].table.in_memory  # rows beside rows: both are looked at in memory
+    return (_in_memory if near else _lazy)(original, maps), tuple(maps)
 
 
 def levels_of(original: Table, release: Release, name: str) -> tuple[Levels, Any] | None:
