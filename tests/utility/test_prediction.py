@@ -55,3 +55,12 @@ def test_chosen_targets_are_taken_and_unknown_ones_refused():
         vd.utility.predict(frame[:40], frame[:40])
     with pytest.raises(NotApplicable, match="no column is fit"):
         vd.utility.predict(frame, frame, [])
+
+
+def test_released_versions_of_test_rows_are_not_learnt_from():
+    """A column of all different values gives its row away: a release that keeps it must not gain from that."""
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame({"key": rng.normal(size=2000), "y": rng.normal(size=2000)})
+    release = vd.Noise(columns=["y"], scale=0.01).protect(frame, seed=1)
+    found = vd.utility.predict(frame, release, ["y"])
+    assert abs(float(found.lost)) < 0.02
