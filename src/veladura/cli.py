@@ -132,6 +132,35 @@ def verify(
 
 
 @app.command()
+def assess(
+    folder: Annotated[Path, typer.Argument(help="A release folder.")],
+    source: Annotated[str | None, typer.Option(help="The original table; by default that of --plan.")] = None,
+    record: Annotated[
+        Path | None, typer.Option(help="The record.json of the custodian folder: links released rows to the original.")
+    ] = None,
+    plan: Annotated[Path | None, typer.Option(help="A plan: its [gate] gives the limits, and its source the columns' kinds.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Write the custodian's page.")] = None,
+    json: Annotated[Path | None, typer.Option(help="Write the figures for programs.")] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Show risk and utility of a release beside its original; exit code 4 when a limit is missed. For the holder, not for publication."""
+    from veladura.cli_show import progress, show_reassessed
+    from veladura.errors import PlanError
+    from veladura.plan import read_plan
+    from veladura.release.gate import require
+    from veladura.release.reassess import reassess
+
+    read = None if plan is None else read_plan(plan)
+    if source is None and read is None:
+        msg = "the original is needed: --source people.csv, or --plan plan.toml."
+        raise PlanError(msg)
+    original = source if source is not None or read is None else read.open()
+    found = reassess(folder, original, record, limits=None if read is None else read.gate, progress=progress(quiet=quiet))
+    show_reassessed(found, html, json, quiet=quiet)
+    require(found.verdicts)
+
+
+@app.command()
 def analyze(
     folder: Annotated[Path, typer.Argument(help="A release folder.")],
     formula: Annotated[str | None, typer.Argument(help='A model, as in "log(income) ~ age + C(sex)".')] = None,

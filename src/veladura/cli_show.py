@@ -14,13 +14,19 @@ from rich.table import Table
 
 from veladura.context import Advance, silent
 from veladura.context import Progress as ProgressBar
+from veladura.measure import FAMILIES, reasons
+from veladura.report.words import limit, number
 
 if TYPE_CHECKING:
+    from veladura.assessment import Assessment
     from veladura.comparison.result import Comparison
+    from veladura.measure import Figure
+    from veladura.release.reassess import Reassessed
     from veladura.release.verify import Line
     from veladura.run import Outcome
 
 _MARKS = {"holds": "[green]holds[/]", "broken": "[bold red]broken[/]", "attested": "[yellow]attested[/]"}
+_LIGHTS = {"green": "green", "amber": "yellow", "red": "bold red"}
 _console = Console(highlight=False)
 
 
@@ -52,16 +58,48 @@ def show_unconfirmed(unconfirmed: Sequence[str], *, quiet: bool) -> None:
             _console.print(f"  - {line}", markup=False)
 
 
+def show_figures(assessment: Assessment) -> None:
+    """Show every figure with its meaning and, where it has a limit, its light; then what does not apply, and why."""
+    for family in FAMILIES:
+        table = Table(
+            title=family.capitalize(), title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0), show_header=False
+        )
+        for figure in (one for one in assessment if one.family == family and (one.estimate is not None or one.name in assessment.limits)):
+            light = assessment.light(figure.name)
+            told = limit(assessment.limits[figure.name], figure.unit) if light else ""
+            verdict = f"\n[{_LIGHTS[light]}]{light}: {told}[/]" if light else ""
+            table.add_row(_number(figure), f"{escape(figure.name)}\n[dim]{escape(figure.meaning)}[/]{verdict}")
+        _console.print(table)
+    for why, names in reasons(assessment).items():
+        _console.print(f"[dim]not applicable: {escape(', '.join(names))}: {escape(why)}[/]")
+
+
+def _number(figure: Figure) -> str:
+    """Return a figure as people write it, its interval below."""
+    estimate, unit = figure.estimate, figure.unit
+    if estimate is None:
+        return "-"
+    interval = "" if estimate.is_exact else f"\n[dim]{number(estimate.lower, unit)} to {number(estimate.upper, unit)}[/]"
+    return f"{number(estimate.value, unit)}{interval}"
+
+
+def show_reassessed(found: Reassessed, html: Path | None, json: Path | None, *, quiet: bool) -> None:
+    """Show the figures of a release folder, and write them where asked."""
+    from json import dumps
+
+    if not quiet:
+        show_figures(found.assessment)
+    for path, text in ((html, found.page), (json, lambda: dumps(found.assessment.to_json(), indent=2, ensure_ascii=False) + "\n")):
+        if path is not None:
+            path.write_text(text(), encoding="utf-8")
+            say(f"written    {path}   (stays in)", quiet=quiet)
+
+
 def show_outcome(outcome: Outcome, *, quiet: bool) -> None:
     """Show what a run made: figures, gate and folders."""
     if quiet:
         return
-    figures = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
-    for figure in outcome.assessment:
-        value = str(figure.estimate) if figure.estimate is not None else "-"
-        meaning = figure.meaning if figure.estimate is not None else f"not applicable: {figure.why}"
-        figures.add_row(escape(value), f"{escape(figure.name)}\n[dim]{escape(meaning)}[/]")
-    _console.print(figures)
+    show_figures(outcome.assessment)
     for verdict in outcome.verdicts:
         _console.print(f"[green]gate passed[/] {escape(str(verdict))}")
     say(f"\nrelease    {outcome.folder}\ncustodian  {outcome.custodian}   (stays in)", quiet=quiet)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -162,6 +162,20 @@ class Subject:
             raise NotApplicable(msg)
         source = self.original if self.release.original is None else self.release.original  # row numbers are of this one
         return [Evidence(dataset.table, source, dataset.rows) for dataset in self.release.tables]
+
+
+def reasons(figures: Iterable[Figure]) -> dict[str, list[str]]:
+    """Return why figures do not apply, each reason with the measures it holds for, or with single figures of one that gives others."""
+    listed = list(figures)
+    given = {figure.name.rpartition(".")[0] for figure in listed if figure.estimate is not None}
+    why: dict[str, list[str]] = {}
+    for figure in listed:
+        if figure.estimate is None:
+            name = figure.name.rpartition(".")[0]
+            shown = figure.name if name in given else name
+            if shown not in why.setdefault(figure.why, []):
+                why[figure.why].append(shown)
+    return why
 
 
 Result = Mapping[str, Estimate] | Measured

@@ -154,7 +154,7 @@ def _tally(table: Table, name: str) -> Tally:
         return Tally(column, np.ones(column.size, dtype=np.int64))
     if (far := spread(table, name)) is not None:
         return FarTally(encode(pa.array([], table.schema[name].type), table.schema[name]), np.zeros(0, dtype=np.int64), far)
-    counts: Counts = table.counts([name])
+    counts: Counts = table.profile(name)
     return Tally(counts.columns[0], counts.size)
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from veladura.errors import PlanError
-from veladura.limit import Light, Limit
-from veladura.measure import Detail, Figure
+from veladura.limit import Light
+from veladura.measure import Detail, Figure, reasons
 from veladura.promise import Proof
 from veladura.recipe import PRIVATE
 from veladura.report import words
@@ -86,6 +86,7 @@ class Facts:
     snippet: str
     command: str
     provenance: Mapping[str, str]
+    absent: tuple[tuple[str, str], ...] = ()  # figures that do not apply, and why
     details: tuple[Detail, ...] = ()
     pictures: Mapping[str, str] = field(default_factory=dict, repr=False)
     recipe: str = field(default="", repr=False)
@@ -136,7 +137,8 @@ def gather(
         provenance=_provenance(manifest),
     )
     if assessment is not None and not withheld:
-        page = replace(page, figures=_figures(assessment, {v.figure: v for v in verdicts}, everything=mine))
+        shown = [figure for figure in assessment if mine or figure.public]
+        page = replace(page, figures=_figures(shown, {v.figure: v for v in verdicts}), absent=_absent(shown, [v.figure for v in verdicts]))
     if not mine:
         return page
     details = () if assessment is None else tuple(assessment.details.values())
@@ -182,13 +184,18 @@ def promise_facts(manifest: Mapping[str, Any], proofs: list[Proof]) -> tuple[Pro
     return tuple(facts)
 
 
-def _figures(assessment: Assessment, verdicts: Mapping[str, Verdict], *, everything: bool) -> dict[str, tuple[FigureFacts, ...]]:
-    """Return the figures of each family that this audience may see."""
+def _figures(shown: Iterable[Figure], verdicts: Mapping[str, Verdict]) -> dict[str, tuple[FigureFacts, ...]]:
+    """Return the figures of each family that apply, or that a limit asks for."""
     families: dict[str, list[FigureFacts]] = {}
-    for figure in assessment:
-        if everything or figure.public:
+    for figure in shown:
+        if figure.estimate is not None or figure.name in verdicts:
             families.setdefault(figure.family, []).append(_figure(figure, verdicts.get(figure.name)))
     return {family: tuple(figures) for family, figures in families.items()}
+
+
+def _absent(shown: Iterable[Figure], judged: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Return the other figures, those with one reason together."""
+    return tuple((", ".join(names), why) for why, names in reasons(figure for figure in shown if figure.name not in judged).items())
 
 
 def _figure(figure: Figure, verdict: Verdict | None) -> FigureFacts:
@@ -202,12 +209,7 @@ def _figure(figure: Figure, verdict: Verdict | None) -> FigureFacts:
     if verdict is None:
         return facts
     told = {"green": "passed", "amber": "missed by its interval", "red": "missed"}[verdict.light]
-    return replace(facts, limit=_limit(verdict.limit, figure), verdict=told, light=verdict.light)
-
-
-def _limit(limit: Limit, figure: Figure) -> str:
-    ends = (("at least", limit.min), ("at most", limit.max))
-    return " and ".join(f"{word} {words.number(end, figure.unit)}" for word, end in ends if end is not None)
+    return replace(facts, limit=words.limit(verdict.limit, figure.unit), verdict=told, light=verdict.light)
 
 
 def _provenance(manifest: Mapping[str, Any]) -> dict[str, str]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from veladura import methods
 from veladura.errors import PlanError
+from veladura.limit import Limit
 from veladura.measure import Unit
 
 # One sentence a method; a method without one is told by the first line of its own documentation.
@@ -182,6 +183,18 @@ def number(value: float, unit: Unit = "number") -> str:
     if unit == "count":
         return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
     return "under 0.001" if 0 < value < SMALLEST else f"{value:.3g}"
+
+
+def limit(given: Limit, unit: Unit = "number") -> str:
+    """Return what a figure may be, as people write it.
+
+    Examples
+    --------
+    >>> limit(Limit(max=0.2), "share")
+    'at most 20 %'
+    """
+    ends = (("at least", given.min), ("at most", given.max))
+    return " and ".join(f"{word} {number(end, unit)}" for word, end in ends if end is not None)
 
 
 def plural(count: int, word: str) -> str:

@@ -96,10 +96,27 @@ class Table:
         if self.in_memory:
             return counts(self, columns)
         known: dict[tuple[str, ...], Counts] = self.__dict__.setdefault("counted", {})
-        found = known.get(tuple(columns)) or counts(self, columns)
+        if (kept := known.get(tuple(columns))) is not None:
+            return kept
+        found = counts(self, columns)
         if found.size.size <= _MOST_KEPT:  # asking a database again costs more than keeping what is small
             known[tuple(columns)] = found
         return found
+
+    def profile(self, name: str) -> Counts:
+        """Return the distribution of one column: its distinct values with their counts, of lazy numbers at most 65,536 of them.
+
+        Each column of a lazy table is counted once, whoever asks. Neighbours of a long list are put together at equal
+        numbers of rows, so that cumulative shares are exact at the values that stay.
+        """
+        from veladura.table.counts import thinned
+
+        if self.in_memory:
+            return self.counts([name])
+        known: dict[str, Counts] = self.__dict__.setdefault("profiled", {})
+        if name not in known:
+            known[name] = thinned(self.counts([name]))
+        return known[name]
 
     def select(self, names: Sequence[str]) -> Table:
         """Return the table with some of its columns only, in the given order."""
@@ -110,6 +127,10 @@ class Table:
         selected = replace(self, schema=self.schema.select(names), expression=expression, stored=None)
         if self.in_memory:  # keep the row numbers that were handed out already
             selected.__dict__["arrow"] = self.arrow.select(places)
+        for kept in ("counted", "profiled"):  # the same rows: what was counted of a column holds here too
+            selected.__dict__[kept] = self.__dict__.setdefault(kept, {})
+        if "rows" in self.__dict__:
+            selected.__dict__["rows"] = self.rows
         return selected
 
     def without_identifiers(self) -> Table:

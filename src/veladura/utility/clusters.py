@@ -109,7 +109,7 @@ def _difference(original: Table, released: Table, names: list[str], clusters: in
     "utility.clusters",
     figures={
         "value": Meaning("How unevenly released rows are spread over groups of similar rows: 0 is even."),
-        "ratio": Meaning("The same, divided by its value for a fresh sample of the same people: 1 or less is ideal."),
+        "ratio": Meaning("That unevenness over what a fresh sample of the same people has: 1 or less is ideal."),
     },
 )
 def measure_clusters(subject: Subject) -> Measured:

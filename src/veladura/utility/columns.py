@@ -142,8 +142,8 @@ def _summary(
 
 def _distances(original: Table, released: tuple[Table, ...], name: str, form: Form) -> list[float] | None:
     """Return the distance in each dataset; None when the categories have nothing in common."""
-    before = original.counts([name])
-    after = [table.counts([name]) for table in released]
+    before = original.profile(name)
+    after = [table.profile(name) for table in released]
     if form == "labels":
         shares = [_shares(counts) for counts in (before, *after)]
         known = set(shares[0]) - {None}
@@ -202,9 +202,9 @@ def _tick(type_: pa.DataType) -> float:
     "utility.columns",
     figures={
         "mean": Meaning("How far the distributions of the columns moved, mean over columns: 0 not at all, 100 % completely.", unit="share"),
-        "worst": Meaning("The same for the column that moved furthest.", unit="share"),
-        "ks": Meaning("The same over numbers and dates only (Kolmogorov-Smirnov).", unit="share"),
-        "total_variation": Meaning("The same over categories only (total variation).", unit="share"),
+        "worst": Meaning("How far the distribution of the column that moved furthest moved.", unit="share"),
+        "ks": Meaning("How far the distributions of numbers and dates moved, mean (Kolmogorov-Smirnov distance).", unit="share"),
+        "total_variation": Meaning("How far the distributions of categories moved, mean (total variation).", unit="share"),
     },
     counted=True,
 )

@@ -165,8 +165,8 @@ def _note(pairing: Pairing, drawn: Mapping[int, tuple[int, int]]) -> str:
     "utility.tables",
     figures={
         "one": Meaning("Rows to move so that tables of one column are those of the original, mean over columns.", unit="share"),
-        "two": Meaning("The same for tables of two columns.", unit="share"),
-        "three": Meaning("The same for tables of three columns.", unit="share"),
+        "two": Meaning("Rows to move so that tables of two columns are those of the original, mean over pairs.", unit="share"),
+        "three": Meaning("Rows to move so that tables of three columns are those of the original, mean over triples.", unit="share"),
     },
 )
 def measure_tables(subject: Subject) -> Measured:

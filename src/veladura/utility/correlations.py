@@ -175,7 +175,7 @@ def _cramer(x: NDArray[np.int64], y: NDArray[np.int64]) -> float:
     "utility.correlations",
     figures={
         "mean": Meaning("How far the associations between pairs of columns moved, mean over pairs: 0 not at all."),
-        "largest": Meaning("The same for the pair that moved most."),
+        "largest": Meaning("How far the association of the pair of columns that moved most moved: 0 not at all."),
     },
 )
 def measure_correlations(subject: Subject) -> Measured:

@@ -18,8 +18,10 @@ from veladura.anonymize.hierarchy import Hierarchy
 from veladura.anonymize.levels import Levels, apply_hierarchy, distinct_values
 from veladura.anonymize.recoding import column_maps, text_field
 from veladura.errors import VeladuraError
+from veladura.table.codes import encode
+from veladura.table.counts import Counts
 from veladura.table.recode import recode
-from veladura.table.schema import Schema
+from veladura.table.schema import Field, Schema
 from veladura.table.table import Table, from_arrow
 from veladura.typed import from_plain
 
@@ -49,7 +51,8 @@ def generalise(original: Table, release: Release) -> tuple[Table, tuple[str, ...
             maps[name] = found
     if not maps:
         return original, ()
-    return (_in_memory(original, maps) if original.in_memory else recode(original, maps)), tuple(maps)
+    near = original.in_memory or release.tables[0].table.in_memory  # rows beside rows: both are looked at in memory
+    return (_in_memory if near else _lazy)(original, maps), tuple(maps)
 
 
 def levels_of(original: Table, release: Release, name: str) -> tuple[Levels, Any] | None:
@@ -93,3 +96,22 @@ def _in_memory(original: Table, maps: Mapping[str, pa.Table]) -> Table:
         fields[place] = replace(field, type=new.type)
         arrow = arrow.set_column(place, pa.field(name, new.type), column)
     return from_arrow(arrow, Schema(tuple(fields)), original.source)
+
+
+def _lazy(original: Table, maps: Mapping[str, pa.Table]) -> Table:
+    """Return the table recoded where it lives, with the counts of its columns known: no row is looked at again."""
+    table = recode(original, maps)
+    table.__dict__["profiled"] = {
+        name: _mapped(original.counts([name]), maps[name], table.schema[name]) if name in maps else original.profile(name)
+        for name in original.names
+    }
+    return table
+
+
+def _mapped(counts: Counts, pairs: pa.Table, field: Field) -> Counts:
+    """Return the counts of a column after its values were mapped."""
+    old, new = (pairs.column(end).combine_chunks() for end in ("old", "new"))
+    values = counts.columns[0].to_arrow()
+    column = encode(new.take(pc.index_in(values, old.cast(values.type))), field)
+    _, first, group = np.unique(np.where(column.missing, -1, column.values), return_index=True, return_inverse=True)
+    return Counts((column.take(first),), np.bincount(group, weights=counts.size).astype(np.int64))

@@ -17,7 +17,7 @@ from veladura.synth.tree import Growth, Predictors, grow
 from veladura.utility.design import Raw, read_columns
 from veladura.utility.pairing import Pairing, pair
 from veladura.utility.propensity_tree import predictors_of
-from veladura.utility.sampling import sample_note, some_rows
+from veladura.utility.sampling import matched_rows, sample_note
 
 if TYPE_CHECKING:
     from veladura.table.table import Table
@@ -50,7 +50,7 @@ class Prediction:
 
 
 @dataclass(frozen=True)
-class Tested:
+class Trial:
     """The mean square errors of one test, in units of the target's variance, and the error of their difference."""
 
     real: float
@@ -63,7 +63,8 @@ def predict(original: Any, released: Any, targets: Sequence[str] | None = None) 
 
     Original rows are split, 30 % of them for the test. A tree on the rest and one on as many released rows predict
     each target from all other columns: numbers by their rank, categories by their shares. 1 less the mean square error over
-    the variance is R^2 of ranks, or the Brier skill score. The release was made of the test rows too: it has seen a little of them.
+    the variance is R^2 of ranks, or the Brier skill score. Where a release kept columns and every row, released versions of
+    test rows are not learnt from; other releases were made of the test rows too, and have seen a little of them.
 
     Parameters
     ----------
@@ -97,7 +98,9 @@ def predict(original: Any, released: Any, targets: Sequence[str] | None = None) 
         msg = f"a prediction needs two columns that can be compared, and {FEWEST_ROWS} rows."
         raise NotApplicable(msg)
     wanted = [name for name in targets if name in names] if targets is not None else _proposed(pairing, names, released)
-    tested = [_tested(pairing.original, table, names, wanted) for table in pairing.released]
+    changed = {name for step in released.steps for name in step.changed} if isinstance(released, Release) else set(names)
+    kept = [name for name in names if name not in changed]
+    tested = [_tested(pairing.original, table, names, kept, wanted) for table in pairing.released]
     found = {name: [one[name] for one in tested] for name in tested[0] if all(name in one for one in tested)}
     if not found:
         msg = "no column is fit to be predicted."
@@ -105,7 +108,7 @@ def predict(original: Any, released: Any, targets: Sequence[str] | None = None) 
     return _summary(found, sample_note(pairing.original, *pairing.released))
 
 
-def _summary(found: Mapping[str, Sequence[Tested]], note: str) -> Prediction:
+def _summary(found: Mapping[str, Sequence[Trial]], note: str) -> Prediction:
     shares = {name: (_shares([t.real for t in tests]), _shares([t.synthetic for t in tests])) for name, tests in found.items()}
     sets = range(len(next(iter(found.values()))))
     real, synthetic = (
@@ -139,17 +142,17 @@ def _proposed(pairing: Pairing, names: Sequence[str], released: Any) -> list[str
     return sorted(fitting, key=lambda name: (name not in changed, schema[name].role != "sensitive"))
 
 
-def _tested(original: Table, released: Table, names: Sequence[str], targets: Sequence[str]) -> dict[str, Tested]:
+def _tested(original: Table, released: Table, names: Sequence[str], kept: Sequence[str], targets: Sequence[str]) -> dict[str, Trial]:
     """Return the tests of up to five targets on one dataset."""
-    rows = [some_rows(table.rows) for table in (original, released)]
-    columns = read_columns(original, released, names, rows)
+    rows = matched_rows(original, released, kept)
+    columns = read_columns(original, released, names, list(rows))
     rng = Streams(0)("utility", "prediction")
-    shuffled = rng.permutation(rows[0].size)
-    cut = int(TEST_SHARE * rows[0].size)
+    shuffled = rng.permutation(rows.original.size)
+    cut = int(TEST_SHARE * rows.original.size)
     test, train = shuffled[:cut], shuffled[cut:]
-    other = rows[0].size + rng.permutation(rows[1].size)[: train.size]
+    other = rows.original.size + (train if rows.aligned else rng.permutation(rows.released.size)[: train.size])
     predictors = predictors_of(columns)
-    found: dict[str, Tested] = {}
+    found: dict[str, Trial] = {}
     for name in targets:
         if len(found) == MOST_TARGETS:
             break
@@ -161,7 +164,7 @@ def _tested(original: Table, released: Table, names: Sequence[str], targets: Seq
     return found
 
 
-def _test(predictors: Predictors, features: Sequence[int], raw: Raw, test: Ints, train: Ints, other: Ints) -> Tested | None:
+def _test(predictors: Predictors, features: Sequence[int], raw: Raw, test: Ints, train: Ints, other: Ints) -> Trial | None:
     """Return the errors on the test rows of trees from original and from released rows; None where a target is not fit for it."""
     test, train, other = (rows[~raw.missing[rows]] for rows in (test, train, other))
     if min(test.size, train.size, other.size) < FEWEST_ROWS // 4:
@@ -181,7 +184,7 @@ def _test(predictors: Predictors, features: Sequence[int], raw: Raw, test: Ints,
         return None
     losses = [_losses(predictors, features, target, truth, classes, rows, test) / variance for rows in (train, other)]
     error = float((losses[1] - losses[0]).std() / np.sqrt(test.size))
-    return Tested(float(losses[0].mean()), float(losses[1].mean()), error)
+    return Trial(float(losses[0].mean()), float(losses[1].mean()), error)
 
 
 def _losses(
@@ -202,8 +205,10 @@ def _losses(
     "utility.prediction",
     figures={
         "real": Meaning("Share of the variance of a column that a model learnt from original rows predicts.", "neither", "share"),
-        "synthetic": Meaning("The same for a model learnt from released rows, tested on original ones.", "high", "share"),
-        "lost": Meaning("What is lost by learning from released rows: 0 is ideal.", "low", "share"),
+        "synthetic": Meaning(
+            "Share of that variance that a model learnt from released rows predicts, tested on original rows.", "high", "share"
+        ),
+        "lost": Meaning("Share of that variance that is lost by learning from released rows: 0 is ideal.", "low", "share"),
     },
 )
 def measure_prediction(subject: Subject) -> Measured:

@@ -242,7 +242,9 @@ def logistic(matrix: Floats, label: Floats) -> Floats:
     "utility.pmse",
     figures={
         "value": Meaning("Squared distance of the propensity score from chance: how well a model tells released rows from original ones."),
-        "ratio": Meaning("The same, divided by its value if the model behind the release were right: 1 is ideal.", "low"),
+        "ratio": Meaning(
+            "How well a model tells released rows from original ones, over what it would if the release were ideal: 1 is ideal."
+        ),
         "g": Meaning("Squared distance of the propensity score from chance, by a model that looks at columns one by one."),
     },
 )
@@ -258,7 +260,9 @@ def measure_propensity(subject: Subject) -> Measured:
     "utility.pmse_tree",
     figures={
         "value": Meaning("Squared distance of the propensity score from chance, by a tree, which also sees thresholds."),
-        "ratio": Meaning("The same, divided by its value if the model behind the release were right: 1 is ideal.", "low"),
+        "ratio": Meaning(
+            "How well a tree tells released rows from original ones, over what it would if the release were ideal: 1 is ideal."
+        ),
     },
 )
 def measure_propensity_tree(subject: Subject) -> Measured:
