@@ -17,7 +17,7 @@ LAYERS = (
     {"errors", "expression", "streams", "context", "typed", "example"},
     {"table", "inference.estimate"},
     {"promise", "recipe", "measure"},
-    {"steps", "masks", "synth", "dp", "anonymize", "risk", "utility", "inference", "assessment"},
+    {"steps", "masks", "synth", "dp", "spatial", "mcmc", "anonymize", "risk", "utility", "inference", "assessment"},
     {"methods", "report", "release"},
     {"plan", "run", "init", "demo", "cli", "cli_show", "testing"},
 )
