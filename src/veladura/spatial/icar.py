@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from veladura.context import Context
+from veladura.mcmc.chain import check_lengths, run_chains, separated
+from veladura.mcmc.diagnostics import Diagnostics
 from veladura.spatial.icar_model import Counts, Design, Floats, Graph, Priors
+
+ADVICE = "raise sweeps (and burn with them), take a coarser grid, or merge rare levels of the attributes."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -20,11 +26,14 @@ class Draws:
         Posterior mean of lambda over all kept sweeps of all chains, shape (B, G).
     traces
         Traces of scalars by name, each of shape (chains, kept).
+    diagnostics
+        R-hat and effective sample size of each scalar.
     """
 
     intensity: Floats
     mean: Floats
     traces: dict[str, Floats]
+    diagnostics: Diagnostics
 
 
 def sample(
@@ -61,4 +70,21 @@ def sample(
     -------
     The same bytes for any number of threads. A ChainWarning says when the chains have not mixed.
     """
-    raise NotImplementedError
+    from veladura.spatial.icar_chain import lay_out, names_of_scalars, run_chain
+
+    check_lengths(sweeps=sweeps, burn=burn, thin=thin, chains=chains, m=m)
+    model = lay_out(counts, graph, design, priors)
+    kept = (sweeps - burn) // thin
+    places = separated(m, chains, kept)
+    runs = run_chains(
+        "Sampling the map",
+        lambda number, rng: run_chain(rng, model, counts.offset, priors, burn=burn, kept=kept, thin=thin, draws=places[number]),
+        chains,
+        context,
+    )
+    names = names_of_scalars(model, list(design.names[: len(model.totals)]))
+    traces = {name: np.stack([run.trace[:, at] for run in runs]) for at, name in enumerate(names)}
+    diagnostics = Diagnostics.of(traces)
+    diagnostics.warn(ADVICE)
+    intensity = np.stack([runs[d % chains].intensity[d // chains] for d in range(m)])
+    return Draws(intensity, sum((run.total for run in runs), np.zeros(counts.values.shape)) / (chains * kept), traces, diagnostics)
