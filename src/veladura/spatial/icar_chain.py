@@ -30,6 +30,7 @@ def lay_out(counts: Counts, graph: Graph, design: Design, priors: Priors) -> ker
     covariates = np.zeros((0, combinations, cells)) if priors.slope_variance == 0 and priors.slope == "normal" else design.covariates
     slopes = len(covariates)
     totals = np.concatenate([dummies @ values.T, np.einsum("kbg,gb->kg", covariates.reshape(slopes, combinations, cells), values)])
+    group = np.maximum(graph.part, 0)
     slope_first, slope_member, covariate = _compress(covariates.reshape(slopes, combinations, cells))
     mean_precision = np.full(len(totals), 1 / priors.intercept_variance)
     smooth = np.ones(len(totals), dtype=np.int64)
@@ -42,17 +43,19 @@ def lay_out(counts: Counts, graph: Graph, design: Design, priors: Priors) -> ker
         start=graph.start,
         neighbour=graph.neighbour,
         part=graph.part,
+        group=group,
         size=np.bincount(np.where(graph.part < 0, graph.parts, graph.part), minlength=graph.parts + 1).astype(np.float64),
         first=np.concatenate([[0], np.cumsum(dummies.sum(axis=1, dtype=np.int64)), np.full(slopes, dummies.sum(dtype=np.int64))]),
         member=np.nonzero(dummies)[1].astype(np.int64),
         totals=np.ascontiguousarray(totals, dtype=np.float64),
+        group_totals=np.stack([np.bincount(group, row, minlength=graph.parts) for row in totals]),
         slope_first=slope_first,
         slope_member=slope_member,
         covariate=covariate,
         slopes=slopes,
         mean_precision=mean_precision,
         smooth=smooth,
-        gamma=np.array([priors.spatial_shape, priors.spatial_rate, priors.extra_shape, priors.extra_rate]),
+        gamma=np.array([priors.spatial_shape, priors.spatial_rate, priors.extra_shape, priors.extra_rate], dtype=np.float64),
     )
 
 
@@ -81,23 +84,35 @@ def _check(counts: Counts, graph: Graph, design: Design) -> None:
 
 def begin(rng: Generator, model: kernels.Model, offset: Floats, priors: Priors) -> kernels.State:
     """Return a first state: the overall level, and precisions that differ from chain to chain."""
-    (effects, cells), combinations, parts = model.totals.shape, model.counts.shape[1], model.size.size - 1
+    effects, cells = model.totals.shape
+    combinations = model.counts.shape[1]
     precision = np.exp(rng.normal(0.5, 1.0, effects + 1))
     precision[:-1][model.smooth == 0] = 1 / priors.slope_variance if priors.slope_variance else 1.0
     effect = np.zeros((effects, cells))
     effect[0] = np.log((model.counts.sum() + 0.5) / (combinations * np.exp(offset).sum())) + rng.normal(0, 0.5)
-    eps = np.zeros((cells, combinations))
+    return settle(model, offset, effect, np.zeros((cells, combinations)), precision)
+
+
+def settle(model: kernels.Model, offset: Floats, effect: Floats, eps: Floats, precision: Floats) -> kernels.State:
+    """Return the state with these effects (F, G), extra variation (G, B) and precisions (F + 1)."""
+    cells = offset.size
+    linear = np.repeat(offset[:, None], eps.shape[1], axis=1)
+    for j, values in enumerate(effect):
+        linear[:, model.member[model.first[j] : model.first[j + 1]]] += values[:, None]
+    row = np.repeat(np.arange(model.slopes * cells), np.diff(model.slope_first))  # covariate and cell of each entry
+    slopes = effect[len(effect) - model.slopes :].ravel()
+    np.add.at(linear, (row % cells, model.slope_member), model.covariate * slopes[row])
     state = kernels.State(
         effect=effect,
-        mean=np.zeros((effects, parts)),
-        apart=np.zeros(effects),
+        mean=np.zeros((len(effect), model.size.size - 1)),
+        apart=np.zeros(len(effect)),
         precision=precision,
         eps=eps,
-        rate=np.ascontiguousarray(np.repeat(np.exp(effect[0] + offset)[:, None], combinations, axis=1)),
+        rate=np.exp(linear),
         boost=np.exp(eps),
         trial=np.zeros_like(eps),
-        step=np.full(effects + 1, 0.5),
-        work=np.zeros((3, cells)),
+        step=np.full(len(effect) + 1, 0.5),
+        work=np.zeros((4, cells)),
     )
     kernels.keep_books(model, state)
     return state
