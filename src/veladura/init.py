@@ -35,6 +35,7 @@ def draft(
     release: str | None = None,
     custodian: str | None = None,
     seed: int | None = None,
+    settings: Mapping[str, Any] | None = None,
 ) -> str:
     """Return a plan for a source nobody has described yet, as commented TOML.
 
@@ -50,11 +51,13 @@ def draft(
         Folders of the release and the record, from there too; by default named after the source.
     seed
         Only for a run that must be repeated.
+    settings
+        Settings of the method that are known already, instead of what is suggested; paths from ``home``.
     """
     opened, facts = look(source, table)
-    recipe = _recipe(method, opened, facts)
+    recipe = replace(_recipe(method, opened, facts), **(settings or {}))
     parts = [
-        _heading(opened, recipe),
+        _heading(opened, recipe, settings or {}),
         _source_text(source, opened, home),
         _columns_text(opened, facts),
         _steps_text(recipe),
@@ -88,8 +91,10 @@ def _recipe(method: str | None, table: Table, facts: Mapping[str, Facts]) -> Rec
     raise PlanError(msg)
 
 
-def _heading(table: Table, recipe: Recipe) -> str:
-    open_settings = [f"{recipe.method}: {setting} must come from public knowledge" for setting in recipe.declared_by_holder]
+def _heading(table: Table, recipe: Recipe, known: Mapping[str, Any]) -> str:
+    open_settings = [
+        f"{recipe.method}: {setting} must come from public knowledge" for setting in recipe.declared_by_holder if setting not in known
+    ]
     lines = [
         "# A plan for veladura: what is released, how, and where it goes.",
         f"# Written by looking at {table.rows} rows and {len(table.names)} columns. Roles and kinds below are guesses:",

@@ -26,9 +26,11 @@ MEASURES = (
     "veladura.risk.classes",
     "veladura.risk.unchanged",
     "veladura.synth.republished",
+    "veladura.spatial.risk",
     "veladura.utility.columns",
     "veladura.utility.correlations",
     "veladura.utility.propensity",
+    "veladura.spatial.utility",
 )
 FAMILIES = ("risk", "utility")
 LAZY = "the released rows stay where the data lives, and this figure needs them in memory. Load the saved release to have it."
