@@ -15,7 +15,7 @@ from veladura.spatial.icar_chain import lay_out, settle
 from veladura.spatial.icar_model import Counts, Design, Graph, Priors, standardise
 
 sys.path.insert(0, str(Path(__file__).parent))
-from icar_world import BROKEN, CODES, lattice, precision_matrix
+from icar_world import BROKEN, CODES, World, lattice, precision_matrix
 
 
 def test_a_lattice_has_corners_of_three_and_inner_cells_of_eight():
@@ -26,7 +26,7 @@ def test_a_lattice_has_corners_of_three_and_inner_cells_of_eight():
 
 
 def test_parts_come_largest_first_and_lone_cells_are_none():
-    assert BROKEN.part.tolist() == [0, 0, 0, 0, -1, 0, 1, 1, -1]
+    assert BROKEN.part.tolist() == [0, 0, 0, -1, -1, -1, 1, 1, -1]
     assert (BROKEN.cells, BROKEN.parts, BROKEN.rank) == (9, 2, 7)
 
 
@@ -36,6 +36,15 @@ def test_the_rank_is_that_of_the_precision_with_lone_cells_proper(pairs):
     matrix = precision_matrix(graph) + np.diag((graph.part < 0).astype(float))
     assert np.linalg.matrix_rank(matrix) == graph.rank
     assert {tuple(pair) for pair in graph.pairs.tolist()} == {(min(pair), max(pair)) for pair in pairs}
+
+
+def test_a_world_observes_as_the_model_is_laid_out():
+    """The shortcut of the invariance test gives the arrays that a user's counts give."""
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(1.0, (9, 3))
+    world = World(BROKEN, CODES, rng.normal(size=(2, 3, 9)), Priors())
+    for ours, laid in zip(world.observe(counts), lay_out(Counts(counts.T, world.offset), BROKEN, world.design, Priors()), strict=True):
+        assert np.asarray(ours) == pytest.approx(np.asarray(laid))
 
 
 def test_dummies_name_the_levels_above_the_first():

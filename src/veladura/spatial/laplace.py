@@ -16,6 +16,7 @@ from veladura.spatial.icar_model import Counts, Design, Floats, Graph, Priors
 
 ROUNDS = 40  # at most, of mode and precisions in turn
 CHANGE = 0.03  # of a precision between rounds, from which on it counts as found
+PROBES = 40  # draws that the traces come from, at least
 NEWTON = 3  # steps towards the mode in each round: rounds follow each other
 ENOUGH = 1e-3  # of a predictor's move
 HELD = 0.05  # stands for a common slope variance of 0, which would hold a mean fixed
@@ -30,7 +31,7 @@ class Approximation:
     intensity
         Approximate draws of lambda, shape (m, B, G).
     mean
-        Their mean, shape (B, G).
+        Mean of these and more such draws, shape (B, G).
     precision
         Of each spatial effect, then of eps.
     """
@@ -54,14 +55,17 @@ def approximate(counts: Counts, graph: Graph, design: Design, priors: Priors, *,
     """Return an approximate fit with m approximate draws of the intensities.
 
     Precisions follow Schall (1991): tau = (rank - tau tr(H^-1 Q) + 2 a) / (u'Qu + 2 b), a and b the gamma prior's,
-    H the precision of the normal law. Its traces come from m draws, made by perturbing and solving
-    (Papandreou and Yuille 2010), with the same random numbers in every round.
+    H the precision of the normal law. Its traces come from draws, made by perturbing and solving
+    (Papandreou and Yuille 2010; at least ``PROBES``), with the same random numbers in every round.
     """
     system = _system(counts, graph, design, priors)
     values = counts.values.ravel().astype(np.float64)
     offset = np.tile(counts.offset, len(counts.values))
-    noise = [rng.standard_normal((rows.shape[0], m)) for rows in (system.matrix, *system.rows)]
-    noise += [rng.standard_normal((system.fixed.size, m)), rng.standard_normal((values.size, m))]
+    many = max(m, PROBES)
+    noise = [
+        rng.standard_normal((size, many))
+        for size in (values.size, *(rows.shape[0] for rows in system.rows), system.fixed.size, values.size)
+    ]
     precision = np.ones(len(system.rows) + 1)
     level = np.log((values.sum() + 0.5) / np.exp(offset).sum())
     effect, eps = np.zeros(system.fixed.size), np.zeros(values.size)
@@ -77,8 +81,8 @@ def approximate(counts: Counts, graph: Graph, design: Design, priors: Priors, *,
         if np.max(np.abs(np.log(precision / before))) < CHANGE:
             break
     linear = (offset + system.matrix @ effect + eps)[:, None] + system.matrix @ spread + slack
-    intensity = np.exp(linear).T.reshape(m, *counts.values.shape)
-    return Approximation(intensity, intensity.mean(axis=0), precision)
+    intensity = np.exp(linear).T.reshape(many, *counts.values.shape)
+    return Approximation(intensity[:m], intensity.mean(axis=0), precision)
 
 
 def _system(counts: Counts, graph: Graph, design: Design, priors: Priors) -> _System:
