@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from veladura.spatial.geography import Geography
     from veladura.table.table import Table
 
-SIDES = (5, 10, 15, 20, 30)
+SIDES = (5, 10, 15, 20)
 KEPT = 0.95  # share of the best usefulness that a recommended grid must keep
 
 
@@ -105,7 +105,7 @@ def choose_grid(
     table
         Anything `veladura.open` takes.
     grids
-        The candidates; by default 5, 10, 15, 20 and 30 squares along the longer side of the region.
+        The candidates; by default 5, 10, 15 and 20 squares along the longer side of the region.
     """
     from veladura.table.source import open as open_table
 
