@@ -11,12 +11,19 @@ import pandas as pd
 import pytest
 
 import veladura as vd
-from veladura import methods, testing
+from veladura import example, methods, testing
 from veladura.masks.noise import FittedNoise, Noise
 from veladura.recipe import Draw, Recipe, Release
 
 DOMAIN = {"sex": ["female", "male"], "marital": ["single", "married", "divorced", "widowed"]}
 ALONE = {"groups": {"alone": ["single", "divorced", "widowed"]}}
+CLINIC_MAP = {
+    "x": "lon",
+    "y": "lat",
+    "region": example.path("region.geojson"),
+    "exclude": example.path("lake.geojson"),
+    "coordinates": "degrees",
+}
 # What needs the extra dp; without it these tests say loudly that they did not run.
 WITH_EXTRA: Sequence[Recipe] = (
     vd.NoisyCounts(columns=["sex", "marital"], domain=DOMAIN, epsilon=2),
@@ -56,9 +63,13 @@ RECIPES: Sequence[Recipe] = (
         predictors=["sex", "birth", "marital", "income", "stay"],
     ),
     vd.Steps([vd.TopCode(columns={"income": 60_000}), vd.Pram(columns=["sex"]), vd.Noise(columns=["stay"])]),
+    vd.NaiveGeography(**CLINIC_MAP, grid=(6, 6)),
+    vd.Donut(**CLINIC_MAP, inner=300, outer=3000),
+    vd.Geography(**CLINIC_MAP, attributes=["sex"], continuous=["stay"], grid=(4, 4), m=2, sweeps=120, burn=20, chains=2),
 )
 
 
+@pytest.mark.filterwarnings("ignore::veladura.mcmc.diagnostics.ChainWarning")  # short chains test the contract, not the map
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: repr(recipe)[:60])
 def test_every_method_keeps_the_contract(recipe):
     vd.testing.check_recipe(recipe)

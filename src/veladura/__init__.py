@@ -22,6 +22,7 @@ _EXPORTS = {
     "Hierarchy": ("veladura.anonymize.hierarchy", "Hierarchy"),
     "Release": ("veladura.recipe", "Release"),
     "assess": ("veladura.assessment", "assess"),
+    "choose_grid": ("veladura.spatial.choose", "choose_grid"),
     "combine": ("veladura.inference.combine", "combine"),
     "compare": ("veladura.comparison.making", "compare"),
     "errors": ("veladura.errors", None),

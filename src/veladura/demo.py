@@ -14,6 +14,8 @@ from veladura.run import Outcome, run
 
 SEED = 1998
 FILES = ("clinic.csv", "region.geojson", "lake.geojson")
+# What the holder of the register declares: the land, and the lake nobody lives in.
+MAP = {"region": Path("../region.geojson"), "exclude": Path("../lake.geojson")}
 _OURS = {*FILES, "plans", "releases", "custodian"}
 
 
@@ -45,6 +47,7 @@ def _plan(out: Path, method: str) -> Path:
     text = draft(
         str(out / "clinic.csv"), method=method, home=path.parent,
         release=f"../releases/{method}", custodian=f"../custodian/{method}", seed=None if methods.find(method).private else SEED,
+        settings=MAP if "region" in methods.find(method).declared_by_holder else None,
     )  # fmt: skip
     path.write_text(text, encoding="utf-8")
     return path

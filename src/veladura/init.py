@@ -36,6 +36,7 @@ def draft(
     release: str | None = None,
     custodian: str | None = None,
     seed: int | None = None,
+    settings: Mapping[str, Any] | None = None,
 ) -> str:
     """Return a plan for a source nobody has described yet, as commented TOML.
 
@@ -51,11 +52,13 @@ def draft(
         Folders of the release and the record, from there too; by default named after the source.
     seed
         Only for a run that must be repeated.
+    settings
+        Settings of the method that are known already, instead of what is suggested; paths from ``home``.
     """
     opened, facts = look(source, table)
-    recipe = _recipe(method, opened, facts)
+    recipe = replace(_recipe(method, opened, facts), **(settings or {}))
     parts = [
-        _heading(opened, recipe),
+        _heading(opened, recipe, settings or {}),
         _source_text(source, opened, home),
         _columns_text(opened, facts),
         _steps_text(recipe),
@@ -89,9 +92,10 @@ def _recipe(method: str | None, table: Table, facts: Mapping[str, Facts]) -> Rec
     raise PlanError(msg)
 
 
-def _heading(table: Table, recipe: Recipe) -> str:
+def _heading(table: Table, recipe: Recipe, known: Mapping[str, Any]) -> str:
+    declared = [setting for setting in recipe.declared_by_holder if setting not in known]
     open_settings = [
-        *(f"{recipe.method}: {setting} must come from public knowledge" for setting in recipe.declared_by_holder),
+        *(f"{recipe.method}: {setting} must come from public knowledge" for setting in declared),
         *(f"{recipe.method}: {setting} was proposed by looking at the table" for setting in recipe.proposed),
     ]
     lines = [

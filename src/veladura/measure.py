@@ -35,6 +35,7 @@ MEASURES = (
     "veladura.risk.attacks",
     "veladura.synth.republished",
     "veladura.synth.critical_pools",
+    "veladura.spatial.risk",
     "veladura.utility.columns",
     "veladura.utility.correlations",
     "veladura.utility.generalised",
@@ -43,6 +44,7 @@ MEASURES = (
     "veladura.utility.clusters",
     "veladura.utility.intervals",
     "veladura.utility.prediction",
+    "veladura.spatial.utility",
 )
 FAMILIES = ("risk", "utility")
 LAZY = "the released rows stay where the data lives, and this figure needs them in memory. Load the saved release to have it."

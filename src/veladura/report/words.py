@@ -24,6 +24,8 @@ METHODS = {
     "cart": "Values were replaced by artificial ones, drawn from a model of the original table.",
     "critical-cart": "Critical values were replaced by artificial ones, drawn from a model of the original table. The other values are as they were.",
     "geography": "Places were replaced by artificial ones, drawn from a map of how people with these attributes are spread.",
+    "naive-geography": "Places were moved at random within small areas of a grid. The area itself is the true one.",
+    "donut": "Places were moved at random, by a distance between a smallest and a largest one.",
     "dirichlet-multinomial": "The rows are artificial. They were drawn from noisy counts, so that the release hardly depends on any one person.",
     "beta-binomial": "The rows are artificial. They were drawn from noisy counts, so that the release hardly depends on any one person.",
     "noisy-counts": "The rows are artificial. Noise was added to the number of rows of each kind, so that the release hardly depends on any one person.",
@@ -182,6 +184,8 @@ def number(value: float, unit: Unit = "number") -> str:
         return f"{number(100 * value)} %"
     if unit == "count":
         return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
+    if abs(value) >= 1000:  # noqa: PLR2004
+        return f"{value:,.0f}"
     return "under 0.001" if 0 < value < SMALLEST else f"{value:.3g}"
 
 

@@ -17,6 +17,7 @@ from veladura.risk.special import suda2
 from veladura.risk.unchanged import unchanged
 from veladura.risk.uniqueness import uniqueness
 from veladura.risk.weighted import individual
+from veladura.spatial.risk import location
 
 __all__ = [
     "Attack",
@@ -30,6 +31,7 @@ __all__ = [
     "k_map",
     "linkability",
     "linkage",
+    "location",
     "match",
     "match_curve",
     "membership",

@@ -1,5 +1,7 @@
 """Usefulness of a release."""
 
+from veladura.spatial.regression import spatial_regression
+from veladura.spatial.utility import location
 from veladura.utility.clusters import cluster
 from veladura.utility.columns import columns, ks, total_variation
 from veladura.utility.contingency import tables
@@ -9,4 +11,18 @@ from veladura.utility.intervals import overlap
 from veladura.utility.prediction import predict
 from veladura.utility.propensity import g, pmse
 
-__all__ = ["cluster", "columns", "correlations", "g", "generalisation", "ks", "overlap", "pmse", "predict", "tables", "total_variation"]
+__all__ = [
+    "cluster",
+    "columns",
+    "correlations",
+    "g",
+    "generalisation",
+    "ks",
+    "location",
+    "overlap",
+    "pmse",
+    "predict",
+    "spatial_regression",
+    "tables",
+    "total_variation",
+]

@@ -1,0 +1,1 @@
+"""Markov chains: running several of them, and judging whether they agree."""

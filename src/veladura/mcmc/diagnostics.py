@@ -1,0 +1,68 @@
+"""R-hat and effective sample size of chains, and a word to the user when they are poor."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+MOST_RHAT = 1.05
+LEAST_ESS = 100.0
+
+
+class ChainWarning(UserWarning):
+    """Chains disagree, or hold too few effective draws."""
+
+
+@dataclass(frozen=True)
+class Diagnostics:
+    """Rank-normalised R-hat and bulk effective sample size of each traced scalar (Vehtari et al. 2021).
+
+    Parameters
+    ----------
+    rhat, ess
+        By name of the scalar. A scalar that never moves has neither: it is left out.
+    """
+
+    rhat: dict[str, float]
+    ess: dict[str, float]
+
+    @classmethod
+    def of(cls, traces: Mapping[str, NDArray[np.float64]]) -> Diagnostics:
+        """Return the diagnostics of traces of shape (chains, draws)."""
+        from arviz_stats.base import array_stats
+
+        moving = {name: trace for name, trace in traces.items() if np.ptp(trace) > 0}
+        return cls(
+            {name: float(array_stats.rhat(trace)) for name, trace in moving.items()},
+            {name: float(array_stats.ess(trace)) for name, trace in moving.items()},
+        )
+
+    @property
+    def worst_rhat(self) -> float:
+        """The largest R-hat; 1 is perfect agreement."""
+        return max(self.rhat.values(), default=1.0)
+
+    @property
+    def least_ess(self) -> float:
+        """The smallest effective sample size."""
+        return min(self.ess.values(), default=float("inf"))
+
+    @property
+    def poor(self) -> bool:
+        """Whether the chains should not be trusted; so is a figure that cannot be computed."""
+        return not (self.worst_rhat <= MOST_RHAT and self.least_ess >= LEAST_ESS)
+
+    def warn(self, advice: str) -> None:
+        """Warn when the chains are poor, with what is worst and what to do."""
+        if self.poor:
+            slow = min(self.ess, key=lambda name: self.ess[name])
+            apart = max(self.rhat, key=lambda name: self.rhat[name])
+            msg = (
+                f"the chains have not mixed: R-hat is {self.worst_rhat:.2f} for {apart!r} (up to {MOST_RHAT} is good) and "
+                f"{slow!r} has {self.least_ess:.0f} effective draws (at least {LEAST_ESS:.0f} are wanted).\n\nHint: {advice}"
+            )
+            warnings.warn(msg, ChainWarning, stacklevel=3)

@@ -1,0 +1,1 @@
+"""Method 4: synthetic locations from disease-mapping models."""

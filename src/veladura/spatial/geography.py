@@ -1,0 +1,151 @@
+"""The recipe of synthetic geography: places drawn anew from a map of how people with the same attributes are spread."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from veladura.context import Context
+from veladura.errors import PlanError
+from veladura.spatial.baselines import check_grid
+from veladura.spatial.icar_model import Priors
+from veladura.spatial.located import LocationRecipe, check_whole
+
+if TYPE_CHECKING:
+    from veladura.spatial.choose import Choice
+    from veladura.spatial.fitted import FittedGeography
+    from veladura.table.inspect import Facts
+    from veladura.table.table import Table
+
+Addresses = Path | tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Geography(LocationRecipe):
+    """Replace places by artificial ones, drawn from a disease-mapping model of each combination of attributes.
+
+    The declared region is cut into cells. The number of rows of each combination in each cell is
+    Poisson with a log-linear mean: main effects, a smooth surface over the cells for all and for each
+    level, and extra variation. For each of m draws from its posterior every row gets a cell by the
+    drawn intensities of its combination, then a point uniform in the usable part of the cell. All other
+    columns and the order of rows stay as they are.
+
+    Parameters
+    ----------
+    x, y
+        The columns of the coordinates.
+    attributes
+        Columns of few categories: people alike in all of them share a map.
+    continuous
+        Number columns that enter the model through their cell means and are replaced as well.
+    region
+        The declared region: GeoJSON file, geometry, or [west, south, east, north]. Never from the data.
+    exclude
+        Areas of it where nobody may be placed (water, parks), in the same forms, or a list of them.
+    grid
+        Squares from west to east and from south to north, or "choose" to take the size that `choose_grid` recommends.
+    coordinates
+        "planar", or "degrees" for longitude (x) and latitude (y).
+    m
+        Number of datasets. Standard errors of an analysis need at least 2.
+    missing
+        What to do with rows that have no place: "refuse" the table, or "keep" them without one.
+    stray
+        What to do with a few places outside the region: "refuse", or count them in the "nearest" cell.
+    addresses
+        Valid addresses, a table with columns x and y or a list of points: places move to the nearest one.
+    priors
+        Hyperparameters of the model.
+    sweeps, burn, chains
+        Sweeps of each chain, those dropped at its beginning, and the number of chains.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> import veladura as vd
+    >>> rng = np.random.default_rng(1)
+    >>> homes = pd.DataFrame({"x": rng.random(200).round(4), "y": rng.random(200).round(4), "ill": rng.random(200) < 0.3})
+    >>> recipe = vd.Geography(x="x", y="y", attributes=["ill"], region=[0, 0, 1, 1], grid=(4, 4), m=2, sweeps=800, burn=200, chains=2)
+    >>> release = recipe.protect(homes, seed=7)
+    >>> len(release.datasets), release.rule, release.datasets[0]["ill"].equals(homes["ill"])
+    (2, 'partial', True)
+
+    References
+    ----------
+    Paiva, T., Chakraborty, A., Reiter, J. and Gelfand, A. (2014). Imputation of confidential data sets with
+    spatial locations using disease mapping models. Statistics in Medicine 33(11), 1928-1945.
+    Nunes, L. (2018). Dissertation on synthetic data with geographic coordinates and continuous attributes.
+    """
+
+    method = "geography"
+    synthesizes = True
+
+    attributes: tuple[str, ...] = ()
+    continuous: tuple[str, ...] = ()
+    grid: tuple[int, int] | Literal["choose"] = (20, 20)
+    m: int = 5
+    addresses: Addresses | None = field(default=None, repr=False, metadata={"private": True})
+    priors: Priors = field(default_factory=Priors)
+    sweeps: int = 5000
+    burn: int = 1000
+    chains: int = 4
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.grid != "choose":
+            check_grid(self.grid)
+        _check_names(self)
+        for name, least in (("sweeps", 10), ("burn", 0), ("chains", 1)):
+            check_whole(name, getattr(self, name), least)
+        if (self.sweeps - self.burn) * self.chains < self.m:
+            msg = f"sweeps ({self.sweeps}) less burn ({self.burn}), over {self.chains} chains, must leave at least m ({self.m}) draws."
+            raise PlanError(msg)
+        if isinstance(self.priors, Mapping):
+            object.__setattr__(self, "priors", Priors(**self.priors))
+        object.__setattr__(self, "addresses", _plain_addresses(self.addresses))
+
+    def apply(self, table: Table, context: Context) -> FittedGeography:
+        """Count rows by cell and combination, and draw from the posterior of the intensities."""
+        from veladura.spatial.fitted import fit
+
+        return fit(self, table, context)
+
+    def choose(self, table: Any, grids: Sequence[tuple[int, int]] | None = None, seed: int | None = None) -> Choice:
+        """Return the risk-utility curve over some grids, with the recommended one and the reason."""
+        from veladura.spatial.choose import choose_grid
+
+        return choose_grid(self, table, grids, seed=seed)
+
+    @classmethod
+    def suggest_for(cls, table: Table, facts: Mapping[str, Facts]) -> Geography:
+        """Suggest coordinates, attributes of few categories and a rounded box, to be replaced by the true region."""
+        from veladura.spatial.propose import settings
+
+        return cls(**settings(table, facts))
+
+
+def _check_names(recipe: Geography) -> None:
+    for setting in ("attributes", "continuous"):
+        named = getattr(recipe, setting)
+        if isinstance(named, str) or not all(isinstance(name, str) for name in named):
+            msg = f"{setting} must be a list of column names.\n\nHint: write {setting}=[...]."
+            raise PlanError(msg)
+    every = (recipe.x, recipe.y, *recipe.attributes, *recipe.continuous)
+    if twice := sorted({name for name in every if every.count(name) > 1}):
+        msg = f"columns that are named twice among x, y, attributes and continuous: {twice}."
+        raise PlanError(msg)
+
+
+def _plain_addresses(given: Any) -> Addresses | None:
+    """Return addresses as a recipe keeps them: a path, or points as tuples."""
+    if given is None or isinstance(given, Path):
+        return given
+    if isinstance(given, str):
+        return Path(given)
+    try:
+        return tuple((float(x), float(y)) for x, y in given)
+    except (TypeError, ValueError):
+        msg = "addresses must be the path of a table with the columns of the coordinates, or a list of points (x, y)."
+        raise PlanError(msg) from None

@@ -1,0 +1,209 @@
+"""A regular grid over a declared region: usable cells, their areas and their neighbours.
+
+The grid comes from the declared region alone, never from the data: its edges say nothing of
+where the outermost person lives.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veladura.errors import PlanError
+from veladura.spatial.projection import Plane
+from veladura.spatial.region import Region
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+SLIVER = 0.1  # squares with less than this share of a whole one usable join a neighbour
+MOST_SQUARES = 250_000
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Usable cells of a region. A cell is one square's usable part, with the slivers beside it.
+
+    Attributes
+    ----------
+    x_edges, y_edges
+        Edges of the squares in declared coordinates; equal steps in the plane.
+    square
+        The square of each piece, counted row by row from the south-west.
+    piece_cell, piece_area, piece_box
+        The cell of each piece, its usable area and its bounding box, both in the plane.
+    shapes
+        The piece itself, in declared coordinates.
+    area
+        Usable area of each cell, in the plane.
+    pairs
+        Cells that share a side or corner, each pair twice.
+    """
+
+    region: Region
+    plane: Plane
+    x_edges: Floats
+    y_edges: Floats
+    square: Ints = field(repr=False)
+    piece_cell: Ints = field(repr=False)
+    piece_area: Floats = field(repr=False)
+    piece_box: Floats = field(repr=False)
+    shapes: NDArray[Any] = field(repr=False)
+    area: Floats = field(repr=False)
+    pairs: Ints = field(repr=False)
+
+    @property
+    def cells(self) -> int:
+        """Number of usable cells."""
+        return int(self.area.size)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Squares from west to east and from south to north."""
+        return self.x_edges.size - 1, self.y_edges.size - 1
+
+    @property
+    def cell_of_square(self) -> Ints:
+        """The cell of every square, -1 where nothing of it is usable."""
+        found = np.full(self.shape[0] * self.shape[1], -1, dtype=np.int64)
+        found[self.square] = self.piece_cell
+        return found
+
+    def locate(self, x: Floats, y: Floats) -> Ints:
+        """Return the cell of each point; one whose square has no usable part goes to the nearest piece."""
+        across = np.clip(np.searchsorted(self.x_edges, x, side="right") - 1, 0, self.shape[0] - 1)
+        up = np.clip(np.searchsorted(self.y_edges, y, side="right") - 1, 0, self.shape[1] - 1)
+        cell: Ints = self.cell_of_square[up * self.shape[0] + across]
+        astray = np.flatnonzero(cell < 0)
+        if astray.size:
+            import shapely
+
+            tree = shapely.STRtree(self.shapes)
+            cell[astray] = self.piece_cell[tree.nearest(shapely.points(x[astray], y[astray]))]
+        return cell
+
+    def centres(self) -> tuple[Floats, Floats]:
+        """Return the middle of each cell's largest piece, in declared coordinates."""
+        import shapely
+
+        largest = np.lexsort((self.piece_area, self.piece_cell))
+        last = np.append(np.flatnonzero(np.diff(self.piece_cell[largest])), largest.size - 1)
+        middle = shapely.get_coordinates(shapely.centroid(self.shapes[largest[last]]))
+        return middle[:, 0], middle[:, 1]
+
+
+def grid_over(region: Region, plane: Plane, shape: tuple[int, int]) -> Grid:
+    """Return the grid of a region: squares clipped to what is usable, slivers joined to a neighbour.
+
+    Parameters
+    ----------
+    shape
+        Squares from west to east and from south to north, over the bounds of the declared region.
+
+    Examples
+    --------
+    >>> import shapely
+    >>> grid = grid_over(Region(shapely.box(0, 0, 4, 4), shapely.box(0, 0, 2, 2)), Plane(), (2, 2))
+    >>> grid.cells, grid.area.tolist()
+    (3, [4.0, 4.0, 4.0])
+    """
+    across, up = shape
+    if across * up > MOST_SQUARES:
+        msg = f"grid: {across} x {up} squares are more than {MOST_SQUARES:,}."
+        raise PlanError(msg)
+    x_edges, y_edges = _edges(region, plane, shape)
+    square, shapes, area, box = _pieces(region, plane, x_edges, y_edges)
+    whole = _square_area(region, plane, shape)
+    cell = _merge_slivers(square, area, shape, SLIVER * whole)
+    total = np.zeros(int(cell.max()) + 1)
+    np.add.at(total, cell, area)
+    return Grid(region, plane, x_edges, y_edges, square, cell, area, box, shapes, total, _pairs(square, cell, shape))
+
+
+def _edges(region: Region, plane: Plane, shape: tuple[int, int]) -> tuple[Floats, Floats]:
+    """Return the edges of the squares: equal steps in the plane, told in declared coordinates."""
+    west, south, east, north = _plane_bounds(region, plane)
+    x, _ = plane.back(np.linspace(west, east, shape[0] + 1), np.zeros(shape[0] + 1))
+    _, y = plane.back(np.zeros(shape[1] + 1), np.linspace(south, north, shape[1] + 1))
+    x[[0, -1]], y[[0, -1]] = region.bounds[0::2], region.bounds[1::2]  # the way there and back may lose a last digit
+    return x, y
+
+
+def _plane_bounds(region: Region, plane: Plane) -> tuple[float, float, float, float]:
+    ends = np.array(region.bounds)
+    (west, east), (south, north) = plane.forward(ends[0::2], ends[1::2])
+    return float(west), float(south), float(east), float(north)
+
+
+def _square_area(region: Region, plane: Plane, shape: tuple[int, int]) -> float:
+    west, south, east, north = _plane_bounds(region, plane)
+    return (east - west) / shape[0] * (north - south) / shape[1]
+
+
+def _pieces(region: Region, plane: Plane, x_edges: Floats, y_edges: Floats) -> tuple[Ints, NDArray[Any], Floats, Floats]:
+    """Return the usable part of every square that has one: square, shape, area and bounding box in the plane."""
+    import shapely
+
+    left, low = np.meshgrid(x_edges[:-1], y_edges[:-1])
+    right, high = np.meshgrid(x_edges[1:], y_edges[1:])
+    squares = shapely.box(left.ravel(), low.ravel(), right.ravel(), high.ravel())
+    clipped = shapely.intersection(squares, region.open)
+    step = max(x_edges[1] - x_edges[0], y_edges[1] - y_edges[0]) / 8  # a straight line in degrees bends in the plane
+    flat = shapely.transform(shapely.segmentize(clipped, step), lambda at: np.column_stack(plane.forward(at[:, 0], at[:, 1])))
+    area = shapely.area(flat)
+    some = np.flatnonzero(area > 0)
+    return some.astype(np.int64), clipped[some], area[some], shapely.bounds(flat[some])
+
+
+def _adjacent(square: Ints, shape: tuple[int, int]) -> tuple[Ints, Ints, NDArray[np.bool_]]:
+    """Return pairs of pieces whose squares share a side or corner, both ways, and which of them share a side."""
+    across, up = shape
+    place = np.full((up + 2, across + 2), -1, dtype=np.int64)
+    row, column = np.divmod(square, across)
+    place[row + 1, column + 1] = np.arange(square.size)
+    one, other, side = [], [], []
+    for down in (-1, 0, 1):
+        for right in (-1, 0, 1):
+            if down or right:
+                found = place[row + 1 + down, column + 1 + right]
+                there = np.flatnonzero(found >= 0)
+                one.append(there)
+                other.append(found[there])
+                side.append(np.full(there.size, not (down and right)))
+    return np.concatenate(one), np.concatenate(other), np.concatenate(side)
+
+
+def _merge_slivers(square: Ints, area: Floats, shape: tuple[int, int], least: float) -> Ints:
+    """Return the cell of each piece: small ones join their largest neighbour, one beside them before one across a corner."""
+    one, other, side = _adjacent(square, shape)
+    order = np.lexsort((other, -area[other], ~side, one))  # by piece, then side before corner, then the largest
+    one, other = one[order], other[order]
+    first = np.full(square.size, -1, dtype=np.int64)
+    lead = np.flatnonzero(np.r_[True, np.diff(one) > 0]) if one.size else np.empty(0, dtype=np.int64)
+    first[one[lead]] = other[lead]
+    root = np.arange(square.size)
+
+    def top(piece: int) -> int:
+        while root[piece] != piece:
+            piece = int(root[piece])
+        return piece
+
+    total = area.copy()
+    for piece in np.argsort(area, kind="stable").tolist():
+        mine, target = top(piece), first[piece]
+        if target < 0 or area[piece] >= least or total[mine] >= least or top(int(target)) == mine:
+            continue
+        joined = top(int(target))
+        root[mine] = joined
+        total[joined] += total[mine]
+    roots = np.array([top(piece) for piece in range(square.size)])
+    return np.unique(roots, return_inverse=True)[1].astype(np.int64)
+
+
+def _pairs(square: Ints, cell: Ints, shape: tuple[int, int]) -> Ints:
+    """Return the pairs of different cells that have neighbouring squares, in order."""
+    one, other, _ = _adjacent(square, shape)
+    found: Ints = np.unique(np.column_stack([cell[one], cell[other]]), axis=0)
+    return np.asarray(found[found[:, 0] != found[:, 1]])

@@ -1,0 +1,90 @@
+"""Draws of the intensities from their posterior, and what is needed to trust them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from veladura.context import Context
+from veladura.mcmc.chain import check_lengths, run_chains, separated
+from veladura.mcmc.diagnostics import Diagnostics
+from veladura.spatial.icar_model import Counts, Design, Floats, Graph, Priors
+
+ADVICE = "raise sweeps (and burn with them), take a coarser grid, or merge rare levels of the attributes."
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Draws:
+    """What the chains leave. Holds what was learnt from the original: never released.
+
+    Parameters
+    ----------
+    intensity
+        lambda at m well separated draws, shape (m, B, G); p_ib is ``intensity[d, b] / intensity[d, b].sum()``.
+    mean
+        Posterior mean of lambda over all kept sweeps of all chains, shape (B, G).
+    traces
+        Traces of scalars by name, each of shape (chains, kept).
+    diagnostics
+        R-hat and effective sample size of each scalar.
+    """
+
+    intensity: Floats
+    mean: Floats
+    traces: dict[str, Floats]
+    diagnostics: Diagnostics
+
+
+def sample(
+    counts: Counts,
+    graph: Graph,
+    design: Design,
+    priors: Priors,
+    *,
+    m: int,
+    context: Context,
+    sweeps: int = 5000,
+    burn: int = 1000,
+    thin: int = 4,
+    chains: int = 4,
+) -> Draws:
+    """Draw from the posterior of the intensities.
+
+    Parameters
+    ----------
+    counts, graph, design, priors
+        The model.
+    m
+        How many well separated draws of the intensities to keep.
+    context
+        Streams ("chain", number) under its path, threads and progress.
+    sweeps, burn
+        Sweeps of each chain, and how many of them are dropped at its beginning.
+    thin
+        Every ``thin``-th sweep after that enters traces and posterior mean.
+    chains
+        How many chains; never depends on the number of cores.
+
+    Returns
+    -------
+    The same bytes for any number of threads. A ChainWarning says when the chains have not mixed.
+    """
+    from veladura.spatial.icar_chain import lay_out, names_of_scalars, run_chain
+
+    check_lengths(sweeps=sweeps, burn=burn, thin=thin, chains=chains, m=m)
+    model = lay_out(counts, graph, design, priors)
+    kept = (sweeps - burn) // thin
+    places = separated(m, chains, kept)
+    runs = run_chains(
+        "Sampling the map",
+        lambda number, rng: run_chain(rng, model, counts.offset, priors, burn=burn, kept=kept, thin=thin, draws=places[number]),
+        chains,
+        context,
+    )
+    names = names_of_scalars(model, list(design.names[: len(model.totals)]))
+    traces = {name: np.stack([run.trace[:, at] for run in runs]) for at, name in enumerate(names)}
+    diagnostics = Diagnostics.of(traces)
+    diagnostics.warn(ADVICE)
+    intensity = np.stack([runs[d % chains].intensity[d // chains] for d in range(m)])
+    return Draws(intensity, sum((run.total for run in runs), np.zeros(counts.values.shape)) / (chains * kept), traces, diagnostics)

@@ -1,0 +1,149 @@
+"""From the model's arrays to the kernels': layout, first state, one chain."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+
+from veladura.errors import PlanError
+from veladura.spatial import icar_kernels as kernels
+from veladura.spatial.icar_model import Counts, Design, Floats, Graph, Ints, Priors
+
+
+class Chain(NamedTuple):
+    """What one chain leaves: intensities (draws, B, G), their sum over kept sweeps (B, G), traces (kept, scalars)."""
+
+    intensity: Floats
+    total: Floats
+    trace: Floats
+
+
+def lay_out(counts: Counts, graph: Graph, design: Design, priors: Priors) -> kernels.Model:
+    """Return the model as the kernels want it: cells first, combinations side by side."""
+    combinations, cells = counts.values.shape
+    _check(counts, graph, design)
+    values = np.ascontiguousarray(counts.values.T, dtype=np.float64)
+    dummies = design.dummies
+    covariates = np.zeros((0, combinations, cells)) if priors.slope_variance == 0 and priors.slope == "normal" else design.covariates
+    slopes = len(covariates)
+    totals = np.concatenate([dummies @ values.T, np.einsum("kbg,gb->kg", covariates.reshape(slopes, combinations, cells), values)])
+    group = np.maximum(graph.part, 0)
+    slope_first, slope_member, covariate = _compress(covariates.reshape(slopes, combinations, cells))
+    mean_precision = np.full(len(totals), 1 / priors.intercept_variance)
+    smooth = np.ones(len(totals), dtype=np.int64)
+    if slopes and priors.slope == "normal":
+        smooth[-slopes:] = 0
+    elif slopes:
+        mean_precision[-slopes:] = 1 / priors.slope_variance if priors.slope_variance > 0 else -1.0
+    return kernels.Model(
+        counts=values,
+        start=graph.start,
+        neighbour=graph.neighbour,
+        part=graph.part,
+        group=group,
+        size=np.bincount(np.where(graph.part < 0, graph.parts, graph.part), minlength=graph.parts + 1).astype(np.float64),
+        first=np.concatenate([[0], np.cumsum(dummies.sum(axis=1, dtype=np.int64)), np.full(slopes, dummies.sum(dtype=np.int64))]),
+        member=np.nonzero(dummies)[1].astype(np.int64),
+        totals=np.ascontiguousarray(totals, dtype=np.float64),
+        group_totals=np.stack([np.bincount(group, row, minlength=graph.parts) for row in totals]),
+        slope_first=slope_first,
+        slope_member=slope_member,
+        covariate=covariate,
+        slopes=slopes,
+        mean_precision=mean_precision,
+        smooth=smooth,
+        gamma=np.array([priors.spatial_shape, priors.spatial_rate, priors.extra_shape, priors.extra_rate], dtype=np.float64),
+    )
+
+
+def _compress(covariates: Floats) -> tuple[Ints, Ints, Floats]:
+    """Return the covariates that are not 0 by covariate and cell, in compressed rows."""
+    slopes, _, cells = covariates.shape
+    by_cell = covariates.transpose(0, 2, 1)
+    held = by_cell != 0
+    first = np.concatenate([[0], np.cumsum(held.sum(axis=2).ravel())]).astype(np.int64)
+    return first if slopes * cells else np.zeros(1, dtype=np.int64), np.nonzero(held)[2].astype(np.int64), by_cell[held].astype(np.float64)
+
+
+def _check(counts: Counts, graph: Graph, design: Design) -> None:
+    """Refuse arrays that do not fit each other, and a grid in which no two cells touch."""
+    combinations, cells = counts.values.shape
+    if graph.cells != cells or len(design.codes) != combinations:
+        msg = f"counts have {combinations} combinations and {cells} cells, the design {len(design.codes)}, the neighbours {graph.cells}."
+        raise PlanError(msg)
+    if len(design.covariates) and design.covariates.shape[1:] != (combinations, cells):
+        msg = f"covariates must have the shape (K, {combinations}, {cells}), got {design.covariates.shape}."
+        raise PlanError(msg)
+    if graph.parts == 0:
+        msg = f"no two of {cells} usable cells touch, so there is nothing to smooth over.\n\nHint: use a finer grid, or exclude less."
+        raise PlanError(msg)
+
+
+def begin(rng: Generator, model: kernels.Model, offset: Floats, priors: Priors) -> kernels.State:
+    """Return a first state: the overall level, and precisions that differ from chain to chain."""
+    effects, cells = model.totals.shape
+    combinations = model.counts.shape[1]
+    precision = np.exp(rng.normal(0.5, 1.0, effects + 1))
+    precision[:-1][model.smooth == 0] = 1 / priors.slope_variance if priors.slope_variance else 1.0
+    effect = np.zeros((effects, cells))
+    effect[0] = np.log((model.counts.sum() + 0.5) / (combinations * np.exp(offset).sum())) + rng.normal(0, 0.5)
+    return settle(model, offset, effect, np.zeros((cells, combinations)), precision)
+
+
+def settle(model: kernels.Model, offset: Floats, effect: Floats, eps: Floats, precision: Floats) -> kernels.State:
+    """Return the state with these effects (F, G), extra variation (G, B) and precisions (F + 1)."""
+    cells = offset.size
+    linear = np.repeat(offset[:, None], eps.shape[1], axis=1)
+    for j, values in enumerate(effect):
+        linear[:, model.member[model.first[j] : model.first[j + 1]]] += values[:, None]
+    row = np.repeat(np.arange(model.slopes * cells), np.diff(model.slope_first))  # covariate and cell of each entry
+    slopes = effect[len(effect) - model.slopes :].ravel()
+    np.add.at(linear, (row % cells, model.slope_member), model.covariate * slopes[row])
+    state = kernels.State(
+        effect=effect,
+        mean=np.zeros((len(effect), model.size.size - 1)),
+        apart=np.zeros(len(effect)),
+        precision=precision,
+        eps=eps,
+        rate=np.exp(linear),
+        boost=np.exp(eps),
+        trial=np.zeros_like(eps),
+        step=np.full(len(effect) + 1, 0.5),
+        work=np.zeros((4, cells)),
+    )
+    kernels.keep_books(model, state)
+    return state
+
+
+def run_chain(
+    rng: Generator, model: kernels.Model, offset: Floats, priors: Priors, *, burn: int, kept: int, thin: int, draws: list[int]
+) -> Chain:
+    """Run one chain: burn-in, then ``kept`` times ``thin`` sweeps; ``draws`` says after which of the kept ones to keep intensities."""
+    state = begin(rng, model, offset, priors)
+    trace = np.zeros((kept, scalars(model)))
+    total = np.zeros_like(model.counts)
+    kernels.burn_in(rng, model, state, burn)
+    intensity = []
+    done = 0
+    for last in draws:
+        kernels.run(rng, model, state, thin, trace[done : last + 1], total)
+        intensity.append((state.rate * state.boost).T)
+        done = last + 1
+    kernels.run(rng, model, state, thin, trace[done:], total)
+    return Chain(np.array(intensity).reshape(len(draws), *total.T.shape), total.T, trace)
+
+
+def scalars(model: kernels.Model) -> int:
+    """Return how many scalars a sweep is summarised by."""
+    return len(names_of_scalars(model, [""] * len(model.totals)))
+
+
+def names_of_scalars(model: kernels.Model, effects: list[str]) -> list[str]:
+    """Return the names of the scalars, in the order of the kernels' summary."""
+    parts = range(model.size.size - 1)
+    spreads = [f"log sd of {name}" for name in (*effects, "eps")]
+    of_effects = [[*(f"mean of {name}, part {p}" for p in parts), f"contrast of {name}"] for name in effects]
+    return ["log likelihood", *spreads, *chain.from_iterable(of_effects)]

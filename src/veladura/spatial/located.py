@@ -1,0 +1,160 @@
+"""What every recipe that moves places shares: its settings, the checks of the places, and what it promises."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veladura.errors import DataError, PlanError
+from veladura.masks.common import NUMERIC, check_choice, check_kinds
+from veladura.recipe import Recipe
+from veladura.spatial import claims as _  # noqa: F401  # registers the checks of the promises
+from veladura.spatial.projection import Coordinates, Plane, looks_like_degrees, plane_of
+from veladura.spatial.region import Region, RegionWarning, Shape, plain_shape, region_of
+
+if TYPE_CHECKING:
+    from veladura.table.codes import Codes
+    from veladura.table.inspect import Facts
+    from veladura.table.schema import Schema
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+FEW_ASTRAY = 0.1  # more of the rows than that outside is a mistake in the region, not in the rows
+LONGITUDES = ("lon", "lng", "longitude", "long")
+LATITUDES = ("lat", "latitude")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocationRecipe(Recipe):
+    """A recipe that gives rows new places inside a declared region."""
+
+    declared_by_holder: ClassVar[tuple[str, ...]] = ("region",)
+
+    x: str
+    y: str
+    region: Shape = field(repr=False)
+    exclude: Shape | tuple[Shape, ...] | None = field(default=None, repr=False)
+    coordinates: Coordinates = "planar"
+    m: int = 1
+    missing: Literal["refuse", "keep"] = "refuse"
+    stray: Literal["refuse", "nearest"] = "refuse"
+
+    def __post_init__(self) -> None:
+        for setting in ("region", "exclude"):
+            object.__setattr__(self, setting, plain_shape(getattr(self, setting), setting))
+        super().__post_init__()
+        if self.region is None or (isinstance(self.region, tuple) and not isinstance(self.region[0], float)):
+            msg = (
+                "region must be declared: one GeoJSON file, geometry or [west, south, east, north].\n\n"
+                "Hint: it comes from public knowledge (a border, a map), never from the data: its edge would tell where the outermost row is."
+            )
+            raise PlanError(msg)
+        if not isinstance(self.x, str) or not isinstance(self.y, str) or self.x == self.y:
+            msg = "x and y must name two different columns."
+            raise PlanError(msg)
+        check_choice("coordinates", self.coordinates, get_args(Coordinates))
+        check_choice("missing", self.missing, ("refuse", "keep"))
+        check_choice("stray", self.stray, ("refuse", "nearest"))
+        check_whole("m", self.m, 1)
+
+    def ground(self) -> tuple[Region, Plane]:
+        """Return the declared region and its plane."""
+        region = region_of(self.region, self.exclude)
+        return region, plane_of(region.bounds, self.coordinates)
+
+    def settings(self) -> dict[str, Any]:
+        """Return the public settings; the region itself stands in the promise that every place keeps to it."""
+        told = super().settings()
+        return {name: value for name, value in told.items() if name not in ("region", "exclude", "addresses") and value not in (None, [])}
+
+    @classmethod
+    def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> Recipe:  # noqa: ARG003
+        """Refuse: a region needs places, from which `suggest_for` proposes one to be confirmed."""
+        msg = f"{cls.method} needs a declared region: counts about the columns do not tell it."
+        raise PlanError(msg)
+
+
+def check_whole(name: str, value: object, least: int) -> None:
+    """Refuse a setting that is no whole number of at least so much."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        msg = f"{name} ({value}) must be a whole number of at least {least}."
+        raise PlanError(msg)
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """The places of rows. Holds original values: never released.
+
+    Attributes
+    ----------
+    known
+        Which rows have a place; ``x`` and ``y`` are of these only.
+    """
+
+    known: Mask = field(repr=False)
+    x: Floats = field(repr=False)
+    y: Floats = field(repr=False)
+
+
+def places_of(recipe: LocationRecipe, codes: Codes, region: Region) -> Places:
+    """Return the places of a table's rows, checked against the declared region."""
+    x, y = (codes[name].numbers() for name in (recipe.x, recipe.y))
+    missing = np.isnan(x) | np.isnan(y)
+    if missing.any() and recipe.missing == "refuse":
+        msg = (
+            f"{int(missing.sum())} of {missing.size} rows have no {recipe.x} or no {recipe.y}.\n\n"
+            'Hint: missing="keep" releases such rows without a place; or leave them out of the table.'
+        )
+        raise DataError(msg)
+    if missing.all():
+        msg = f"no row has both {recipe.x} and {recipe.y}: there is no place to protect."
+        raise DataError(msg)
+    places = Places(~missing, x[~missing], y[~missing])
+    _warn_of_degrees(recipe, region)
+    _check_inside(recipe, places, region)
+    return places
+
+
+def check_coordinates(recipe: LocationRecipe, schema: Schema) -> None:
+    """Refuse coordinates that are no number columns of the table."""
+    check_kinds(schema, (recipe.x, recipe.y), NUMERIC, "x and y name the columns of the coordinates.")
+
+
+def _warn_of_degrees(recipe: LocationRecipe, region: Region) -> None:
+    named = recipe.x.lower() in LONGITUDES or recipe.y.lower() in LATITUDES
+    if recipe.coordinates == "planar" and named and looks_like_degrees(region.bounds):
+        warnings.warn(
+            f'{recipe.x} and {recipe.y} look like degrees, but are treated as planar: cells will not be square on the ground. Set coordinates="degrees".',
+            RegionWarning,
+            stacklevel=2,
+        )
+
+
+def _check_inside(recipe: LocationRecipe, places: Places, region: Region) -> None:
+    """Refuse places outside the usable region, with their number and the likely mistake."""
+    inside = region.beside(places.x, places.y)
+    astray = int(np.count_nonzero(~inside))
+    if not astray:
+        return
+    wet = int(np.count_nonzero(region.in_excluded(places.x, places.y)))
+    told = f"{astray} of {inside.size} places lie outside the usable region ({astray - wet} off the land, {wet} in an excluded area)."
+    if recipe.stray == "nearest" and astray <= FEW_ASTRAY * inside.size:
+        warnings.warn(f"{told} They are counted in the nearest cell.", RegionWarning, stacklevel=2)
+        return
+    raise DataError(f"{told}\n\nHint: {_likely_mistake(recipe, places, region, float(inside.mean()))}")
+
+
+def _likely_mistake(recipe: LocationRecipe, places: Places, region: Region, share: float) -> str:
+    """Return the mistake that would explain places outside the region."""
+    if region.beside(places.y, places.x).mean() > max(share, 0.5):
+        return f"x and y look swapped: the other way round the places fit. x={recipe.y!r}, y={recipe.x!r}."
+    degrees = looks_like_degrees((places.x.min(), places.y.min(), places.x.max(), places.y.max()))
+    if degrees != looks_like_degrees(region.bounds):
+        place, land = ("degrees", "metres") if degrees else ("metres", "degrees")
+        return f"the places look like {place} and the region like {land}: both must be in the same coordinates."
+    return 'check that region and exclude cover the right area; stray="nearest" counts a few strays in the nearest cell.'

@@ -1,0 +1,184 @@
+"""Maps as SVG: synthetic places and smooth intensities for everyone, the original places for the custodian only."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veladura.spatial.grid import Grid
+from veladura.table.codes import encode
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from veladura.recipe import Release
+    from veladura.spatial.fitted import FittedGeography
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+FEWEST_ROWS = 10  # combinations with fewer rows get no public map
+MOST_PANELS = 6
+STEPS = 7  # classes of intensity: shades tell an order, not a count
+STYLE: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "veladura",
+    "font.family": "sans-serif",
+    "font.size": 9.0,
+    "text.parse_math": False,
+}
+LAND, WATER, LINE = "#f4f1ea", "#c6dbe8", "#8a8478"
+INK, NEW = "#9c3d2e", "#1f5f8b"
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """What maps are drawn from. Holds original places: only `custodian` looks at them."""
+
+    grid: Grid
+    names: tuple[str, ...] = field(repr=False)
+    rows: Ints = field(repr=False)
+    intensity: Floats = field(repr=False)
+    group: Ints = field(repr=False)
+    original: tuple[Floats, Floats] = field(repr=False)
+    synthetic: tuple[Floats, Floats] = field(repr=False)
+
+    @classmethod
+    def of(cls, fitted: FittedGeography, release: Release) -> Shown:
+        """Return the first dataset beside what it was drawn from; rows are those that have a place."""
+        ground, first = fitted.ground, release.tables[0]
+        order = np.asarray(first.order)[np.flatnonzero(ground.places.known)]
+        x, y = (
+            encode(first.table.arrow.column(name), first.table.schema[name]).numbers()[order] for name in (fitted.recipe.x, fitted.recipe.y)
+        )
+        return cls(
+            ground.grid, ground.groups.names, ground.groups.rows, fitted.posterior.mean, ground.groups.of_row,
+            (ground.places.x, ground.places.y), (x, y),
+        )  # fmt: skip
+
+    @property
+    def largest(self) -> list[int]:
+        """The combinations with enough rows for a map, the largest first."""
+        order = np.argsort(-self.rows, kind="stable")
+        return [int(b) for b in order if self.rows[b] >= FEWEST_ROWS][:MOST_PANELS]
+
+
+def public(shown: Shown) -> dict[str, bytes]:
+    """Return the maps that anyone may see."""
+    pictures = {"Synthetic places (first dataset) and excluded areas": _svg(lambda: _places(shown))}
+    if shown.largest:
+        title = f"Smooth intensity of the {len(shown.largest)} largest combinations (posterior mean in {STEPS} classes)"
+        pictures[title] = _svg(lambda: _intensities(shown))
+    return pictures
+
+
+def custodian(shown: Shown) -> dict[str, bytes]:
+    """Return the maps that only the custodian may see: the original places beside the synthetic ones."""
+    return {"Original and synthetic places (first dataset), all rows and the largest combinations": _svg(lambda: _compared(shown))}
+
+
+def _places(shown: Shown) -> Figure:
+    figure = _figure(1, 1, shown.grid, 5.2)
+    _dots(_panel(figure, 1, 1, 1, shown.grid), *shown.synthetic, NEW)
+    return figure
+
+
+def _intensities(shown: Shown) -> Figure:
+    """Draw a panel a combination: rows for each area, in classes of equal numbers of cells."""
+    chosen = shown.largest
+    wide = min(3, len(chosen))
+    figure = _figure(-(-len(chosen) // wide), wide, shown.grid, 3.0)
+    for i, b in enumerate(chosen, start=1):
+        panel = _panel(figure, -(-len(chosen) // wide), wide, i, shown.grid)
+        panel.set_title(shown.names[b], fontsize=8)
+        _shade(panel, shown.grid, shown.intensity[b] / shown.grid.area)
+    return figure
+
+
+def _compared(shown: Shown) -> Figure:
+    chosen: Sequence[int | None] = [None, *shown.largest[:3]]
+    figure = _figure(2, len(chosen), shown.grid, 2.9)
+    for i, b in enumerate(chosen, start=1):
+        mine = slice(None) if b is None else shown.group == b
+        for row, (word, (x, y), colour) in enumerate((("original", shown.original, INK), ("synthetic", shown.synthetic, NEW))):
+            panel = _panel(figure, 2, len(chosen), i + row * len(chosen), shown.grid)
+            panel.set_title(f"{word}: {'all rows' if b is None else shown.names[b]}", fontsize=7)
+            _dots(panel, x[mine], y[mine], colour)
+    return figure
+
+
+def _svg(make: Callable[[], Figure]) -> bytes:
+    """Return a picture as SVG, the same bytes for the same release."""
+    import matplotlib as mpl
+
+    with mpl.rc_context(STYLE):
+        out = io.BytesIO()
+        make().savefig(out, format="svg", dpi=160, metadata={"Date": None})
+    return out.getvalue()
+
+
+def _figure(rows: int, columns: int, grid: Grid, width: float) -> Figure:
+    from matplotlib.figure import Figure
+
+    tall = width / max(_aspect(grid)[1], 0.4)
+    return Figure(figsize=(width * columns, min(tall, 2 * width) * rows + 0.3), layout="constrained")
+
+
+def _aspect(grid: Grid) -> tuple[float, float]:
+    """Return how much longer a unit of y is than one of x on the ground, and width over height of the region."""
+    west, south, east, north = grid.region.bounds
+    x, y = grid.plane.forward(np.array([west, east]), np.array([south, north]))
+    wide, high = float(np.ptp(x)), float(np.ptp(y))
+    return (high / (north - south)) / (wide / (east - west)), wide / high
+
+
+def _panel(figure: Figure, rows: int, columns: int, number: int, grid: Grid) -> Axes:
+    """Return an empty map: land, excluded areas, and a ground that is not stretched."""
+    panel = figure.add_subplot(rows, columns, number)
+    west, south, east, north = grid.region.bounds
+    _fill(panel, grid.region.land, LAND, LINE, 0)
+    if grid.region.excluded is not None:
+        _fill(panel, grid.region.excluded, WATER, LINE, 3)
+    panel.set_xlim(west, east)
+    panel.set_ylim(south, north)
+    panel.set_aspect(_aspect(grid)[0])
+    panel.set_xticks([])
+    panel.set_yticks([])
+    for side in panel.spines.values():
+        side.set_visible(False)
+    return panel
+
+
+def _fill(panel: Axes, shape: Any, colour: str, edge: str, order: float) -> None:
+    from matplotlib.collections import PathCollection
+
+    panel.add_collection(PathCollection([_path(shape)], facecolor=colour, edgecolor=edge, linewidth=0.6, zorder=order))
+
+
+def _path(shape: Any) -> Any:
+    """Return polygons with their holes as one path."""
+    import shapely
+    from matplotlib.path import Path
+
+    rings = [ring for part in shapely.get_parts(shape) if part.geom_type == "Polygon" for ring in (part.exterior, *part.interiors)]
+    return Path.make_compound_path(*(Path(np.asarray(ring.coords)[:, :2], closed=True) for ring in rings))
+
+
+def _shade(panel: Axes, grid: Grid, density: Floats) -> None:
+    import matplotlib as mpl
+    from matplotlib.collections import PathCollection
+
+    edges = np.quantile(density, np.linspace(0, 1, STEPS + 1)[1:-1])
+    colours = mpl.colormaps["YlOrBr"](np.linspace(0.05, 0.95, STEPS))[np.searchsorted(edges, density)]
+    paths = [_path(shape) for shape in grid.shapes]
+    panel.add_collection(PathCollection(paths, facecolor=colours[grid.piece_cell], edgecolor="none", zorder=1, rasterized=True))
+
+
+def _dots(panel: Axes, x: Floats, y: Floats, colour: str) -> None:
+    size = float(np.clip(1500 / max(x.size, 1), 0.8, 9.0))
+    panel.scatter(x, y, s=size, c=colour, alpha=0.6, linewidths=0, zorder=4, rasterized=True)

@@ -1,0 +1,113 @@
+"""Points for rows: uniform in the usable part of a cell, written with the decimals of the source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from veladura.errors import DataError
+from veladura.spatial.grid import Grid
+
+if TYPE_CHECKING:
+    from veladura.table.codes import Column
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+PATIENCE = 512  # tries in one piece before the row takes another cell
+MOST_TRIES = 8192
+
+
+@dataclass(frozen=True, eq=False)
+class Writing:
+    """How coordinates are written, and which points may not be: the original ones.
+
+    Attributes
+    ----------
+    decimals
+        Decimals of x and of y; None where the source has more than can be written.
+    taken
+        The original points as complex numbers, each once and sorted.
+    """
+
+    decimals: tuple[int | None, int | None]
+    taken: NDArray[np.complex128] = field(repr=False)
+
+    @classmethod
+    def of(cls, x: Column, y: Column, known: NDArray[np.bool_]) -> Writing:
+        """Return how two columns are written."""
+        return cls((x.decimals, y.decimals), np.unique(joined(x.values[known].astype(float), y.values[known].astype(float))))
+
+    def written(self, x: Floats, y: Floats) -> tuple[Floats, Floats]:
+        """Return points as they will stand in the release."""
+        parts = [part if places is None else np.round(part, places) + 0.0 for part, places in zip((x, y), self.decimals, strict=True)]
+        return parts[0], parts[1]
+
+    def free(self, x: Floats, y: Floats) -> NDArray[np.bool_]:
+        """Return which points are no original ones."""
+        if not self.taken.size:
+            return np.ones(x.size, dtype=bool)
+        points = joined(x, y)
+        near = np.minimum(np.searchsorted(self.taken, points), self.taken.size - 1)
+        return np.asarray(self.taken[near] != points)
+
+
+def joined(x: Floats, y: Floats) -> NDArray[np.complex128]:
+    """Return points as complex numbers, so that they can be sorted and compared whole."""
+    return np.asarray(x + 1j * y)
+
+
+def draw_points(
+    rng: Generator, grid: Grid, cells: Ints, writing: Writing, another: Callable[[Ints], Ints] | None = None
+) -> tuple[Floats, Floats]:
+    """Draw a point for each row, uniform in the usable part of its cell.
+
+    A piece of the cell is drawn by its area, then points in its bounding box until one is usable as
+    it will be written and is no original point. Where a piece is so small that the decimals of the
+    source hit nothing in it, ``another`` gives new cells to the rows that are waiting.
+    """
+    ladder, before = _ladder(grid)
+    piece = _pick_pieces(rng, ladder, before, cells)
+    x, y = np.empty(cells.size), np.empty(cells.size)
+    waiting = np.arange(cells.size)
+    for tries in range(1, MOST_TRIES + 1):
+        found_x, found_y = writing.written(*_points_in(rng, grid, piece[waiting]))
+        good = grid.region.usable(found_x, found_y) & writing.free(found_x, found_y)
+        x[waiting[good]], y[waiting[good]] = found_x[good], found_y[good]
+        waiting = waiting[~good]
+        if not waiting.size:
+            return x, y
+        if tries % PATIENCE == 0:
+            fresh = cells[waiting] if another is None else another(waiting)
+            piece[waiting] = _pick_pieces(rng, ladder, before, fresh)
+    msg = (
+        f"{waiting.size} rows found no new point in their cells: written with so few decimals, the usable places are all original ones or none.\n\n"
+        "Hint: use fewer, larger cells, or give the coordinates more decimals."
+    )
+    raise DataError(msg)
+
+
+def _ladder(grid: Grid) -> tuple[tuple[Ints, Floats], Floats]:
+    """Return pieces by cell with their running area, and the running area before each cell."""
+    order = np.argsort(grid.piece_cell, kind="stable")
+    running = np.cumsum(grid.piece_area[order])
+    first = np.searchsorted(grid.piece_cell[order], np.arange(grid.cells))
+    return (order, running), np.where(first > 0, running[first - 1], 0.0)
+
+
+def _pick_pieces(rng: Generator, ladder: tuple[Ints, Floats], before: Floats, cells: Ints) -> Ints:
+    order, running = ladder
+    after = np.append(before[1:], running[-1])
+    rung = before[cells] + (1.0 - rng.random(cells.size)) * (after - before)[cells]  # above the lower end, so that none falls below it
+    return np.asarray(order[np.minimum(np.searchsorted(running, rung), order.size - 1)])
+
+
+def _points_in(rng: Generator, grid: Grid, piece: Ints) -> tuple[Floats, Floats]:
+    """Draw a point in the bounding box of each piece, uniform in the plane."""
+    west, south, east, north = grid.piece_box[piece].T
+    across, up = rng.random((2, piece.size))
+    return grid.plane.back(west + across * (east - west), south + up * (north - south))

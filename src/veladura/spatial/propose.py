@@ -1,0 +1,87 @@
+"""First settings for `veladura init`: which columns are places, and a rough box to be replaced by the true region."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from veladura.errors import PlanError
+from veladura.masks.common import NUMERIC
+from veladura.spatial.located import LATITUDES, LONGITUDES
+from veladura.spatial.projection import looks_like_degrees
+from veladura.table.codes import encode
+
+if TYPE_CHECKING:
+    from veladura.table.inspect import Facts
+    from veladura.table.table import Table
+
+PAIRS = (*((x, y) for x in LONGITUDES for y in LATITUDES), ("easting", "northing"), ("x_coord", "y_coord"), ("x", "y"))
+MOST_LEVELS = 12
+MOST_COMBINATIONS = 24
+ROWS_EACH = 20  # rows a combination should have on average
+FEW_ROWS = 1000
+
+
+def settings(table: Table, facts: Mapping[str, Facts]) -> dict[str, Any]:
+    """Return coordinates, attributes, grid and a rounded box around the places.
+
+    The box comes from the data, so the plan names the region as not confirmed. Its ends are rounded
+    outwards to one digit of its size: they tell no place, but they are no border either.
+    """
+    x, y = _columns(table)
+    columns = [encode(table.arrow.column(name), table.schema[name]) for name in (x, y)]
+    known = ~columns[0].missing & ~columns[1].missing
+    if not known.any():
+        msg = f"no row has both {x} and {y}: there is no place to protect."
+        raise PlanError(msg)
+    ends = [_rounded(column.numbers()[known]) for column in columns]
+    box = (ends[0][0], ends[1][0], ends[0][1], ends[1][1])
+    degrees = x.lower() in LONGITUDES and looks_like_degrees((columns[0].values[known].min(), columns[1].values[known].min(), columns[0].values[known].max(), columns[1].values[known].max()))  # fmt: skip
+    if degrees:
+        box = (max(box[0], -180.0), max(box[1], -90.0), min(box[2], 180.0), min(box[3], 90.0))
+    return {
+        "x": x, "y": y, "region": box, "coordinates": "degrees" if degrees else "planar",
+        "missing": "refuse" if known.all() else "keep",
+        "grid": (10, 10) if table.rows < FEW_ROWS else (20, 20),
+        "attributes": _attributes(table, facts, (x, y)),
+    }  # fmt: skip
+
+
+def _columns(table: Table) -> tuple[str, str]:
+    """Return the columns that are called like coordinates."""
+    by_name = {field.name.lower(): field.name for field in table.schema if field.kind in NUMERIC}
+    for x, y in PAIRS:
+        if x in by_name and y in by_name:
+            return by_name[x], by_name[y]
+    msg = (
+        "no two number columns are called like coordinates (lon and lat, easting and northing, x and y).\n\n"
+        "Hint: name them in the plan, [[step]] x and y, or rename the columns."
+    )
+    raise PlanError(msg)
+
+
+def _rounded(values: np.ndarray[Any, np.dtype[np.float64]]) -> tuple[float, float]:
+    """Return ends around values, rounded outwards to a tenth of the power of ten of their span."""
+    low, high = float(values.min()), float(values.max())
+    step = 10.0 ** math.floor(math.log10(high - low)) if high > low else max(abs(high), 1.0)
+    places = max(-math.floor(math.log10(step)), 0) + 1
+    return round((math.floor(low / step + 1e-9) - 0.5) * step, places), round((math.ceil(high / step - 1e-9) + 0.5) * step, places)
+
+
+def _attributes(table: Table, facts: Mapping[str, Facts], places: tuple[str, str]) -> tuple[str, ...]:
+    """Return columns of few categories, fewest first, while the combinations stay few and filled."""
+    found, product = [], 1
+    candidates = [
+        (facts[field.name].distinct, field.name)
+        for field in table.schema
+        if field.kind in ("category", "ordered") and 1 < facts[field.name].distinct <= MOST_LEVELS and field.name not in places
+    ]
+    for levels, name in sorted(candidates):
+        width = levels + (facts[name].present < table.rows)
+        if product * width <= min(MOST_COMBINATIONS, max(table.rows / ROWS_EACH, 1)):
+            found.append(name)
+            product *= width
+    return tuple(name for name in table.names if name in found)

@@ -1,0 +1,200 @@
+"""The declared region and its excluded areas: read, checked, repaired where that can be said, and asked about points."""
+
+from __future__ import annotations
+
+import json
+import math
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veladura.errors import PlanError
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Box = tuple[float, float, float, float]
+Shape = Path | Box | Mapping[str, Any]  # a GeoJSON file, [west, south, east, north], or GeoJSON itself
+NEAR = 1e-9  # share of the region's size that counts as lying on its border
+
+
+class RegionWarning(UserWarning):
+    """Something about the region or the places is doubtful, and was mended or let pass."""
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """Land, less the areas nobody may be placed in. Borders belong to the usable part.
+
+    Attributes
+    ----------
+    land, excluded
+        As declared, in declared coordinates; ``excluded`` is None without such areas.
+    open
+        What is left of the land.
+    """
+
+    land: Any
+    excluded: Any = None
+    open: Any = field(init=False)
+
+    def __post_init__(self) -> None:
+        import shapely
+
+        left = self.land if self.excluded is None else polygons_of(shapely.difference(self.land, self.excluded))
+        if left.is_empty or left.area == 0:
+            msg = "the excluded areas cover the whole region: there is no place left.\n\nHint: exclude names what is taken out of region, in the same coordinates."
+            raise PlanError(msg)
+        object.__setattr__(self, "open", left)
+        for shape in (self.land, self.excluded, left):
+            if shape is not None:
+                shapely.prepare(shape)
+
+    @property
+    def bounds(self) -> Box:
+        """West, south, east and north end of the land."""
+        west, south, east, north = (float(end) for end in self.land.bounds)
+        return west, south, east, north
+
+    def usable(self, x: Floats, y: Floats) -> Mask:
+        """Return which points lie on the land, its border included, and not inside an excluded area."""
+        return self.on_land(x, y) & ~self.in_excluded(x, y)
+
+    def on_land(self, x: Floats, y: Floats) -> Mask:
+        """Return which points lie in the land or on its border."""
+        import shapely
+
+        return np.asarray(shapely.intersects_xy(self.land, x, y))
+
+    def in_excluded(self, x: Floats, y: Floats) -> Mask:
+        """Return which points lie inside an excluded area; its border is not inside."""
+        import shapely
+
+        if self.excluded is None:
+            return np.zeros(np.shape(x), dtype=bool)
+        return np.asarray(shapely.contains_xy(self.excluded, x, y))
+
+    def beside(self, x: Floats, y: Floats) -> Mask:
+        """Return which points are usable up to what rounding can do to a border."""
+        import shapely
+
+        west, south, east, north = self.bounds
+        near = NEAR * max(east - west, north - south)
+        found = self.usable(x, y)
+        doubtful = np.flatnonzero(~found)
+        found[doubtful] = shapely.distance(self.open, shapely.points(x[doubtful], y[doubtful])) <= near
+        return found
+
+    def to_json(self) -> dict[str, Any]:
+        """Return land and excluded areas as GeoJSON."""
+        import shapely
+
+        told = {"region": json.loads(shapely.to_geojson(self.land))}
+        return told if self.excluded is None else {**told, "exclude": json.loads(shapely.to_geojson(self.excluded))}
+
+
+def region_of(region: Shape, exclude: Shape | tuple[Shape, ...] | None) -> Region:
+    """Return the declared region, excluded areas taken together."""
+    import shapely
+
+    land = read_shape(region, "region")
+    if exclude is None or exclude == ():
+        return Region(land)
+    several: Any = exclude if isinstance(exclude, tuple) and not _is_box(exclude) else (exclude,)
+    return Region(land, polygons_of(shapely.union_all([read_shape(one, "exclude") for one in several])))
+
+
+def plain_shape(given: Any, setting: str) -> Any:
+    """Return a region as a recipe keeps it: a path, four numbers, or GeoJSON as plain lists; several as a tuple of them."""
+    if given is None or isinstance(given, Path):
+        return given
+    if isinstance(given, str):
+        return Path(given)
+    if hasattr(given, "geom_type"):
+        import shapely
+
+        return json.loads(shapely.to_geojson(given))
+    if isinstance(given, Mapping):
+        return json.loads(json.dumps(given))
+    if isinstance(given, (list, tuple)):
+        return tuple(map(float, given)) if _is_box(given) else tuple(plain_shape(one, setting) for one in given)
+    msg = f"{setting} must be a shapely geometry, the path of a GeoJSON file, GeoJSON, or [west, south, east, north], got {type(given).__name__}."
+    raise PlanError(msg)
+
+
+def _is_box(given: Any) -> bool:
+    return len(given) == 4 and all(isinstance(end, (int, float)) and not isinstance(end, bool) for end in given)  # noqa: PLR2004
+
+
+def read_shape(given: Shape, setting: str) -> Any:
+    """Return polygons from a path, four numbers or GeoJSON, valid and not empty."""
+    if isinstance(given, Path):
+        return _checked(_from_geojson(_read_json(given, setting), setting), setting)
+    if isinstance(given, Mapping):
+        return _checked(_from_geojson(given, setting), setting)
+    import shapely
+
+    west, south, east, north = given
+    if not all(map(math.isfinite, given)) or west >= east or south >= north:
+        msg = f"{setting} as four numbers must be [west, south, east, north] with west < east and south < north."
+        raise PlanError(msg)
+    return shapely.box(west, south, east, north)
+
+
+def _read_json(path: Path, setting: str) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError:
+        msg = f"{setting}: {path} cannot be read.\n\nHint: name a GeoJSON file with the polygons, from the folder of the plan."
+    except ValueError:
+        msg = f"{setting}: {path} is not GeoJSON.\n\nHint: export the polygons as GeoJSON (UTF-8)."
+    raise PlanError(msg)
+
+
+def _from_geojson(found: Any, setting: str) -> Any:
+    """Return the geometry of a GeoJSON object: a geometry, a feature, or a collection of features (RFC 7946)."""
+    import shapely
+
+    kind = found.get("type") if isinstance(found, Mapping) else None
+    if kind == "FeatureCollection":
+        return shapely.union_all([_checked(_from_geojson(one, setting), setting) for one in found.get("features", ())])
+    if kind == "Feature":
+        return _from_geojson(found.get("geometry"), setting)
+    try:
+        return shapely.from_geojson(json.dumps(found))
+    except (shapely.GEOSException, TypeError):
+        msg = f"{setting} is not valid GeoJSON: a polygon, several, or a collection of features is expected."
+        raise PlanError(msg) from None
+
+
+def _checked(shape: Any, setting: str) -> Any:
+    """Return polygons that are valid; a ring that crosses itself is repaired, and that is said."""
+    import shapely
+
+    if shape is None or shape.is_empty or not np.isfinite(shapely.get_coordinates(shape)).all():
+        msg = f"{setting} is empty, or has coordinates that are no numbers.\n\nHint: give at least one polygon."
+        raise PlanError(msg)
+    if not shape.is_valid:
+        warnings.warn(
+            f"{setting} is not a valid polygon ({shapely.is_valid_reason(shape).partition('[')[0].lower()}): it was repaired. Look at the map before releasing.",
+            RegionWarning,
+            stacklevel=2,
+        )
+        shape = shapely.make_valid(shape)
+    polygons = polygons_of(shape)
+    if polygons.is_empty or polygons.area == 0:
+        msg = f"{setting} has no area: it must be made of polygons, got {shape.geom_type}."
+        raise PlanError(msg)
+    return polygons
+
+
+def polygons_of(shape: Any) -> Any:
+    """Return the parts of a geometry that have an area."""
+    import shapely
+
+    parts = [part for part in shapely.get_parts(shapely.get_parts(shape)) if part.geom_type == "Polygon"]
+    return parts[0] if len(parts) == 1 else shapely.MultiPolygon(parts)

@@ -1,0 +1,118 @@
+"""The sweep leaves the joint law of parameters and counts alone (Geweke 2004), and the check sees sweeps that do not."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from veladura.spatial import icar_kernels as kernels
+from veladura.spatial.icar_chain import scalars
+from veladura.spatial.icar_model import Graph, Priors
+from veladura.streams import Streams
+
+sys.path.insert(0, str(Path(__file__).parent))
+from icar_world import BROKEN, CODES, World
+
+REPLICATES, SWEEPS, LEVEL = 3000, 8, 1e-5
+COVARIATES = np.random.default_rng(5).normal(size=(2, 3, 9)) * (np.random.default_rng(6).random((2, 3, 9)) < 0.6)
+TIGHT = {"intercept_variance": 0.5, "spatial_shape": 4, "spatial_rate": 4, "extra_shape": 4, "extra_rate": 2}
+LONE = Graph.of_pairs(9, [(0, 1)])
+WORLDS = {
+    "lone cells": World(LONE, CODES, COVARIATES[:0], Priors(**TIGHT)),
+    "levels only": World(BROKEN, CODES, COVARIATES[:0], Priors(**TIGHT)),
+    "normal slopes": World(BROKEN, CODES, COVARIATES, Priors(**TIGHT, slope="normal", slope_variance=0.3)),
+    "smooth slopes": World(BROKEN, CODES, COVARIATES, Priors(**TIGHT, slope="icar", slope_variance=0.3)),
+    "smooth slopes around 0": World(BROKEN, CODES, COVARIATES[:1], Priors(**TIGHT, slope="icar", slope_variance=0)),
+}
+
+
+def summaries(model, state):
+    """What the chains trace, single effects of every kind of cell, and what ties parameters to counts."""
+    trace = np.zeros(scalars(model))
+    kernels.summarise(model, state, trace)
+    single = [*state.effect[:, [0, 3, 6, 8]].ravel(), state.eps[0, 0], state.eps[8, 2], (state.eps**2).sum()]
+    lone = state.effect[:, model.part < 0].sum(axis=1) - model.size[-1] * state.mean[:, 0]
+    single += [*(lone * np.sqrt(state.precision[:-1])) ** 2]  # a chi-squared variable each, times the number of lone cells
+    ties = [(state.effect * model.totals).sum(), (state.eps * model.counts).sum(), (np.log(state.rate) * model.counts).sum()]
+    return np.array([*trace, *single, *ties])
+
+
+def right(model):
+    """The model as it is."""
+    return model
+
+
+def full_rank(model):
+    """Slip: cells instead of cells less parts in the law of the precisions."""
+    return model._replace(gamma=model.gamma + np.array([1.0, 0, 0, 0]))
+
+
+def lone_parts(model):
+    """Slip: cells without neighbours counted as parts."""
+    return model._replace(gamma=model.gamma - np.array([model.size[-1] / 2, 0, 0, 0]))
+
+
+def blind(model):
+    """Slip: the counts never looked at, only their number."""
+    totals = np.repeat(model.totals.mean(axis=1, keepdims=True), model.totals.shape[1], axis=1)
+    return model._replace(counts=np.full_like(model.counts, model.counts.mean()), totals=totals)
+
+
+def flat(model):
+    """Slip: the prior of the intercepts left out, as recentring after a sweep does."""
+    return model._replace(mean_precision=model.mean_precision * 1e-3)
+
+
+def adrift(model):
+    """Slip: a cell that moves its part's mean forgets how many lone cells hang on it."""
+    return model._replace(size=np.array([*model.size[:-1], 0.0]))
+
+
+def misplaced(model):
+    """Slip: lone cells move with the last part, not with the one around whose mean they are spread."""
+    group = np.where(model.part < 0, model.part.max(), model.part)
+    return model._replace(group=group, group_totals=model.totals @ np.eye(model.part.max() + 1)[group])
+
+
+def careless(model):
+    """Slip: the slopes' gains summed without their covariates."""
+    return model._replace(totals=np.concatenate([model.totals[:-2], model.totals[[0, 0]]]))
+
+
+def invariance_pvalue(world, slip, rng):
+    """Sweep the parameters given the counts: both must look like a fresh draw from their joint law. Bonferroni over summaries."""
+    fresh, swept = [], []
+    trace, total = np.zeros((1, scalars(world.model))), np.zeros_like(world.model.counts)
+    for _ in range(REPLICATES):
+        fresh.append(summaries(*world.draw(rng)))
+        model, state = world.draw(rng)
+        state.step[:] = 1.0
+        kernels.run(rng, slip(model), state, SWEEPS, trace, total)
+        swept.append(summaries(model, state))
+    pairs = [(a, b) for a, b in zip(np.array(fresh).T, np.array(swept).T, strict=True) if np.ptp(a) > 1e-9]
+    return min(1.0, len(pairs) * min(stats.ks_2samp(a, b).pvalue for a, b in pairs))
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_a_sweep_leaves_the_joint_law_alone(name):
+    assert invariance_pvalue(WORLDS[name], right, Streams(0)("invariance")) > LEVEL
+
+
+@pytest.mark.parametrize(
+    ("slip", "name"),
+    [
+        (full_rank, "levels only"),
+        (lone_parts, "levels only"),
+        (blind, "levels only"),
+        (flat, "levels only"),
+        (misplaced, "levels only"),
+        (adrift, "lone cells"),
+        (careless, "normal slopes"),
+    ],
+)
+def test_the_check_sees(slip, name):
+    assert invariance_pvalue(WORLDS[name], slip, Streams(0)("invariance")) < LEVEL

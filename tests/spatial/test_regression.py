@@ -1,0 +1,73 @@
+"""Spatial regression: draws follow the posterior, and posteriors of datasets are stacked."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from veladura.errors import DataError, PlanError
+from veladura.spatial import regression
+
+
+def world(seed, rows=120, sigma2=2.0, tau2=0.5, phi=1.0):
+    rng = np.random.default_rng(seed)
+    points = rng.random((rows, 2)) * 10
+    distance = np.hypot(*(points[:, None] - points[None]).transpose(2, 0, 1))
+    covariance = sigma2 * np.exp(-phi * distance) + tau2 * np.eye(rows)
+    group = rng.random(rows) < 0.5
+    y = 1 + 2 * group + np.linalg.cholesky(covariance) @ rng.standard_normal(rows)
+    return pd.DataFrame({"x": points[:, 0], "y": points[:, 1], "group": np.where(group, "b", "a"), "z": y}), distance
+
+
+def test_weights_are_the_marginal_likelihood_by_quadrature(monkeypatch):
+    """Beta and sigma2 integrated out numerically give the same ratio of two hypotheses as the closed form."""
+    frame, distance = world(1, rows=12)
+    monkeypatch.setattr(regression, "RATIOS", np.array([0.2, 2.0]))
+    y, design = frame["z"].to_numpy(), np.ones((12, 1))
+    table = regression._tables(distance, y, design, np.array([0.5]))
+    logs = []
+    for ratio in (0.2, 2.0):
+        inner = np.exp(-0.5 * distance) + ratio * np.eye(12)
+        sigma2 = np.geomspace(0.02, 400, 1500)
+        beta = np.linspace(-30, 30, 3001)
+        inverse, (_, log) = np.linalg.inv(inner), np.linalg.slogdet(inner)
+        one = np.ones(12)
+        squares = y @ inverse @ y - 2 * beta * (one @ inverse @ y) + beta**2 * (one @ inverse @ one)
+        density = -0.5 * (12 * np.log(sigma2)[:, None] + log + squares[None] / sigma2[:, None]) - np.log(sigma2)[:, None]
+        top = density.max()
+        logs.append(top + np.log(np.trapezoid(np.trapezoid(np.exp(density - top), beta, axis=1), sigma2)))
+    assert np.log(table.weight[1] / table.weight[0]) == pytest.approx(logs[1] - logs[0], abs=1e-3)
+
+
+def test_intervals_hold_the_truth_as_often_as_they_say():
+    """Claim: 95 % intervals of the slope cover at their level. 60 worlds; fewer than 48 hits has chance below 1e-5."""
+    hits = 0
+    for seed in range(60):
+        frame, _ = world(seed, rows=60)
+        low, high = regression.spatial_regression(frame, "z", ["group"], x="x", y="y", draws=600).interval()
+        hits += bool(low[1] <= 2 <= high[1])
+    assert stats.binom.cdf(hits, 60, 0.95) > 1e-5
+    assert stats.binom.cdf(hits - 25, 60, 0.95) < 1e-5  # the check would see intervals half as wide
+
+
+def test_draws_of_datasets_are_stacked():
+    class Release:
+        datasets = (world(1)[0], world(2)[0])
+
+    both = regression.spatial_regression(Release(), "z", ["group"], x="x", y="y", draws=500)
+    assert both.draws.shape == (1000, 5)
+    assert both.names == ("intercept", "group_b", "sigma2", "tau2", "phi")
+    alone = regression.spatial_regression(Release.datasets[0], "z", ["group"], x="x", y="y", draws=500)
+    assert np.array_equal(both.draws[:500], alone.draws)
+    assert "sigma2" in str(both)
+    assert all(0 < share <= 1 for share in regression.posterior_overlap(both, alone).values())
+
+
+def test_too_many_rows_or_too_few_are_refused():
+    rng = np.random.default_rng(0)
+    with pytest.raises(PlanError, match="works up to"):
+        regression.fit_spatial(np.zeros((3000, 2)), np.zeros(3000), np.ones((3000, 1)), rng)
+    with pytest.raises(DataError, match="must not depend"):
+        regression.fit_spatial(rng.random((9, 2)), np.zeros(9), np.ones((9, 2)), rng)
