@@ -151,7 +151,8 @@ def fit(recipe: Cart, table: Table, context: Context) -> FittedCart:
     binding = _binding(rules, units)
     with context.progress("loading the compiled tree code (compiled at the first run, which takes a while)", 1) as advance:
         import veladura.synth.draws
-        import veladura.synth.kernels  # noqa: F401
+        import veladura.synth.kernels
+        import veladura.synth.walk  # noqa: F401
 
         advance()
     place = {name: i for i, name in enumerate(binnings)}

@@ -21,7 +21,6 @@ class Predictors(NamedTuple):
     bins: NDArray[np.uint16]
     categorical: NDArray[np.bool_]
     levels: Ints
-    by_column: NDArray[np.uint16] | None = None  # the same bins, a column in one place: only growing needs it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +87,7 @@ class Tree:
 
     def find(self, predictors: Predictors, rows: Ints | None = None, root: Ints | None = None) -> Ints:
         """Return the leaf of each row."""
-        from veladura.synth.kernels import find_leaves
+        from veladura.synth.walk import find_leaves
 
         which = np.arange(len(predictors.bins)) if rows is None else rows
         roots = np.zeros(which.size, dtype=np.int64) if root is None else root
@@ -124,7 +123,7 @@ def grow(
     seed
         For the choice of columns when not all are tried.
     """
-    from veladura.synth.kernels import grow_nodes
+    from veladura.synth.kernels import ROW, grow_nodes
 
     which = np.arange(target.size) if rows is None else rows
     if groups is None:
@@ -132,11 +131,33 @@ def grow(
     else:
         roots = np.append(0, np.cumsum(np.bincount(groups)))
         which = which[np.argsort(groups, kind="stable")]
-    order, nodes, risks, sets = grow_nodes(
-        predictors.bins, np.ascontiguousarray(predictors.bins.T) if predictors.by_column is None else predictors.by_column, np.asarray(features, dtype=np.int64), predictors.categorical, predictors.levels, target, classes,
-        which, roots, growth.min_leaf, growth.min_distinct, growth.complexity, growth.tried, np.uint64(seed),
-    )  # fmt: skip
-    return Tree(order, nodes, risks, sets, np.zeros(len(nodes), dtype=np.int64))
+    layout, records = _records(predictors, features, target, which)
+    nodes, risks, sets, made, used = grow_nodes(
+        records, records.view(np.uint8), layout, classes, roots, growth.min_leaf, growth.min_distinct, growth.complexity, growth.tried, seed
+    )
+    return Tree(
+        records[:, ROW].copy(), nodes[:made].copy(), risks[: 2 * made].reshape(made, 2).copy(), sets[:used].copy(), np.zeros(made, dtype=np.int64)
+    )
+
+
+def _records(predictors: Predictors, features: Sequence[int], target: Ints, rows: Ints) -> tuple[Ints, Ints]:
+    """Return the layout of a record and the records, each in one place in memory: target, row, and a byte or two a predictor."""
+    from veladura.synth.kernels import HEAD
+
+    columns = np.asarray(features, dtype=np.int64)
+    levels, categorical = predictors.levels[columns], predictors.categorical[columns]
+    two = levels > 256  # noqa: PLR2004  # codes that a byte does not hold
+    at = 8 * HEAD + np.cumsum(1 + two) - (1 + two)
+    layout = np.column_stack([columns, at, np.where(two, at + 1, 0), levels, categorical, np.cumsum(levels) - levels]).astype(np.int64)
+    records = np.zeros((rows.size, HEAD + -(-int(np.sum(1 + two)) // 8)), dtype=np.int64)
+    records[:, 0], records[:, 1] = target[rows], rows
+    codes = records.view(np.uint8)
+    for column, low, high in layout[:, :3]:
+        code = predictors.bins[rows, column]
+        codes[:, low] = code & 255
+        if high:
+            codes[:, high] = code >> 8
+    return layout, records
 
 
 def cut_at(tree: Tree, nodes: Ints) -> Tree:
@@ -165,4 +186,4 @@ def stack(columns: Sequence[NDArray[np.uint16]], binnings: Sequence[Binning]) ->
     """Return binned columns as the kernel takes them: a row a record, so that a record is in one place in memory."""
     bins = np.ascontiguousarray(np.column_stack(columns)) if columns else np.zeros((0, 0), dtype=np.uint16)
     categorical, levels = [b.categorical for b in binnings], [b.levels for b in binnings]
-    return Predictors(bins, np.array(categorical, dtype=bool), np.array(levels, dtype=np.int64), np.ascontiguousarray(bins.T))
+    return Predictors(bins, np.array(categorical, dtype=bool), np.array(levels, dtype=np.int64))
