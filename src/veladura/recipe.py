@@ -147,8 +147,9 @@ class Fitted(ABC, Generic[R]):
         datasets = tuple(_dataset(self.table, self.codes, draw) for draw in draws)
         step = Step(self.recipe.method, self.told(), self.changed())
         release = Release(
-            datasets, self.table, (step,), self.promises(), self.rule(), self.recipe, context.streams, pictures=(self.pictures,)
-        )
+            datasets, self.table, (step,), self.promises(), self.rule(), self.recipe, context.streams,
+            pictures=(self.pictures,), public_pictures=(self.public_pictures,),
+        )  # fmt: skip
         release.prove()
         return release
 
@@ -170,6 +171,10 @@ class Fitted(ABC, Generic[R]):
 
     def pictures(self) -> Mapping[str, bytes]:
         """Return pictures for the custodian's page, as SVG by title."""
+        return {}
+
+    def public_pictures(self) -> Mapping[str, bytes]:
+        """Return pictures for the recipient's page, as SVG by title: of released values, and nothing else of the original."""
         return {}
 
     def rule(self) -> Rule:
@@ -225,6 +230,7 @@ class Release:
     streams: Streams | None = field(default=None, repr=False)
     told: Mapping[str, Any] = field(default_factory=dict, repr=False)  # the manifest of a loaded package
     pictures: tuple[Callable[[], Mapping[str, bytes]], ...] = field(default=(), repr=False)  # drawn when the custodian's page is made
+    public_pictures: tuple[Callable[[], Mapping[str, bytes]], ...] = field(default=(), repr=False)  # for both pages
 
     def __repr__(self) -> str:
         steps = " then ".join(step.method for step in self.steps)

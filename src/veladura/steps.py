@@ -123,8 +123,9 @@ def _continue(release: Release, recipe: Recipe, context: Context) -> Release:
     promises = tuple(promise for promise in promises if set(promise.settings.get("columns", ())) <= left)
     rule = outputs[0].rule if recipe.synthesizes else release.rule
     pictures = (*release.pictures, *(picture for output in outputs for picture in output.pictures))
+    public = (*release.public_pictures, *(picture for output in outputs for picture in output.public_pictures))
     steps = (*release.steps, _joined_step(outputs))
-    return replace(release, tables=datasets, steps=steps, promises=promises, rule=rule, pictures=pictures)
+    return replace(release, tables=datasets, steps=steps, promises=promises, rule=rule, pictures=pictures, public_pictures=public)
 
 
 def _labels(release: Release) -> dict[str, set[str]]:

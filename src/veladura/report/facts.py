@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -135,15 +135,16 @@ def gather(
     )
     if assessment is not None and not withheld:
         page = replace(page, figures=_figures(assessment, {v.figure: v for v in verdicts}, everything=mine))
+    public = {} if secret else _pictures(release.public_pictures)
     if not mine:
-        return page
+        return replace(page, pictures=public)
     details = () if assessment is None else tuple(assessment.details.values())
-    return replace(page, details=details, pictures=_pictures(release), recipe=repr(release.recipe))
+    return replace(page, details=details, pictures=public | _pictures(release.pictures), recipe=repr(release.recipe))
 
 
-def _pictures(release: Release) -> dict[str, str]:
+def _pictures(drawers: Iterable[Callable[[], Mapping[str, bytes]]]) -> dict[str, str]:
     """Return the pictures of all methods as addresses that hold them whole; a page without network can show those."""
-    found = {title: svg for draw in release.pictures for title, svg in draw().items()}
+    found = {title: svg for draw in drawers for title, svg in draw().items()}
     return {title: f"data:image/svg+xml;base64,{b64encode(svg).decode()}" for title, svg in found.items()}
 
 

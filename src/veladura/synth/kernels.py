@@ -9,11 +9,11 @@ notice a change in another one.
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
-from llvmlite import ir
+from llvmlite import ir  # type: ignore[import-untyped]
 from numba import njit, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
@@ -34,8 +34,18 @@ TARGET, ROW, HEAD = 0, 1, 2  # words of a record before its codes
 FEATURE, AT, HIGH, LEVELS, CATEGORICAL, BASE = range(6)  # what is known of each predictor: see `grow_nodes`
 BEST, FOUND, CUT = range(3)  # the best split so far: predictor, codes present, codes that go left
 
-compiled: Any = partial(njit, cache=True, nogil=True, error_model="numpy")
-inner: Any = partial(compiled, no_cpython_wrapper=True, no_cfunc_wrapper=True)  # called by other kernels only
+Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+
+
+def compiled(signature: str, **more: bool) -> Callable[[Kernel], Kernel]:
+    """Return how a kernel is compiled."""
+    made: Callable[[Kernel], Kernel] = njit(signature, cache=True, nogil=True, error_model="numpy", **more)
+    return made
+
+
+def inner(signature: str) -> Callable[[Kernel], Kernel]:
+    """Return how a kernel is compiled that only other kernels call."""
+    return compiled(signature, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -133,7 +143,9 @@ def _sweep_sums(sequence: Ints, found: int, cells: Ints, base: int, rows: int, w
         best[0] = over / under / rows
 
 
-@inner("void(int64[::1], int64, int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], int64, float64, int64, float64[::1], int64[::1])")
+@inner(
+    "void(int64[::1], int64, int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], int64, float64, int64, float64[::1], int64[::1])"
+)
 def _sweep_classes(
     sequence: Ints, found: int, first: Ints, count: Ints, classes: Ints, of_class: Ints, moved: Ints, rows: int, squares: float,
     min_leaf: int, best: Floats, cut: Ints,
@@ -331,7 +343,7 @@ def _fill_cells(
 @inner(
     "int64(int64[:, ::1], uint8[:, ::1], int64, int64, int64, int64, int64, boolean, boolean, int64[::1], int64, uint64[::1], int64[::1], int64[::1])"
 )
-def _note_codes(  # noqa: C901
+def _note_codes(
     records: Ints, codes: Bytes, start: int, end: int, at: int, high: int, wide: int, gini: bool, dense: bool, cells: Ints, base: int,  # noqa: FBT001
     bits: Words, count: Ints, present: Ints,
 ) -> int:  # fmt: skip
@@ -422,9 +434,7 @@ def _search(  # noqa: C901, PLR0912, PLR0915  # compiled: one loop over predicto
             if layout[f, CATEGORICAL] > 0:
                 if found > 2:  # noqa: PLR2004
                     if gini:
-                        _score_by_component(
-                            present, found, first, count, classes, dense, cells, base, of_class, rows, score, weight, fresh
-                        )
+                        _score_by_component(present, found, first, count, classes, dense, cells, base, of_class, rows, score, weight, fresh)
                     else:
                         for i in range(found):
                             cell = base + 2 * present[i]
@@ -680,9 +690,7 @@ def grow_nodes(  # noqa: C901, PLR0912, PLR0915  # compiled: one loop over nodes
             f = split[BEST]
             _mark_sides(layout[f, LEVELS], kept, split, fill)
             at = _divide(records, codes, start, end, layout[f, AT], layout[f, HIGH], fill, spare)
-            if min_distinct > 1 and not (
-                _has_distinct(records, start, at, min_distinct) and _has_distinct(records, at, end, min_distinct)
-            ):
+            if min_distinct > 1 and not (_has_distinct(records, start, at, min_distinct) and _has_distinct(records, at, end, min_distinct)):
                 at = end
         if at == end:
             if slot >= 0:
@@ -701,9 +709,7 @@ def grow_nodes(  # noqa: C901, PLR0912, PLR0915  # compiled: one loop over nodes
         of_smaller = -1
         if slot >= 0 and nodes[larger, 6] - nodes[larger, 5] >= least:
             of_smaller = free[in_use]
-            _fill_cells(
-                records, codes, nodes[smaller, 5], nodes[smaller, 6], layout, choice, active, wide, gini, histograms[of_smaller]
-            )
+            _fill_cells(records, codes, nodes[smaller, 5], nodes[smaller, 6], layout, choice, active, wide, gini, histograms[of_smaller])
             for i in range(histograms.shape[1]):
                 histograms[slot, i] -= histograms[of_smaller, i]
             if nodes[smaller, 6] - nodes[smaller, 5] >= least:
