@@ -94,11 +94,20 @@ def finances(data: Path) -> None:
     release = vd.Cart(columns=["log_income"], m=5).protect(frame, seed=7)
     score = vd.utility.pmse(frame, release, pairs=False)
     print(f"termlife: {len(frame)} households, G = {float(score.value):.4f} (source .012), ratio {float(score.ratio):.2f}")
-    for married, education in ((False, "<=12"), (True, "<=12"), (True, ">=13")):
-        inside = ((frame["married"] == "1") == married) & ((frame["education"] != ">=13") == (education == "<=12"))
-        made = np.mean([d.loc[inside, "log_income"].mean() for d in release.datasets])
+    alone, schooled, young = frame["married"] != "1", frame["education"] == ">=13", frame["age"] == "16-29"
+    leaves = {
+        "not married, education <= 12": (alone & ~schooled, 63, 9.748),
+        "not married, education >= 13, age 16-29": (alone & schooled & young, 22, 9.628),
+        "not married, education >= 13, age 30+": (alone & schooled & ~young, 81, 10.601),
+        "married, education <= 12": (~alone & ~schooled, 90, 10.601),
+        "married, education >= 13": (~alone & schooled, 242, 11.526),
+    }
+    for leaf, (inside, rows, mean) in leaves.items():
+        assert inside.sum() == rows, leaf
+        made = [d.loc[inside, "log_income"] for d in release.datasets]
         print(
-            f"  {'married' if married else 'not married'}, education {education}: {inside.sum()} rows, mean log income {frame.loc[inside, 'log_income'].mean():.3f}, synthetic {made:.3f}"
+            f"  {leaf}: {rows} rows, mean log income {frame.loc[inside, 'log_income'].mean():.3f} (source {mean}), "
+            f"synthetic {np.mean([x.mean() for x in made]):.3f}; deviation {frame.loc[inside, 'log_income'].std():.3f}, synthetic {np.mean([x.std() for x in made]):.3f}"
         )
 
 

@@ -39,3 +39,30 @@ def test_figures_are_drawn(case):
     assert plots.tree_figure(fitted, "g").axes
     with pytest.raises(ColumnError, match="nobody"):
         plots.tree_text(fitted, "nobody")
+
+
+def test_what_is_left_over_holds_ten_rows_or_none():
+    """Three missing values are not a bar of their own: the smallest category joins them."""
+    frame = pd.DataFrame({"g": ["a"] * 50 + ["b"] * 30 + [None] * 3, "x": range(83)})
+    release = vd.Cart(m=1).protect(frame, seed=1)
+    column = encode(release.original.arrow.column("g"), release.original.schema["g"])
+    labels, before, _ = plots.shares(column, plots._released(release, "g"))
+    assert labels == ["a", "others or missing"]
+    assert before[-1] * 83 == pytest.approx(33)
+
+
+def test_fewer_than_ten_numbers_are_not_shown():
+    frame = pd.DataFrame({"x": [1.5] * 4 + [None] * 30, "g": ["a", "b"] * 17})
+    column = encode(vd.Cart(m=1).protect(frame, seed=1).original.arrow.column("x"), vd.open(frame).schema["x"])
+    assert plots.shares(column, [column])[1].tolist() == [0.0]
+
+
+def test_the_pages_show_margins_to_all_and_trees_to_the_custodian(case, tmp_path):
+    _, release, _ = case
+    release.save(tmp_path / "out" / "release", custodian=tmp_path / "safe" / "record")
+    page = (tmp_path / "out" / "release" / "report.html").read_text()
+    assert "Original beside synthetic" in page
+    assert "x with g" in page
+    assert "Tree of" not in page
+    custodian = next((tmp_path / "safe").rglob("report-custodian.html")).read_text()
+    assert "Tree of x" in custodian

@@ -32,8 +32,7 @@ def test_forty_repetitions_of_every_scenario(errors):
     found = scenarios.mean_overlap(errors, scenarios.ours, 40)
     assert found >= WANTED
     assert scenarios.mean_overlap(errors, scenarios.shuffled, 40) < 0.5
-    if errors == "t2":
-        assert scenarios.mean_overlap(errors, scenarios.silverman, 40) < found
+    assert scenarios.mean_overlap(errors, scenarios.silverman, 40) < found
 
 
 def covers(recipe, runs, seed=0, n=500):

@@ -170,3 +170,55 @@ def test_pruning_cuts_noise_away_and_keeps_what_predicts():
     signal = pruned_by(5)(grow, ground, [0], ranks((x > 0) * 5 + rng.normal(size=1000)), 0, Growth(), 0)
     assert noise.leaves().size <= 3
     assert 2 <= signal.leaves().size <= 8
+
+
+def walk(tree, predictors, row, node):
+    """Follow one row down the tree, a step at a time."""
+    while tree.nodes[node, FEATURE] >= 0:
+        f, cut, left, missing_left, first = tree.nodes[node, :5]
+        code, levels = int(predictors.bins[row, f]), int(predictors.levels[f])
+        if predictors.categorical[f]:
+            code = min(code, levels)
+            goes_left = bool(int(tree.sets[first + code // 64]) >> (code % 64) & 1)
+        else:
+            goes_left = bool(missing_left) if code >= levels - 1 else code <= cut
+        node = left if goes_left else left + 1
+    return node
+
+
+@pytest.mark.parametrize("classes", [0, 4])
+def test_rows_that_go_down_together_end_where_each_would_alone(classes):
+    """Numbers with missing values, few categories, and more than a byte holds; large nodes and small ones, two strata."""
+    rng = np.random.default_rng(10)
+    x = np.where(rng.random(6000) < 0.1, np.nan, rng.normal(size=6000))
+    few, many = rng.integers(0, 5, 6000), rng.integers(0, 700, 6000)
+    binnings = [Binning(cuts(x[~np.isnan(x)]).size + 2, cuts(x[~np.isnan(x)])), Binning(6, None), Binning(701, None)]
+    none = np.zeros(6000, dtype=bool)
+    columns = [binnings[0].codes(np.nan_to_num(x), np.isnan(x)), binnings[1].codes(few, none), binnings[2].codes(many, none)]
+    predictors = stack(columns, binnings)
+    signal = np.nan_to_num(x) + few + (many % 7) + rng.normal(size=6000)
+    y = ranks(signal) if classes == 0 else np.digitize(signal, np.quantile(signal, [0.25, 0.5, 0.75]))
+    group = rng.integers(0, 2, 6000)
+    tree = grow(predictors, range(3), y, classes=classes, groups=group)
+    found = tree.find(predictors, root=group)
+    assert [walk(tree, predictors, row, group[row]) for row in range(0, 6000, 37)] == found[::37].tolist()
+    for leaf in np.unique(found):
+        inside = tree.order[tree.nodes[leaf, START] : tree.nodes[leaf, END]]
+        assert sorted(inside) == np.flatnonzero(found == leaf).tolist()
+
+
+def test_histograms_by_difference_grow_the_tree_of_plain_counts():
+    """Every split has the gain of a search from scratch, in nodes of all sizes."""
+    rng = np.random.default_rng(11)
+    x = rng.integers(0, 40, (5000, 3)).astype(float)
+    y = ranks(x[:, 0] + 3 * (x[:, 1] > 20) + 10 * rng.normal(size=5000))
+    tree = grow(number_columns(*x.T), range(3), y, growth=Growth(min_leaf=30))
+    for node in np.flatnonzero(tree.nodes[:, FEATURE] >= 0):
+        rows = tree.order[tree.nodes[node, START] : tree.nodes[node, END]]
+        best = 0.0
+        for column in x[rows].T:
+            for cut in np.unique(column)[:-1]:
+                left = column <= cut
+                if 30 <= left.sum() <= rows.size - 30:
+                    best = max(best, squares(y[rows]) - squares(y[rows][left]) - squares(y[rows][~left]))
+        assert tree.risks[node, 1] == pytest.approx(best, rel=1e-9)

@@ -37,10 +37,12 @@ class Binning:
     def codes(self, values: NDArray[np.float64] | NDArray[np.int64], missing: NDArray[np.bool_]) -> NDArray[np.uint16]:
         """Return the codes of some values; a category the tree never saw has a code of its own, above all others."""
         if self.edges is None:
-            found = np.minimum(values, self.levels)
-        else:
-            found = np.searchsorted(self.edges, np.where(missing, 0.0, values), side="left")
-        return np.where(missing, self.levels - 1, found).astype(np.uint16)
+            return np.where(missing, self.levels - 1, np.minimum(values, self.levels)).astype(np.uint16)
+        from veladura.synth.draws import bin_of
+
+        found: NDArray[np.uint16] = bin_of(self.edges, values.astype(np.float64))
+        found[missing] = self.levels - 1
+        return found
 
 
 def binning_of(column: Column) -> Binning:

@@ -133,7 +133,7 @@ class FittedCritical(Fitted[CriticalCart]):
     def _dataset(self, replicate: int, context: Context) -> Draw:
         """Draw one dataset, branch by branch."""
         bins = self.base.bins.copy()
-        predictors = self.base._replace(bins=bins, by_column=None)
+        predictors = self.base._replace(bins=bins)
         place = {name: i for i, name in enumerate(self.binnings)}
         drawn = {name: _copied(self.codes[name]) for name in self.changed()}
         for branch in self.branches:

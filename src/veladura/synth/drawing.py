@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from veladura.errors import DataError
 from veladura.expression import Expression
 from veladura.synth.model import Where
-from veladura.synth.models import Model
+from veladura.synth.models import Model, Reweighted
 from veladura.synth.order import Unit
 from veladura.synth.rules import decide, decision_on
 from veladura.table.codes import Column
@@ -40,14 +40,15 @@ class Drawing:
     def run(self, rng: Generator, where: Where) -> list[Column]:
         """Draw the unit; rows that break a rule are drawn anew, then from the whole column, then by search."""
         rules = [rule for name in self.unit.columns for rule in self.fitted.rules.get(name, ())]
-        columns = self._once(self.model, rng, where, np.arange(where.rows.size))
+        usual: Model = self.model.weighted(rng) if isinstance(self.model, Reweighted) else self.model
+        columns = self._once(usual, rng, where, np.arange(where.rows.size))
         if not rules:
             return columns
         for attempt in range(2 * REDRAWS):
             wrong = np.flatnonzero(~self._kept(rules, columns))
             if not wrong.size:
                 return columns
-            model = self.model if attempt < REDRAWS else self.spare
+            model = usual if attempt < REDRAWS else self.spare
             fresh = self._once(model, rng, where.at(wrong), wrong)
             columns = [_patched(old, new, wrong) for old, new in zip(columns, fresh, strict=True)]
         return self._searched(rng, rules, columns)

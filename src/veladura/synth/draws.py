@@ -1,4 +1,4 @@
-"""Compiled parts of drawing in leaves: a donor by its weight, and the spread of every leaf."""
+"""Compiled parts of drawing: a donor by its weight, the bin of a number, and the spread of every leaf."""
 
 from __future__ import annotations
 
@@ -10,25 +10,57 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-@njit("int64[::1](float64[::1], int64[::1], int64[::1], float64[::1])", cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
-def pick(heights: Floats, start: Ints, end: Ints, uniforms: Floats) -> Ints:
-    """Return for each uniform the place in [start, end) whose step of the cumulated weights it falls on.
+@njit("int64[::1](float64[::1], int64[:, ::1], int64[::1], float64[::1])", cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+def pick(heights: Floats, stretches: Ints, which: Ints, uniforms: Floats) -> Ints:
+    """Return for each uniform the place in a stretch whose step of the cumulated weights it falls on.
 
-    ``heights`` has one entry more than there are places and begins with nought.
+    A stretch is a pair of start and end; ``which`` says whose uniform it is. ``heights`` has one entry more than there
+    are places and begins with nought.
     """
     found = np.empty(uniforms.size, dtype=np.int64)
     for i in range(uniforms.size):
-        low = start[i]
-        high = end[i] - 1
-        wanted = heights[low] + uniforms[i] * (heights[end[i]] - heights[low])
-        while low < high:
-            middle = (low + high) // 2
-            if heights[middle + 1] > wanted:
-                high = middle
-            else:
-                low = middle + 1
+        low = stretches[which[i], 0]
+        end = stretches[which[i], 1]
+        wanted = heights[low] + uniforms[i] * (heights[end] - heights[low])
+        left = end - low
+        while left > 1:  # halved without a branch to guess: the reads of several rows overlap
+            half = left >> 1
+            low += half * (heights[low + half] <= wanted)
+            left -= half
         found[i] = low
     return found
+
+
+@njit("uint16[::1](float64[::1], float64[::1])", cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+def bin_of(edges: Floats, values: Floats) -> NDArray[np.uint16]:
+    """Return how many edges lie below each value (``searchsorted`` for few edges and many values in no order)."""
+    found = np.zeros(values.size, dtype=np.uint16)
+    if edges.size == 0:
+        return found
+    for i in range(values.size):
+        low = 0
+        left = edges.size
+        while left > 1:
+            half = left >> 1
+            low += half * (edges[low + half - 1] < values[i])
+            left -= half
+        found[i] = low + (edges[low] < values[i])
+    return found
+
+
+@njit("void(float64[::1])", cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)  # type: ignore[untyped-decorator]
+def _sort(values: Floats) -> None:
+    """Put numbers in order (Shell sort: leaves are small, and it is compiled in no time)."""
+    gap = values.size // 2
+    while gap > 0:
+        for i in range(gap, values.size):
+            value = values[i]
+            j = i
+            while j >= gap and values[j - gap] > value:
+                values[j] = values[j - gap]
+                j -= gap
+            values[j] = value
+        gap = gap // 2
 
 
 @njit("float64[:, ::1](float64[::1], int64[::1], int64[::1])", cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
@@ -40,8 +72,11 @@ def spreads(values: Floats, start: Ints, end: Ints) -> Floats:
     """
     found = np.empty((start.size, 3))
     for i in range(start.size):
-        part = np.sort(values[start[i] : end[i]])
-        size = part.size
+        size = end[i] - start[i]
+        part = np.empty(size)
+        for j in range(size):
+            part[j] = values[start[i] + j]
+        _sort(part)
         mean = 0.0
         for value in part:
             mean += value / size

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from veladura.synth.drawing import Drawing
 from veladura.synth.model import Ground, Where, load_kernels
 from veladura.synth.models import Model, build, margin
 from veladura.synth.order import Unit, by_dependence, check_named, visit
+from veladura.synth.plots import compared, drawn_trees
 from veladura.synth.republished import single_numbers
 from veladura.synth.rules import check_rules, decision_on, read_rules, rules_promise
 from veladura.synth.strata import Strata, find_strata
@@ -67,7 +68,11 @@ class FittedCart(Fitted[Cart]):
             if found:
                 msg = f"the release does not keep its promise: {found} numbers that occur once in the original came out."
                 raise PromiseError(msg)
-        return release
+        return replace(release, public_pictures=(lambda: compared(release),))
+
+    def pictures(self) -> dict[str, bytes]:
+        """Return the trees of the replaced columns for the custodian's page: splits and leaves show original values."""
+        return drawn_trees(self)
 
     def changed(self) -> tuple[str, ...]:
         """Return the replaced columns, in the order of the table."""

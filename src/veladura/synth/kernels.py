@@ -1,48 +1,102 @@
 """Compiled growth of trees on binned predictors: arrays in, arrays out.
 
-Predictors are small codes, targets whole numbers (doubled ranks or class codes), so every sum of a
-regression tree is exact and no order of addition can move a split. Kernels that call each other
-share this file because Numba's cache does not notice a change in another one.
+A record is a few words of memory: its target, its row, and the codes of its predictors, a byte each (two for more
+than 256 codes). Records are moved when a node is split, so that those of a node always lie side by side and no read
+misses the cache. Targets are whole numbers (doubled ranks or class codes), so every sum of a regression tree is exact
+and no order of addition can move a split. Kernels that call each other share this file because Numba's cache does not
+notice a change in another one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, TypeVar
+
 import numpy as np
-from numba import njit
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import njit, types
+from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-Codes = NDArray[np.uint16]
+Bytes = NDArray[np.uint8]
+Words = NDArray[np.uint64]
+Scratch = tuple[Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints]
 
-FEW = 16  # up to here inserting is faster than looking through all bins
 ROUNDS = 6  # power iterations: an order of categories needs no more digits
 TINY = 1e-11
-LARGE = 2048
+BLOCK = 512  # records read at a time, so that they stay in the cache for every predictor
 DENSE = 4  # counts by code and class may be this many times the rows
+LARGE = 2  # a node is large when its codes, times this, outnumber the cells of a histogram
+
+TARGET, ROW, HEAD = 0, 1, 2  # words of a record before its codes
+FEATURE, AT, HIGH, LEVELS, CATEGORICAL, BASE = range(6)  # what is known of each predictor: see `grow_nodes`
+BEST, FOUND, CUT = range(3)  # the best split so far: predictor, codes present, codes that go left
+
+Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 
-@njit("int64(int64[::1], int64, int64[::1], int64)", cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
-def _sort_present(present: Ints, found: int, count: Ints, levels: int) -> int:
-    """Put the codes that occur in ascending order."""
-    if found > FEW:
-        found = 0
-        for code in range(levels):
-            if count[code] > 0:
-                present[found] = code
-                found += 1
-        return found
-    for i in range(1, found):
-        code = present[i]
-        j = i - 1
-        while j >= 0 and present[j] > code:
-            present[j + 1] = present[j]
-            j -= 1
-        present[j + 1] = code
-    return found
+def compiled(signature: str, **more: bool) -> Callable[[Kernel], Kernel]:
+    """Return how a kernel is compiled."""
+    made: Callable[[Kernel], Kernel] = njit(signature, cache=True, nogil=True, error_model="numpy", **more)
+    return made
 
 
-@njit("void(int64[::1], int64, float64[::1])", cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+def inner(signature: str) -> Callable[[Kernel], Kernel]:
+    """Return how a kernel is compiled that only other kernels call."""
+    return compiled(signature, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _lowest(_context: Any, _word: Any) -> Any:
+    """Return the place of the lowest bit that is set."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.uint64(types.uint64), generate
+
+
+@inner("int64[::1](int64)")
+def _ints(size: int) -> Ints:
+    """Return noughts; made in one place because every call compiled on its own takes its time."""
+    return np.zeros(size, dtype=np.int64)
+
+
+@inner("float64[::1](int64)")
+def _floats(size: int) -> Floats:
+    return np.zeros(size, dtype=np.float64)
+
+
+@inner("uint64[::1](int64)")
+def _words(size: int) -> Words:
+    return np.zeros(size, dtype=np.uint64)
+
+
+@inner("int64[:, ::1](int64, int64)")
+def _table(rows: int, columns: int) -> Ints:
+    return np.empty((rows, columns), dtype=np.int64)
+
+
+@inner("uint64[::1](uint64[::1], int64, int64)")
+def _lengthened(sets: Words, used: int, more: int) -> Words:
+    """Return the sets with room for some more."""
+    if used + more <= sets.size:
+        return sets
+    grown = _words(2 * (used + more))
+    for i in range(used):
+        grown[i] = sets[i]
+    return grown
+
+
+@inner("int64(uint8[:, ::1], int64, int64, int64)")
+def _code(codes: Bytes, i: int, at: int, high: int) -> int:
+    """Return the code of a record."""
+    return int(codes[i, at]) if high == 0 else int(codes[i, at]) | int(codes[i, high]) << 8
+
+
+@inner("void(int64[::1], int64, float64[::1])")
 def _sort_by_score(present: Ints, found: int, score: Floats) -> None:
     """Put codes in ascending order of their score, equal ones by code (Shell sort: short, and compiled in no time)."""
     gap = found // 2
@@ -59,24 +113,20 @@ def _sort_by_score(present: Ints, found: int, score: Floats) -> None:
         gap = gap // 2
 
 
-@njit("void(int64[::1], int64, int64[::1], int64[::1], int64, float64[::1], int64[::1])", cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
-def _sweep_sums(sequence: Ints, found: int, count: Ints, total: Ints, min_leaf: int, best: Floats, cut: Ints) -> None:
+@inner("void(int64[::1], int64, int64[::1], int64, int64, int64, int64, float64[::1], int64[::1])")
+def _sweep_sums(sequence: Ints, found: int, cells: Ints, base: int, rows: int, whole: int, min_leaf: int, best: Floats, cut: Ints) -> None:
     """Find the cut of a sequence of codes that lowers the sum of squares most (Breiman et al. 1984, eq. 8.11).
 
     The gain is (n S_l - n_l S)^2 / (n n_l n_r), with n_l rows and the sum S_l left of the cut.
     """
-    rows = 0
-    whole = 0
-    for i in range(found):
-        rows += count[sequence[i]]
-        whole += total[sequence[i]]
     left = 0
     held = 0
     over = best[0] * rows  # the best gain so far as a fraction: comparing products is faster than dividing
     under = 1.0
     for i in range(found - 1):
-        left += count[sequence[i]]
-        held += total[sequence[i]]
+        cell = base + 2 * sequence[i]
+        left += cells[cell]
+        held += cells[cell + 1]
         if left < min_leaf:
             continue
         right = rows - left
@@ -93,15 +143,12 @@ def _sweep_sums(sequence: Ints, found: int, count: Ints, total: Ints, min_leaf: 
         best[0] = over / under / rows
 
 
-@njit(
-    "void(int64[::1], int64, int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], int64, float64, int64, float64[::1], int64[::1])",
-    cache=True,
-    nogil=True,
-    error_model="numpy",
-)  # type: ignore[untyped-decorator]
+@inner(
+    "void(int64[::1], int64, int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], int64, float64, int64, float64[::1], int64[::1])"
+)
 def _sweep_classes(
-    sequence: Ints, found: int, first: Ints, count: Ints, classes: Ints, of_class: Ints, moved: Ints,
-    rows: int, squares: float, min_leaf: int, best: Floats, cut: Ints,
+    sequence: Ints, found: int, first: Ints, count: Ints, classes: Ints, of_class: Ints, moved: Ints, rows: int, squares: float,
+    min_leaf: int, best: Floats, cut: Ints,
 ) -> None:  # fmt: skip
     """Find the cut that lowers the Gini impurity most; the cost is that of the rows, whatever the number of classes.
 
@@ -109,7 +156,7 @@ def _sweep_classes(
     """
     squares_left = 0.0
     squares_right = squares
-    base = squares / rows
+    level = squares / rows
     left = 0
     for i in range(found - 1):
         code = sequence[i]
@@ -124,7 +171,7 @@ def _sweep_classes(
             continue
         if right < min_leaf:
             break
-        gain = squares_left / left + squares_right / right - base
+        gain = squares_left / left + squares_right / right - level
         if gain > best[0]:
             best[0] = gain
             cut[0] = i + 1
@@ -132,26 +179,21 @@ def _sweep_classes(
         moved[classes[i]] = 0
 
 
-@njit(
-    "void(int64[::1], int64, int64[::1], int64[::1], int64[::1], int64[::1], int64, float64, int64, float64[::1], int64[::1])",
-    cache=True,
-    nogil=True,
-    error_model="numpy",
-)  # type: ignore[untyped-decorator]
+@inner("void(int64[::1], int64, int64[::1], int64[::1], int64, int64[::1], int64[::1], int64, float64, int64, float64[::1], int64[::1])")
 def _sweep_counts(
-    sequence: Ints, found: int, count: Ints, crossed: Ints, of_class: Ints, moved: Ints,
-    rows: int, squares: float, min_leaf: int, best: Floats, cut: Ints,
+    sequence: Ints, found: int, count: Ints, cells: Ints, base: int, of_class: Ints, moved: Ints, rows: int, squares: float,
+    min_leaf: int, best: Floats, cut: Ints,
 ) -> None:  # fmt: skip
     """Find the same cut from counts by code and class: faster where the rows are more than the counts."""
     squares_left = 0.0
     squares_right = squares
-    base = squares / rows
+    level = squares / rows
     left = 0
     wide = of_class.size
     for i in range(found - 1):
         code = sequence[i]
         for k in range(wide):
-            more = crossed[code * wide + k]
+            more = cells[base + code * wide + k]
             if more > 0:
                 squares_left += more * (2.0 * moved[k] + more)
                 squares_right -= more * (2.0 * (of_class[k] - moved[k]) - more)
@@ -162,7 +204,7 @@ def _sweep_counts(
             continue
         if right < min_leaf:
             break
-        gain = squares_left / left + squares_right / right - base
+        gain = squares_left / left + squares_right / right - level
         if gain > best[0]:
             best[0] = gain
             cut[0] = i + 1
@@ -170,15 +212,12 @@ def _sweep_counts(
         moved[k] = 0
 
 
-@njit(
-    "void(int64[::1], int64, int64[::1], int64[::1], int64[::1], boolean, int64[::1], int64[::1], int64, float64[::1], float64[::1], float64[::1])",
-    cache=True,
-    nogil=True,
-    error_model="numpy",
-)  # type: ignore[untyped-decorator]
+@inner(
+    "void(int64[::1], int64, int64[::1], int64[::1], int64[::1], boolean, int64[::1], int64, int64[::1], int64, float64[::1], float64[::1], float64[::1])"
+)
 def _score_by_component(  # noqa: C901, PLR0912  # compiled: counts or rows, one loop
-    present: Ints, found: int, first: Ints, count: Ints, classes: Ints, dense: bool, crossed: Ints, of_class: Ints,  # noqa: FBT001
-    rows: int, score: Floats, weight: Floats, fresh: Floats,
+    present: Ints, found: int, first: Ints, count: Ints, classes: Ints, dense: bool, cells: Ints, base: int, of_class: Ints, rows: int,  # noqa: FBT001
+    score: Floats, weight: Floats, fresh: Floats,
 ) -> None:  # fmt: skip
     """Score categories by the first principal component of their class shares (Coppersmith, Hong, Hosking 1999).
 
@@ -200,7 +239,7 @@ def _score_by_component(  # noqa: C901, PLR0912  # compiled: counts or rows, one
             held = 0.0
             if dense:
                 for k in range(wide):
-                    held += crossed[code * wide + k] * weight[k]
+                    held += cells[base + code * wide + k] * weight[k]
             else:
                 for at in range(first[code], first[code] + count[code]):
                     held += weight[classes[at]]
@@ -221,7 +260,7 @@ def _score_by_component(  # noqa: C901, PLR0912  # compiled: counts or rows, one
             step = score[code] * scale
             if dense:
                 for k in range(wide):
-                    fresh[k] += crossed[code * wide + k] * step
+                    fresh[k] += cells[base + code * wide + k] * step
             else:
                 for at in range(first[code], first[code] + count[code]):
                     fresh[classes[at]] += step
@@ -230,8 +269,8 @@ def _score_by_component(  # noqa: C901, PLR0912  # compiled: counts or rows, one
             weight[k] = fresh[k]
 
 
-@njit("uint64(uint64[::1])", cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
-def _next_random(state: NDArray[np.uint64]) -> np.uint64:
+@inner("uint64(uint64[::1])")
+def _next_random(state: Words) -> np.uint64:
     """Return the next number of splitmix64 (Steele, Lea, Flood 2014); for the choice of predictors in a forest."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
     z = state[0]
@@ -240,363 +279,449 @@ def _next_random(state: NDArray[np.uint64]) -> np.uint64:
     return np.uint64(z ^ (z >> np.uint64(31)))
 
 
-@njit("boolean(int64[::1], int64, int64, int64)", cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
-def _has_distinct(target: Ints, start: int, end: int, wanted: int) -> bool:
-    """Whether at least some number of different values stand in a stretch."""
-    if wanted <= 1:
-        return True
-    seen = np.empty(wanted, dtype=np.int64)
+@inner("boolean(int64[:, ::1], int64, int64, int64)")
+def _has_distinct(records: Ints, start: int, end: int, wanted: int) -> bool:
+    """Whether at least some number of different targets stand in a stretch."""
+    seen = _ints(wanted)
     found = 0
     for i in range(start, end):
         new = True
         for j in range(found):
-            if seen[j] == target[i]:
+            if seen[j] == records[i, TARGET]:
                 new = False
                 break
         if new:
-            seen[found] = target[i]
+            seen[found] = records[i, TARGET]
             found += 1
             if found == wanted:
                 return True
     return False
 
 
-@njit("float64(int64[::1], int64, int64, int64[::1], boolean)", cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
-def _impurity(target: Ints, start: int, end: int, of_class: Ints, gini: bool) -> float:  # noqa: FBT001
-    """Return the sum of squares about the mean, or the Gini impurity times the rows; fill the class counts."""
+@inner("float64(int64[:, ::1], int64, int64, int64[::1], boolean, int64[::1])")
+def _impurity(records: Ints, start: int, end: int, of_class: Ints, gini: bool, whole: Ints) -> float:  # noqa: FBT001
+    """Return the sum of squares about the mean, or the Gini impurity times the rows; fill the sum or the class counts."""
     rows = end - start
-    if gini:
-        squares = 0.0
-        for i in range(start, end):
-            squares += 2 * of_class[target[i]] + 1
-            of_class[target[i]] += 1
-        return rows - squares / rows
-    whole = 0
-    for i in range(start, end):
-        whole += target[i]
-    mean = whole / rows
     squares = 0.0
+    if gini:
+        for i in range(start, end):
+            k = records[i, TARGET]
+            squares += 2 * of_class[k] + 1
+            of_class[k] += 1
+        return rows - squares / rows
+    total = 0
     for i in range(start, end):
-        squares += (target[i] - mean) ** 2
+        total += records[i, TARGET]
+    whole[0] = total
+    mean = total / rows
+    for i in range(start, end):
+        squares += (records[i, TARGET] - mean) ** 2
     return squares
 
 
-@njit(
-    "Tuple((int64[::1], int64[:, ::1], float64[:, ::1], uint64[::1]))"
-    "(uint16[:, ::1], uint16[:, ::1], int64[::1], boolean[::1], int64[::1], int64[::1], int64, int64[::1], int64[::1], int64, int64, float64, int64, uint64)",
-    cache=True,
-    nogil=True,
-    error_model="numpy",
-)  # type: ignore[untyped-decorator]
-def grow_nodes(  # noqa: C901, PLR0912, PLR0915  # compiled: one loop over nodes, calls cost their arguments
-    bins: Codes,
-    by_column: Codes,
-    features: Ints,
-    categorical: NDArray[np.bool_],
-    levels: Ints,
-    target: Ints,
+@inner("void(int64[:, ::1], uint8[:, ::1], int64, int64, int64[:, ::1], int64[::1], int64, int64, boolean, int64[::1])")
+def _fill_cells(
+    records: Ints, codes: Bytes, start: int, end: int, layout: Ints, choice: Ints, active: int, wide: int, gini: bool, cells: Ints,  # noqa: FBT001
+) -> None:  # fmt: skip
+    """Count the records of a node by code (with the sum of their targets) or by code and class, for all predictors at once."""
+    for i in range(cells.size):
+        cells[i] = 0
+    for block in range(start, end, BLOCK):
+        stop = min(block + BLOCK, end)
+        for j in range(active):
+            at, high, base = layout[choice[j], AT], layout[choice[j], HIGH], layout[choice[j], BASE] * wide
+            if gini:
+                for i in range(block, stop):
+                    cells[base + _code(codes, i, at, high) * wide + records[i, TARGET]] += 1
+            else:
+                for i in range(block, stop):
+                    cell = base + 2 * _code(codes, i, at, high)
+                    cells[cell] += 1
+                    cells[cell + 1] += records[i, TARGET]
+
+
+@inner(
+    "int64(int64[:, ::1], uint8[:, ::1], int64, int64, int64, int64, int64, boolean, boolean, int64[::1], int64, uint64[::1], int64[::1], int64[::1])"
+)
+def _note_codes(
+    records: Ints, codes: Bytes, start: int, end: int, at: int, high: int, wide: int, gini: bool, dense: bool, cells: Ints, base: int,  # noqa: FBT001
+    bits: Words, count: Ints, present: Ints,
+) -> int:  # fmt: skip
+    """Count the codes of one predictor in a small node, and list those that occur in ascending order."""
+    top = 0
+    for i in range(start, end):
+        code = _code(codes, i, at, high)
+        word = code >> 6
+        top = max(top, word)
+        bits[word] |= np.uint64(1) << np.uint64(code & 63)
+        if not gini:
+            cells[base + 2 * code] += 1
+            cells[base + 2 * code + 1] += records[i, TARGET]
+        else:
+            count[code] += 1
+            if dense:
+                cells[base + code * wide + records[i, TARGET]] += 1
+    found = 0
+    for word in range(top + 1):
+        left = bits[word]
+        bits[word] = np.uint64(0)
+        while left != np.uint64(0):
+            present[found] = (word << 6) + int(_lowest(left))
+            left &= left - np.uint64(1)
+            found += 1
+    return found
+
+
+@inner("int64(int64, int64, boolean, int64[::1], int64, int64[::1], int64[::1])")
+def _list_codes(levels: int, wide: int, gini: bool, cells: Ints, base: int, count: Ints, present: Ints) -> int:  # noqa: FBT001
+    """List the codes that occur in a histogram."""
+    found = 0
+    for code in range(levels):
+        rows = cells[base + code * wide]
+        if gini:
+            for k in range(1, wide):
+                rows += cells[base + code * wide + k]
+            count[code] = rows
+        present[found] = code
+        found += rows > 0
+    return found
+
+
+@inner("void(int64[:, ::1], uint8[:, ::1], int64, int64, int64, int64, int64[::1], int64, int64[::1], int64[::1], int64[::1], int64[::1])")
+def _group_classes(
+    records: Ints, codes: Bytes, start: int, end: int, at: int, high: int, present: Ints, found: int, first: Ints, fill: Ints, count: Ints,
+    classes: Ints,
+) -> None:  # fmt: skip
+    """Put the classes of a node's records in the order of their codes."""
+    place = 0
+    for i in range(found):
+        code = present[i]
+        first[code] = place
+        fill[code] = place
+        place += count[code]
+    for i in range(start, end):
+        code = _code(codes, i, at, high)
+        classes[fill[code]] = records[i, TARGET]
+        fill[code] += 1
+
+
+@inner(
+    "int64(int64[:, ::1], uint8[:, ::1], int64, int64, int64[:, ::1], int64[::1], int64, int64, int64, boolean, boolean, int64[::1], uint64[::1],"
+    "UniTuple(int64[::1], 9), UniTuple(float64[::1], 3), int64, float64, int64, float64[::1], float64[::1], int64[::1], int64[::1])"
+)
+def _search(  # noqa: C901, PLR0912, PLR0915  # compiled: one loop over predictors
+    records: Ints, codes: Bytes, start: int, end: int, layout: Ints, choice: Ints, active: int, trials: int, wide: int,
+    gini: bool, large: bool, cells: Ints, bits: Words, scratch: Scratch, scores: tuple[Floats, Floats, Floats],  # noqa: FBT001
+    whole: int, squares: float, min_leaf: int, gain: Floats, best: Floats, cut: Ints, split: Ints,
+) -> int:  # fmt: skip
+    """Find the best split of a node and return how many predictors still vary there; those that do not go last in ``choice``."""
+    present, turned, kept, first, fill, count, classes, of_class, moved = scratch
+    score, weight, fresh = scores
+    rows = end - start
+    j = 0
+    while j < trials:
+        f = choice[j]
+        at, high, levels, base = layout[f, AT], layout[f, HIGH], layout[f, LEVELS], layout[f, BASE] * wide
+        dense = large or (gini and min(levels, rows) * wide <= DENSE * rows)
+        if large:
+            found = _list_codes(levels, wide, gini, cells, base, count, present)
+        else:
+            found = _note_codes(records, codes, start, end, at, high, wide, gini, dense, cells, base, bits, count, present)
+        if found > 1:
+            if gini and not dense:
+                _group_classes(records, codes, start, end, at, high, present, found, first, fill, count, classes)
+            ways = 1
+            if layout[f, CATEGORICAL] > 0:
+                if found > 2:  # noqa: PLR2004
+                    if gini:
+                        _score_by_component(present, found, first, count, classes, dense, cells, base, of_class, rows, score, weight, fresh)
+                    else:
+                        for i in range(found):
+                            cell = base + 2 * present[i]
+                            score[present[i]] = cells[cell + 1] / cells[cell]
+                    _sort_by_score(present, found, score)
+            elif present[found - 1] == levels - 1:
+                ways = 2
+            for way in range(ways):
+                if way == 1:  # missing before all values instead of after them
+                    turned[0] = present[found - 1]
+                    for i in range(found - 1):
+                        turned[i + 1] = present[i]
+                sequence = turned if way == 1 else present
+                best[0] = gain[0]
+                cut[0] = 0
+                if not gini:
+                    _sweep_sums(sequence, found, cells, base, rows, whole, min_leaf, best, cut)
+                elif dense:
+                    _sweep_counts(sequence, found, count, cells, base, of_class, moved, rows, squares, min_leaf, best, cut)
+                else:
+                    _sweep_classes(sequence, found, first, count, classes, of_class, moved, rows, squares, min_leaf, best, cut)
+                if cut[0] > 0:
+                    gain[0] = best[0]
+                    split[BEST] = f
+                    split[FOUND] = found
+                    split[CUT] = cut[0]
+                    for i in range(found):
+                        kept[i] = sequence[i]
+        for i in range(found):
+            code = present[i]
+            count[code] = 0
+            if not large and (dense or not gini):
+                for k in range(wide):
+                    cells[base + code * wide + k] = 0
+        if found == 1:  # it varies nowhere below either
+            active -= 1
+            trials = min(trials, active)
+            for i in range(j, active):
+                choice[i] = choice[i + 1]
+            choice[active] = f
+        else:
+            j += 1
+    return active
+
+
+@inner("int64(int64[:, ::1], uint8[:, ::1], int64, int64, int64, int64, int64[::1], int64[:, ::1])")
+def _divide(records: Ints, codes: Bytes, start: int, end: int, at: int, high: int, mark: Ints, spare: Ints) -> int:
+    """Move the records of a node so that those marked to go left come first; return where the others begin.
+
+    Each record is written to both sides and only one side moves on: no branch for the processor to guess.
+    """
+    width = records.shape[1]
+    place = start
+    aside = 0
+    for i in range(start, end):
+        left = mark[_code(codes, i, at, high)]
+        for k in range(width):
+            word = records[i, k]
+            records[place, k] = word
+            spare[aside, k] = word
+        place += left
+        aside += 1 - left
+    for i in range(aside):
+        for k in range(width):
+            records[place + i, k] = spare[i, k]
+    return place
+
+
+@inner("void(int64, int64[::1], int64[::1], int64[::1])")
+def _mark_sides(levels: int, kept: Ints, split: Ints, mark: Ints) -> None:
+    """Mark codes by 1 where they go left, 0 where they go right, -1 where the node never saw them."""
+    for code in range(levels + 1):
+        mark[code] = -1
+    for i in range(split[FOUND]):
+        mark[kept[i]] = 1 if i < split[CUT] else 0
+
+
+@inner("int64(int64[:, ::1], int64, int64[:, ::1], int64[::1], int64[::1], int64[::1], boolean, uint64[::1], int64)")
+def _write_split(
+    nodes: Ints, node: int, layout: Ints, kept: Ints, split: Ints, mark: Ints, larger_left: bool, sets: Words, used: int,  # noqa: FBT001
+) -> int:  # fmt: skip
+    """Write down where codes go at a node, those it never saw with the larger side; return how much of the sets is used."""
+    f = split[BEST]
+    levels = layout[f, LEVELS]
+    nodes[node, 0] = layout[f, FEATURE]
+    nodes[node, 1] = -1
+    nodes[node, 3] = 1 if larger_left else 0
+    if layout[f, CATEGORICAL] > 0:
+        nodes[node, 4] = used
+        for word in range(levels // 64 + 1):
+            sets[used + word] = np.uint64(0)
+        for code in range(levels + 1):
+            if mark[code] == 1 or (mark[code] == -1 and larger_left):
+                sets[used + code // 64] |= np.uint64(1) << np.uint64(code % 64)
+        return int(used + levels // 64 + 1)
+    missing = levels - 1
+    low = -1
+    high = missing
+    for i in range(split[FOUND]):
+        code = kept[i]
+        if code != missing and i < split[CUT]:
+            low = max(low, code)
+        elif code != missing:
+            high = min(high, code)
+    nodes[node, 1] = missing if high == missing else -1 if low < 0 else (low + high - 1) // 2
+    if mark[missing] >= 0:
+        nodes[node, 3] = mark[missing]
+    return used
+
+
+@inner("void(int64[::1], int64, int64, uint64[::1])")
+def _choose(choice: Ints, active: int, tried: int, random: Words) -> None:
+    """Put the predictors that vary in order, or some of them, chosen at random, in front."""
+    for i in range(1, active):
+        f = choice[i]
+        j = i
+        while j > 0 and choice[j - 1] > f:
+            choice[j] = choice[j - 1]
+            j -= 1
+        choice[j] = f
+    for i in range(min(tried, active - 1)):
+        other = i + int(_next_random(random) % np.uint64(active - i))
+        choice[i], choice[other] = choice[other], choice[i]
+
+
+@inner("void(int64[:, ::1], int64, int64, int64, int64, int64)")
+def _write_node(nodes: Ints, node: int, start: int, end: int, parent: int, depth: int) -> None:
+    """Write down a node, a leaf until it is split."""
+    nodes[node, 0] = nodes[node, 1] = nodes[node, 4] = -1
+    nodes[node, 2] = nodes[node, 3] = 0
+    nodes[node, 5] = start
+    nodes[node, 6] = end
+    nodes[node, 7] = parent
+    nodes[node, 8] = depth
+
+
+@inner("void(int64[:, ::1], int64, int64, int64, int64)")
+def _push(stack: Ints, place: int, node: int, active: int, slot: int) -> None:
+    stack[place, 0] = node
+    stack[place, 1] = active
+    stack[place, 2] = slot
+
+
+@compiled(
+    "Tuple((int64[:, ::1], float64[::1], uint64[::1], int64, int64))"
+    "(int64[:, ::1], uint8[:, ::1], int64[:, ::1], int64, int64[::1], int64, int64, float64, int64, uint64)"
+)
+def grow_nodes(  # noqa: C901, PLR0912, PLR0915  # compiled: one loop over nodes
+    records: Ints,
+    codes: Bytes,
+    layout: Ints,
     class_count: int,
-    rows: Ints,
     roots: Ints,
     min_leaf: int,
     min_distinct: int,
     complexity: float,
     tried: int,
     seed: int,
-) -> tuple[Ints, Ints, Floats, NDArray[np.uint64]]:
-    """Grow trees and return the rows in the order of the leaves, the nodes, their impurities, and sets of categories.
+) -> tuple[Ints, Floats, Words, int, int]:
+    """Grow trees; return the nodes, their impurities and gains, sets of categories, and how many nodes and words are used.
+
+    The records are left in the order of the leaves.
 
     Parameters
     ----------
-    bins
-        Codes of all columns, a row a record; the last code of a number column means missing. ``by_column``
-        holds the same the other way round: large nodes read column by column, small ones a record at a time.
-    features
-        The columns that may split. ``categorical`` and ``levels`` are by column of ``bins``.
-    target
-        For each record a whole number, or a class below ``class_count``; 0 classes for numbers.
-    rows
-        The records to grow on, those of one root together; ``roots`` says where each begins and ends.
+    records
+        A record a line: target, row, then codes; moved about. ``codes`` is the same memory in bytes. The target is a
+        whole number, or a class below ``class_count``; 0 classes for numbers.
+    layout
+        For each predictor its column, the byte of its code in a record, that of the high part (0 for none), its number of
+        codes, whether they are categories, and how many codes the predictors before it have. The last code of a
+        number column means missing.
+    roots
+        Where the records of each root begin and end.
     complexity
         A split must lower the impurity by this share of its root's.
     tried
-        Columns tried at each node, at random; 0 for all.
+        Predictors tried at each node, at random; 0 for all.
 
     Notes
     -----
     A node is a row of (feature, cut, left child, missing left, first word of its set, start, end,
     parent, depth); the right child follows the left one. Feature -1 marks a leaf.
+
+    Large nodes keep a histogram of all predictors. That of the smaller child is counted, that of the larger is the
+    difference; the smaller is grown first, so few of them are kept at a time.
     """
     gini = class_count > 2  # noqa: PLR2004  # with two classes both criteria give the same splits
-    order = rows.copy()
-    size = order.size
-    held = np.empty(size, dtype=np.int64)
-    for i in range(size):
-        held[i] = target[order[i]]
-    spare_order = np.empty(size, dtype=np.int64)
-    spare_held = np.empty(size, dtype=np.int64)
+    wide = class_count if gini else 2
+    size, predictors = records.shape[0], layout.shape[0]
+    all_codes, widest = 0, 2
+    choice = _ints(predictors)
+    for f in range(predictors):
+        choice[f] = f
+        all_codes += layout[f, LEVELS]
+        widest = max(widest, layout[f, LEVELS] + 1)
+    least = max(all_codes * wide // (LARGE * max(predictors, 1)), 4 * min_leaf)  # rows of a large node
+    slots = 0
+    while slots < 60 and size >> slots >= least:  # noqa: PLR2004
+        slots += 1
+    histograms = _table(slots + 2 if slots > 0 else 1, all_codes * wide if slots > 0 else 1)
+    free = _ints(slots + 2)
+    for i in range(free.size):
+        free[i] = i
+    in_use = 0
+    cells, bits = _ints(all_codes * wide), _words(widest // 64 + 1)
+    of_class, moved, fill, kept = _ints(wide), _ints(wide), _ints(widest), _ints(widest)
+    scratch = (_ints(widest), _ints(widest), kept, _ints(widest), fill, _ints(widest), _ints(size if gini else 1), of_class, moved)
+    scores = (_floats(widest), _floats(wide), _floats(wide))
+    spare = _table(size, records.shape[1])
     room = 2 * (size // max(min_leaf, 1) + roots.size) + 2
-    nodes = np.empty((room, 9), dtype=np.int64)
-    risks = np.zeros((room, 2))
-    sets = np.empty(64, dtype=np.uint64)
-    used = 0
-    widest = 2
-    for f in features:
-        widest = max(widest, levels[f] + 1)
-    count = np.zeros(widest, dtype=np.int64)
-    total = np.zeros(widest, dtype=np.int64)
-    first = np.zeros(widest, dtype=np.int64)
-    fill = np.zeros(widest, dtype=np.int64)
-    score = np.zeros(widest)
-    present = np.empty(widest, dtype=np.int64)
-    sequence = np.empty(widest, dtype=np.int64)
-    kept = np.empty(widest, dtype=np.int64)
-    wide = class_count if gini else 1
-    of_class = np.zeros(wide, dtype=np.int64)
-    moved = np.zeros(wide, dtype=np.int64)
-    weight = np.zeros(wide)
-    fresh = np.zeros(wide)
-    classes = np.empty(size if gini else 1, dtype=np.int64)
-    crossed = np.empty(1, dtype=np.int64)
-    best = np.zeros(1)
-    cut = np.zeros(1, dtype=np.int64)
-    choice = features.copy()
-    random = np.empty(1, dtype=np.uint64)
-    random[0] = np.uint64(seed)
+    nodes, stack = _table(room, 9), _table(room, 3)  # on the stack: node, predictors that vary, its histogram or -1
+    risks, sets, used = _floats(2 * room), _words(64), 0
+    gain, best, cut, whole, split, random = _floats(1), _floats(1), _ints(1), _ints(1), _ints(3), _words(1)
+    random[0] = seed
     made = roots.size - 1
-    stack = np.empty(room, dtype=np.int64)
-    waiting = 0
     for i in range(made):
-        nodes[i, 5] = roots[i]
-        nodes[i, 6] = roots[i + 1]
-        nodes[i, 7] = -1
-        nodes[i, 8] = 0
-    for i in range(made - 1, -1, -1):
-        stack[waiting] = i
-        waiting += 1
+        _write_node(nodes, i, roots[i], roots[i + 1], -1, 0)
+        _push(stack, made - 1 - i, i, predictors, -1)
+    waiting = made
     needed = 0.0
     while waiting > 0:
         waiting -= 1
-        node = stack[waiting]
-        start = nodes[node, 5]
-        end = nodes[node, 6]
-        rows_here = end - start
-        nodes[node, 0] = -1
-        nodes[node, 4] = -1
-        if rows_here == 0:
+        node, active, slot = stack[waiting, 0], stack[waiting, 1], stack[waiting, 2]
+        start, end = nodes[node, 5], nodes[node, 6]
+        rows = end - start
+        if rows == 0:
             continue
-        impurity = _impurity(held, start, end, of_class, gini)
-        squares = np.rint(rows_here * (rows_here - impurity))  # of the class counts
-        risks[node, 0] = impurity
+        impurity = _impurity(records, start, end, of_class, gini, whole)
+        risks[2 * node] = impurity
         if nodes[node, 7] < 0:
             needed = complexity * impurity
-        split = rows_here >= 2 * min_leaf and impurity > TINY
-        top_gain = max(needed, TINY * impurity)
-        top_feature = -1
-        top_found = 0
-        top_cut = 0
-        trials = choice.size
-        if split and 0 < tried < trials:
-            trials = tried
-            for i in range(trials):
-                other = i + int(_next_random(random) % np.uint64(choice.size - i))
-                choice[i], choice[other] = choice[other], choice[i]
-        if not split:
-            trials = 0
-        for trial in range(trials):
-            f = choice[trial]
-            found = 0
-            dense = gini and min(levels[f], rows_here) * class_count <= DENSE * rows_here
-            if dense and crossed.size < widest * class_count:
-                crossed = np.empty(widest * class_count, dtype=np.int64)
-            large = rows_here > LARGE
-            column = by_column[f]
-            if large and levels[f] <= LARGE:  # every code is looked at, so none need be noted
-                if dense:
-                    for k in range(levels[f] * class_count):
-                        crossed[k] = 0
-                    for i in range(start, end):
-                        code = column[order[i]]
-                        count[code] += 1
-                        crossed[code * class_count + held[i]] += 1
-                else:
-                    for i in range(start, end):
-                        code = column[order[i]]
-                        count[code] += 1
-                        total[code] += held[i]
-                for code in range(levels[f]):
-                    if count[code] > 0:
-                        present[found] = code
-                        found += 1
-            elif dense:
-                for i in range(start, end):
-                    code = bins[order[i], f]
-                    if count[code] == 0:
-                        present[found] = code
-                        found += 1
-                        for k in range(class_count):
-                            crossed[code * class_count + k] = 0
-                    count[code] += 1
-                    crossed[code * class_count + held[i]] += 1
-            else:
-                for i in range(start, end):
-                    code = bins[order[i], f]
-                    if count[code] == 0:
-                        present[found] = code
-                        found += 1
-                    count[code] += 1
-                    total[code] += held[i]
-            if found > 1:
-                found = _sort_present(present, found, count, levels[f])
-                if gini and not dense:
-                    at = 0
-                    for i in range(found):
-                        first[present[i]] = at
-                        fill[present[i]] = at
-                        at += count[present[i]]
-                    for i in range(start, end):
-                        code = bins[order[i], f]
-                        classes[fill[code]] = held[i]
-                        fill[code] += 1
-                ways = 1
-                if categorical[f]:
-                    if found > 2:  # noqa: PLR2004
-                        if gini:
-                            _score_by_component(
-                                present, found, first, count, classes, dense, crossed, of_class, rows_here, score, weight, fresh
-                            )
-                        else:
-                            for i in range(found):
-                                score[present[i]] = total[present[i]] / count[present[i]]
-                        _sort_by_score(present, found, score)
-                elif present[found - 1] == levels[f] - 1:
-                    ways = 2
-                for way in range(ways):
-                    if way == 0:
-                        for i in range(found):
-                            sequence[i] = present[i]
-                    else:  # missing before all values instead of after them
-                        sequence[0] = present[found - 1]
-                        for i in range(found - 1):
-                            sequence[i + 1] = present[i]
-                    best[0] = top_gain
-                    cut[0] = 0
-                    if dense:
-                        _sweep_counts(sequence, found, count, crossed, of_class, moved, rows_here, squares, min_leaf, best, cut)
-                    elif gini:
-                        _sweep_classes(sequence, found, first, count, classes, of_class, moved, rows_here, squares, min_leaf, best, cut)
-                    else:
-                        _sweep_sums(sequence, found, count, total, min_leaf, best, cut)
-                    if cut[0] > 0:
-                        top_gain = best[0]
-                        top_feature = f
-                        top_found = found
-                        top_cut = cut[0]
-                        for i in range(found):
-                            kept[i] = sequence[i]
-            for i in range(found):
-                count[present[i]] = 0
-                total[present[i]] = 0
+        gain[0] = max(needed, TINY * impurity)
+        split[BEST] = -1
+        if rows >= 2 * min_leaf and impurity > TINY:
+            _choose(choice, active, tried, random)
+            if rows >= least and slot < 0:
+                slot = free[in_use]
+                in_use += 1
+                _fill_cells(records, codes, start, end, layout, choice, active, wide, gini, histograms[slot])
+            trials = tried if 0 < tried < active else active
+            squares = np.rint(rows * (rows - impurity))  # of the class counts
+            mine = histograms[slot] if slot >= 0 else cells
+            active = _search(
+                records, codes, start, end, layout, choice, active, trials, wide, gini, slot >= 0,
+                mine, bits, scratch, scores, whole[0], squares, min_leaf, gain, best, cut, split,
+            )  # fmt: skip
         if gini:
             for i in range(start, end):
-                of_class[held[i]] = 0
-        if top_feature < 0:
+                of_class[records[i, TARGET]] = 0
+        at = end
+        if split[BEST] >= 0:
+            f = split[BEST]
+            _mark_sides(layout[f, LEVELS], kept, split, fill)
+            at = _divide(records, codes, start, end, layout[f, AT], layout[f, HIGH], fill, spare)
+            if min_distinct > 1 and not (_has_distinct(records, start, at, min_distinct) and _has_distinct(records, at, end, min_distinct)):
+                at = end
+        if at == end:
+            if slot >= 0:
+                in_use -= 1
+                free[in_use] = slot
             continue
-        # Which codes go left; fill serves as the mark.
-        f = top_feature
-        for code in range(levels[f] + 1):
-            fill[code] = -1
-        for i in range(top_found):
-            fill[kept[i]] = 1 if i < top_cut else 0
-        at = start
-        aside = 0
-        for i in range(start, end):
-            if fill[bins[order[i], f]] == 1:
-                order[at] = order[i]
-                held[at] = held[i]
-                at += 1
-            else:
-                spare_order[aside] = order[i]
-                spare_held[aside] = held[i]
-                aside += 1
-        for i in range(aside):
-            order[at + i] = spare_order[i]
-            held[at + i] = spare_held[i]
-        if min_distinct > 1 and not (_has_distinct(held, start, at, min_distinct) and _has_distinct(held, at, end, min_distinct)):
-            continue
+        sets = _lengthened(sets, used, layout[split[BEST], LEVELS] // 64 + 1)
         larger_left = at - start >= end - at
-        nodes[node, 0] = f
-        nodes[node, 1] = -1
+        used = _write_split(nodes, node, layout, kept, split, fill, larger_left, sets, used)
+        risks[2 * node + 1] = gain[0]
         nodes[node, 2] = made
-        nodes[node, 3] = 1 if larger_left else 0  # where what this node never saw goes
-        if categorical[f]:
-            words = levels[f] // 64 + 1
-            if used + words > sets.size:
-                grown = np.empty(2 * (used + words), dtype=np.uint64)
-                grown[:used] = sets[:used]
-                sets = grown
-            for word in range(words):
-                sets[used + word] = np.uint64(0)
-            for code in range(levels[f] + 1):
-                if fill[code] == 1 or (fill[code] == -1 and larger_left):
-                    sets[used + code // 64] |= np.uint64(1) << np.uint64(code % 64)
-            nodes[node, 4] = used
-            used += words
-        else:
-            missing = levels[f] - 1
-            low = -1
-            high = missing
-            for i in range(top_found):
-                if kept[i] != missing and i < top_cut:
-                    low = max(low, kept[i])
-                elif kept[i] != missing:
-                    high = min(high, kept[i])
-            nodes[node, 1] = missing if high == missing else -1 if low < 0 else (low + high - 1) // 2
-            if fill[missing] >= 0:
-                nodes[node, 3] = fill[missing]
-        risks[node, 1] = top_gain
-        for child in range(2):
-            nodes[made, 5] = start if child == 0 else at
-            nodes[made, 6] = at if child == 0 else end
-            nodes[made, 7] = node
-            nodes[made, 8] = nodes[node, 8] + 1
-            made += 1
-        stack[waiting] = made - 1
-        stack[waiting + 1] = made - 2
-        waiting += 2
-    return order, nodes[:made].copy(), risks[:made].copy(), sets[:used].copy()
-
-
-@njit(
-    "int64[::1](uint16[:, ::1], int64[::1], boolean[::1], int64[::1], int64[:, ::1], uint64[::1], int64[::1], int64[::1])",
-    cache=True,
-    nogil=True,
-    error_model="numpy",
-)  # type: ignore[untyped-decorator]
-def find_leaves(
-    bins: Codes, rows: Ints, categorical: NDArray[np.bool_], levels: Ints, nodes: Ints, sets: NDArray[np.uint64], root: Ints, stop: Ints
-) -> Ints:
-    """Return the leaf each record falls into; ``stop`` marks nodes that a pruned tree ends at."""
-    leaves = np.empty(rows.size, dtype=np.int64)
-    short = np.empty((nodes.shape[0], 5), dtype=np.int32)  # what a step needs, close together in memory
-    for node in range(nodes.shape[0]):
-        for j in range(5):
-            short[node, j] = nodes[node, j]
-        if stop[node] > 0:
-            short[node, 0] = -1
-    for i in range(rows.size):
-        node = root[i]
-        row = rows[i]
-        while short[node, 0] >= 0:
-            f = short[node, 0]
-            code = int(bins[row, f])
-            if categorical[f]:
-                seen = min(code, levels[f])
-                left = (sets[short[node, 4] + seen // 64] >> np.uint64(seen % 64)) & np.uint64(1) == np.uint64(1)
-            elif code >= levels[f] - 1:
-                left = short[node, 3] == 1
+        _write_node(nodes, made, start, at, node, nodes[node, 8] + 1)
+        _write_node(nodes, made + 1, at, end, node, nodes[node, 8] + 1)
+        smaller = made + 1 if larger_left else made
+        larger = 2 * made + 1 - smaller
+        of_smaller = -1
+        if slot >= 0 and nodes[larger, 6] - nodes[larger, 5] >= least:
+            of_smaller = free[in_use]
+            _fill_cells(records, codes, nodes[smaller, 5], nodes[smaller, 6], layout, choice, active, wide, gini, histograms[of_smaller])
+            for i in range(histograms.shape[1]):
+                histograms[slot, i] -= histograms[of_smaller, i]
+            if nodes[smaller, 6] - nodes[smaller, 5] >= least:
+                in_use += 1
             else:
-                left = code <= short[node, 1]
-            node = short[node, 2] if left else short[node, 2] + 1
-        leaves[i] = node
-    return leaves
+                of_smaller = -1
+        elif slot >= 0:
+            in_use -= 1
+            free[in_use] = slot
+            slot = -1
+        _push(stack, waiting, larger, active, slot)
+        _push(stack, waiting + 1, smaller, active, of_smaller)
+        waiting += 2
+        made += 2
+    return nodes, risks, sets, made, used

@@ -40,10 +40,7 @@ class Donors:
         """Return for each row a donor of its node, as a place in the order of the tree."""
         from veladura.synth.draws import pick
 
-        stretch = self.tree.nodes[nodes]
-        found: Ints = pick(
-            self.heights, np.ascontiguousarray(stretch[:, START]), np.ascontiguousarray(stretch[:, END]), rng.random(nodes.size)
-        )
+        found: Ints = pick(self.heights, self.tree.stretches, nodes, rng.random(nodes.size))
         return found
 
 

@@ -142,7 +142,9 @@ def load_kernels(context: Context) -> None:
     """Load the compiled code, with a word on the wait when it must be compiled first."""
     with context.progress("loading the compiled tree code (compiled at the first run, which takes a while)", 1) as advance:
         import veladura.synth.draws
-        import veladura.synth.kernels  # noqa: F401
+        import veladura.synth.kernels
+        import veladura.synth.records
+        import veladura.synth.walk  # noqa: F401
 
         advance()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.random import Generator
@@ -28,6 +28,14 @@ class Model(Protocol):
 
     def draw_all(self, rng: Generator, where: Where) -> Drawn:
         """Return states and numbers for each column of the unit."""
+
+
+@runtime_checkable
+class Reweighted(Protocol):
+    """A model that is fitted anew for each dataset."""
+
+    def weighted(self, rng: Generator) -> Model:
+        """Return the model of one dataset."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -100,22 +100,33 @@ def _sorted_by_need(columns: Sequence[str], matrix: Mapping[str, Sequence[str]],
 
 
 def by_dependence(codes: Codes, names: Sequence[str]) -> list[str]:
-    """Return columns so that each is close to those before it: the one with the strongest ties first.
-
-    Ties are Cramér's V of the columns cut into at most eight bins, on at most 5000 evenly spaced rows.
-    """
-    rows = np.unique(np.linspace(0, codes[names[0]].size - 1, SAMPLED).astype(np.int64))
-    coarse = [coarse_codes(codes[name].key()[rows]) for name in names]
-    ties = np.zeros((len(names), len(names)))
-    for i in range(len(names)):
-        for j in range(i):
-            ties[i, j] = ties[j, i] = cramer(coarse[i], coarse[j])
+    """Return columns so that each is close to those before it: the one with the strongest ties first."""
+    ties = _ties(codes, names)
     chosen = [int(ties.sum(axis=1).argmax())]
     while len(chosen) < len(names):
         closeness = ties[:, chosen].max(axis=1)
         closeness[chosen] = -1.0
         chosen.append(int(closeness.argmax()))
     return [names[i] for i in chosen]
+
+
+def strongest_pairs(codes: Codes, most: int) -> list[tuple[str, str]]:
+    """Return the pairs of columns with the strongest ties."""
+    names = list(codes)
+    ties = _ties(codes, names) if names else np.zeros((0, 0))
+    found = [(-ties[i, j], j, i) for i in range(len(names)) for j in range(i)]
+    return [(names[first], names[second]) for _, first, second in sorted(found)[:most]]
+
+
+def _ties(codes: Codes, names: Sequence[str]) -> np.ndarray:
+    """Return Cramér's V of each pair of columns cut into at most eight bins, on at most 5000 evenly spaced rows."""
+    rows = np.unique(np.linspace(0, codes[names[0]].size - 1, SAMPLED).astype(np.int64))
+    coarse = [coarse_codes(codes[name].key()[rows]) for name in names]
+    ties = np.zeros((len(names), len(names)))
+    for i in range(len(names)):
+        for j in range(i):
+            ties[i, j] = ties[j, i] = cramer(coarse[i], coarse[j])
+    return ties
 
 
 def coarse_codes(values: np.ndarray, bins: int = 8) -> np.ndarray:

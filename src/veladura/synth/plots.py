@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,16 @@ if TYPE_CHECKING:
 
 FEWEST_ROWS = 10
 BARS = 20
+MOST_PANELS = 30  # columns that a page shows
+MOST_PAIRS = 6
+MOST_TREES = 12
+STYLE: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "veladura",
+    "font.family": "sans-serif",
+    "font.size": 9.0,
+    "text.parse_math": False,
+}
 
 
 def shares(before: Column, after: Sequence[Column]) -> tuple[list[str], NDArray[np.float64], NDArray[np.float64]]:
@@ -31,9 +42,11 @@ def shares(before: Column, after: Sequence[Column]) -> tuple[list[str], NDArray[
         return _number_bars(before, after)
     texts = [label_text(label) for label in before.labels.to_pylist()]
     count = np.bincount(before.values[~before.missing], minlength=len(texts))
-    shown = [text for text, size in zip(texts, count, strict=True) if size >= FEWEST_ROWS]
-    if len(shown) < len(texts) and before.size - sum(count[texts.index(text)] for text in shown) < FEWEST_ROWS:
-        shown = sorted(shown, key=lambda text: -count[texts.index(text)])[:-1]  # the rest would be fewer than ten rows
+    by_size = sorted(range(len(texts)), key=lambda i: -count[i])
+    most = int(np.count_nonzero(count >= FEWEST_ROWS))
+    while most and 0 < before.size - count[by_size[:most]].sum() < FEWEST_ROWS:
+        most -= 1  # what is left over would be fewer than ten rows
+    shown = [texts[i] for i in sorted(by_size[:most])]
     rows = [_category_shares(column, shown) for column in (before, *after)]
     return [*shown, "others or missing"], rows[0], np.mean(rows[1:], axis=0)
 
@@ -51,12 +64,45 @@ def _number_bars(before: Column, after: Sequence[Column]) -> tuple[list[str], ND
     edges = np.unique(np.quantile(known, np.linspace(0, 1, bars + 1)[1:-1])) if known.size else np.empty(0)
     while edges.size and (count := np.bincount(np.searchsorted(edges, known), minlength=edges.size + 1)).min() < FEWEST_ROWS:
         edges = np.delete(edges, min(int(count.argmin()), edges.size - 1))
+    if known.size < FEWEST_ROWS:
+        return ["bar 1"], np.zeros(1), np.ones(1)
     rows = [
         np.bincount(np.searchsorted(edges, column.values[~column.missing].astype(np.float64)), minlength=edges.size + 1)
         / max(column.size, 1)
         for column in (before, *after)
     ]
     return [f"bar {i + 1}" for i in range(edges.size + 1)], rows[0], np.mean(rows[1:], axis=0)
+
+
+def compared(release: Release) -> dict[str, bytes]:
+    """Return the pictures of anyone's page as SVG by title: margins, and the pairs of columns that hang together most."""
+    from veladura.synth.order import strongest_pairs
+
+    if release.original is None:
+        return {}
+    changed = [name for name in release.steps[-1].changed if name in release.original.names]
+    if not changed:
+        return {}
+    found = {"Original beside synthetic: share of the rows in each bar": _svg(marginals(release.original, release, changed[:MOST_PANELS]))}
+    for first, second in strongest_pairs(release.original.codes(changed[:MOST_PANELS]), MOST_PAIRS):
+        found[f"{first} with {second}: share of the rows in each cell"] = _svg(pairs(release.original, release, first, second))
+    return found
+
+
+def drawn_trees(fitted: FittedCart) -> dict[str, bytes]:
+    """Return the trees of some columns as SVG by title. For the custodian only."""
+    names = [name for name in fitted.changed() if _tree_of(fitted, name) is not None][:MOST_TREES]
+    return {f"Tree of {name}, its first levels": _svg(tree_figure(fitted, name)) for name in names}
+
+
+def _svg(figure: Figure) -> bytes:
+    """Return a figure as SVG, the same bytes for the same data."""
+    import matplotlib as mpl
+
+    with mpl.rc_context(STYLE):
+        out = io.BytesIO()
+        figure.savefig(out, format="svg", metadata={"Date": None})
+    return out.getvalue()
 
 
 def marginals(original: Any, release: Release, columns: Sequence[str] | None = None) -> Figure:
@@ -172,12 +218,19 @@ def tree_figure(fitted: FittedCart, column: str, most_depth: int = 4) -> Figure:
 
 
 def _tree(fitted: FittedCart, column: str) -> Tree:
+    found = _tree_of(fitted, column)
+    if found is None:
+        setting = "the tree asked for"
+        raise ColumnError.missing(setting, [column], [name for unit in fitted.units for name in unit.columns])
+    return found
+
+
+def _tree_of(fitted: FittedCart, column: str) -> Tree | None:
+    """Return the tree of a column's numbers, else that of its states; None for a model without trees."""
     for unit, model in zip(fitted.units, fitted.models[0], strict=True):
         if column in unit.columns:
             inner = getattr(model, "model", None)
             pair = getattr(inner, "pairs", (None,))[0]
             tree = getattr(inner, "tree", None) or (pair and (pair.numbers or pair.states))
-            if isinstance(tree, Tree):
-                return tree
-    setting = "the tree asked for"
-    raise ColumnError.missing(setting, [column], [name for unit in fitted.units for name in unit.columns])
+            return tree if isinstance(tree, Tree) else None
+    return None

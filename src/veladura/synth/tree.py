@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +22,6 @@ class Predictors(NamedTuple):
     bins: NDArray[np.uint16]
     categorical: NDArray[np.bool_]
     levels: Ints
-    by_column: NDArray[np.uint16] | None = None  # the same bins, a column in one place: only growing needs it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +71,11 @@ class Tree:
     def __repr__(self) -> str:
         return f"Tree(leaves={self.leaves().size}, rows={self.order.size})"
 
+    @cached_property
+    def stretches(self) -> Ints:
+        """Where the rows of each node begin and end in ``order``."""
+        return np.ascontiguousarray(self.nodes[:, START : END + 1])
+
     def is_leaf(self) -> NDArray[np.bool_]:
         """Return which nodes are ends; in a pruned tree some below them are never reached."""
         ends: NDArray[np.bool_] = (self.nodes[:, FEATURE] < 0) | (self.stop > 0)
@@ -88,13 +93,23 @@ class Tree:
 
     def find(self, predictors: Predictors, rows: Ints | None = None, root: Ints | None = None) -> Ints:
         """Return the leaf of each row."""
-        from veladura.synth.kernels import find_leaves
+        from veladura.synth.records import layout_of, pack
+        from veladura.synth.walk import find_leaves
 
         which = np.arange(len(predictors.bins)) if rows is None else rows
-        roots = np.zeros(which.size, dtype=np.int64) if root is None else root
-        found: Ints = find_leaves(
-            predictors.bins, which, predictors.categorical, predictors.levels, self.nodes, self.sets, roots, self.stop
-        )
+        place = np.arange(which.size)
+        if root is None or not np.any(root):
+            roots = np.array([0, which.size])
+        else:
+            place, roots = np.argsort(root, kind="stable"), np.append(0, np.cumsum(np.bincount(root)))
+        used = np.flatnonzero(np.bincount(self.nodes[:, FEATURE] + 1)[1:])
+        at, high, words = layout_of(predictors.levels[used], head=1)
+        layout = np.zeros((predictors.levels.size, 4), dtype=np.int64)
+        layout[used] = np.column_stack([at, high, predictors.levels[used], predictors.categorical[used]])
+        records = np.zeros((which.size, words), dtype=np.int64)
+        records[:, 0] = place
+        pack(predictors.bins, which[place], used, at, high, records.view(np.uint8))
+        found: Ints = find_leaves(records, records.view(np.uint8), layout, self.nodes, self.sets, self.stop, roots)
         return found
 
 
@@ -124,7 +139,7 @@ def grow(
     seed
         For the choice of columns when not all are tried.
     """
-    from veladura.synth.kernels import grow_nodes
+    from veladura.synth.kernels import ROW, grow_nodes
 
     which = np.arange(target.size) if rows is None else rows
     if groups is None:
@@ -132,11 +147,32 @@ def grow(
     else:
         roots = np.append(0, np.cumsum(np.bincount(groups)))
         which = which[np.argsort(groups, kind="stable")]
-    order, nodes, risks, sets = grow_nodes(
-        predictors.bins, np.ascontiguousarray(predictors.bins.T) if predictors.by_column is None else predictors.by_column, np.asarray(features, dtype=np.int64), predictors.categorical, predictors.levels, target, classes,
-        which, roots, growth.min_leaf, growth.min_distinct, growth.complexity, growth.tried, np.uint64(seed),
-    )  # fmt: skip
-    return Tree(order, nodes, risks, sets, np.zeros(len(nodes), dtype=np.int64))
+    layout, records = _records(predictors, features, target, which)
+    nodes, risks, sets, made, used = grow_nodes(
+        records, records.view(np.uint8), layout, classes, roots, growth.min_leaf, growth.min_distinct, growth.complexity, growth.tried, seed
+    )
+    return Tree(
+        records[:, ROW].copy(),
+        nodes[:made].copy(),
+        risks[: 2 * made].reshape(made, 2).copy(),
+        sets[:used].copy(),
+        np.zeros(made, dtype=np.int64),
+    )
+
+
+def _records(predictors: Predictors, features: Sequence[int], target: Ints, rows: Ints) -> tuple[Ints, Ints]:
+    """Return the layout of a record and the records, each in one place in memory: target, row, and a byte or two a predictor."""
+    from veladura.synth.kernels import HEAD, ROW, TARGET
+    from veladura.synth.records import layout_of, pack
+
+    columns = np.asarray(features, dtype=np.int64)
+    levels = predictors.levels[columns]
+    at, high, words = layout_of(levels, HEAD)
+    layout = np.column_stack([columns, at, high, levels, predictors.categorical[columns], np.cumsum(levels) - levels]).astype(np.int64)
+    records = np.zeros((rows.size, words), dtype=np.int64)
+    records[:, TARGET], records[:, ROW] = target[rows], rows
+    pack(predictors.bins, rows, columns, at, high, records.view(np.uint8))
+    return layout, records
 
 
 def cut_at(tree: Tree, nodes: Ints) -> Tree:
@@ -165,4 +201,4 @@ def stack(columns: Sequence[NDArray[np.uint16]], binnings: Sequence[Binning]) ->
     """Return binned columns as the kernel takes them: a row a record, so that a record is in one place in memory."""
     bins = np.ascontiguousarray(np.column_stack(columns)) if columns else np.zeros((0, 0), dtype=np.uint16)
     categorical, levels = [b.categorical for b in binnings], [b.levels for b in binnings]
-    return Predictors(bins, np.array(categorical, dtype=bool), np.array(levels, dtype=np.int64), np.ascontiguousarray(bins.T))
+    return Predictors(bins, np.array(categorical, dtype=bool), np.array(levels, dtype=np.int64))
