@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from veladura.synth.critical_fitted import Branch, FittedCritical
 
 SINGLE, TUPLE, SPLIT = "#cfe3f1", "#f6d9c4", "#ffffff"
-MOST_COMBINATIONS, MOST_BARS = 32, 20
+MOST_COMBINATIONS, MOST_BARS = 12, 20  # more cannot be read
 WIDE, HIGH = 1.9, 1.1
 
 
