@@ -79,8 +79,8 @@ def misplaced(model):
 
 
 def careless(model):
-    """Slip: the slopes' gains summed without their covariates."""
-    return model._replace(totals=np.concatenate([model.totals[:-2], model.totals[[0, 0]]]))
+    """Slip: the counts enter the slopes at half their covariate."""
+    return model._replace(totals=model.totals * np.array([[1.0], [1.0], [1.0], [0.5], [0.5]]))
 
 
 def invariance_pvalue(world, slip, rng):

@@ -75,6 +75,7 @@ def log_concave(rng: Generator, count: float, rate: float, precision: float) -> 
 
     Both e^t and t^2 lie above their tangents. Replacing the one that bends less at the mode by its tangent leaves a
     normal law or the law of a log gamma variable to propose from; at least 1 / sqrt(2) are accepted, about.
+    What is not a number is accepted, so that a chain gone astray ends, and is told, instead of hanging.
     """
     mode, height = 0.0, 1.0
     if count > rate:
@@ -94,19 +95,19 @@ def log_concave(rng: Generator, count: float, rate: float, precision: float) -> 
         while True:
             high = rng.standard_gamma(shape) / rate
             new = np.log(high)
-            if 0.5 * precision * (new - mode) ** 2 < rng.standard_exponential():
+            if not 0.5 * precision * (new - mode) ** 2 >= rng.standard_exponential():
                 return new, high
     centre, spread = (count - bend) / precision, 1.0 / np.sqrt(precision)
     while True:
         new = centre + spread * rng.standard_normal()
         high = np.exp(new)
-        if rate * high - bend * (1.0 + new - mode) < rng.standard_exponential():
+        if not rate * high - bend * (1.0 + new - mode) >= rng.standard_exponential():
             return new, high
 
 
 @njit(NONE(RNG, MODEL, STATE), **OPTIONS)  # type: ignore[untyped-decorator]
 def draw_eps(rng: Generator, model: Model, state: State) -> None:
-    """Draw every eps given all else."""
+    """Draw every eps given all else (Nunes 2018, eq. 2.14)."""
     counts, rate, eps, boost, precision = model.counts, state.rate, state.eps, state.boost, state.precision[-1]
     for i in range(counts.shape[0]):
         for b in range(counts.shape[1]):
@@ -133,7 +134,7 @@ def _expected(rate: Floats, boost: Floats, member: Ints) -> float:
 
 @njit(NONE(RNG, MODEL, STATE, INT), **OPTIONS)  # type: ignore[untyped-decorator]
 def draw_effect(rng: Generator, model: Model, state: State, j: int) -> None:
-    """Draw effect j cell by cell given all else.
+    """Draw effect j cell by cell given all else (Nunes 2018, eqs. 2.12 and 2.13).
 
     A cell moves the mean of its part, which has a prior and on which cells without neighbours hang.
     """
@@ -182,7 +183,7 @@ def _lift(effect: Floats, mean: Floats, rate: Floats, member: Ints, group: Ints,
 
 @njit(NONE(RNG, MODEL, STATE, INT), **OPTIONS)  # type: ignore[untyped-decorator]
 def draw_intercept(rng: Generator, model: Model, state: State, j: int) -> None:
-    """Draw the mean of effect j over each part given all else, eps among it."""
+    """Draw the mean of effect j over each part given all else, eps among it (Nunes 2018, eqs. 2.10 and 2.11)."""
     member, group, mean = model.member[model.first[j] : model.first[j + 1]], model.group, state.mean[j]
     rate, boost, total, shift = state.rate, state.boost, state.work[0], state.work[1]
     total[: mean.size] = 0.0
@@ -231,7 +232,7 @@ def roughness(effect: Floats, mean: float, start: Ints, neighbour: Ints, part: I
 
 @njit(NONE(RNG, MODEL, STATE), **OPTIONS)  # type: ignore[untyped-decorator]
 def draw_precisions(rng: Generator, model: Model, state: State) -> None:
-    """Draw the precisions given effects and eps; the rank of an intrinsic CAR law is cells less parts."""
+    """Draw the precisions given effects and eps (Nunes 2018, eqs. 2.15 to 2.17, with the rank: cells less parts, not cells)."""
     gamma, parts = model.gamma, state.mean.shape[1]
     for j in range(state.effect.shape[0]):
         if model.smooth[j] == 1:

@@ -1,7 +1,7 @@
 """The disease-mapping model as plain arrays: counts by combination and cell, neighbours, design, priors.
 
 log lambda_ib = mu + sum_k alpha_k[x_k(b)] + theta_i + sum_k phi_ik[x_k(b)] + beta_i Zbar_ib + eps_ib + log area_i
-(Nunes 2018, eq. 2.13; Paiva et al. 2014, eq. 1, with the usable area as offset).
+(Nunes 2018, eqs. 2.1 to 2.9 and 2.19, after Paiva et al. 2014; here with the usable area as offset).
 """
 
 from __future__ import annotations
