@@ -112,5 +112,6 @@ def _intervals(axis: Any, labels: Sequence[str], middle: Any, low: Any, high: An
     axis.hlines(places, low, high, color=BAND, linewidth=5)
     axis.plot(middle, places, "o", color=COLOUR, markersize=4)
     axis.set_yticks(places, labels, fontsize=8)
+    axis.set_ylim(-0.6, len(labels) - 0.4)  # the outer bars whole
     axis.set_xlim(left=0)
     axis.spines[["top", "right"]].set_visible(False)

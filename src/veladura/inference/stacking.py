@@ -63,8 +63,8 @@ def stack(
     The plain mixture has variance v + b (m - 1)/m, with v the mean posterior variance and b that of the
     posterior means. That is right in the limit for imputed data (Zhou and Reiter 2010: many datasets). After
     partial synthesis the variance is v + b/m, so that the mixture is too wide from m = 3 on; after "single"
-    with m = 1 it is much too narrow. With ``rule`` the draws are moved towards or away from their mean so
-    that the variance is that of the rule, and the shape stays.
+    with m = 1 it is much too narrow. With ``rule`` the posteriors are laid over each other at their common mean
+    and widened to the variance of the rule: the shape is theirs, the spread the rule's.
 
     Parameters
     ----------
@@ -101,9 +101,10 @@ def stack(
     spread = weights @ (every - centre) ** 2
     if rule is not None:
         means, within = np.array([one.mean(axis=0) for one in sets]), np.array([one.var(axis=0, ddof=1) for one in sets])
-        wanted = combine(means, within, rule, rows=rows, original_rows=original_rows, proper=proper).variance
-        ratio = np.sqrt(np.divide(np.atleast_1d(wanted), spread, out=np.ones_like(spread), where=spread > 0))
-        every, spread = centre + (every - centre) * ratio, spread * ratio**2
+        spread = np.atleast_1d(combine(means, within, rule, rows=rows, original_rows=original_rows, proper=proper).variance)
+        own = np.concatenate([(one - mean).reshape(len(one), -1) for one, mean in zip(sets, means, strict=True)])
+        inner = weights @ own**2
+        every = centre + own * np.sqrt(np.divide(spread, inner, out=np.ones_like(inner), where=inner > 0))
     ends = np.array([_ends(column, weights, level, interval) for column in every.T])
     shape = sets[0].shape[1:]
     value, variance, lower, upper = (_bare(part.reshape(shape)) for part in (centre, spread, ends[:, 0], ends[:, 1]))
