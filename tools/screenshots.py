@@ -41,7 +41,7 @@ def comparison(demo: Path) -> Path:
     for k in (3, 5, 10):
         text = draft(str(demo / "clinic.csv"), method="k-anonymity", home=demo / "plans", custodian="../custodian/compare", seed=1998)
         path = demo / "plans" / f"k = {k}.toml"
-        path.write_text("\n".join(f"k = {k}" if line.startswith("k = ") else line for line in text.splitlines()), encoding="utf-8")
+        path.write_text(text.replace('method = "k-anonymity"', f'method = "k-anonymity"\nk = {k}'), encoding="utf-8")
         plans.append(path)
     page = demo / "comparison.html"
     page.write_text(compare_plans(plans, fresh=True).to_html(), encoding="utf-8")

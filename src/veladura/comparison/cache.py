@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import veladura
 from veladura.comparison.candidate import Candidate, Job
+from veladura.measure import figure_names
 from veladura.plan import recipe_to
 from veladura.release.custodian import source_hash
 
@@ -49,10 +50,11 @@ class Cache:
 
 
 def key(job: Job, data: str) -> str:
-    """Return the hash of everything that decides the figures: data, declarations, recipe, files it names, seed, version."""
+    """Return the hash of everything that decides the figures: data, declarations, recipe, files it names, seed, version, measures."""
     plain = recipe_to(job.recipe)
     declared = {name: str(value) for name, value in job.columns.items()}
-    told = [veladura.__version__, data, declared, plain, [source_hash(Path(path)) for path in sorted(_files(plain))], job.seed]
+    files = [source_hash(Path(path)) for path in sorted(_files(plain))]
+    told = [veladura.__version__, figure_names(), data, declared, plain, files, job.seed]
     return hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()
 
 
