@@ -100,7 +100,7 @@ HELD = {"partial": (0.8, "partial", 5), "full": (2.0, "full", 40), "single": (2.
 MISSED = {
     "Rubin's r on partial synthesis": (0.8, "imputed", 5),
     "no between variance": (2.0, "none", 5),
-    "partial on full": (4.0, "single", 1),
+    "a spread that the rule does not expect": (4.0, "single", 1),
 }
 
 
