@@ -11,14 +11,15 @@ from veladura.comparison.candidate import Candidate
 from veladura.errors import PlanError
 from veladura.measure import Figure, figure_names
 from veladura.recipe import PRIVATE
-from veladura.report.words import number
+from veladura.report.words import enumerated, number
 
 if TYPE_CHECKING:
     import pandas as pd
 
 # The first of these that applies to most candidates is an axis, unless the caller names one.
-RISK = ("risk.attributes.advantage", "risk.match.tmr", "risk.uniqueness.average_prosecutor", "risk.unchanged.cells")
-UTILITY = ("utility.pmse.ratio", "utility.pmse.value", "utility.columns.mean")
+RISK = ("risk.replicated.uniques", "risk.attribution.disco", "risk.uniqueness.average_prosecutor")
+UTILITY = ("utility.pmse.ratio", "utility.tables.two", "utility.columns.mean")
+PRECISION = "utility.generalisation.precision"
 PRIVATE_NOTE = (
     "Figures of a differentially private release tell something of the data: this page, and a choice made by it, stay with the holder."
 )
@@ -91,7 +92,13 @@ class Comparison:
         """What must be said beside the map."""
         some = len({c.columns for c in self.placed}) > 1
         columns = ["Candidates release different numbers of columns; figures are of the released ones."] if some else []
-        return columns + ([PRIVATE_NOTE] if any(c.rule in PRIVATE for c in self.candidates) else [])
+        coarse = [c.name for c in self.placed if _known(c, PRECISION)]
+        detail = (
+            [f"Coarser than the original, and compared at their own level of detail: {enumerated(coarse)} (see {PRECISION})."]
+            if coarse
+            else []
+        )
+        return columns + detail + ([PRIVATE_NOTE] if any(c.rule in PRIVATE for c in self.candidates) else [])
 
     def rows(self) -> list[tuple[str, str, str, str, str, str]]:
         """Return the table: name, method, columns, risk, utility, verdict."""
