@@ -109,7 +109,7 @@ def growth() -> None:
 
 
 def nuts(side: int = 6, sweeps: int = 6000) -> None:
-    """Effective draws per second beside NUTS in NumPyro, the same model and counts; its compilation is left in, as a user waits for it."""
+    """Effective draws per second beside NUTS in NumPyro, the same model and counts, warm-up in and compilation left out of both."""
     counts, _, design = world(side)
     if not NUMPYRO:
         print("NUTS left out: BENCH_NUMPYRO names no Python with NumPyro (see benchmarks/reference_icar.py)")
