@@ -72,12 +72,15 @@ class Meaning:
         How it is written: a "share" as per cent, a "count" without decimals, else a "number".
     public
         Whether the recipient may see it.
+    headline
+        Whether it is among the few that a committee reads first.
     """
 
     text: str
     better: Better = "low"
     unit: Unit = "number"
     public: bool = True
+    headline: bool = False
 
     def __post_init__(self) -> None:
         for setting, value, possible in (("better", self.better, get_args(Better)), ("unit", self.unit, get_args(Unit))):
@@ -115,6 +118,7 @@ class Figure:
     note: str = ""
     unit: Unit = "number"
     public: bool = True
+    headline: bool = False
 
     @property
     def family(self) -> str:
@@ -220,7 +224,9 @@ class Measure:
         found, meaning = measured.figures[short], self.figures[short]
         why, note = (str(found), "") if isinstance(found, NotApplicable) else ("", measured.notes.get(short, ""))
         estimate = None if isinstance(found, NotApplicable) else found
-        return Figure(f"{self.name}.{short}", meaning.text, meaning.better, estimate, why, note, meaning.unit, meaning.public)
+        return Figure(
+            f"{self.name}.{short}", meaning.text, meaning.better, estimate, why, note, meaning.unit, meaning.public, meaning.headline
+        )
 
 
 _REGISTERED: dict[str, Measure] = {}

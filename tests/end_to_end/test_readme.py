@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -35,11 +36,11 @@ def test_the_python_runs(block, folder):
 
 
 def test_the_commands_run(folder):
-    commands = re.findall(r"^    (veladura \S.*?)(?:\s+#.*)?$", README, re.MULTILINE)
+    commands = re.findall(r"^(?:    )?(veladura \S.*?)(?:\s+#.*)?$", README, re.MULTILINE)
     assert len(commands) >= 3
     for command in commands:
         done = subprocess.run(
-            [sys.executable, "-m", "veladura.cli", *command.split()[1:]], cwd=folder, capture_output=True, text=True, check=False
+            [sys.executable, "-m", "veladura.cli", *shlex.split(command)[1:]], cwd=folder, capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, (command, done.stderr)
 

@@ -67,6 +67,7 @@ class FigureFacts:
     limit: str = ""
     verdict: str = ""
     light: Light | None = None
+    headline: bool = False
 
 
 @dataclass(frozen=True)
@@ -206,7 +207,9 @@ def _figure(figure: Figure, verdict: Verdict | None) -> FigureFacts:
     if estimate is not None and not estimate.is_exact:
         interval = f"{words.number(estimate.lower, unit)} to {words.number(estimate.upper, unit)}"
     better = {"low": "lower is better", "high": "higher is better", "neither": "for comparison"}[figure.better]
-    facts = FigureFacts(figure.name, figure.meaning, value, interval, better, figure.why or figure.note)
+    facts = FigureFacts(
+        figure.name, figure.meaning, value, interval, better, figure.why or figure.note, headline=figure.headline or verdict is not None
+    )
     if verdict is None:
         return facts
     told = {"green": "passed", "amber": "missed by its interval", "red": "missed"}[verdict.light]

@@ -21,8 +21,10 @@ MOST_GUESSED = 3
     figures={
         "singling_out": Meaning("Attempts to describe one person alone that worked because the person was in the data.", unit="share"),
         "linkability": Meaning("Attempts to join two halves of a person's columns that worked because of the data.", unit="share"),
-        "attribute_inference": Meaning("Guesses of a person's value that were right because the person was in the data.", unit="share"),
-        "membership": Meaning("People claimed to be in the data, beyond those claimed wrongly.", unit="share"),
+        "attribute_inference": Meaning(
+            "Guesses of a person's value that were right because the person was in the data.", unit="share", headline=True
+        ),
+        "membership": Meaning("People claimed to be in the data, beyond those claimed wrongly.", unit="share", headline=True),
     },
 )
 def measure_attacks(subject: Subject) -> Measured:

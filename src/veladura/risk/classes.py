@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from veladura.errors import DataError, PlanError
 from veladura.inference.estimate import Estimate
 from veladura.measure import Detail, Meaning, Measured, NotApplicable, Subject, measure, open_quietly, over_datasets
-from veladura.risk.uniqueness import keys
+from veladura.risk.uniqueness import artificial_keys, keys
 from veladura.table.codes import label_text
 from veladura.table.counts import Counts
 
@@ -147,21 +147,24 @@ def _tuples(counts: Counts) -> list[tuple[str | None, ...]]:
         "at_risk": Meaning(
             f"Released rows with a chance above {RISKY:g} to be picked by someone who knows the person is there.", unit="share"
         ),
-        "smallest": Meaning("Rows of the rarest combination of the values an intruder may know.", better="high", unit="count"),
+        "smallest": Meaning(
+            "Rows of the rarest combination of the values an intruder may know.", better="high", unit="count", headline=True
+        ),
     },
     counted=True,
 )
 def measure_classes(subject: Subject) -> Measured:
     """Measure the released tables over the quasi-identifiers, with the sizes of the classes as a table."""
     known = keys(subject)
+    artificial = artificial_keys(subject, known)
     found = [classes(table, known) for table in subject.tables if table.rows]
     if not found:
         msg = "the release has no rows."
         raise NotApplicable(msg)
     figures: dict[str, Estimate | NotApplicable] = {
-        "marketer": over_datasets([float(one.marketer) for one in found], upper=1.0),
-        "at_risk": over_datasets([float(one.at_risk) for one in found], upper=1.0),
-        "smallest": over_datasets([float(one.smallest) for one in found]),
+        "marketer": artificial or over_datasets([float(one.marketer) for one in found], upper=1.0),
+        "at_risk": artificial or over_datasets([float(one.at_risk) for one in found], upper=1.0),
+        "smallest": artificial or over_datasets([float(one.smallest) for one in found]),
     }
     return Measured(figures, {"smallest": f"Known: {', '.join(known)}."}, _histogram(found[0]))
 

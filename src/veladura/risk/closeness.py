@@ -122,7 +122,7 @@ def _nearer(rows: NDArray[np.float64], before: NDArray[np.float64], held: NDArra
 @measure(
     "risk.distance",
     figures={
-        "copies": Meaning("Released rows that equal an original one.", unit="share"),
+        "copies": Meaning("Released rows that equal an original one.", unit="share", headline=True),
         "ratio": Meaning("Distance of released rows to the nearest original one, against that between original rows: 1 is usual.", "high"),
         "nearer": Meaning("Released rows nearer to the original than to people it has never seen: half of them is ideal.", unit="share"),
     },

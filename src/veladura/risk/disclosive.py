@@ -146,7 +146,9 @@ def _attribution(cells: list[Ints], number: int, targets: list[Ints], levels: in
     "risk.attribution",
     figures={
         "disco": Meaning(
-            "Rows whose replaced value the release tells, rightly and without doubt, to those who know the rest.", unit="share"
+            "Rows whose replaced value the release tells, rightly and without doubt, to those who know the rest.",
+            unit="share",
+            headline=True,
         ),
         "tcap": Meaning("Of the rows for which it seems to tell it without doubt, those for which it is right.", unit="share"),
     },

@@ -110,7 +110,11 @@ def widened(intruder: Intruder, factor: float) -> Intruder:
     "risk.match",
     figures={
         "emr": Meaning("Rows picked right by someone who knows a person's other columns, and the changed ones roughly.", unit="share"),
-        "tmr": Meaning("Rows that such a person picks right without any doubt.", unit="share"),
+        "tmr": Meaning(
+            "Rows picked right, and without any doubt, by someone who knows a person's other columns, and the changed ones roughly.",
+            unit="share",
+            headline=True,
+        ),
         "fmr": Meaning("Of the rows picked without doubt, the wrong ones: an intruder cannot trust what he finds.", "high", "share"),
     },
 )

@@ -86,7 +86,11 @@ def replicated(original: Any, released: Any, keys: Sequence[str]) -> Replicated:
 
 @measure(
     "risk.replicated",
-    figures={"uniques": Meaning("Original rows alone with what an intruder may know, and found alone in the release.", unit="share")},
+    figures={
+        "uniques": Meaning(
+            "Original rows alone with what an intruder may know, and found alone in the release.", unit="share", headline=True
+        )
+    },
 )
 def measure_replicated(subject: Subject) -> Measured:
     """Measure the releases over the quasi-identifiers."""

@@ -98,7 +98,7 @@ def _equal(before: pa.ChunkedArray, after: pa.ChunkedArray) -> NDArray[np.bool_]
     "risk.unchanged",
     figures={
         "rows": Meaning("Released rows that are the original ones in every column the method changes.", unit="share"),
-        "cells": Meaning("Cells that are the original ones, in the columns the method changes.", unit="share"),
+        "cells": Meaning("Cells that are the original ones, in the columns the method changes.", unit="share", headline=True),
     },
 )
 def measure_unchanged(subject: Subject) -> Mapping[str, Estimate]:

@@ -100,12 +100,21 @@ def keys(subject: Subject) -> list[str]:
     return known
 
 
+def artificial_keys(subject: Subject, known: Sequence[str]) -> NotApplicable | None:
+    """Return why a row cannot be picked: a synthesizer replaced everything an intruder may know, so that no row is anyone's."""
+    if subject.release.rule == "none" or not set(known) <= set(subject.changed):
+        return None
+    return NotApplicable("every value that an intruder may know is artificial: no released row is a person's.")
+
+
 @measure(
     "risk.uniqueness",
     figures={
         "classes": Meaning("Different combinations of the values an intruder may know, in the release.", unit="count"),
         "sample_uniques": Meaning("Released rows whose combination no other row has.", unit="count"),
-        "average_prosecutor": Meaning("Chance to pick the right row of a person known to be in the release, mean over rows.", unit="share"),
+        "average_prosecutor": Meaning(
+            "Chance to pick the right row of a person known to be in the release, mean over rows.", unit="share", headline=True
+        ),
         "highest_prosecutor": Meaning("The same chance for the row that is easiest to find.", unit="share"),
         "original_uniques": Meaning("Rows alone with their combination before protection.", better="neither", unit="count"),
         "original_average_prosecutor": Meaning("Mean chance to pick the right row before protection.", better="neither", unit="share"),
@@ -115,13 +124,14 @@ def keys(subject: Subject) -> list[str]:
 def measure_uniqueness(subject: Subject) -> Measured:
     """Measure the released tables over the quasi-identifiers, the original beside them."""
     known = keys(subject)
+    artificial = artificial_keys(subject, known)
     released = [uniqueness(table, known) for table in subject.tables]
     before = uniqueness(subject.original, known)
     figures: dict[str, Estimate | NotApplicable] = {
         "classes": over_datasets([float(u.classes) for u in released]),
         "sample_uniques": over_datasets([float(u.sample_uniques) for u in released]),
-        "average_prosecutor": over_datasets([float(u.average_prosecutor) for u in released], upper=1.0),
-        "highest_prosecutor": over_datasets([float(u.highest_prosecutor) for u in released], upper=1.0),
+        "average_prosecutor": artificial or over_datasets([float(u.average_prosecutor) for u in released], upper=1.0),
+        "highest_prosecutor": artificial or over_datasets([float(u.highest_prosecutor) for u in released], upper=1.0),
         "original_uniques": before.sample_uniques,
         "original_average_prosecutor": before.average_prosecutor,
     }

@@ -205,7 +205,9 @@ def _near(release: PlacedRelease, links: Sequence[Any]) -> float:
 @measure(
     "risk.location",
     figures={
-        "matched_mean": Meaning("Mean distance between original and new places of the same attributes, matched closest first.", "high"),
+        "matched_mean": Meaning(
+            "Mean distance between original and new places of the same attributes, matched closest first.", "high", headline=True
+        ),
         "matched_min": Meaning("The smallest of these distances.", "high", public=False),
         "nearest": Meaning("Mean distance from a new place to the nearest original place, whoever's.", "neither"),
         "same_cell": Meaning("Rows whose new place is in the cell of the grid they came from.", unit="share"),
@@ -217,7 +219,9 @@ def _near(release: PlacedRelease, links: Sequence[Any]) -> float:
             "Persons whose true cell is found by taking the most frequent cell of their row over the datasets.", unit="share"
         ),
         "cell_by_column": Meaning(
-            "The same probability for someone who knows where people with a value of one kept column live.", unit="share"
+            "Mean probability of a person's true cell for someone who knows where people with a value of one kept column live.",
+            unit="share",
+            headline=True,
         ),
         "near_by_attributes": Meaning(
             "Mean probability of a circle around a person's true place, a twentieth of the region across its diagonal, by the attributes.",

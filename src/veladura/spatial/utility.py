@@ -162,7 +162,10 @@ def _bounds(release: PlacedRelease) -> tuple[float, float, float, float]:
     "utility.location",
     figures={
         "overlap": Meaning(
-            "Mean overlap of intervals for shares in random rectangles of the map, original against release.", "high", "share"
+            "Mean overlap of intervals for shares in random rectangles of the map, original against release.",
+            "high",
+            "share",
+            headline=True,
         ),
         "k_function": Meaning("Mean difference of clustering (Ripley's L) as a share of the original's.", "low", "share"),
         "intensity": Meaning("Correlation of the smoothed maps of each combination of attributes.", "high"),

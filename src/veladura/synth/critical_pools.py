@@ -114,7 +114,7 @@ def replaceability(pools: Mapping[str, Pool]) -> dict[str, Any]:
 @measure(
     "utility.replaceability",
     figures={
-        "two_donors": Meaning("Critical cells whose pool holds at least two different values.", "high", "share"),
+        "two_donors": Meaning("Critical cells whose pool holds at least two different values.", "high", "share", headline=True),
         "donors": Meaning("Different values in the pool of a critical cell (median).", "high"),
         "range": Meaning("Range of the pool of a critical cell, as a share of that of all critical values (median).", "neither", "share"),
         "widened": Meaning("Critical cells whose pool was widened beyond the rows with the same critical columns.", "low", "share"),

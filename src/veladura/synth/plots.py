@@ -48,7 +48,10 @@ def shares(before: Column, after: Sequence[Column]) -> tuple[list[str], NDArray[
         most -= 1  # what is left over would be fewer than ten rows
     shown = [texts[i] for i in sorted(by_size[:most])]
     rows = [_category_shares(column, shown) for column in (before, *after)]
-    return [*shown, "others or missing"], rows[0], np.mean(rows[1:], axis=0)
+    original, synthetic = rows[0], np.mean(rows[1:], axis=0)
+    if original[-1] == synthetic[-1] == 0:  # nothing is left over: no empty bar
+        return shown, original[:-1], synthetic[:-1]
+    return [*shown, "others or missing"], original, synthetic
 
 
 def _category_shares(column: Column, shown: Sequence[str]) -> NDArray[np.float64]:
@@ -117,8 +120,8 @@ def marginals(original: Any, release: Release, columns: Sequence[str] | None = N
         labels, before, after = shares(encode(table.arrow.column(name), table.schema[name]), _released(release, name))
         panel = figure.add_subplot(-(-len(names) // wide), wide, i)
         place = np.arange(len(labels))
-        panel.bar(place - 0.2, before, 0.4, label="original")
-        panel.bar(place + 0.2, after, 0.4, label="synthetic")
+        panel.bar(place - 0.2, before, 0.4, label="original", color="#22272e")
+        panel.bar(place + 0.2, after, 0.4, label="synthetic", color="#8fb3cc")
         panel.set_title(name, fontsize=9)
         panel.set_xticks(place if len(labels) <= 8 and not labels[0].startswith("bar ") else [])  # noqa: PLR2004
         if len(panel.get_xticks()):

@@ -202,7 +202,7 @@ def _tick(type_: pa.DataType) -> float:
     "utility.columns",
     figures={
         "mean": Meaning("How far the distributions of the columns moved, mean over columns: 0 not at all, 100 % completely.", unit="share"),
-        "worst": Meaning("How far the distribution of the column that moved furthest moved.", unit="share"),
+        "worst": Meaning("How far the distribution of the column that moved furthest moved.", unit="share", headline=True),
         "ks": Meaning("How far the distributions of numbers and dates moved, mean (Kolmogorov-Smirnov distance).", unit="share"),
         "total_variation": Meaning("How far the distributions of categories moved, mean (total variation).", unit="share"),
     },

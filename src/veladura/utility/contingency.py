@@ -165,7 +165,9 @@ def _note(pairing: Pairing, drawn: Mapping[int, tuple[int, int]]) -> str:
     "utility.tables",
     figures={
         "one": Meaning("Rows to move so that tables of one column are those of the original, mean over columns.", unit="share"),
-        "two": Meaning("Rows to move so that tables of two columns are those of the original, mean over pairs.", unit="share"),
+        "two": Meaning(
+            "Rows to move so that tables of two columns are those of the original, mean over pairs.", unit="share", headline=True
+        ),
         "three": Meaning("Rows to move so that tables of three columns are those of the original, mean over triples.", unit="share"),
     },
 )

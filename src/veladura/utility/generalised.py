@@ -133,8 +133,8 @@ def _entropy_kept(original: Table, release: Release, step: Step) -> float:
 @measure(
     "utility.generalisation",
     figures={
-        "precision": Meaning("How little the values were coarsened: 100 % not at all, 0 % to nothing.", "high", "share"),
-        "completeness": Meaning("Rows of the original that are in the release.", "high", "share"),
+        "precision": Meaning("How little the values were coarsened: 100 % not at all, 0 % to nothing.", "high", "share", headline=True),
+        "completeness": Meaning("Rows of the original that are in the release.", "high", "share", headline=True),
         "discernibility": Meaning("Chance that two rows cannot be told apart, suppressed ones from no other (discernibility over n squared).", "low", "share"),
         "average_class": Meaning("Released rows that share a combination of values, mean over combinations.", "low"),
         "entropy": Meaning("Information on the generalised columns that is kept (non-uniform entropy).", "high", "share"),

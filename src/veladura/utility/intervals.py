@@ -215,7 +215,9 @@ def _frame(table: Table, original: Table) -> Any:
 @measure(
     "utility.overlap",
     figures={
-        "mean": Meaning("Overlap of intervals of a regression from release and original, mean over coefficients.", "high", "share"),
+        "mean": Meaning(
+            "Overlap of intervals of a regression from release and original, mean over coefficients.", "high", "share", headline=True
+        ),
         "least": Meaning("Overlap of the intervals of the coefficient of that regression that fares worst.", "high", "share"),
         "difference": Meaning("Distance of its coefficients from those of the original, in standard errors, mean."),
     },

@@ -208,7 +208,7 @@ def _losses(
         "synthetic": Meaning(
             "Share of that variance that a model learnt from released rows predicts, tested on original rows.", "high", "share"
         ),
-        "lost": Meaning("Share of that variance that is lost by learning from released rows: 0 is ideal.", "low", "share"),
+        "lost": Meaning("Share of that variance that is lost by learning from released rows: 0 is ideal.", "low", "share", headline=True),
     },
 )
 def measure_prediction(subject: Subject) -> Measured:

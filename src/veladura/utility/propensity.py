@@ -243,7 +243,8 @@ def logistic(matrix: Floats, label: Floats) -> Floats:
     figures={
         "value": Meaning("Squared distance of the propensity score from chance: how well a model tells released rows from original ones."),
         "ratio": Meaning(
-            "How well a model tells released rows from original ones, over what it would if the release were ideal: 1 is ideal."
+            "How well a model tells released rows from original ones, over what it would if the release were ideal: 1 is ideal.",
+            headline=True,
         ),
         "g": Meaning("Squared distance of the propensity score from chance, by a model that looks at columns one by one."),
     },
