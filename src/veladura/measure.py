@@ -9,8 +9,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -47,7 +46,6 @@ MEASURES = (
     "veladura.utility.prediction",
     "veladura.spatial.utility",
 )
-MOST_CELLS = 20_000_000  # of a file whose rows are fetched to be measured
 FAMILIES = ("risk", "utility")
 LAZY = "the released rows stay where the data lives, and this figure needs them in memory. Load the saved release to have it."
 Better = Literal["low", "high", "neither"]
@@ -156,19 +154,10 @@ class Subject:
         return [name for name in self.tables[0].names if name in changed]
 
     def fetched(self) -> Subject:
-        """Return the subject with its rows in memory; figures that look at rows are not taken of a large file or a database."""
-        return self if all(table.in_memory for table in self.tables) else self._near
-
-    @cached_property
-    def _near(self) -> Subject:
-        """The same with the rows of a release that was recoded in its file fetched, for measuring only."""
-        from veladura.table.table import from_arrow
-
-        cells = sum(table.rows * len(table.names) for table in self.tables)
-        if self.original.source.file is None or self.original.source.table is not None or cells > MOST_CELLS:
+        """Return the subject if its rows are in memory; figures that look at rows are not taken of others."""
+        if not all(table.in_memory for table in self.tables):
             raise NotApplicable(LAZY)
-        near = tuple(replace(d, table=from_arrow(d.fetched(), d.table.schema, d.table.source)) for d in self.release.tables)
-        return replace(self, release=replace(self.release, tables=near))
+        return self
 
     def aligned(self) -> list[Evidence]:
         """Return each dataset with the original row for row beside it."""

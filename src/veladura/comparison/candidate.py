@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from veladura.recipe import Recipe
     from veladura.table.table import Table
 
+MOST_CELLS = 20_000_000  # of a table whose rows are fetched to be measured
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -89,8 +91,11 @@ class Job:
     threads: int | None = None
 
     def open(self) -> Table:
-        """Open the table."""
-        return read_plan(self.plan).open() if self.plan is not None else open_table(self.source, self.columns)
+        """Open the table, in memory where it is small enough: figures that look at rows can then be taken of every method."""
+        table = read_plan(self.plan).open() if self.plan is not None else open_table(self.source, self.columns)
+        if table.frame is not None or table.rows * len(table.names) > MOST_CELLS:
+            return table
+        return open_table(table.arrow, table.source.columns, name=table.source.name)
 
 
 def evaluate(job: Job) -> Candidate:
