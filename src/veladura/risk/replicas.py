@@ -13,6 +13,7 @@ from veladura.inference.estimate import Estimate
 from veladura.measure import Meaning, Measured, NotApplicable, Subject, measure, over_datasets
 from veladura.risk.coding import common_cells, is_recoded
 from veladura.risk.uniqueness import keys as intruder_keys
+from veladura.risk.uniqueness import uniqueness
 from veladura.utility.pairing import pair
 
 
@@ -93,20 +94,36 @@ def replicated(original: Any, released: Any, keys: Sequence[str]) -> Replicated:
     },
 )
 def measure_replicated(subject: Subject) -> Measured:
-    """Measure the releases over the quasi-identifiers."""
-    known = comparable_keys(subject)
-    found = replicated(subject.original, subject.release, known)
-    figures: dict[str, Estimate | NotApplicable] = {"uniques": found.replicated}
-    return Measured(figures, {"uniques": f"Known: {', '.join(known)}."})
+    """Measure the releases over the quasi-identifiers.
+
+    Coarser keys never tell rows apart that finer ones do not: of a release that recodes them, a row that is
+    alone was alone before, and an intruder who recodes what he knows finds it.
+    """
+    known, rows = _known(subject), subject.original.rows
+    note = f"Known: {', '.join(known)}."
+    if recoded_keys(subject, known):
+        alone = [float(uniqueness(table, known).sample_uniques) / rows for table in subject.tables]
+        return Measured({"uniques": over_datasets(alone, upper=1.0)}, {"uniques": f"{note} Recoded: rows alone in the release."})
+    return Measured({"uniques": replicated(subject.original, subject.release, known).replicated}, {"uniques": note})
 
 
 def comparable_keys(subject: Subject) -> list[str]:
     """Return the columns an intruder knows; where one was recoded, nothing that is known can be looked up."""
+    known = _known(subject)
+    if recoded := recoded_keys(subject, known):
+        msg = f"{', '.join(recoded)}: recoded to values that no one would look up; risk.classes tells the risk of such rows."
+        raise NotApplicable(msg)
+    return known
+
+
+def _known(subject: Subject) -> list[str]:
     known = intruder_keys(subject)
     if subject.original.rows == 0 or not all(table.rows for table in subject.tables):
         msg = "there are no rows to compare."
         raise NotApplicable(msg)
-    if recoded := [name for name in known if name in subject.changed and is_recoded(subject.original, subject.tables[0], name)]:
-        msg = f"{', '.join(recoded)}: recoded to values that no one would look up; risk.classes tells the risk of such rows."
-        raise NotApplicable(msg)
     return known
+
+
+def recoded_keys(subject: Subject, known: Sequence[str]) -> list[str]:
+    """Return the keys whose released values are others than those of the original."""
+    return [name for name in known if name in subject.changed and is_recoded(subject.original, subject.tables[0], name)]
