@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 demo: $(READY)            ## the whole pipeline on the bundled example, into demo/
 	$(BIN)/veladura demo --out demo --force
 
-test: $(TOOLS) check      ## checks and tests, under eight minutes on two cores
+test: $(TOOLS) check      ## checks and tests
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"
 
 test-all: $(TOOLS) check  ## also the slow statistical runs

@@ -135,7 +135,10 @@ class FittedPrivate(Fitted[P]):
         """Return a release: refuse a seed, charge the ledger, draw, and only then look at the outcome."""
         refuse_seed(context, seedable=self.recipe.seedable)
         drawn = self.drawn(context)
-        return super(FittedPrivate, replace(drawn, repeatable=context.seeded)).draw(context)
+        from veladura.dp.show import pictures  # the posterior it draws needs this module
+
+        release = super(FittedPrivate, replace(drawn, repeatable=context.seeded)).draw(context)
+        return release if release.rule != "posterior" else replace(release, public_pictures=(lambda: pictures(release),))
 
     @abstractmethod
     def drawn(self, context: Context) -> FittedPrivate[P]:

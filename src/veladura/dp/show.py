@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +15,14 @@ from veladura.dp.ledger import kept_ledgers, read_ledger
 from veladura.errors import PlanError
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from veladura.dp.shares import Posterior
     from veladura.inference.estimate import Estimate
+    from veladura.recipe import Release
 
 MOST_CELLS_DRAWN = 24
+MOST_CELLS_SHOWN = 2000  # of a posterior that a report works out
 COLOUR, BAND = "#1f4e79", "#9db8d2"
 
 
@@ -80,6 +85,27 @@ def answers(posterior: Posterior, event: str, groups: Sequence[str], level: floa
 
 def draw_picture(posterior: Posterior, path: Path, level: float = 0.95) -> Path:
     """Write a picture of the marginal posteriors: one panel a column, or one a cell where there are few."""
+    drawn(posterior, level).savefig(path, dpi=150)
+    return path
+
+
+def pictures(release: Release) -> dict[str, bytes]:
+    """Return the marginal posteriors as SVG by title. They are made of the release alone, so that anyone may see them."""
+    from matplotlib import rc_context
+
+    from veladura.dp.posterior import posterior
+    from veladura.dp.reading import model_of
+
+    if model_of(release).domain.cells > MOST_CELLS_SHOWN:
+        return {}
+    out = BytesIO()
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "veladura", "text.parse_math": False}):
+        drawn(posterior(release)).savefig(out, format="svg", metadata={"Date": None})
+    return {"What the release says of the population: posterior means and 95 % intervals": out.getvalue()}
+
+
+def drawn(posterior: Posterior, level: float = 0.95) -> Figure:
+    """Return a figure of the marginal posteriors."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -97,8 +123,7 @@ def draw_picture(posterior: Posterior, path: Path, level: float = 0.95) -> Path:
         _intervals(axes[-1], labels, np.asarray(frame.iloc[:, -5]), np.asarray(frame.iloc[:, -3]), np.asarray(frame.iloc[:, -2]))
         axes[-1].set_title("cells", loc="left", fontsize=9)
     axes[-1].set_xlabel(f"share, with the shortest interval of {level:.0%}")
-    figure.savefig(path, dpi=150)
-    return path
+    return figure
 
 
 def _panel(axis: Any, frame: Any, name: str) -> None:

@@ -140,7 +140,7 @@ def gather(
     if assessment is not None and not withheld:
         shown = [figure for figure in assessment if mine or figure.public]
         page = replace(page, figures=_figures(shown, {v.figure: v for v in verdicts}), absent=_absent(shown, [v.figure for v in verdicts]))
-    public = {} if secret else _pictures(release.public_pictures)
+    public = _pictures(release.public_pictures)
     if not mine:
         return replace(page, pictures=public)
     details = () if assessment is None else tuple(assessment.details.values())
