@@ -47,7 +47,8 @@ def test_a_control_and_a_weight_leave_no_figure_out(people):
     weighted = vd.open(people.assign(w=2.0), {"id": {"role": "identifier"}, "sex": {"role": "quasi-identifier"}, "w": {"role": "weight"}})
     release = vd.Noise(columns=["income"], scale=0.5).protect(weighted, seed=1)
     assessment = vd.assess(weighted, release, control=people.assign(w=2.0, income=people["income"] + 1))
-    assert [figure.name for figure in assessment if figure.estimate is None] == []
+    without = {figure.name.rpartition(".")[0] for figure in assessment if figure.estimate is None}
+    assert without == {"utility.replaceability", "risk.location", "utility.location", "utility.generalisation"}  # of other methods
 
 
 def test_it_is_a_function_however_often_it_is_asked_for(table, release):

@@ -150,7 +150,8 @@ def assess(
 
         release = with_source(release, table, record)
     subject, known = Subject(_original(table, release), release, _control(control, release)), measures()
-    context = Context(Streams(0), thread_count(threads), progress)
+    alone = str(subject.original.source.url or "").startswith("sqlite")  # its connections belong to one thread
+    context = Context(Streams(0), 1 if alone else thread_count(threads), progress)
     with threadpool_limits(1, user_api="blas"):  # one thread a measure: more would wait for each other, and move last digits
         found = context.map("assessing risk and utility", lambda one: one.apply(subject), known.values())
     figures = {figure.name: figure for taken, _ in found for figure in taken}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
@@ -68,9 +68,10 @@ class Context:
     def map(self, label: str, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         """Apply a function to independent items in threads; results come in the items' order."""
         work = list(items)
-        with self.progress(label, len(work)) as advance, ThreadPoolExecutor(self.threads) as pool:
+        with self.progress(label, len(work)) as advance, ExitStack() as stack:
+            alone = self.threads == 1  # then in the caller's own thread: a SQLite connection is of no use in another
             results = []
-            for result in pool.map(function, work):
+            for result in map(function, work) if alone else stack.enter_context(ThreadPoolExecutor(self.threads)).map(function, work):
                 results.append(result)
                 advance()
             return results
