@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -50,6 +51,15 @@ def test_the_frontier_is_what_no_other_candidate_beats(points, better):
     assert {c.name for c in found.frontier} == {str(i) for i in range(len(points))} - beaten
     assert set(found.dominated) == beaten
     assert all(found.dominated[name] not in beaten for name in beaten)
+
+
+def test_a_coarser_candidate_beats_no_finer_one():
+    coarse = candidate("coarse", 0, 0)
+    precision = Figure("utility.generalisation.precision", "", "high", Estimate.exact(0.7))
+    coarse = replace(coarse, figures={**coarse.figures, precision.name: precision})
+    found = Comparison((coarse, candidate("fine", 1, 1), candidate("worse", 2, 2)), RISK, UTILITY)
+    assert [c.name for c in found.frontier] == ["coarse", "fine"]
+    assert found.dominated == {"worse": "fine"}
 
 
 def test_one_process_or_two_give_the_same_figures():

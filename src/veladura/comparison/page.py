@@ -7,7 +7,7 @@ import math
 from base64 import b64encode
 from typing import TYPE_CHECKING, Any
 
-from veladura.comparison.result import Comparison, figure_of, written
+from veladura.comparison.result import Comparison, detail, figure_of, written
 from veladura.report.render import page
 from veladura.report.words import number
 
@@ -40,7 +40,9 @@ def draw(comparison: Comparison) -> Figure:
         front = comparison.frontier
         for candidate in comparison.placed:
             _point(axes, comparison, candidate, front=candidate in front)
-        places = [_place(comparison, candidate) for candidate in front]
+        places = [
+            _place(comparison, candidate) for candidate in front if detail(candidate) == 1
+        ]  # coarser ones lie on frontiers of their own
         axes.plot([x for x, _ in places], [y for _, y in places], color=FRONT, linewidth=1.2, zorder=1, label="frontier")
         _axis(axes, comparison, comparison.risk, "x")
         _axis(axes, comparison, comparison.utility, "y")

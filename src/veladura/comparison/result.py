@@ -36,9 +36,9 @@ class Comparison:
     risk, utility
         The full names of the figures on the axes.
     frontier
-        The candidates that no other one beats in both figures, safest first.
+        The candidates that no other one beats, safest first.
     dominated
-        By name of a candidate, one that is at least as safe and as useful, and better in one of them.
+        By name of a candidate, one that is at least as safe, as useful and as detailed, and better in one of these.
     """
 
     candidates: tuple[Candidate, ...]
@@ -62,25 +62,28 @@ class Comparison:
         kept = [c for c in self.placed if not any(self._beats(other, c) for other in self.placed)]
         return sorted(kept, key=lambda c: self._badness(c)[0])
 
-    def _badness(self, candidate: Candidate) -> tuple[float, float]:
-        """Return both figures turned so that less is better."""
+    def _badness(self, candidate: Candidate) -> tuple[float, float, float]:
+        """Return both figures turned so that less is better, and the detail lost.
+
+        Utility of a coarser table is measured at its own level of detail, so that a coarser candidate never beats a finer one.
+        """
         values = []
         for name in (self.risk, self.utility):
             estimate = candidate.estimate(name)
             value = math.inf if estimate is None else estimate.value
             values.append(-value if candidate.figures[name].better == "high" else value)
-        return values[0], values[1]
+        return values[0], values[1], 1 - detail(candidate)
 
     def _beats(self, one: Candidate, other: Candidate) -> bool:
         a, b = self._badness(one), self._badness(other)
-        return a != b and a[0] <= b[0] and a[1] <= b[1]
+        return a != b and all(mine <= theirs for mine, theirs in zip(a, b, strict=True))
 
     def verdict(self, candidate: Candidate) -> str:
         """Return what the map says of a candidate, in words."""
         if candidate.problem:
             return f"no release: {candidate.problem}"
         if beaten := self.dominated.get(candidate.name):
-            return f"dominated by {beaten}: no safer and no more useful"
+            return f"dominated by {beaten}: no safer, no more useful, no finer"
         if candidate in self.frontier:
             return "on the frontier"
         missing = next(name for name in (self.risk, self.utility) if not _known(candidate, name))
@@ -94,7 +97,9 @@ class Comparison:
         columns = ["Candidates release different numbers of columns; figures are of the released ones."] if some else []
         coarse = [c.name for c in self.placed if _known(c, PRECISION)]
         detail = (
-            [f"Coarser than the original, and compared at their own level of detail: {enumerated(coarse)} (see {PRECISION})."]
+            [
+                f"Coarser than the original, so that utility is measured at their own level of detail and no finer candidate is dominated by them: {enumerated(coarse)} (see {PRECISION})."
+            ]
             if coarse
             else []
         )
@@ -142,6 +147,12 @@ class Comparison:
             "dominated": self.dominated,
             "candidates": [c.to_json() for c in self.candidates],
         }
+
+
+def detail(candidate: Candidate) -> float:
+    """Return how finely a candidate tells values: 1 for all that do not generalise."""
+    precision = candidate.estimate(PRECISION)
+    return 1.0 if precision is None else precision.value
 
 
 def _known(candidate: Candidate, name: str) -> bool:
