@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +13,11 @@ from veladura.context import Progress, silent
 from veladura.limit import Limit
 from veladura.recipe import PRIVATE
 from veladura.release.gate import Verdict, check_gate, gate, refuse_gate
+from veladura.release.link import with_source
 from veladura.release.package import load
 
 if TYPE_CHECKING:
     from veladura.recipe import Release
-
-LINKERS = (("veladura.release.linking", "link"), ("veladura.release.link", "with_source"))
 
 
 @dataclass(frozen=True)
@@ -65,16 +62,8 @@ def reassess(
         refuse_gate()
     for step in release.steps:
         methods.find(step.method)  # loading a method registers the checks of its promises
-    if record is not None and (linked := _linked(release, source, Path(record))) is not None:
-        release, source = linked, linked.original
+    if record is not None:
+        release = with_source(release, source, record)
+        source = release.original
     assessment = assess(source, release, limits=limits, progress=progress)
     return Reassessed(release, assessment, tuple(gate(assessment, limits or {})))
-
-
-def _linked(release: Release, source: Any, record: Path) -> Release | None:
-    """Return the release with the original beside it, its rows linked by the record; None where this version cannot."""
-    for module, name in LINKERS:
-        if find_spec(module) is not None:
-            linked: Release = getattr(import_module(module), name)(release, source, record)
-            return linked
-    return None
