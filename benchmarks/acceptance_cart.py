@@ -75,11 +75,11 @@ def whole(data: Path, name: str) -> None:
             print('  smoke == "NO" implies nociga == -8 in every row of every file')
 
 
-def finances(data: Path) -> None:
-    """The Survey of Consumer Finances: log income given seven columns, 498 households."""
+def survey(data: Path) -> pd.DataFrame:
+    """Return the households of the Survey of Consumer Finances as the source groups them, with the logarithm of their income."""
     frame = pd.read_csv(data / "termlife.csv")
     frame = frame[frame["Income"] < 10_000_000].reset_index(drop=True)
-    frame = pd.DataFrame(
+    return pd.DataFrame(
         {
             "gender": frame["Gender"].astype(str),
             "age": pd.cut(frame["Age"], [0, 29, 59, 200], labels=["16-29", "30-59", "60+"]).astype(str),
@@ -91,6 +91,11 @@ def finances(data: Path) -> None:
             "log_income": np.log(frame["Income"]),
         }
     )
+
+
+def finances(data: Path) -> None:
+    """The Survey of Consumer Finances: log income given seven columns, 498 households."""
+    frame = survey(data)
     release = vd.Cart(columns=["log_income"], m=5).protect(frame, seed=7)
     score = vd.utility.pmse(frame, release, pairs=False)
     print(f"termlife: {len(frame)} households, G = {float(score.value):.4f} (source .012), ratio {float(score.ratio):.2f}")

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 import veladura as vd
+from benchmarks.acceptance_cart import survey
 from veladura.streams import Streams
 
 RADII = (0.3, 0.5, 0.7, 1.0)
@@ -60,23 +61,11 @@ def scenarios() -> None:
 
 def finances(data: Path) -> None:
     """The Survey of Consumer Finances: income within some dollars, seven columns known."""
-    frame = pd.read_csv(data / "termlife.csv")
-    frame = frame[frame["Income"] < 10_000_000].reset_index(drop=True)
-    known = pd.DataFrame(
-        {
-            "gender": frame["Gender"].astype(str),
-            "age": pd.cut(frame["Age"], [0, 29, 59, 200], labels=["16-29", "30-59", "60+"]).astype(str),
-            "married": frame["MarStat"].astype(str),
-            "education": pd.cut(frame["Education"], [-1, 9, 12, 99], labels=["<=9", "10-12", ">=13"]).astype(str),
-            "ethnicity": frame["Ethnicity"].astype(str),
-            "household": frame["NumHH"],
-            "charity": frame["Charity"],
-        }
-    )
-    logs = known.assign(income=np.log(frame["Income"]))
-    made = vd.Cart(columns=["income"], m=5).protect(logs, seed=7)
+    frame = survey(data).rename(columns={"log_income": "income"})
+    known = frame.drop(columns="income")
+    made = vd.Cart(columns=["income"], m=5).protect(frame, seed=7)
     datasets = [one.assign(income=np.exp(one["income"])) for one in made.datasets]
-    original = known.assign(income=frame["Income"].astype(float))
+    original = frame.assign(income=np.exp(frame["income"]))
     print(f"Survey of Consumer Finances, {len(original)} households, m = 5, seven columns known: EMR/n / TMR / FMR")
     for radius, source in DOLLARS.items():
         found = vd.risk.match(original, datasets, known=list(known), sensitive="income", radius=radius)

@@ -1,8 +1,8 @@
 """The disease-mapping model fitted by NUTS in NumPyro: an independent second opinion on the sampler.
 
-    python -m venv /tmp/numpyro && /tmp/numpyro/bin/pip install numpyro==0.22.0
-    /tmp/numpyro/bin/python benchmarks/reference_icar.py             # writes tests/spatial/reference_icar.json anew
-    /tmp/numpyro/bin/python benchmarks/reference_icar.py case.json   # fits one case and prints its figures
+    python -m venv numpyro-venv && numpyro-venv/bin/pip install numpyro==0.22.0
+    numpyro-venv/bin/python benchmarks/reference_icar.py             # writes tests/spatial/reference_icar.json anew
+    numpyro-venv/bin/python benchmarks/reference_icar.py case.json   # fits one case and prints its figures
 
 It needs nothing of veladura, and shares no code with it. Effects are whitened in the eigenvectors of the
 intrinsic CAR precision; a case is a grid, counts by combination and cell, codes, covariates and priors.

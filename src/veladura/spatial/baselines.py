@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -48,9 +49,9 @@ class FittedMask(Fitted[L]):
             for rng in (context.streams(self.recipe.method, r) for r in range(self.recipe.m))
         ]
 
+    @abstractmethod
     def points(self, rng: Generator) -> tuple[Floats, Floats]:
         """Return new points for the rows that have one."""
-        raise NotImplementedError
 
     def changed(self) -> tuple[str, ...]:
         """Return the coordinates."""
