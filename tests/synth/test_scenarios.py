@@ -87,8 +87,9 @@ def test_the_check_of_coverage_sees_a_lost_relation():
 
 
 @pytest.mark.slow
-def test_small_leaves_lose_variance_when_the_kernel_is_cut():
-    """With a continuous predictor leaves hold five to ten rows: cutting to their range halves the weight of the edges."""
-    cut, own = covers(vd.Cart(columns=["y"], m=5), 300), covers(vd.Cart(columns=["y"], m=5, smoothing="none", republish=["y"]), 300)
-    assert cut.mean() < own.mean()
-    assert own.mean() > 0.92
+def test_intervals_cover_with_a_continuous_predictor():
+    """Leaves then hold five to ten rows: the kernel cut to their range loses a quarter of their variance, the local one little."""
+    found = covers(vd.Cart(columns=["y"], m=5), 1000)
+    assert (found > 0.92).all()
+    assert (found < 0.98).all()
+    assert covers(vd.Cart(columns=["y"], m=5, smoothing="kernel"), 1000).mean() < found.mean()

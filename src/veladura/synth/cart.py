@@ -13,6 +13,7 @@ from veladura.masks.common import check_columns, is_number
 from veladura.recipe import Recipe
 from veladura.synth import republished as _  # noqa: F401  # registers the check of its promise
 from veladura.synth.column import check_levels
+from veladura.synth.leaf import Smoothing
 from veladura.synth.order import check_named, grouped
 from veladura.synth.rules import find_rules, read_rules
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from veladura.table.table import Table
 
 Model = Literal["cart", "bagging", "forest", "parametric", "sample"]
-Smoothing = Literal["kernel", "donor", "none"]
 MAX_LEVELS = 20_000
 
 
@@ -74,7 +74,8 @@ class Cart(Recipe):
     trees
         Number of trees of "bagging" and "forest".
     smoothing
-        Draw numbers from a kernel density cut to the leaf ("kernel"), cut the kernel of each donor ("donor"), or take the donors' own ("none").
+        Move each donor's number by a normal, no farther than its neighbours in the leaf ("local"), by the one bandwidth of
+        the leaf and cut to its range ("kernel", the method as published), or take it as it is ("none").
     bandwidth
         Factor on the robust bandwidth of the kernel.
     republish
@@ -126,7 +127,7 @@ class Cart(Recipe):
     model: Model = "cart"
     models: Mapping[str, Model] = field(default_factory=dict)
     trees: int = 10
-    smoothing: Smoothing = "kernel"
+    smoothing: Smoothing = "local"
     bandwidth: float = 1.0
     republish: tuple[str, ...] = ()
     spikes: Mapping[str, tuple[float, ...]] = field(default_factory=dict, metadata={"private": True})

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veladura.errors import DataError
-from veladura.synth.leaf import Singles, nearest_free
+from veladura.synth.leaf import Singles, Smoothing, nearest_free
 from veladura.table.codes import Column
 
 Ints = NDArray[np.int64]
@@ -73,8 +73,8 @@ class Subject:
         Number of states.
     places
         The numbers of a column that has them, as places on its grid; None for categories.
-    smooth
-        Whether numbers are moved by a kernel.
+    smoothing
+        How numbers are moved from those of their donors.
     guarded
         Whether numbers that occur once may not come out.
     """
@@ -85,7 +85,7 @@ class Subject:
     grid: Grid | None = None
     places: Floats | None = None
     spikes: Floats | None = None
-    smooth: bool = True
+    smoothing: Smoothing = "local"
     guarded: bool = True
     limits: tuple[float, float] = (-np.inf, np.inf)
 
@@ -155,7 +155,7 @@ def subject_of(
     column: Column,
     *,
     spikes: Sequence[float] | None = None,
-    smooth: bool = True,
+    smoothing: Smoothing = "local",
     guarded: bool = True,
     limits: tuple[float | None, float | None] = (None, None),
 ) -> Subject:
@@ -189,7 +189,7 @@ def subject_of(
         grid,
         places,
         marked,
-        smooth and not few,
+        "none" if few else smoothing,
         guarded and column.labels is None,
         (ends[0], ends[1]),
     )

@@ -63,12 +63,12 @@ class SingleModel:
     def _relocated(self, rng: Generator, model: TreeModel, where: Where) -> tuple[Ints, Floats | None]:
         """Hand out donors' own numbers; those that came back to their own row are drawn from the kernel density of the leaf."""
         subject = self.terms.subject
-        bare = replace(model, subject=replace(subject, smooth=False), terms=replace(self.terms, guard="drawn"))
+        bare = replace(model, subject=replace(subject, smoothing="none"), terms=replace(self.terms, guard="drawn"))
         state, places = bare.draw(rng, where)
         if places is None or subject.places is None:
             return state, places
         same = np.flatnonzero((state == 0) & (subject.state[where.rows] == 0) & (places == subject.places[where.rows]))
-        if subject.smooth and same.size:
+        if subject.smoothing != "none" and same.size:
             fresh, numbers = model.draw(rng, where.at(same))
             state[same] = fresh
             places[same] = places[same] if numbers is None else numbers

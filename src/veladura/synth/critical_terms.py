@@ -62,7 +62,7 @@ class CriticalTerms(Terms):
     @property
     def moves(self) -> bool:
         """Whether its values are numbers that a kernel moves."""
-        return self.subject.places is not None and self.subject.smooth
+        return self.subject.places is not None and self.subject.smoothing != "none"
 
     def nodes(self, tree: Tree, leaves: Ints, rows: Ints) -> Ints:
         """Return the leaf of each row; rows of one party, the lowest node that holds all of their leaves."""
@@ -135,7 +135,7 @@ def common_node(tree: Tree, nodes: Ints) -> int:
 
 def guard_of(subject: Subject, numbers: Floats, *, smooth: bool) -> Guard:
     """Return how far a column's critical numbers can be guarded: by the room that their grid leaves beside them."""
-    if subject.places is None or subject.grid is None or not subject.smooth or not numbers.size:
+    if subject.places is None or subject.grid is None or subject.smoothing == "none" or not numbers.size:
         return "drawn"
     if not smooth:
         return "own"
@@ -158,7 +158,7 @@ def terms_of(
     taken, numbers, width = Singles(np.empty(0)), np.empty(0), 0.0
     if subject.places is not None and subject.grid is not None:
         numbers, known = subject.places[mark & (subject.state == 0)], subject.places[subject.state == 0]
-        width = float(spreads(known, np.array([0]), np.array([known.size]))[0, 0]) if known.size else 0.0
+        width = float(spreads(known, np.array([0]), np.array([known.size]), np.empty(0))[0, 0]) if known.size else 0.0
         guard = guard_of(subject, numbers, smooth=smooth)
         taken = Singles.of(np.unique(numbers), subject.grid.decimals) if guard == "values" else taken
     terms = CriticalTerms(

@@ -63,12 +63,50 @@ def _sort(values: Floats) -> None:
         gap = gap // 2
 
 
-@njit("float64[:, ::1](float64[::1], int64[::1], int64[::1])", cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
-def spreads(values: Floats, start: Ints, end: Ints) -> Floats:
-    """Return bandwidth, smallest and largest value of each stretch.
+@njit("void(float64[::1], float64[::1], int64, int64, float64[::1])", cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)  # type: ignore[untyped-decorator]
+def _note_reach(part: Floats, values: Floats, start: int, end: int, reach: Floats) -> None:
+    """Write down for each value of a stretch, sorted in ``part``, how far the farther of the two other values next to it is."""
+    distinct = np.empty(part.size)
+    found = 0
+    for value in part:
+        if found == 0 or value > distinct[found - 1]:
+            distinct[found] = value
+            found += 1
+    for j in range(start, end):
+        low = 0
+        left = found
+        while left > 1:
+            half = left >> 1
+            low += half * (distinct[low + half] <= values[j])
+            left -= half
+        below = distinct[low] - distinct[low - 1] if low > 0 else 0.0
+        above = distinct[low + 1] - distinct[low] if low + 1 < found else 0.0
+        reach[j] = max(below, above)
+
+
+@njit("int64[::1](int64[::1], int64)", cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+def by_node(nodes: Ints, count: int) -> Ints:
+    """Return the places of the rows of each node, one node after the other: drawn in that order, memory is read in order too."""
+    begin = np.zeros(count + 1, dtype=np.int64)
+    for i in range(nodes.size):
+        begin[nodes[i] + 1] += 1
+    for node in range(count):
+        begin[node + 1] += begin[node]
+    places = np.empty(nodes.size, dtype=np.int64)
+    for i in range(nodes.size):
+        places[begin[nodes[i]]] = i
+        begin[nodes[i]] += 1
+    return places
+
+
+@njit("float64[:, ::1](float64[::1], int64[::1], int64[::1], float64[::1])", cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+def spreads(values: Floats, start: Ints, end: Ints, reach: Floats) -> Floats:
+    """Return bandwidth, smallest and largest value of each stretch; write down how far each value may reach.
 
     The bandwidth is Silverman's rule of thumb, 0.9 min(sd, IQR / 1.34) n^(-1/5) (Silverman 1986,
     eq. 3.31), with sd alone where the quartiles are equal. Quartiles are interpolated (type 7).
+    A value reaches as far as the farther of the two other values next to it in the stretch.
+    ``reach`` may be empty: then none is written.
     """
     found = np.empty((start.size, 3))
     for i in range(start.size):
@@ -95,4 +133,6 @@ def spreads(values: Floats, start: Ints, end: Ints) -> Floats:
         found[i, 0] = 0.9 * width * size**-0.2
         found[i, 1] = part[0]
         found[i, 2] = part[size - 1]
+        if reach.size > 0:
+            _note_reach(part, values, start[i], end[i], reach)
     return found

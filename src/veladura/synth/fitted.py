@@ -184,7 +184,7 @@ def _subject(recipe: Cart, column: Column) -> Subject:
     return subject_of(
         column,
         spikes=recipe.spikes.get(column.name),
-        smooth=recipe.smoothing != "none",
+        smoothing=recipe.smoothing,
         guarded=column.name not in recipe.republish,
         limits=(None, None) if bound is None else (bound.min, bound.max),
     )

@@ -10,13 +10,51 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from veladura.synth.column import Subject
-from veladura.synth.leaf import TRIES, Donors
+from veladura.synth.leaf import TRIES, Donors, Smoothing, reflected
 from veladura.synth.model import Ground, Where
 from veladura.synth.tree import END, START, Growth, Tree, grow, ranks
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 MOST_CLASSES = 1000
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Kernel:
+    """How the numbers of one column move from those of given donors, each within its leaf."""
+
+    smoothing: Smoothing
+    values: Floats
+    width: Floats
+    low: Floats
+    high: Floats
+
+    @classmethod
+    def of(cls, subject: Subject, tree: Tree, leaves: Ints, donors: Ints, bandwidth: float) -> Kernel:
+        """Return the kernel of each row; donors without a number (a spike, a missing value) have no part in its leaf."""
+        from veladura.synth.draws import spreads
+
+        assert subject.places is not None  # noqa: S101
+        number = subject.state[tree.order] == 0
+        before = np.append(0, np.cumsum(number))
+        values = subject.places[tree.order[number]]
+        used, place = np.unique(leaves, return_inverse=True)
+        reach = np.full(values.size if subject.smoothing == "local" else 0, np.inf)
+        spread = spreads(values, before[tree.nodes[used, START]], before[tree.nodes[used, END]], reach)[place.reshape(-1)]
+        width = bandwidth * spread[:, 0] * (subject.smoothing != "none")
+        if subject.smoothing == "local":
+            width = np.minimum(width, reach[before[donors]])
+        return cls(subject.smoothing, values[before[donors]], width, spread[:, 1], spread[:, 2])
+
+    def moved(self, rng: Generator, rows: Ints) -> Floats:
+        """Return numbers near those of the donors."""
+        drawn = self.values[rows] + self.width[rows] * rng.standard_normal(rows.size)
+        return reflected(drawn, self.low[rows], self.high[rows]) if self.smoothing == "local" else drawn
+
+    def inside(self, numbers: Floats, rows: Ints) -> Mask:
+        """Return which numbers are in the range of their leaf."""
+        return (numbers >= self.low[rows]) & (numbers <= self.high[rows])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -31,41 +69,25 @@ class JointModel:
         """Return states and numbers of every column of the group."""
         leaves = self.tree.find(where.predictors, where.rows, where.root)
         donors = Donors.weighted(self.tree, rng).places(rng, leaves)
-        return [self._member(subject, rng, leaves, self.tree.order[donors]) for subject in self.subjects]
+        return [self._member(subject, rng, leaves, donors) for subject in self.subjects]
 
-    def _member(self, subject: Subject, rng: Generator, leaves: Ints, rows: Ints) -> tuple[Ints, Floats | None]:
-        state = subject.state[rows]
+    def _member(self, subject: Subject, rng: Generator, leaves: Ints, donors: Ints) -> tuple[Ints, Floats | None]:
+        state = subject.state[self.tree.order[donors]]
         if subject.places is None or subject.grid is None:
             return state, None
-        places = subject.places[rows].copy()
+        places = subject.places[self.tree.order[donors]]
         numbers = np.flatnonzero(state == 0)
-        low, high, width = self._spreads(subject, leaves[numbers])
+        kernel = Kernel.of(subject, self.tree, leaves[numbers], donors[numbers], self.bandwidth)
         waiting = np.arange(numbers.size)
         for _ in range(TRIES):
-            drawn = subject.places[rows[numbers[waiting]]]
-            if subject.smooth:
-                drawn = subject.grid.written(drawn + self.bandwidth * width[waiting] * rng.standard_normal(waiting.size))
+            drawn = subject.grid.written(kernel.moved(rng, waiting))
             places[numbers[waiting]] = drawn
-            waiting = waiting[~((drawn >= low[waiting]) & (drawn <= high[waiting]) & subject.accepted(drawn))]
+            waiting = waiting[~(kernel.inside(drawn, waiting) & subject.accepted(drawn))]
             if not waiting.size:
                 return state, places
         left = numbers[waiting]
-        places[left] = subject.settle(np.clip(places[left], low[waiting], high[waiting]))
+        places[left] = subject.settle(np.clip(places[left], kernel.low[waiting], kernel.high[waiting]))
         return state, places
-
-    def _spreads(self, subject: Subject, leaves: Ints) -> tuple[Floats, Floats, Floats]:
-        """Return range and bandwidth of one column's numbers in the leaf of each row."""
-        from veladura.synth.draws import spreads
-
-        assert subject.places is not None  # noqa: S101
-        used, place = np.unique(leaves, return_inverse=True)
-        found = np.zeros((used.size, 3))
-        for i, leaf in enumerate(used):
-            inside = self.tree.order[self.tree.nodes[leaf, START] : self.tree.nodes[leaf, END]]
-            values = subject.places[inside[subject.state[inside] == 0]]
-            found[i] = spreads(values, np.array([0]), np.array([values.size]))[0]
-        spread = found[place.reshape(-1)]
-        return spread[:, 1], spread[:, 2], spread[:, 0]
 
 
 def grow_joint(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 from numpy.random import Generator
@@ -15,6 +16,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Accept = Callable[[Floats, Ints], Mask]
+Smoothing = Literal["local", "kernel", "none"]
 
 TRIES = 40  # a kernel cut at both ends accepts half of its draws at worst: what is left then waits for another reason
 TABLE = 10_000_000
@@ -91,16 +93,14 @@ def draw_numbers(
     *,
     written: Callable[[Floats], Floats],
     accept: Accept,
-    smooth: bool = True,
+    smoothing: Smoothing = "local",
     bandwidth: float = 1.0,
-    keep_donor: bool = False,
     cut: bool = True,
 ) -> tuple[Floats, Ints]:
     """Return a number for each row, drawn from its leaf, and the rows whose number was never accepted.
 
-    A donor is drawn by its weight and moved by h times a normal. Outside the range of the leaf both
-    are drawn anew: the exact law of the weighted kernel density cut to that range. What is written
-    (rounded) and not accepted is drawn anew as well, then from the node above, up to the root.
+    A donor is drawn by its weight and moved by h times a normal. What is written (rounded) and not accepted is
+    drawn anew, then from the node above, up to the root.
 
     Parameters
     ----------
@@ -110,39 +110,46 @@ def draw_numbers(
         Rounds numbers as the column is written.
     accept
         Says which numbers may stand in which rows.
-    smooth
-        Without it the donor's own number is taken.
+    smoothing
+        "kernel": h is the robust bandwidth of the leaf; outside its range donor and normal are drawn anew, the exact
+        law of the weighted kernel density cut to that range. "local": h is at most the distance to the farther
+        neighbour of the donor in its leaf, and the range reflects (Silverman 1986, sections 2.10 and 5.3): edges
+        keep their weight and skewness stays. "none": the donor's own number.
     bandwidth
         Factor on the robust bandwidth.
-    keep_donor
-        Outside the range draw only the normal anew: each donor's own kernel is cut, so that donors at the
-        edge keep their weight. Another law; it loses less of the variance of small leaves.
     cut
         Whether numbers stay in the range of the leaf.
     """
-    from veladura.synth.draws import spreads
+    from veladura.synth.draws import by_node, spreads
 
     nodes = donors.tree.nodes
     result = np.empty(leaves.size)
     failed: list[Ints] = []
-    pending, at = np.arange(leaves.size), leaves
+    pending = by_node(leaves, len(nodes))
+    at = leaves[pending]
+    reach = np.full(values.size if smoothing == "local" else 0, np.inf)
     while pending.size:
         mark = np.zeros(len(nodes), dtype=np.int64)
         mark[at] = 1
         used, place = np.flatnonzero(mark), np.cumsum(mark) - 1
-        spread = spreads(values, np.ascontiguousarray(nodes[used, START]), np.ascontiguousarray(nodes[used, END]))[place[at]]
+        spread = spreads(values, np.ascontiguousarray(nodes[used, START]), np.ascontiguousarray(nodes[used, END]), reach)
+        width, low, high = (np.take(part, place[at]) for part in spread.T)
         waiting = np.arange(pending.size)
-        again, chosen = np.empty(0, dtype=bool), np.empty(0, dtype=np.int64)
         for _ in range(TRIES):
-            fresh = donors.places(rng, at[waiting])
-            chosen = np.where(again, chosen, fresh) if again.size else fresh
+            chosen = donors.places(rng, at[waiting])
             drawn = values[chosen]
-            if smooth:
-                drawn = written(drawn + bandwidth * spread[waiting, 0] * rng.standard_normal(waiting.size))
-            inside = (drawn >= spread[waiting, 1]) & (drawn <= spread[waiting, 2]) | (not cut)
-            good = inside & accept(drawn, pending[waiting])
+            if smoothing != "none":
+                h = bandwidth * width[waiting]
+                if smoothing == "local":
+                    h = np.minimum(h, reach[chosen])
+                drawn = drawn + h * rng.standard_normal(waiting.size)
+                if smoothing == "local" and cut:
+                    drawn = reflected(drawn, low[waiting], high[waiting])
+                drawn = written(drawn)
+            good = accept(drawn, pending[waiting])
+            if cut:
+                good &= (drawn >= low[waiting]) & (drawn <= high[waiting])
             result[pending[waiting]] = drawn
-            again, chosen = keep_donor & ~inside[~good], chosen[~good]
             waiting = waiting[~good]
             if not waiting.size:
                 break
@@ -150,7 +157,14 @@ def draw_numbers(
         pending, at = pending[waiting], above
         failed.append(pending[above < 0])
         pending, at = pending[above >= 0], at[above >= 0]
+        reach[:] = np.inf  # nodes above may hold one another, and their leaves had nothing to give
     return result, np.sort(np.concatenate([np.empty(0, dtype=np.int64), *failed]))
+
+
+def reflected(numbers: Floats, low: Floats, high: Floats) -> Floats:
+    """Return numbers outside a range as far inside it."""
+    numbers = np.where(numbers < low, 2 * low - numbers, numbers)
+    return np.where(numbers > high, 2 * high - numbers, numbers)
 
 
 def nearest_free(

@@ -72,7 +72,6 @@ class TreeModel:
     subject: Subject
     pairs: Sequence[Pair]
     bandwidth: float = 1.0
-    keep_donor: bool = False
     terms: Terms | None = None
 
     def draw(self, rng: Generator, where: Where) -> tuple[Ints, Floats | None]:
@@ -114,8 +113,8 @@ class TreeModel:
         assert subject.places is not None  # noqa: S101
         drawn, failed = draw_numbers(
             rng, Donors.weighted(tree, rng), subject.places[tree.order], self._nodes(tree, where),
-            written=subject.grid.written, accept=lambda x, i: terms.accepted(x, where.rows[i]), smooth=subject.smooth,
-            bandwidth=self.bandwidth, keep_donor=self.keep_donor, cut=terms.cut,
+            written=subject.grid.written, accept=lambda x, i: terms.accepted(x, where.rows[i]), smoothing=subject.smoothing,
+            bandwidth=self.bandwidth, cut=terms.cut,
         )  # fmt: skip
         if failed.size:
             drawn[failed] = terms.settled(rng, drawn[failed], where.rows[failed])

@@ -83,10 +83,9 @@ def build(recipe: Cart, subjects: Sequence[Subject], ground: Ground, features: S
                 subject,
                 _many(subject, ground, used, growth, recipe.trees, seed, forest=kind == "forest"),
                 recipe.bandwidth,
-                recipe.smoothing == "donor",
             )
         )
-    return One(TreeModel(subject, (grow_pair(subject, ground, used, growth, prune, seed),), recipe.bandwidth, recipe.smoothing == "donor"))
+    return One(TreeModel(subject, (grow_pair(subject, ground, used, growth, prune, seed),), recipe.bandwidth))
 
 
 def _many(

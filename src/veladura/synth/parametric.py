@@ -114,7 +114,9 @@ class Weighted:
         for _ in range(TRIES):
             share = special.ndtr(centre[waiting] + line.spread * rng.standard_normal(waiting.size))
             drawn = np.interp(share * size - 0.5, np.arange(size), ordered)
-            result[waiting] = subject.grid.written(drawn) if subject.smooth else ordered[np.minimum((share * size).astype(int), size - 1)]
+            result[waiting] = (
+                subject.grid.written(drawn) if subject.smoothing != "none" else ordered[np.minimum((share * size).astype(int), size - 1)]
+            )
             waiting = waiting[~subject.accepted(result[waiting])]
             if not waiting.size:
                 return result
