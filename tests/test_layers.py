@@ -14,7 +14,7 @@ import veladura
 ROOT = Path(veladura.__file__).parent
 # Lower layers first; a module may import from its own layer and those below.
 LAYERS = (
-    {"errors", "expression", "streams", "context", "typed", "example"},
+    {"errors", "expression", "jit", "streams", "context", "typed", "example"},
     {"table", "inference.estimate"},
     {
         "promise",
@@ -34,7 +34,7 @@ LAYERS = (
         "mcmc",
     },
     {"methods", "report", "release"},
-    {"plan", "run", "init", "demo", "comparison", "cli", "cli_show", "testing", "cli_analyze", "init_gate"},
+    {"plan", "run", "init", "demo", "warm", "comparison", "cli", "cli_show", "testing", "cli_analyze", "init_gate"},
 )
 
 

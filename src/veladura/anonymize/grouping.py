@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
+
+from veladura.jit import compiled
 
 _keys = types.Array(types.uint64, 2, "C")
 _words = types.Array(types.uint64, 1, "C")
 _ints = types.Array(types.int64, 1, "C")
 
 
-@njit(types.int64(_keys, _words, _ints, _ints), cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(types.int64(_keys, _words, _ints, _ints))
 def number_groups(keys: Any, mask: Any, ids: Any, first: Any) -> int:
     """Number the groups of tuples that agree in the masked bits; return how many there are.
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit, types
+from numba import types
+
+from veladura.jit import compiled, inner
 
 _I, _U, _SHORT = types.int64, types.uint64, types.int32
 _ints, _codes = types.Array(_I, 1, "C"), types.Array(_SHORT, 1, "C")
@@ -53,7 +55,7 @@ _LOW = 0xFFFFFFFF  # the half of a word that numbers a group
 _MIX = 0x9E3779B97F4A7C15
 
 
-@njit(_I(_words, _ints, _table, _U, _U, _U, _I, _I), cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@inner(_I(_words, _ints, _table, _U, _U, _U, _I, _I))
 def _insert(keys: Any, sizes: Any, table: Any, stamp: Any, word: Any, drop: Any, size: int, found: int) -> int:
     """Add rows to the group of a one-word key, or open it; return the number of groups."""
     one = np.uint64(1)  # unsigned throughout: an index that cannot be negative needs no check
@@ -71,7 +73,7 @@ def _insert(keys: Any, sizes: Any, table: Any, stamp: Any, word: Any, drop: Any,
     return found + 1
 
 
-@njit(_I(_keys, _ints, _I, _table, _grid, _codes, _keys, _ints, _table, _U, _U), cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@inner(_I(_keys, _ints, _I, _table, _grid, _codes, _keys, _ints, _table, _U, _U))
 def _roll_long(  # noqa: C901  # loops over words
     keys: Any, sizes: Any, groups: int, clear: Any, moves: Any, codes: Any, out_keys: Any, out_sizes: Any, table: Any, stamp: Any, drop: Any
 ) -> int:
@@ -111,7 +113,7 @@ def _roll_long(  # noqa: C901  # loops over words
     return found
 
 
-@njit(_I(_ints, SHAPE, _I), cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@inner(_I(_ints, SHAPE, _I))
 def _table_bits(levels: Any, shape: Any, groups: int) -> int:
     """Return the size of a hash table, as a power of two, for no more groups than a node can have: a small one stays in the cache."""
     most = 1
@@ -130,7 +132,7 @@ def _table_bits(levels: Any, shape: Any, groups: int) -> int:
     return bits
 
 
-@njit(_I(_keys, _ints, _I, _ints, _ints, SHAPE, _keys, _ints, _desk), cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(_I(_keys, _ints, _I, _ints, _ints, SHAPE, _keys, _ints, _desk))
 def roll_up(keys: Any, sizes: Any, groups: int, low: Any, high: Any, shape: Any, out_keys: Any, out_sizes: Any, desk: Any) -> int:
     """Merge groups of the node ``low`` into those of the node ``high`` above it; return their number."""
     moves, clear = np.empty((low.size, 4), np.int64), np.zeros(keys.shape[1], np.uint64)
@@ -147,7 +149,7 @@ def roll_up(keys: Any, sizes: Any, groups: int, low: Any, high: Any, shape: Any,
     desk.stamp[0] += 1
     stamp, table = np.uint64(desk.stamp[0]), desk.table
     if keys.shape[1] > 1:
-        return _roll_long(keys, sizes, groups, clear, moves[:changed], shape.codes, out_keys, out_sizes, table, stamp, drop)  # type: ignore[no-any-return]
+        return _roll_long(keys, sizes, groups, clear, moves[:changed], shape.codes, out_keys, out_sizes, table, stamp, drop)
     words, out, codes, stay = keys[:, 0], out_keys[:, 0], shape.codes, ~clear[0]
     found = 0
     for g in range(groups):

@@ -9,16 +9,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 
 from veladura.anonymize.kernels import SHAPE
+from veladura.jit import compiled, inner
 
 _I, _U = types.int64, types.uint64
 _ints, _codes, _tags = types.Array(_I, 1, "C"), types.Array(types.int32, 1, "C"), types.Array(types.int8, 1, "C")
 _keys, _bits = types.Array(_U, 2, "C"), types.Array(_U, 1, "C")
 
 
-@njit(types.void(_keys, _I, _ints, _I, _codes), cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@inner(types.void(_keys, _I, _ints, _I, _codes))
 def _lift(keys: Any, groups: int, place: Any, start: int, codes: Any) -> None:
     """Map the codes of one column, in place."""
     w, shift, mask = place[0], np.uint64(place[1]), np.uint64(place[2])
@@ -27,7 +28,7 @@ def _lift(keys: Any, groups: int, place: Any, start: int, codes: Any) -> None:
         keys[g, w] ^= (code ^ np.uint64(codes[start + np.int64(code)])) << shift
 
 
-@njit(types.void(_keys, _ints, _I, _ints, _keys, _ints), cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@inner(types.void(_keys, _ints, _I, _ints, _keys, _ints))
 def _sort_by(keys: Any, sizes: Any, groups: int, place: Any, out_keys: Any, out_sizes: Any) -> None:
     """Sort groups by the codes of one column, those of one code in the order they have."""
     w, shift, mask = place[0], np.uint64(place[1]), np.uint64(place[2])
@@ -60,7 +61,7 @@ def _sort_by(keys: Any, sizes: Any, groups: int, place: Any, out_keys: Any, out_
         out_sizes[to] = sizes[g]
 
 
-@njit(_I(_keys, _ints, _I, _ints, _I, _codes), cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@inner(_I(_keys, _ints, _I, _ints, _I, _codes))
 def _merge(keys: Any, sizes: Any, groups: int, place: Any, start: int, codes: Any) -> int:
     """Lift the column that changes fastest and merge neighbours that became equal, in place; return the number of groups."""
     w, shift, mask = place[0], np.uint64(place[1]), np.uint64(place[2])
@@ -94,7 +95,7 @@ def _merge(keys: Any, sizes: Any, groups: int, place: Any, start: int, codes: An
     return found + 1
 
 
-@njit(types.boolean(_ints, _I, _I, _I), cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@inner(types.boolean(_ints, _I, _I, _I))
 def _is_good(sizes: Any, groups: int, k: int, allowed: int) -> bool:
     """Whether groups of fewer than k hold no more rows than may be suppressed."""
     rows = 0
@@ -104,7 +105,7 @@ def _is_good(sizes: Any, groups: int, k: int, allowed: int) -> bool:
     return rows <= allowed
 
 
-@njit(types.boolean(_keys, _ints, _I, _bits, _I, _I), cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@inner(types.boolean(_keys, _ints, _I, _bits, _I, _I))
 def _is_good_within(keys: Any, sizes: Any, groups: int, mask: Any, k: int, allowed: int) -> bool:
     """Whether a node is good at which neighbours that agree in the masked bits are one group; stops when too many rows must go."""
     rows, total, first = 0, 0, 0
@@ -132,7 +133,7 @@ def _is_good_within(keys: Any, sizes: Any, groups: int, mask: Any, k: int, allow
     return rows + (total if total < k else 0) <= allowed
 
 
-@njit(types.void(_tags, SHAPE, _I, types.boolean), cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(types.void(_tags, SHAPE, _I, types.boolean))
 def spread(tags: Any, shape: Any, node: int, good: bool) -> None:  # noqa: FBT001
     """Tag a node and, as goodness only grows, all above a good (1) or below a bad one (-1) that have no tag yet."""
     direction = 1 if good else -1
@@ -160,7 +161,7 @@ def spread(tags: Any, shape: Any, node: int, good: bool) -> None:  # noqa: FBT00
                 top += 1
 
 
-@njit(_ints(_tags, SHAPE), cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(_ints(_tags, SHAPE))
 def minimal_nodes(tags: Any, shape: Any) -> Any:
     """Return the good nodes all of whose direct predecessors are bad: the antichain."""
     found = np.empty(tags.size, np.int64)
@@ -176,7 +177,7 @@ def minimal_nodes(tags: Any, shape: Any) -> Any:
     return found[:count].copy()
 
 
-@njit(types.void(_keys, _ints, _I, _keys, _ints), cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@inner(types.void(_keys, _ints, _I, _keys, _ints))
 def _copy(keys: Any, sizes: Any, groups: int, out_keys: Any, out_sizes: Any) -> None:
     """Copy groups; loops compile in a tenth of the time that slices take."""
     for g in range(groups):
@@ -191,7 +192,7 @@ def _copy(keys: Any, sizes: Any, groups: int, out_keys: Any, out_sizes: Any) -> 
             out_keys[g, w] = keys[g, w]
 
 
-@njit(_I(_ints, _ints, _I, _I), cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@inner(_I(_ints, _ints, _I, _I))
 def _offset(levels: Any, strides: Any, first: int, end: int) -> int:
     """Return what some columns at their levels add to the number of a node."""
     node = 0
@@ -200,7 +201,7 @@ def _offset(levels: Any, strides: Any, first: int, end: int) -> int:
     return node
 
 
-@njit(types.void(_keys, _ints, SHAPE, _keys, _ints, _keys, _ints), cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@inner(types.void(_keys, _ints, SHAPE, _keys, _ints, _keys, _ints))
 def _sort_all(keys: Any, sizes: Any, shape: Any, out_keys: Any, out_sizes: Any, other_keys: Any, other_sizes: Any) -> None:
     """Sort tuples with the first column changing fastest, then the second, and so on; codes become those of level 0."""
     columns, count = shape.heights.size, sizes.size
@@ -214,7 +215,7 @@ def _sort_all(keys: Any, sizes: Any, shape: Any, out_keys: Any, out_sizes: Any, 
         here_keys, here_sizes, there_keys, there_sizes = there_keys, there_sizes, here_keys, here_sizes
 
 
-@njit(types.void(SHAPE, _keys), cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@inner(types.void(SHAPE, _keys))
 def _fixed_bits(shape: Any, masks: Any) -> None:
     """Set row d of ``masks`` to the bits of the first d columns."""
     for c in range(shape.heights.size):
@@ -223,7 +224,7 @@ def _fixed_bits(shape: Any, masks: Any) -> None:
         masks[c + 1, shape.places[c, 0]] |= np.uint64(shape.places[c, 2]) << np.uint64(shape.places[c, 1])
 
 
-@njit(_I(_keys, _ints, SHAPE, _I, _I, _tags, _I), cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(_I(_keys, _ints, SHAPE, _I, _I, _tags, _I))
 def walk(keys: Any, sizes: Any, shape: Any, k: int, allowed: int, tags: Any, budget: int) -> int:  # noqa: C901  # one loop, one state
     """Tag every node of the lattice as good (1) or bad (-1); return the number of groups handled.
 

@@ -12,20 +12,20 @@ from functools import cached_property
 from math import exp, lgamma, log, log1p
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 from scipy.interpolate import PchipInterpolator
 from scipy.special import betainc
 from scipy.stats import beta
 
 from veladura.dp.convolve import Law
+from veladura.jit import compiled
 
 Array = NDArray[np.float64]
 POINTS = 240
 EDGE = 1e-13
 
 
-@njit("void(float64[::1], int64, float64[::1], float64[::1], float64, float64, float64[:, ::1])", cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled("void(float64[::1], int64, float64[::1], float64[::1], float64, float64, float64[:, ::1])")
 def _sums(points: Array, low: int, chances: Array, below: Array, gamma: float, total: float, out: Array) -> None:
     """Put into ``out`` the sums of term * below and of term * chances * (gamma + x) at each point."""
     last = chances.size - 1

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.signal import fftconvolve
 
 from veladura.dp.convolve import Law
+from veladura.jit import compiled
 
 Array = NDArray[np.float64]
 
 
-@njit("void(int64[::1], float64[::1], int64, float64[::1], int64, float64[::1], int64[::1])", cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled("void(int64[::1], float64[::1], int64, float64[::1], int64, float64[::1], int64[::1])")
 def _split(
     totals: NDArray[np.int64], uniforms: Array, low: int, left: Array, other_low: int, right: Array, out: NDArray[np.int64]
 ) -> None:  # fmt: skip

@@ -6,11 +6,12 @@ Arrays in, arrays out. They stand in one file because Numba's cache does not not
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from veladura.jit import compiled, inner
 
-@njit("int64(int64[::1], int64[::1], int64, int64)", cache=True, nogil=True)  # type: ignore[untyped-decorator]
+
+@inner("int64(int64[::1], int64[::1], int64, int64)")
 def _leave(bag: NDArray[np.int64], place: NDArray[np.int64], held: int, rank: int) -> int:
     """Take a rank out of the bag; return how many are left."""
     last = bag[held - 1]
@@ -20,7 +21,7 @@ def _leave(bag: NDArray[np.int64], place: NDArray[np.int64], held: int, rank: in
     return held - 1
 
 
-@njit("int64[::1](float64[::1], int64)", cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled("int64[::1](float64[::1], int64)")
 def swap_partners(uniforms: NDArray[np.float64], window: int) -> NDArray[np.int64]:
     """Return the partner of each rank: a pairing of ranks at most ``window`` apart.
 
@@ -60,7 +61,7 @@ def swap_partners(uniforms: NDArray[np.float64], window: int) -> NDArray[np.int6
     return partner
 
 
-@njit("float64[::1](float64[:, ::1], int64[::1], int64)", cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@inner("float64[::1](float64[:, ::1], int64[::1], int64)")
 def _centroid(points: NDArray[np.float64], left: NDArray[np.int64], size: int) -> NDArray[np.float64]:
     """Return the mean of the points left."""
     centre = np.zeros(points.shape[1])
@@ -70,7 +71,7 @@ def _centroid(points: NDArray[np.float64], left: NDArray[np.int64], size: int) -
     return centre / size
 
 
-@njit("float64(float64[:, ::1], int64, float64[::1])", cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@inner("float64(float64[:, ::1], int64, float64[::1])")
 def _distance(points: NDArray[np.float64], i: int, centre: NDArray[np.float64]) -> float:
     """Return the squared Euclidean distance of a point."""
     total = 0.0
@@ -80,7 +81,7 @@ def _distance(points: NDArray[np.float64], i: int, centre: NDArray[np.float64]) 
     return total
 
 
-@njit("int64(float64[:, ::1], int64[::1], int64, float64[::1])", cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@inner("int64(float64[:, ::1], int64[::1], int64, float64[::1])")
 def _farthest(points: NDArray[np.float64], left: NDArray[np.int64], size: int, centre: NDArray[np.float64]) -> int:
     """Return the first of the points farthest from a centre."""
     best = int(left[0])
@@ -93,7 +94,7 @@ def _farthest(points: NDArray[np.float64], left: NDArray[np.int64], size: int, c
     return best
 
 
-@njit("int64(float64[:, ::1], int64[::1], int64, int64, int64[::1], int64, float64[::1], int64[::1])", cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@inner("int64(float64[:, ::1], int64[::1], int64, int64, int64[::1], int64, float64[::1], int64[::1])")
 def _peel(  # compiled code takes arrays one by one
     points: NDArray[np.float64],
     left: NDArray[np.int64],
@@ -130,7 +131,7 @@ def _peel(  # compiled code takes arrays one by one
     return kept
 
 
-@njit("int64[::1](float64[:, ::1], int64)", cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled("int64[::1](float64[:, ::1], int64)")
 def mdav(points: NDArray[np.float64], k: int) -> NDArray[np.int64]:
     """Return the group of each point: k points each, the last one up to 2k - 1.
 

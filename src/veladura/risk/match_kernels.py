@@ -8,15 +8,16 @@ equally likely, so it is enough to know how many rows have each mask.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from veladura.jit import compiled, inner
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 TIE = 1e-9
 
 
-@njit("int64(int64, int64, int64[::1], int64[::1], int64[::1], int64[::1], int64)", cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@inner("int64(int64, int64, int64[::1], int64[::1], int64[::1], int64[::1], int64)")
 def _flip(row: int, bit: int, mask: Ints, count: Ints, active: Ints, place: Ints, held: int) -> int:
     """Set or clear a bit of a row's mask; return how many different masks are held by some row."""
     old = mask[row]
@@ -38,7 +39,7 @@ def _flip(row: int, bit: int, mask: Ints, count: Ints, active: Ints, place: Ints
     return held
 
 
-@njit("float64(int64, float64[::1])", cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@inner("float64(int64, float64[::1])")
 def _chance(mask: int, weight: Floats) -> float:
     """Return the probability of a row with this mask: the sum of the weights of the releases it matches in."""
     total = 0.0
@@ -48,7 +49,7 @@ def _chance(mask: int, weight: Floats) -> float:
     return total
 
 
-@njit("float64(int64[::1], float64, float64[::1])", cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@inner("float64(int64[::1], float64, float64[::1])")
 def _weigh(matches: Ints, people: float, weight: Floats) -> float:
     """Fill in the weight of a match in each release; return the probability that the target is not in the data."""
     inside = 0.0
@@ -60,11 +61,9 @@ def _weigh(matches: Ints, people: float, weight: Floats) -> float:
     return 1.0 - inside
 
 
-@njit(
-    "void(int64[::1], float64[::1], int64[:, ::1], int64[::1], int64[::1], float64[::1], float64[::1], float64[::1], boolean, int64, int64[::1], int64[::1])",
-    cache=True,
-    nogil=True,
-)  # type: ignore[untyped-decorator]
+@compiled(
+    "void(int64[::1], float64[::1], int64[:, ::1], int64[::1], int64[::1], float64[::1], float64[::1], float64[::1], boolean, int64, int64[::1], int64[::1])"
+)
 def slide(  # noqa: C901  # compiled code takes arrays one by one
     rows: Ints,
     values: Floats,
@@ -142,7 +141,7 @@ def slide(  # noqa: C901  # compiled code takes arrays one by one
         hits[k] = 1 if own > 0 and chance[own] >= best - TIE else 0
 
 
-@njit("int64(float64[::1], int64, int64, float64, boolean)", cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@inner("int64(float64[::1], int64, int64, float64, boolean)")
 def _search(values: Floats, start: int, end: int, wanted: float, after: bool) -> int:  # noqa: FBT001
     """Return the first place whose value is not below, or with ``after`` is above, the wanted one."""
     while start < end:
@@ -154,11 +153,9 @@ def _search(values: Floats, start: int, end: int, wanted: float, after: bool) ->
     return start
 
 
-@njit(
-    "void(int64[::1], float64[:, ::1], int64[:, ::1], int64[::1], int64[::1], float64[:, ::1], float64[:, ::1], float64[::1], boolean, int64, int64[::1], int64[::1])",
-    cache=True,
-    nogil=True,
-)  # type: ignore[untyped-decorator]
+@compiled(
+    "void(int64[::1], float64[:, ::1], int64[:, ::1], int64[::1], int64[::1], float64[:, ::1], float64[:, ::1], float64[::1], boolean, int64, int64[::1], int64[::1])"
+)
 def scan(  # noqa: C901  # compiled code takes arrays one by one
     rows: Ints,
     values: Floats,
@@ -212,7 +209,7 @@ def scan(  # noqa: C901  # compiled code takes arrays one by one
             mask[touched[a]] = 0
 
 
-@njit("int64[::1](float64[:, ::1], int64[::1], int64[::1], float64[:, ::1], float64[:, ::1])", cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled("int64[::1](float64[:, ::1], int64[::1], int64[::1], float64[:, ::1], float64[:, ::1])")
 def tally(values: Floats, starts: Ints, cells: Ints, low: Floats, high: Floats) -> Ints:
     """Return how many rows of one table, sorted by cell and first value, match each target."""
     found = np.zeros(cells.size, dtype=np.int64)

@@ -163,11 +163,11 @@ def find(original: Table, released: Sequence[tuple[Table, Ints]], intruder: Intr
     rows, values, starts = laid_out([links for _, links in released], cells[1:], numbers[1:], number)
     ties, hits = np.zeros(order.size, dtype=np.int64), np.zeros(order.size, dtype=np.int64)
     counted = np.zeros(order.size) if people is None else population_counts(original, people, intruder, order).astype(np.float64)
-    common = (starts, order, cells[0][order], counted, intruder.decline, original.rows, ties, hits)
+    inside, more = cells[0][order], (counted, intruder.decline, original.rows, ties, hits)
     if len(rough) <= 1:
-        kernels.slide(rows, values[0], *common[:3], low[0], high[0], *common[3:])
+        kernels.slide(rows, values[0], starts, order, inside, low[0], high[0], *more)
     else:
-        kernels.scan(rows, values, *common[:3], low, high, *common[3:])
+        kernels.scan(rows, values, starts, order, inside, low, high, *more)
     back = np.argsort(order)
     return _risk(order[back], ties[back], hits[back], original.rows)
 

@@ -8,8 +8,9 @@ Numba's cache does not notice a change in another.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from veladura.jit import compiled, inner
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -17,7 +18,7 @@ Flags = NDArray[np.bool_]
 TIE = 1e-12
 
 
-@njit("float64(float64[::1], float64[::1], float64)", cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@inner("float64(float64[::1], float64[::1], float64)")
 def _distance(one: Floats, other: Floats, limit: float) -> float:
     """Return the sum over columns of how far two values are apart, at most 1 each; something above the limit once it is passed."""
     total: float = 0.0
@@ -28,7 +29,7 @@ def _distance(one: Floats, other: Floats, limit: float) -> float:
     return total
 
 
-@njit("void(float64[:, ::1], float64[:, ::1], int64[::1], int64[::1], float64[::1], int64[::1], int64, int64)", cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled("void(float64[:, ::1], float64[:, ::1], int64[::1], int64[::1], float64[::1], int64[::1], int64, int64)")
 def nearest(points: Floats, others: Floats, skip: Ints, index: Ints, distance: Floats, ties: Ints, start: int, stop: int) -> None:
     """Fill in, for each point of a range, the first of the nearest other rows, its distance, and how many are as near.
 
@@ -47,7 +48,7 @@ def nearest(points: Floats, others: Floats, skip: Ints, index: Ints, distance: F
         index[i], distance[i], ties[i] = first, best, many
 
 
-@njit("float64[::1](float64[:, ::1], float64[:, ::1])", cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled("float64[::1](float64[:, ::1], float64[:, ::1])")
 def paired(points: Floats, others: Floats) -> Floats:
     """Return how far each point is from the other row in its place."""
     found = np.empty(points.shape[0])
@@ -56,7 +57,7 @@ def paired(points: Floats, others: Floats) -> Floats:
     return found
 
 
-@njit("int64[::1](float64[:, ::1], float64[:, ::1], boolean[:, ::1], float64)", cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled("int64[::1](float64[:, ::1], float64[:, ::1], boolean[:, ::1], float64)")
 def fitting(points: Floats, table: Floats, used: Flags, width: float) -> Ints:
     """Return how many rows of a table each description fits; counting stops at two.
 

@@ -178,10 +178,10 @@ def cluster(
     own = {one.subject.name for one in terms}
     parts = {column.name: axes(column.take(donors), scale) for column in members}
     blind = {one.subject.name for one in terms if one.subject.places is None} if len(own) < len(parts) or _any_number(terms) else set()
-    points = np.column_stack([part for name, part in parts.items() if name not in blind])
-    inner = np.column_stack([part for name, part in parts.items() if name in own])
-    numbers = np.column_stack([tuple_numbers([one], donors) for one in terms])
-    order, nodes, risk = divide(*map(np.ascontiguousarray, (points, inner, numbers)), min_leaf, min_distinct, spread)
+    points = np.ascontiguousarray(np.column_stack([part for name, part in parts.items() if name not in blind]))
+    inner = np.ascontiguousarray(np.column_stack([part for name, part in parts.items() if name in own]))
+    numbers = np.ascontiguousarray(np.column_stack([tuple_numbers([one], donors) for one in terms]))
+    order, nodes, risk = divide(points, inner, numbers, min_leaf, min_distinct, spread)
     tree = Tree(donors[order], nodes, np.column_stack([risk, risk]), np.zeros(0, dtype=np.uint64), np.zeros(len(nodes), dtype=np.int64))
     leaf = np.zeros(int(donors.max()) + 1, dtype=np.int64)
     for node in tree.leaves():

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from veladura.jit import compiled, inner
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-@njit("int64[::1](float64[::1], int64[:, ::1], int64[::1], float64[::1])", cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@compiled("int64[::1](float64[::1], int64[:, ::1], int64[::1], float64[::1])")
 def pick(heights: Floats, stretches: Ints, which: Ints, uniforms: Floats) -> Ints:
     """Return for each uniform the place in a stretch whose step of the cumulated weights it falls on.
 
@@ -31,7 +32,7 @@ def pick(heights: Floats, stretches: Ints, which: Ints, uniforms: Floats) -> Int
     return found
 
 
-@njit("uint16[::1](float64[::1], float64[::1])", cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@compiled("uint16[::1](float64[::1], float64[::1])")
 def bin_of(edges: Floats, values: Floats) -> NDArray[np.uint16]:
     """Return how many edges lie below each value (``searchsorted`` for few edges and many values in no order)."""
     found = np.zeros(values.size, dtype=np.uint16)
@@ -48,7 +49,7 @@ def bin_of(edges: Floats, values: Floats) -> NDArray[np.uint16]:
     return found
 
 
-@njit("void(float64[::1])", cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)  # type: ignore[untyped-decorator]
+@inner("void(float64[::1])")
 def _sort(values: Floats) -> None:
     """Put numbers in order (Shell sort: leaves are small, and it is compiled in no time)."""
     gap = values.size // 2
@@ -63,7 +64,7 @@ def _sort(values: Floats) -> None:
         gap = gap // 2
 
 
-@njit("void(float64[::1], float64[::1], int64, int64, float64[::1])", cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)  # type: ignore[untyped-decorator]
+@inner("void(float64[::1], float64[::1], int64, int64, float64[::1])")
 def _note_reach(part: Floats, values: Floats, start: int, end: int, reach: Floats) -> None:
     """Write down for each value of a stretch, sorted in ``part``, how far the farther of the two other values next to it is."""
     distinct = np.empty(part.size)
@@ -84,7 +85,7 @@ def _note_reach(part: Floats, values: Floats, start: int, end: int, reach: Float
         reach[j] = max(below, above)
 
 
-@njit("int64[::1](int64[::1], int64)", cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@compiled("int64[::1](int64[::1], int64)")
 def by_node(nodes: Ints, count: int) -> Ints:
     """Return the places of the rows of each node, one node after the other: drawn in that order, memory is read in order too."""
     begin = np.zeros(count + 1, dtype=np.int64)
@@ -99,7 +100,7 @@ def by_node(nodes: Ints, count: int) -> Ints:
     return places
 
 
-@njit("float64[:, ::1](float64[::1], int64[::1], int64[::1], float64[::1])", cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@compiled("float64[:, ::1](float64[::1], int64[::1], int64[::1], float64[::1])")
 def spreads(values: Floats, start: Ints, end: Ints, reach: Floats) -> Floats:
     """Return bandwidth, smallest and largest value of each stretch; write down how far each value may reach.
 

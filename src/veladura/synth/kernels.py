@@ -3,20 +3,21 @@
 A record is a few words of memory: its target, its row, and the codes of its predictors, a byte each (two for more
 than 256 codes). Records are moved when a node is split, so that those of a node always lie side by side and no read
 misses the cache. Targets are whole numbers (doubled ranks or class codes), so every sum of a regression tree is exact
-and no order of addition can move a split. Kernels that call each other share this file because Numba's cache does not
+and no order of addition can move a split; a number and the count of it share a word, its mass. Kernels that call each other share this file because Numba's cache does not
 notice a change in another one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
+
+from veladura.jit import compiled, inner
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -33,19 +34,6 @@ LARGE = 2  # a node is large when its codes, times this, outnumber the cells of 
 TARGET, ROW, HEAD = 0, 1, 2  # words of a record before its codes
 FEATURE, AT, HIGH, LEVELS, CATEGORICAL, BASE = range(6)  # what is known of each predictor: see `grow_nodes`
 BEST, FOUND, CUT = range(3)  # the best split so far: predictor, codes present, codes that go left
-
-Kernel = TypeVar("Kernel", bound=Callable[..., Any])
-
-
-def compiled(signature: str, **more: bool) -> Callable[[Kernel], Kernel]:
-    """Return how a kernel is compiled."""
-    made: Callable[[Kernel], Kernel] = njit(signature, cache=True, nogil=True, error_model="numpy", **more)
-    return made
-
-
-def inner(signature: str) -> Callable[[Kernel], Kernel]:
-    """Return how a kernel is compiled that only other kernels call."""
-    return compiled(signature, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -113,51 +101,50 @@ def _sort_by_score(present: Ints, found: int, score: Floats) -> None:
         gap = gap // 2
 
 
-@inner("void(int64[::1], int64, int64[::1], int64, int64, int64, int64, float64[::1], int64[::1])")
-def _sweep_sums(sequence: Ints, found: int, cells: Ints, base: int, rows: int, whole: int, min_leaf: int, best: Floats, cut: Ints) -> None:
-    """Find the cut of a sequence of codes that lowers the sum of squares most (Breiman et al. 1984, eq. 8.11).
+@inner("int64(int64[::1], int64, int64, int64, int64, int64, float64[::1])")
+def _sweep_sums(mass: Ints, found: int, rows: int, whole: int, shift: int, min_leaf: int, gain: Floats) -> int:
+    """Return the cut of a sequence of masses that lowers the sum of squares most (Breiman et al. 1984, eq. 8.11), 0 for none better.
 
     The gain is (n S_l - n_l S)^2 / (n n_l n_r), with n_l rows and the sum S_l left of the cut.
     """
-    left = 0
-    held = 0
-    over = best[0] * rows  # the best gain so far as a fraction: comparing products is faster than dividing
+    counted = (1 << shift) - 1
+    before = 0
+    cut = 0
+    over = gain[0] * rows  # the best gain so far as a fraction: comparing products is faster than dividing
     under = 1.0
     for i in range(found - 1):
-        cell = base + 2 * sequence[i]
-        left += cells[cell]
-        held += cells[cell + 1]
+        before += mass[i]
+        left = before & counted
         if left < min_leaf:
             continue
         right = rows - left
         if right < min_leaf:
             break
-        shift = float(held) * rows - float(whole) * left
-        square = shift * shift
+        shifted = float(before >> shift) * rows - float(whole) * left
+        square = shifted * shifted
         sides = float(left) * right
         if square * under > over * sides:
             over = square
             under = sides
-            cut[0] = i + 1
-    if cut[0] > 0:
-        best[0] = over / under / rows
+            cut = i + 1
+    if cut > 0:
+        gain[0] = over / under / rows
+    return cut
 
 
-@inner(
-    "void(int64[::1], int64, int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], int64, float64, int64, float64[::1], int64[::1])"
-)
+@inner("int64(int64[::1], int64, int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], int64, float64, int64, float64[::1])")
 def _sweep_classes(
     sequence: Ints, found: int, first: Ints, count: Ints, classes: Ints, of_class: Ints, moved: Ints, rows: int, squares: float,
-    min_leaf: int, best: Floats, cut: Ints,
-) -> None:  # fmt: skip
-    """Find the cut that lowers the Gini impurity most; the cost is that of the rows, whatever the number of classes.
+    min_leaf: int, gain: Floats,
+) -> int:  # fmt: skip
+    """Return the cut that lowers the Gini impurity most; the cost is that of the rows, whatever the number of classes.
 
     Rows move one by one to the left. Squares of class counts are updated, not summed anew.
     """
     squares_left = 0.0
     squares_right = squares
     level = squares / rows
-    left = 0
+    left = cut = 0
     for i in range(found - 1):
         code = sequence[i]
         for at in range(first[code], first[code] + count[code]):
@@ -171,24 +158,25 @@ def _sweep_classes(
             continue
         if right < min_leaf:
             break
-        gain = squares_left / left + squares_right / right - level
-        if gain > best[0]:
-            best[0] = gain
-            cut[0] = i + 1
+        less = squares_left / left + squares_right / right - level
+        if less > gain[0]:
+            gain[0] = less
+            cut = i + 1
     for i in range(rows):
         moved[classes[i]] = 0
+    return cut
 
 
-@inner("void(int64[::1], int64, int64[::1], int64[::1], int64, int64[::1], int64[::1], int64, float64, int64, float64[::1], int64[::1])")
+@inner("int64(int64[::1], int64, int64[::1], int64[::1], int64, int64[::1], int64[::1], int64, float64, int64, float64[::1])")
 def _sweep_counts(
     sequence: Ints, found: int, count: Ints, cells: Ints, base: int, of_class: Ints, moved: Ints, rows: int, squares: float,
-    min_leaf: int, best: Floats, cut: Ints,
-) -> None:  # fmt: skip
-    """Find the same cut from counts by code and class: faster where the rows are more than the counts."""
+    min_leaf: int, gain: Floats,
+) -> int:  # fmt: skip
+    """Return the same cut from counts by code and class: faster where the rows are more than the counts."""
     squares_left = 0.0
     squares_right = squares
     level = squares / rows
-    left = 0
+    left = cut = 0
     wide = of_class.size
     for i in range(found - 1):
         code = sequence[i]
@@ -204,12 +192,13 @@ def _sweep_counts(
             continue
         if right < min_leaf:
             break
-        gain = squares_left / left + squares_right / right - level
-        if gain > best[0]:
-            best[0] = gain
-            cut[0] = i + 1
+        less = squares_left / left + squares_right / right - level
+        if less > gain[0]:
+            gain[0] = less
+            cut = i + 1
     for k in range(wide):
         moved[k] = 0
+    return cut
 
 
 @inner(
@@ -298,8 +287,8 @@ def _has_distinct(records: Ints, start: int, end: int, wanted: int) -> bool:
     return False
 
 
-@inner("float64(int64[:, ::1], int64, int64, int64[::1], boolean, int64[::1])")
-def _impurity(records: Ints, start: int, end: int, of_class: Ints, gini: bool, whole: Ints) -> float:  # noqa: FBT001
+@inner("float64(int64[:, ::1], int64, int64, int64[::1], boolean, int64, int64[::1])")
+def _impurity(records: Ints, start: int, end: int, of_class: Ints, gini: bool, shift: int, whole: Ints) -> float:  # noqa: FBT001
     """Return the sum of squares about the mean, or the Gini impurity times the rows; fill the sum or the class counts."""
     rows = end - start
     squares = 0.0
@@ -311,11 +300,11 @@ def _impurity(records: Ints, start: int, end: int, of_class: Ints, gini: bool, w
         return rows - squares / rows
     total = 0
     for i in range(start, end):
-        total += records[i, TARGET]
+        total += records[i, TARGET] >> shift
     whole[0] = total
     mean = total / rows
     for i in range(start, end):
-        squares += (records[i, TARGET] - mean) ** 2
+        squares += ((records[i, TARGET] >> shift) - mean) ** 2
     return squares
 
 
@@ -323,7 +312,7 @@ def _impurity(records: Ints, start: int, end: int, of_class: Ints, gini: bool, w
 def _fill_cells(
     records: Ints, codes: Bytes, start: int, end: int, layout: Ints, choice: Ints, active: int, wide: int, gini: bool, cells: Ints,  # noqa: FBT001
 ) -> None:  # fmt: skip
-    """Count the records of a node by code (with the sum of their targets) or by code and class, for all predictors at once."""
+    """Add up the masses of a node's records by code, or count them by code and class, for all predictors at once."""
     for i in range(cells.size):
         cells[i] = 0
     for block in range(start, end, BLOCK):
@@ -335,34 +324,14 @@ def _fill_cells(
                     cells[base + _code(codes, i, at, high) * wide + records[i, TARGET]] += 1
             else:
                 for i in range(block, stop):
-                    cell = base + 2 * _code(codes, i, at, high)
-                    cells[cell] += 1
-                    cells[cell + 1] += records[i, TARGET]
+                    cells[base + _code(codes, i, at, high)] += records[i, TARGET]
 
 
-@inner(
-    "int64(int64[:, ::1], uint8[:, ::1], int64, int64, int64, int64, int64, boolean, boolean, int64[::1], int64, uint64[::1], int64[::1], int64[::1])"
-)
-def _note_codes(
-    records: Ints, codes: Bytes, start: int, end: int, at: int, high: int, wide: int, gini: bool, dense: bool, cells: Ints, base: int,  # noqa: FBT001
-    bits: Words, count: Ints, present: Ints,
-) -> int:  # fmt: skip
-    """Count the codes of one predictor in a small node, and list those that occur in ascending order."""
-    top = 0
-    for i in range(start, end):
-        code = _code(codes, i, at, high)
-        word = code >> 6
-        top = max(top, word)
-        bits[word] |= np.uint64(1) << np.uint64(code & 63)
-        if not gini:
-            cells[base + 2 * code] += 1
-            cells[base + 2 * code + 1] += records[i, TARGET]
-        else:
-            count[code] += 1
-            if dense:
-                cells[base + code * wide + records[i, TARGET]] += 1
+@inner("int64(uint64[::1], int64, int64[::1])")
+def _list_bits(bits: Words, words: int, present: Ints) -> int:
+    """List the codes whose bits are set in ascending order, and clear them."""
     found = 0
-    for word in range(top + 1):
+    for word in range(words):
         left = bits[word]
         bits[word] = np.uint64(0)
         while left != np.uint64(0):
@@ -372,16 +341,127 @@ def _note_codes(
     return found
 
 
-@inner("int64(int64, int64, boolean, int64[::1], int64, int64[::1], int64[::1])")
-def _list_codes(levels: int, wide: int, gini: bool, cells: Ints, base: int, count: Ints, present: Ints) -> int:  # noqa: FBT001
-    """List the codes that occur in a histogram."""
+@inner("int64(int64[:, ::1], uint8[:, ::1], int64, int64, int64, int64, int64[::1], uint64[::1], int64[::1], int64[::1])")
+def _note_sums(
+    records: Ints, codes: Bytes, start: int, end: int, at: int, high: int, cells: Ints, bits: Words, present: Ints, mass: Ints
+) -> int:
+    """List the codes of one predictor in a small node, in ascending order, with their masses."""
+    top = 0
+    for i in range(start, end):
+        code = _code(codes, i, at, high)
+        word = code >> 6
+        top = max(top, word)
+        bits[word] |= np.uint64(1) << np.uint64(code & 63)
+        cells[code] += records[i, TARGET]
+    found = _list_bits(bits, top + 1, present)
+    for i in range(found):
+        mass[i] = cells[present[i]]
+        cells[present[i]] = 0
+    return found
+
+
+@inner("int64(int64, int64[::1], int64, int64[::1], int64[::1])")
+def _list_sums(levels: int, cells: Ints, base: int, present: Ints, mass: Ints) -> int:
+    """List the codes that occur in a histogram, with their masses."""
     found = 0
     for code in range(levels):
-        rows = cells[base + code * wide]
-        if gini:
-            for k in range(1, wide):
-                rows += cells[base + code * wide + k]
-            count[code] = rows
+        present[found] = code
+        mass[found] = cells[base + code]
+        found += cells[base + code] != 0
+    return found
+
+
+@inner("void(int64[::1], int64[::1], int64, int64, int64[::1], float64[::1])")
+def _sort_by_mean(present: Ints, mass: Ints, found: int, shift: int, spare: Ints, score: Floats) -> None:
+    """Put categories in ascending order of their mean target (Fisher 1958)."""
+    counted = (1 << shift) - 1
+    for i in range(found):
+        spare[present[i]] = mass[i]
+        score[present[i]] = (mass[i] >> shift) / (mass[i] & counted)
+    _sort_by_score(present, found, score)
+    for i in range(found):
+        mass[i] = spare[present[i]]
+        spare[present[i]] = 0
+
+
+@inner("void(int64[::1], int64)")
+def _turn(values: Ints, found: int) -> None:
+    """Put the last before all others."""
+    last = values[found - 1]
+    for i in range(found - 1, 0, -1):
+        values[i] = values[i - 1]
+    values[0] = last
+
+
+@inner("void(int64, int64[::1], int64, int64, int64[::1], int64[::1])")
+def _keep(f: int, sequence: Ints, found: int, cut: int, split: Ints, kept: Ints) -> None:
+    """Write down the best split so far."""
+    split[BEST] = f
+    split[FOUND] = found
+    split[CUT] = cut
+    for i in range(found):
+        kept[i] = sequence[i]
+
+
+@inner(
+    "int64(int64[:, ::1], uint8[:, ::1], int64, int64, int64, int64[:, ::1], boolean, int64[::1], uint64[::1],"
+    "UniTuple(int64[::1], 9), UniTuple(float64[::1], 3), int64, int64, int64, float64[::1], int64[::1])"
+)
+def _try_sums(
+    records: Ints, codes: Bytes, start: int, end: int, f: int, layout: Ints, large: bool, cells: Ints, bits: Words, scratch: Scratch,  # noqa: FBT001
+    scores: tuple[Floats, Floats, Floats], whole: int, shift: int, min_leaf: int, gain: Floats, split: Ints,
+) -> int:  # fmt: skip
+    """Try one predictor of numbers or two classes; return how many codes occur."""
+    present, mass, kept, spare = scratch[0], scratch[1], scratch[2], scratch[3]
+    at, high, levels = layout[f, AT], layout[f, HIGH], layout[f, LEVELS]
+    if large:
+        found = _list_sums(levels, cells, layout[f, BASE], present, mass)
+    else:
+        found = _note_sums(records, codes, start, end, at, high, cells, bits, present, mass)
+    if found < 2:  # noqa: PLR2004
+        return int(found)
+    categorical = layout[f, CATEGORICAL] > 0
+    if categorical and found > 2:  # noqa: PLR2004
+        _sort_by_mean(present, mass, found, shift, spare, scores[0])
+    for way in range(1 + int(not categorical and present[found - 1] == levels - 1)):
+        if way == 1:  # missing before all values instead of after them
+            _turn(present, found)
+            _turn(mass, found)
+        cut = _sweep_sums(mass, found, end - start, whole, shift, min_leaf, gain)
+        if cut > 0:
+            _keep(f, present, found, cut, split, kept)
+    return int(found)
+
+
+@inner(
+    "int64(int64[:, ::1], uint8[:, ::1], int64, int64, int64, int64, int64, boolean, int64[::1], int64, uint64[::1], int64[::1], int64[::1])"
+)
+def _note_classes(
+    records: Ints, codes: Bytes, start: int, end: int, at: int, high: int, wide: int, dense: bool, cells: Ints, base: int,  # noqa: FBT001
+    bits: Words, count: Ints, present: Ints,
+) -> int:  # fmt: skip
+    """Count the codes of one predictor in a small node, by class too where that is cheap; list those that occur in ascending order."""
+    top = 0
+    for i in range(start, end):
+        code = _code(codes, i, at, high)
+        word = code >> 6
+        top = max(top, word)
+        bits[word] |= np.uint64(1) << np.uint64(code & 63)
+        count[code] += 1
+        if dense:
+            cells[base + code * wide + records[i, TARGET]] += 1
+    return int(_list_bits(bits, top + 1, present))
+
+
+@inner("int64(int64, int64, int64[::1], int64, int64[::1], int64[::1])")
+def _list_classes(levels: int, wide: int, cells: Ints, base: int, count: Ints, present: Ints) -> int:
+    """List the codes that occur in a histogram by class, and count their records."""
+    found = 0
+    for code in range(levels):
+        rows = 0
+        for k in range(wide):
+            rows += cells[base + code * wide + k]
+        count[code] = rows
         present[found] = code
         found += rows > 0
     return found
@@ -406,78 +486,52 @@ def _group_classes(
 
 
 @inner(
-    "int64(int64[:, ::1], uint8[:, ::1], int64, int64, int64[:, ::1], int64[::1], int64, int64, int64, boolean, boolean, int64[::1], uint64[::1],"
-    "UniTuple(int64[::1], 9), UniTuple(float64[::1], 3), int64, float64, int64, float64[::1], float64[::1], int64[::1], int64[::1])"
+    "int64(int64[:, ::1], uint8[:, ::1], int64, int64, int64, int64[:, ::1], int64, boolean, int64[::1], uint64[::1],"
+    "UniTuple(int64[::1], 9), UniTuple(float64[::1], 3), float64, int64, float64[::1], int64[::1])"
 )
-def _search(  # noqa: C901, PLR0912, PLR0915  # compiled: one loop over predictors
-    records: Ints, codes: Bytes, start: int, end: int, layout: Ints, choice: Ints, active: int, trials: int, wide: int,
-    gini: bool, large: bool, cells: Ints, bits: Words, scratch: Scratch, scores: tuple[Floats, Floats, Floats],  # noqa: FBT001
-    whole: int, squares: float, min_leaf: int, gain: Floats, best: Floats, cut: Ints, split: Ints,
+def _try_classes(  # noqa: C901  # compiled: a call more costs a read of every array
+    records: Ints, codes: Bytes, start: int, end: int, f: int, layout: Ints, wide: int, large: bool, cells: Ints, bits: Words,  # noqa: FBT001
+    scratch: Scratch, scores: tuple[Floats, Floats, Floats], squares: float, min_leaf: int, gain: Floats, split: Ints,
 ) -> int:  # fmt: skip
-    """Find the best split of a node and return how many predictors still vary there; those that do not go last in ``choice``."""
-    present, turned, kept, first, fill, count, classes, of_class, moved = scratch
-    score, weight, fresh = scores
+    """Try one predictor of several classes; return how many codes occur."""
+    present, _, kept, first, fill, count, classes, of_class, moved = scratch
     rows = end - start
-    j = 0
-    while j < trials:
-        f = choice[j]
-        at, high, levels, base = layout[f, AT], layout[f, HIGH], layout[f, LEVELS], layout[f, BASE] * wide
-        dense = large or (gini and min(levels, rows) * wide <= DENSE * rows)
-        if large:
-            found = _list_codes(levels, wide, gini, cells, base, count, present)
+    at, high, levels, base = layout[f, AT], layout[f, HIGH], layout[f, LEVELS], layout[f, BASE] * wide
+    dense = large or min(levels, rows) * wide <= DENSE * rows
+    if large:
+        found = _list_classes(levels, wide, cells, base, count, present)
+    else:
+        found = _note_classes(records, codes, start, end, at, high, wide, dense, cells, base, bits, count, present)
+    if found > 1 and not dense:
+        _group_classes(records, codes, start, end, at, high, present, found, first, fill, count, classes)
+    categorical = layout[f, CATEGORICAL] > 0
+    if categorical and found > 2:  # noqa: PLR2004
+        _score_by_component(present, found, first, count, classes, dense, cells, base, of_class, rows, scores[0], scores[1], scores[2])
+        _sort_by_score(present, found, scores[0])
+    for way in range(0 if found == 1 else 1 + int(not categorical and present[found - 1] == levels - 1)):
+        if way == 1:  # missing before all values instead of after them
+            _turn(present, found)
+        if dense:
+            cut = _sweep_counts(present, found, count, cells, base, of_class, moved, rows, squares, min_leaf, gain)
         else:
-            found = _note_codes(records, codes, start, end, at, high, wide, gini, dense, cells, base, bits, count, present)
-        if found > 1:
-            if gini and not dense:
-                _group_classes(records, codes, start, end, at, high, present, found, first, fill, count, classes)
-            ways = 1
-            if layout[f, CATEGORICAL] > 0:
-                if found > 2:  # noqa: PLR2004
-                    if gini:
-                        _score_by_component(present, found, first, count, classes, dense, cells, base, of_class, rows, score, weight, fresh)
-                    else:
-                        for i in range(found):
-                            cell = base + 2 * present[i]
-                            score[present[i]] = cells[cell + 1] / cells[cell]
-                    _sort_by_score(present, found, score)
-            elif present[found - 1] == levels - 1:
-                ways = 2
-            for way in range(ways):
-                if way == 1:  # missing before all values instead of after them
-                    turned[0] = present[found - 1]
-                    for i in range(found - 1):
-                        turned[i + 1] = present[i]
-                sequence = turned if way == 1 else present
-                best[0] = gain[0]
-                cut[0] = 0
-                if not gini:
-                    _sweep_sums(sequence, found, cells, base, rows, whole, min_leaf, best, cut)
-                elif dense:
-                    _sweep_counts(sequence, found, count, cells, base, of_class, moved, rows, squares, min_leaf, best, cut)
-                else:
-                    _sweep_classes(sequence, found, first, count, classes, of_class, moved, rows, squares, min_leaf, best, cut)
-                if cut[0] > 0:
-                    gain[0] = best[0]
-                    split[BEST] = f
-                    split[FOUND] = found
-                    split[CUT] = cut[0]
-                    for i in range(found):
-                        kept[i] = sequence[i]
-        for i in range(found):
-            code = present[i]
-            count[code] = 0
-            if not large and (dense or not gini):
-                for k in range(wide):
-                    cells[base + code * wide + k] = 0
-        if found == 1:  # it varies nowhere below either
-            active -= 1
-            trials = min(trials, active)
-            for i in range(j, active):
-                choice[i] = choice[i + 1]
-            choice[active] = f
-        else:
-            j += 1
-    return active
+            cut = _sweep_classes(present, found, first, count, classes, of_class, moved, rows, squares, min_leaf, gain)
+        if cut > 0:
+            _keep(f, present, found, cut, split, kept)
+    for i in range(found):
+        count[present[i]] = 0
+        if dense and not large:
+            for k in range(wide):
+                cells[base + present[i] * wide + k] = 0
+    return int(found)
+
+
+@inner("void(int64[::1], int64, int64)")
+def _retire(choice: Ints, j: int, active: int) -> None:
+    """Put a predictor that varies nowhere below behind the active ones."""
+    f = choice[j]
+    for i in range(j, active - 1):
+        choice[i] = choice[i + 1]
+    choice[active - 1] = f
 
 
 @inner("int64(int64[:, ::1], uint8[:, ::1], int64, int64, int64, int64, int64[::1], int64[:, ::1])")
@@ -580,13 +634,14 @@ def _push(stack: Ints, place: int, node: int, active: int, slot: int) -> None:
 
 @compiled(
     "Tuple((int64[:, ::1], float64[::1], uint64[::1], int64, int64))"
-    "(int64[:, ::1], uint8[:, ::1], int64[:, ::1], int64, int64[::1], int64, int64, float64, int64, uint64)"
+    "(int64[:, ::1], uint8[:, ::1], int64[:, ::1], int64, int64, int64[::1], int64, int64, float64, int64, uint64)"
 )
 def grow_nodes(  # noqa: C901, PLR0912, PLR0915  # compiled: one loop over nodes
     records: Ints,
     codes: Bytes,
     layout: Ints,
     class_count: int,
+    shift: int,
     roots: Ints,
     min_leaf: int,
     min_distinct: int,
@@ -602,7 +657,8 @@ def grow_nodes(  # noqa: C901, PLR0912, PLR0915  # compiled: one loop over nodes
     ----------
     records
         A record a line: target, row, then codes; moved about. ``codes`` is the same memory in bytes. The target is a
-        whole number, or a class below ``class_count``; 0 classes for numbers.
+        class below ``class_count`` or, for numbers and for no more than two classes, a mass: a whole number shifted by
+        ``shift`` bits, plus one, so that a sum of masses holds the sum of the numbers and how many they are.
     layout
         For each predictor its column, the byte of its code in a record, that of the high part (0 for none), its number of
         codes, whether they are categories, and how many codes the predictors before it have. The last code of a
@@ -623,7 +679,7 @@ def grow_nodes(  # noqa: C901, PLR0912, PLR0915  # compiled: one loop over nodes
     difference; the smaller is grown first, so few of them are kept at a time.
     """
     gini = class_count > 2  # noqa: PLR2004  # with two classes both criteria give the same splits
-    wide = class_count if gini else 2
+    wide = class_count if gini else 1
     size, predictors = records.shape[0], layout.shape[0]
     all_codes, widest = 0, 2
     choice = _ints(predictors)
@@ -640,7 +696,7 @@ def grow_nodes(  # noqa: C901, PLR0912, PLR0915  # compiled: one loop over nodes
     for i in range(free.size):
         free[i] = i
     in_use = 0
-    cells, bits = _ints(all_codes * wide), _words(widest // 64 + 1)
+    cells, bits = _ints(all_codes * wide if gini else widest), _words(widest // 64 + 1)
     of_class, moved, fill, kept = _ints(wide), _ints(wide), _ints(widest), _ints(widest)
     scratch = (_ints(widest), _ints(widest), kept, _ints(widest), fill, _ints(widest), _ints(size if gini else 1), of_class, moved)
     scores = (_floats(widest), _floats(wide), _floats(wide))
@@ -648,7 +704,7 @@ def grow_nodes(  # noqa: C901, PLR0912, PLR0915  # compiled: one loop over nodes
     room = 2 * (size // max(min_leaf, 1) + roots.size) + 2
     nodes, stack = _table(room, 9), _table(room, 3)  # on the stack: node, predictors that vary, its histogram or -1
     risks, sets, used = _floats(2 * room), _words(64), 0
-    gain, best, cut, whole, split, random = _floats(1), _floats(1), _ints(1), _ints(1), _ints(3), _words(1)
+    gain, whole, split, random = _floats(1), _ints(1), _ints(3), _words(1)
     random[0] = seed
     made = roots.size - 1
     for i in range(made):
@@ -663,7 +719,7 @@ def grow_nodes(  # noqa: C901, PLR0912, PLR0915  # compiled: one loop over nodes
         rows = end - start
         if rows == 0:
             continue
-        impurity = _impurity(records, start, end, of_class, gini, whole)
+        impurity = _impurity(records, start, end, of_class, gini, shift, whole)
         risks[2 * node] = impurity
         if nodes[node, 7] < 0:
             needed = complexity * impurity
@@ -677,11 +733,24 @@ def grow_nodes(  # noqa: C901, PLR0912, PLR0915  # compiled: one loop over nodes
                 _fill_cells(records, codes, start, end, layout, choice, active, wide, gini, histograms[slot])
             trials = tried if 0 < tried < active else active
             squares = np.rint(rows * (rows - impurity))  # of the class counts
-            mine = histograms[slot] if slot >= 0 else cells
-            active = _search(
-                records, codes, start, end, layout, choice, active, trials, wide, gini, slot >= 0,
-                mine, bits, scratch, scores, whole[0], squares, min_leaf, gain, best, cut, split,
-            )  # fmt: skip
+            large, mine = slot >= 0, histograms[slot] if slot >= 0 else cells
+            j = 0
+            while j < trials:
+                f = choice[j]
+                if gini:
+                    found = _try_classes(
+                        records, codes, start, end, f, layout, wide, large, mine, bits, scratch, scores, squares, min_leaf, gain, split
+                    )
+                else:
+                    found = _try_sums(
+                        records, codes, start, end, f, layout, large, mine, bits, scratch, scores, whole[0], shift, min_leaf, gain, split
+                    )
+                if found > 1:
+                    j += 1
+                else:
+                    _retire(choice, j, active)
+                    active -= 1
+                    trials = min(trials, active)
         if gini:
             for i in range(start, end):
                 of_class[records[i, TARGET]] = 0

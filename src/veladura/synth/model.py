@@ -90,11 +90,15 @@ class TreeModel:
         return state, None if self.subject.places is None else places
 
     def _from(self, pair: Pair, rng: Generator, where: Where) -> tuple[Ints, Floats | None]:
+        from veladura.synth.draws import by_node
+
         subject, size = self.subject, where.rows.size
         state = np.zeros(size, dtype=np.int64)
         if pair.states is not None:
-            donors = Donors.weighted(pair.states, rng)
-            state = subject.state[pair.states.order[donors.places(rng, self._nodes(pair.states, where))]]
+            nodes = self._nodes(pair.states, where)
+            rows = by_node(nodes, len(pair.states.nodes))
+            donors = Donors.weighted(pair.states, rng).places(rng, nodes[rows])
+            state[rows] = subject.state[pair.states.order[donors]]
         if subject.places is None:
             return state, None
         places = np.zeros(size)

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from veladura.jit import compiled
 from veladura.synth.model import Ground, unpruned
 from veladura.synth.tree import Growth, Tree, cut_at
 
@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 MOST_TRIED = 40
 
 
-@njit("float64[::1](int64[:, ::1], float64[::1])", cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@compiled("float64[::1](int64[:, ::1], float64[::1])")
 def collapse(nodes: Ints, risk: Floats) -> Floats:  # noqa: C901
     """Return for each node the price of a leaf at which it becomes one (Breiman et al. 1984, sec. 3.3).
 
@@ -69,7 +69,7 @@ def collapse(nodes: Ints, risk: Floats) -> Floats:  # noqa: C901
             node = nodes[node, 7]
 
 
-@njit("float64[::1](int64[:, ::1], int64[::1], int64[::1], int64)", cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@compiled("float64[::1](int64[:, ::1], int64[::1], int64[::1], int64)")
 def answers(nodes: Ints, order: Ints, target: Ints, classes: int) -> Floats:
     """Return what each node predicts: its mean, or its most frequent class."""
     found = np.zeros(nodes.shape[0])

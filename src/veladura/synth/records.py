@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from veladura.jit import compiled
 
 Ints = NDArray[np.int64]
 Codes = NDArray[np.uint16]
@@ -23,7 +24,7 @@ def layout_of(levels: Ints, head: int) -> tuple[Ints, Ints, int]:
     return at, np.where(size > 1, at + 1, 0), head + -(-int(size.sum()) // 8)
 
 
-@njit("void(uint16[:, ::1], int64[::1], int64[::1], int64[::1], int64[::1], uint8[:, ::1])", cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@compiled("void(uint16[:, ::1], int64[::1], int64[::1], int64[::1], int64[::1], uint8[:, ::1])")
 def pack(bins: Codes, rows: Ints, columns: Ints, at: Ints, high: Ints, codes: NDArray[np.uint8]) -> None:
     """Write the codes of some columns into records."""
     for i in range(rows.size):

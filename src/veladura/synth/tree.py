@@ -147,9 +147,20 @@ def grow(
     else:
         roots = np.append(0, np.cumsum(np.bincount(groups)))
         which = which[np.argsort(groups, kind="stable")]
-    layout, records = _records(predictors, features, target, which)
+    shift = which.size.bit_length()
+    layout, records = _records(predictors, features, target if classes > 2 else _masses(target, which.size, shift), which)  # noqa: PLR2004
     nodes, risks, sets, made, used = grow_nodes(
-        records, records.view(np.uint8), layout, classes, roots, growth.min_leaf, growth.min_distinct, growth.complexity, growth.tried, seed
+        records,
+        records.view(np.uint8),
+        layout,
+        classes,
+        shift,
+        roots,
+        growth.min_leaf,
+        growth.min_distinct,
+        growth.complexity,
+        growth.tried,
+        seed,
     )
     return Tree(
         records[:, ROW].copy(),
@@ -173,6 +184,14 @@ def _records(predictors: Predictors, features: Sequence[int], target: Ints, rows
     records[:, TARGET], records[:, ROW] = target[rows], rows
     pack(predictors.bins, rows, columns, at, high, records.view(np.uint8))
     return layout, records
+
+
+def _masses(target: Ints, rows: int, shift: int) -> Ints:
+    """Return numbers as masses: shifted, plus one, and coarser where millions of them would not add up in a word."""
+    most = 2 ** (62 - shift) // max(rows, 1)
+    largest = int(np.abs(target).max(initial=0))
+    masses: Ints = ((target // (largest // most + 1)) << shift) + 1
+    return masses
 
 
 def cut_at(tree: Tree, nodes: Ints) -> Tree:

@@ -5,21 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from veladura.jit import compiled, inner
 
 Ints = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
 Words = NDArray[np.uint64]
 
 
-@njit(
-    "int64(int64[:, ::1], uint8[:, ::1], int64, int64, int64, int64, int64, boolean, int64, int64, int64, uint64[::1], int64[:, ::1])",
-    cache=True,
-    nogil=True,
-    error_model="numpy",
-    no_cpython_wrapper=True,
-)  # type: ignore[untyped-decorator]
+@inner("int64(int64[:, ::1], uint8[:, ::1], int64, int64, int64, int64, int64, boolean, int64, int64, int64, uint64[::1], int64[:, ::1])")
 def _divide(
     records: Ints, codes: Bytes, start: int, end: int, at: int, high: int, levels: int, categorical: bool, cut: int, missing_left: int,  # noqa: FBT001
     first: int, sets: Words, spare: Ints,
@@ -51,12 +46,7 @@ def _divide(
     return int(place)
 
 
-@njit(
-    "int64[::1](int64[:, ::1], uint8[:, ::1], int64[:, ::1], int64[:, ::1], uint64[::1], int64[::1], int64[::1])",
-    cache=True,
-    nogil=True,
-    error_model="numpy",
-)  # type: ignore[untyped-decorator]
+@compiled("int64[::1](int64[:, ::1], uint8[:, ::1], int64[:, ::1], int64[:, ::1], uint64[::1], int64[::1], int64[::1])")
 def find_leaves(records: Ints, codes: Bytes, layout: Ints, nodes: Ints, sets: Words, stop: Ints, roots: Ints) -> Ints:
     """Return the leaf of each record.
 
