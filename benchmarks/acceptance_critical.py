@@ -20,7 +20,7 @@ from veladura.release.verify import holds, verify
 NAMES = ["wage", "rent", "capital"]
 CENSUS = (["AGI", "FEDTAX", "TAXINC"], ["PTOTVAL", "PEARNVAL", "FICA"])
 TABLES = ("SD2011.csv", "nist/ma2019.csv", "adult/adult.csv", "sdcmicro/CASCrefmicrodata.csv")
-REPETITIONS, POPULATIONS = 100, 400
+REPETITIONS, POPULATIONS = 100, 1000
 WAYS: dict[str, dict[str, Any]] = {
     "tuples": {},
     "column by column": {"groups": []},

@@ -153,6 +153,15 @@ def _search(values: Floats, start: int, end: int, wanted: float, after: bool) ->
     return start
 
 
+@inner("boolean(float64[:, ::1], int64, float64[:, ::1], float64[:, ::1], int64)")
+def _fits(values: Floats, place: int, low: Floats, high: Floats, k: int) -> bool:
+    """Whether a row is possible for a target in all columns but the first, whose window it is in."""
+    for c in range(1, values.shape[0]):  # noqa: SIM110  # compiled
+        if values[c, place] < low[c, k] or values[c, place] > high[c, k]:
+            return False
+    return True
+
+
 @compiled(
     "void(int64[::1], float64[:, ::1], int64[:, ::1], int64[::1], int64[::1], float64[:, ::1], float64[:, ::1], float64[::1], boolean, int64, int64[::1], int64[::1])"
 )
@@ -171,7 +180,7 @@ def scan(  # noqa: C901  # compiled code takes arrays one by one
     hits: Ints,
 ) -> None:
     """Do what `slide` does for several columns with a radius: look through the window of the first, check the others."""
-    releases, columns = starts.shape[0], values.shape[0]
+    releases = starts.shape[0]
     mask = np.zeros(size, dtype=np.int64)
     touched = np.zeros(size, dtype=np.int64)
     weight = np.zeros(releases, dtype=np.float64)
@@ -184,12 +193,7 @@ def scan(  # noqa: C901  # compiled code takes arrays one by one
             stop = _search(values[0], start, end, high[0, k], True)
             matches[i] = 0
             for place in range(begin, stop):
-                inside = True
-                for c in range(1, columns):
-                    if values[c, place] < low[c, k] or values[c, place] > high[c, k]:
-                        inside = False
-                        break
-                if inside:
+                if _fits(values, place, low, high, k):
                     matches[i] += 1
                     if mask[rows[place]] == 0:
                         touched[held] = rows[place]
@@ -218,11 +222,5 @@ def tally(values: Floats, starts: Ints, cells: Ints, low: Floats, high: Floats) 
         begin = _search(values[0], start, end, low[0, k], False)
         stop = _search(values[0], start, end, high[0, k], True)
         for place in range(begin, stop):
-            inside = True
-            for c in range(1, values.shape[0]):
-                if values[c, place] < low[c, k] or values[c, place] > high[c, k]:
-                    inside = False
-                    break
-            if inside:
-                found[k] += 1
+            found[k] += _fits(values, place, low, high, k)
     return found
