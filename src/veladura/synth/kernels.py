@@ -403,34 +403,50 @@ def _keep(f: int, sequence: Ints, found: int, cut: int, split: Ints, kept: Ints)
         kept[i] = sequence[i]
 
 
+@inner("void(int64[::1], int64, int64)")
+def _retire(choice: Ints, j: int, active: int) -> None:
+    """Put a predictor that varies nowhere below behind the active ones."""
+    f = choice[j]
+    for i in range(j, active - 1):
+        choice[i] = choice[i + 1]
+    choice[active - 1] = f
+
+
 @inner(
-    "int64(int64[:, ::1], uint8[:, ::1], int64, int64, int64, int64[:, ::1], boolean, int64[::1], uint64[::1],"
+    "int64(int64[:, ::1], uint8[:, ::1], int64, int64, int64[:, ::1], int64[::1], int64, int64, boolean, int64[::1], uint64[::1],"
     "UniTuple(int64[::1], 9), UniTuple(float64[::1], 3), int64, int64, int64, float64[::1], int64[::1])"
 )
-def _try_sums(
-    records: Ints, codes: Bytes, start: int, end: int, f: int, layout: Ints, large: bool, cells: Ints, bits: Words, scratch: Scratch,  # noqa: FBT001
-    scores: tuple[Floats, Floats, Floats], whole: int, shift: int, min_leaf: int, gain: Floats, split: Ints,
+def _search_sums(
+    records: Ints, codes: Bytes, start: int, end: int, layout: Ints, choice: Ints, active: int, trials: int, large: bool, cells: Ints,  # noqa: FBT001
+    bits: Words, scratch: Scratch, scores: tuple[Floats, Floats, Floats], whole: int, shift: int, min_leaf: int, gain: Floats, split: Ints,
 ) -> int:  # fmt: skip
-    """Try one predictor of numbers or two classes; return how many codes occur."""
+    """Find the best split for numbers or two classes; return how many predictors still vary, the others go last in ``choice``."""
     present, mass, kept, spare = scratch[0], scratch[1], scratch[2], scratch[3]
-    at, high, levels = layout[f, AT], layout[f, HIGH], layout[f, LEVELS]
-    if large:
-        found = _list_sums(levels, cells, layout[f, BASE], present, mass)
-    else:
-        found = _note_sums(records, codes, start, end, at, high, cells, bits, present, mass)
-    if found < 2:  # noqa: PLR2004
-        return int(found)
-    categorical = layout[f, CATEGORICAL] > 0
-    if categorical and found > 2:  # noqa: PLR2004
-        _sort_by_mean(present, mass, found, shift, spare, scores[0])
-    for way in range(1 + int(not categorical and present[found - 1] == levels - 1)):
-        if way == 1:  # missing before all values instead of after them
-            _turn(present, found)
-            _turn(mass, found)
-        cut = _sweep_sums(mass, found, end - start, whole, shift, min_leaf, gain)
-        if cut > 0:
-            _keep(f, present, found, cut, split, kept)
-    return int(found)
+    j = 0
+    while j < trials:
+        f = choice[j]
+        levels = layout[f, LEVELS]
+        if large:
+            found = _list_sums(levels, cells, layout[f, BASE], present, mass)
+        else:
+            found = _note_sums(records, codes, start, end, layout[f, AT], layout[f, HIGH], cells, bits, present, mass)
+        if found < 2:  # noqa: PLR2004
+            _retire(choice, j, active)
+            active -= 1
+            trials = min(trials, active)
+            continue
+        j += 1
+        categorical = layout[f, CATEGORICAL] > 0
+        if categorical and found > 2:  # noqa: PLR2004
+            _sort_by_mean(present, mass, found, shift, spare, scores[0])
+        for way in range(1 + int(not categorical and present[found - 1] == levels - 1)):
+            if way == 1:  # missing before all values instead of after them
+                _turn(present, found)
+                _turn(mass, found)
+            cut = _sweep_sums(mass, found, end - start, whole, shift, min_leaf, gain)
+            if cut > 0:
+                _keep(f, present, found, cut, split, kept)
+    return active
 
 
 @inner(
@@ -486,52 +502,52 @@ def _group_classes(
 
 
 @inner(
-    "int64(int64[:, ::1], uint8[:, ::1], int64, int64, int64, int64[:, ::1], int64, boolean, int64[::1], uint64[::1],"
+    "int64(int64[:, ::1], uint8[:, ::1], int64, int64, int64[:, ::1], int64[::1], int64, int64, int64, boolean, int64[::1], uint64[::1],"
     "UniTuple(int64[::1], 9), UniTuple(float64[::1], 3), float64, int64, float64[::1], int64[::1])"
 )
-def _try_classes(  # noqa: C901  # compiled: a call more costs a read of every array
-    records: Ints, codes: Bytes, start: int, end: int, f: int, layout: Ints, wide: int, large: bool, cells: Ints, bits: Words,  # noqa: FBT001
-    scratch: Scratch, scores: tuple[Floats, Floats, Floats], squares: float, min_leaf: int, gain: Floats, split: Ints,
+def _search_classes(  # noqa: C901, PLR0912  # compiled: one loop over predictors
+    records: Ints, codes: Bytes, start: int, end: int, layout: Ints, choice: Ints, active: int, trials: int, wide: int, large: bool,  # noqa: FBT001
+    cells: Ints, bits: Words, scratch: Scratch, scores: tuple[Floats, Floats, Floats], squares: float, min_leaf: int, gain: Floats, split: Ints,
 ) -> int:  # fmt: skip
-    """Try one predictor of several classes; return how many codes occur."""
+    """Find the best split for several classes; return how many predictors still vary, the others go last in ``choice``."""
     present, _, kept, first, fill, count, classes, of_class, moved = scratch
     rows = end - start
-    at, high, levels, base = layout[f, AT], layout[f, HIGH], layout[f, LEVELS], layout[f, BASE] * wide
-    dense = large or min(levels, rows) * wide <= DENSE * rows
-    if large:
-        found = _list_classes(levels, wide, cells, base, count, present)
-    else:
-        found = _note_classes(records, codes, start, end, at, high, wide, dense, cells, base, bits, count, present)
-    if found > 1 and not dense:
-        _group_classes(records, codes, start, end, at, high, present, found, first, fill, count, classes)
-    categorical = layout[f, CATEGORICAL] > 0
-    if categorical and found > 2:  # noqa: PLR2004
-        _score_by_component(present, found, first, count, classes, dense, cells, base, of_class, rows, scores[0], scores[1], scores[2])
-        _sort_by_score(present, found, scores[0])
-    for way in range(0 if found == 1 else 1 + int(not categorical and present[found - 1] == levels - 1)):
-        if way == 1:  # missing before all values instead of after them
-            _turn(present, found)
-        if dense:
-            cut = _sweep_counts(present, found, count, cells, base, of_class, moved, rows, squares, min_leaf, gain)
+    j = 0
+    while j < trials:
+        f = choice[j]
+        at, high, levels, base = layout[f, AT], layout[f, HIGH], layout[f, LEVELS], layout[f, BASE] * wide
+        dense = large or min(levels, rows) * wide <= DENSE * rows
+        if large:
+            found = _list_classes(levels, wide, cells, base, count, present)
         else:
-            cut = _sweep_classes(present, found, first, count, classes, of_class, moved, rows, squares, min_leaf, gain)
-        if cut > 0:
-            _keep(f, present, found, cut, split, kept)
-    for i in range(found):
-        count[present[i]] = 0
-        if dense and not large:
-            for k in range(wide):
-                cells[base + present[i] * wide + k] = 0
-    return int(found)
-
-
-@inner("void(int64[::1], int64, int64)")
-def _retire(choice: Ints, j: int, active: int) -> None:
-    """Put a predictor that varies nowhere below behind the active ones."""
-    f = choice[j]
-    for i in range(j, active - 1):
-        choice[i] = choice[i + 1]
-    choice[active - 1] = f
+            found = _note_classes(records, codes, start, end, at, high, wide, dense, cells, base, bits, count, present)
+        if found > 1 and not dense:
+            _group_classes(records, codes, start, end, at, high, present, found, first, fill, count, classes)
+        categorical = layout[f, CATEGORICAL] > 0
+        if categorical and found > 2:  # noqa: PLR2004
+            _score_by_component(present, found, first, count, classes, dense, cells, base, of_class, rows, scores[0], scores[1], scores[2])
+            _sort_by_score(present, found, scores[0])
+        for way in range(0 if found == 1 else 1 + int(not categorical and present[found - 1] == levels - 1)):
+            if way == 1:  # missing before all values instead of after them
+                _turn(present, found)
+            if dense:
+                cut = _sweep_counts(present, found, count, cells, base, of_class, moved, rows, squares, min_leaf, gain)
+            else:
+                cut = _sweep_classes(present, found, first, count, classes, of_class, moved, rows, squares, min_leaf, gain)
+            if cut > 0:
+                _keep(f, present, found, cut, split, kept)
+        for i in range(found):
+            count[present[i]] = 0
+            if dense and not large:
+                for k in range(wide):
+                    cells[base + present[i] * wide + k] = 0
+        if found > 1:
+            j += 1
+        else:
+            _retire(choice, j, active)
+            active -= 1
+            trials = min(trials, active)
+    return active
 
 
 @inner("int64(int64[:, ::1], uint8[:, ::1], int64, int64, int64, int64, int64[::1], int64[:, ::1])")
@@ -734,23 +750,16 @@ def grow_nodes(  # noqa: C901, PLR0912, PLR0915  # compiled: one loop over nodes
             trials = tried if 0 < tried < active else active
             squares = np.rint(rows * (rows - impurity))  # of the class counts
             large, mine = slot >= 0, histograms[slot] if slot >= 0 else cells
-            j = 0
-            while j < trials:
-                f = choice[j]
-                if gini:
-                    found = _try_classes(
-                        records, codes, start, end, f, layout, wide, large, mine, bits, scratch, scores, squares, min_leaf, gain, split
-                    )
-                else:
-                    found = _try_sums(
-                        records, codes, start, end, f, layout, large, mine, bits, scratch, scores, whole[0], shift, min_leaf, gain, split
-                    )
-                if found > 1:
-                    j += 1
-                else:
-                    _retire(choice, j, active)
-                    active -= 1
-                    trials = min(trials, active)
+            if gini:
+                active = _search_classes(
+                    records, codes, start, end, layout, choice, active, trials, wide, large, mine, bits, scratch, scores,
+                    squares, min_leaf, gain, split,
+                )  # fmt: skip
+            else:
+                active = _search_sums(
+                    records, codes, start, end, layout, choice, active, trials, large, mine, bits, scratch, scores,
+                    whole[0], shift, min_leaf, gain, split,
+                )  # fmt: skip
         if gini:
             for i in range(start, end):
                 of_class[records[i, TARGET]] = 0
