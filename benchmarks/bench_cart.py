@@ -62,9 +62,7 @@ class LearnTree(synth_tree.Tree):
     place: Any = None
     features: Any = None
 
-    def find(self, predictors: Any, rows: Any = None, root: Any = None) -> Any:  # noqa: ARG002
-        """Return the leaf of each row."""
-        which = np.arange(len(predictors.bins)) if rows is None else rows
+    def _find(self, predictors: Any, which: Any, root: Any) -> Any:  # noqa: ARG002
         if self.learnt is None:
             return np.zeros(which.size, dtype=np.int64)
         return self.place[self.learnt.apply(predictors.bins[np.ix_(which, self.features)].astype(np.float32))]

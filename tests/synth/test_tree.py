@@ -222,3 +222,18 @@ def test_histograms_by_difference_grow_the_tree_of_plain_counts():
                 if 30 <= left.sum() <= rows.size - 30:
                     best = max(best, squares(y[rows]) - squares(y[rows][left]) - squares(y[rows][~left]))
         assert tree.risks[node, 1] == pytest.approx(best, rel=1e-9)
+
+
+def test_leaves_are_the_same_for_any_number_of_threads():
+    rng = np.random.default_rng(3)
+    codes = [rng.integers(0, levels - 1, 60_000).astype(np.uint16) for levels in (40, 300, 7)]
+
+    class Many:
+        def __init__(self, levels):
+            self.categorical, self.levels = levels == 300, levels
+
+    predictors = stack(codes, [Many(levels) for levels in (40, 300, 7)])
+    tree = grow(predictors, [0, 1, 2], rng.integers(0, 1000, 60_000))
+    alone, together = tree.find(predictors), tree.find(predictors, threads=3)
+    assert np.unique(alone).size > 1000
+    assert alone.tobytes() == together.tobytes()

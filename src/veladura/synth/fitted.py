@@ -128,7 +128,9 @@ class FittedCart(Fitted[Cart]):
         models = self.models[replicate % len(self.models)]
         for unit, model, spare in zip(self.units, models, self.margins, strict=True):
             rng = context.streams("cart", unit.name, replicate)
-            where = Where(predictors, np.arange(size), self.strata.roots(drawn, size, unit.columns))
+            where = Where(
+                predictors, np.arange(size), self.strata.roots(drawn, size, unit.columns), max(1, context.threads // self.recipe.m)
+            )
             for column in Drawing(self, unit, model, spare, drawn).run(rng, where):
                 drawn[column.name] = column
                 bins[:, place[column.name]] = self.binnings[column.name].codes(column.values, column.missing)
@@ -171,7 +173,7 @@ def fit(recipe: Cart, table: Table, context: Context) -> FittedCart:
 
     runs = recipe.m if recipe.proper else 1
     tasks = [(r, i) for r in range(runs) for i in range(len(units))]
-    found = context.map("growing trees", grown, tasks)
+    found = context.map("growing trees", grown, tasks[::-1])[::-1]  # the last have most predictors: begun first, none is waited for alone
     models = [found[r * len(units) : (r + 1) * len(units)] for r in range(runs)]
     margins = [margin(recipe, [subjects[n] for n in u.columns], Ground(base, np.arange(codes.rows.size)), bool(binding)) for u in units]
     return FittedCart(

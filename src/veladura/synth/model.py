@@ -20,15 +20,16 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Where:
-    """The rows a column is drawn for: their predictors, their numbers and their strata."""
+    """The rows a column is drawn for: their predictors, their numbers and their strata; and in how many threads they look for leaves."""
 
     predictors: Predictors
     rows: Ints
     root: Ints
+    threads: int = 1
 
     def at(self, some: Ints) -> Where:
         """Return some of the rows."""
-        return Where(self.predictors, self.rows[some], self.root[some])
+        return Where(self.predictors, self.rows[some], self.root[some], self.threads)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -108,7 +109,7 @@ class TreeModel:
         return state, places
 
     def _nodes(self, tree: Tree, where: Where) -> Ints:
-        leaves = tree.find(where.predictors, where.rows, where.root)
+        leaves = tree.find(where.predictors, where.rows, where.root, where.threads)
         return leaves if self.terms is None else self.terms.nodes(tree, leaves, where.rows)
 
     def _numbers(self, tree: Tree, rng: Generator, where: Where) -> Floats:

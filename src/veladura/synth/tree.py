@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -14,6 +15,7 @@ from veladura.synth.bins import Binning
 
 Ints = NDArray[np.int64]
 FEATURE, CUT, LEFT, MISSING_LEFT, SET, START, END, PARENT, DEPTH = range(9)
+THREAD_ROWS = 20_000  # a thread costs more than it saves for fewer
 
 
 class Predictors(NamedTuple):
@@ -91,12 +93,20 @@ class Tree:
                 inner_parent[node] = inner_parent[parent] and not ends[parent]
         return np.flatnonzero(ends & inner_parent)
 
-    def find(self, predictors: Predictors, rows: Ints | None = None, root: Ints | None = None) -> Ints:
-        """Return the leaf of each row."""
+    def find(self, predictors: Predictors, rows: Ints | None = None, root: Ints | None = None, threads: int = 1) -> Ints:
+        """Return the leaf of each row, looked for in some threads where the rows are many."""
+        which = np.arange(len(predictors.bins)) if rows is None else rows
+        parts = np.array_split(np.arange(which.size), max(1, min(threads, which.size // THREAD_ROWS)))
+        if len(parts) == 1:
+            return self._find(predictors, which, root)
+        with ThreadPoolExecutor(len(parts)) as pool:
+            found = pool.map(lambda part: self._find(predictors, which[part], None if root is None else root[part]), parts)
+            return np.concatenate(list(found))
+
+    def _find(self, predictors: Predictors, which: Ints, root: Ints | None) -> Ints:
         from veladura.synth.records import layout_of, pack
         from veladura.synth.walk import find_leaves
 
-        which = np.arange(len(predictors.bins)) if rows is None else rows
         place = np.arange(which.size)
         if root is None or not np.any(root):
             roots = np.array([0, which.size])
