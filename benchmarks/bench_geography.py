@@ -18,7 +18,8 @@ from arviz_stats.base import array_stats
 from numba import njit
 
 from veladura.spatial import icar_kernels as kernels
-from veladura.spatial.icar_chain import begin, lay_out, names_of_scalars, scalars
+from veladura.spatial.icar_arrays import Model
+from veladura.spatial.icar_chain import begin, lay_out, names_of_scalars, scalars, sweep
 from veladura.spatial.icar_model import Counts, Design, Graph, Priors
 
 WHOLE = 15_001  # sweeps of the source
@@ -55,7 +56,7 @@ def plain(rng: Any, model: Any, state: Any, sweeps: int, trace: Any) -> None:
             kernels.summarise(model, state, trace[number])
 
 
-def chain(model: kernels.Model, offset: Any, sweeps: int, *, whole: bool, seed: int) -> tuple[Any, float]:
+def chain(model: Model, offset: Any, sweeps: int, *, whole: bool, seed: int) -> tuple[Any, float]:
     """Return the traces after burn-in and the processor seconds of all sweeps."""
     rng = np.random.default_rng(seed)
     state = begin(rng, model, offset, Priors())
@@ -63,8 +64,7 @@ def chain(model: kernels.Model, offset: Any, sweeps: int, *, whole: bool, seed: 
     trace, total = np.zeros((sweeps - burn, scalars(model))), np.zeros_like(model.counts)
     start = time.process_time()
     if whole:
-        kernels.burn_in(rng, model, state, burn)
-        kernels.run(rng, model, state, 1, trace, total)
+        sweep(rng, model, state, burn, 1, trace, total)
     else:
         plain(rng, model, state, burn, trace[:0])
         plain(rng, model, state, sweeps - burn, trace)
