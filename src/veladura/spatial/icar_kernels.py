@@ -154,8 +154,9 @@ def _lift(model: Model, state: State, j: int) -> None:
         work[FACTOR, p] = np.exp(work[SHIFT, p])
     for i in range(group.size):
         effect[j, i] += work[SHIFT, group[i]]
+        factor = work[FACTOR, group[i]]
         for at in range(low, high):
-            rate[i, member[at]] *= work[FACTOR, group[i]]
+            rate[i, member[at]] *= factor
 
 
 @inner(DRAW)
@@ -183,8 +184,10 @@ def draw_centred_intercept(rng: Generator, model: Model, state: State, j: int) -
         work[BEFORE, p] = 0.0
         work[AFTER, p] = 0.0
     for i in range(group.size):
+        total = work[BEFORE, group[i]]
         for at in range(low, high):
-            work[BEFORE, group[i]] += eps[i, member[at]]
+            total += eps[i, member[at]]
+        work[BEFORE, group[i]] = total
         work[AFTER, group[i]] += high - low
     for p in range(mean.shape[1]):
         bend = work[AFTER, p] * precision + held
@@ -194,9 +197,10 @@ def draw_centred_intercept(rng: Generator, model: Model, state: State, j: int) -
     for p in range(mean.shape[1]):
         work[FACTOR, p] = np.exp(-work[SHIFT, p])
     for i in range(group.size):
+        shift, factor = work[SHIFT, group[i]], work[FACTOR, group[i]]
         for at in range(low, high):
-            eps[i, member[at]] -= work[SHIFT, group[i]]
-            boost[i, member[at]] *= work[FACTOR, group[i]]
+            eps[i, member[at]] -= shift
+            boost[i, member[at]] *= factor
 
 
 @inner(NONE(RNG, MODEL, STATE))
@@ -265,8 +269,9 @@ def widen_effect(model: Model, state: State, j: int, walk: float) -> None:
     scale = np.exp(-0.5 * walk)
     for i in range(group.size):
         effect[j, i] += (scale - 1.0) * (effect[j, i] - mean[j, group[i]])
+        factor = work[FACTOR, i]
         for at in range(low, high):
-            rate[i, member[at]] *= work[FACTOR, i]
+            rate[i, member[at]] *= factor
     state.apart[j] *= scale
     _lift(model, state, j)
 
@@ -282,11 +287,14 @@ def weigh_eps(model: Model, state: State, j: int, walk: float) -> float:
         work[AFTER, p] = 0.0
     gain = 0.0
     for i in range(counts.shape[0]):
+        before, after = work[BEFORE, group[i]], work[AFTER, group[i]]
         for b in range(counts.shape[1]):
-            trial[i, b] = np.exp(scale * eps[i, b])
-            work[BEFORE, group[i]] += rate[i, b] * boost[i, b]
-            work[AFTER, group[i]] += rate[i, b] * trial[i, b]
+            high = np.exp(scale * eps[i, b])
+            before += rate[i, b] * boost[i, b]
+            after += rate[i, b] * high
             gain += counts[i, b] * (scale - 1.0) * eps[i, b]
+            trial[i, b] = high
+        work[BEFORE, group[i]], work[AFTER, group[i]] = before, after
     return float(gain + _level(model, state, j))
 
 
