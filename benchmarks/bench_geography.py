@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -108,6 +109,19 @@ def growth() -> None:
         )
 
 
+def compilation() -> None:
+    """Processor seconds to compile the kernels into an empty cache: what a first run waits for."""
+    code = (
+        "import time, numba, veladura.spatial.icar_arrays; start = time.process_time(); import veladura.spatial.icar_kernels; "
+        "levels = time.process_time(); import veladura.spatial.icar_slopes; print(levels - start, time.process_time() - levels)"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "NUMBA_CACHE_DIR": folder}
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    levels, slopes = map(float, done.stdout.split())
+    print(f"first compilation: {levels:.1f} s, and {slopes:.1f} s more for a model with covariates")
+
+
 def nuts(side: int = 6, sweeps: int = 6000) -> None:
     """Effective draws per second beside NUTS in NumPyro, the same model and counts, warm-up in and compilation left out of both."""
     counts, _, design = world(side)
@@ -142,6 +156,7 @@ def main() -> None:
     mixing(10, 6000)
     mixing(20, 3000)
     growth()
+    compilation()
     nuts()
 
 

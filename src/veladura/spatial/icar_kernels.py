@@ -144,18 +144,16 @@ def draw_effect(rng: Generator, model: Model, state: State, j: int) -> None:
     state.apart[j] = apart
 
 
-@inner(NONE(MODEL, STATE, INT))
-def _lift(model: Model, state: State, j: int) -> None:
+@inner(NONE(TABLE, TABLE, TABLE, TABLE, INTS, INTS, INTS, INT))
+def _lift(effect: Floats, mean: Floats, rate: Floats, work: Floats, group: Ints, first: Ints, member: Ints, j: int) -> None:
     """Shift effect j by group, in the rates too."""
-    effect, mean, rate, work = state.effect, state.mean, state.rate, state.work
-    member, low, high, group = model.member, model.first[j], model.first[j + 1], model.group
     for p in range(mean.shape[1]):
         mean[j, p] += work[SHIFT, p]
         work[FACTOR, p] = np.exp(work[SHIFT, p])
     for i in range(group.size):
         effect[j, i] += work[SHIFT, group[i]]
         factor = work[FACTOR, group[i]]
-        for at in range(low, high):
+        for at in range(first[j], first[j + 1]):
             rate[i, member[at]] *= factor
 
 
@@ -171,7 +169,7 @@ def draw_intercept(rng: Generator, model: Model, state: State, j: int) -> None:
     for p in range(mean.shape[1]):
         new, _ = log_concave(rng, model.group_totals[j, p], work[BEFORE, p] * np.exp(-mean[j, p]), model.mean_precision[j])
         work[SHIFT, p] = new - mean[j, p]
-    _lift(model, state, j)
+    _lift(state.effect, state.mean, state.rate, state.work, model.group, model.first, model.member, j)
 
 
 @inner(DRAW)
@@ -193,7 +191,7 @@ def draw_centred_intercept(rng: Generator, model: Model, state: State, j: int) -
         bend = work[AFTER, p] * precision + held
         pull = work[BEFORE, p] * precision - mean[j, p] * held
         work[SHIFT, p] = pull / bend + rng.standard_normal() / np.sqrt(bend)
-    _lift(model, state, j)
+    _lift(state.effect, state.mean, state.rate, state.work, model.group, model.first, model.member, j)
     for p in range(mean.shape[1]):
         work[FACTOR, p] = np.exp(-work[SHIFT, p])
     for i in range(group.size):
@@ -225,14 +223,13 @@ def draw_precisions(rng: Generator, model: Model, state: State) -> None:
     precision[-1] = rng.standard_gamma(gamma[2] + 0.5 * eps.size) / (gamma[3] + 0.5 * squares)
 
 
-@inner(REAL(MODEL, STATE, INT))
-def _level(model: Model, state: State, j: int) -> float:
+@inner(REAL(TABLE, TABLE, TABLE, REAL, INT))
+def _level(mean: Floats, group_totals: Floats, work: Floats, held: float, j: int) -> float:
     """Find the shifts of effect j's means that leave the rows expected in each part as before; return what they gain."""
-    mean, work, held = state.mean, state.work, model.mean_precision[j]
     gain = 0.0
     for p in range(mean.shape[1]):
         shift = np.log(work[BEFORE, p] / work[AFTER, p])
-        gain += model.group_totals[j, p] * shift - held * shift * (mean[j, p] + 0.5 * shift)
+        gain += group_totals[j, p] * shift - held * shift * (mean[j, p] + 0.5 * shift)
         work[SHIFT, p] = shift
     return gain
 
@@ -258,7 +255,7 @@ def weigh_effect(model: Model, state: State, j: int, walk: float) -> float:
         work[BEFORE, group[i]] += expected
         work[AFTER, group[i]] += expected * work[FACTOR, i]
         gain += model.totals[j, i] * change
-    return float(gain + _level(model, state, j))
+    return float(gain + _level(state.mean, model.group_totals, work, model.mean_precision[j], j))
 
 
 @handed(WIDEN)
@@ -273,7 +270,7 @@ def widen_effect(model: Model, state: State, j: int, walk: float) -> None:
         for at in range(low, high):
             rate[i, member[at]] *= factor
     state.apart[j] *= scale
-    _lift(model, state, j)
+    _lift(state.effect, state.mean, state.rate, state.work, model.group, model.first, model.member, j)
 
 
 @inner(WEIGH)
@@ -295,7 +292,7 @@ def weigh_eps(model: Model, state: State, j: int, walk: float) -> float:
             gain += counts[i, b] * (scale - 1.0) * eps[i, b]
             trial[i, b] = high
         work[BEFORE, group[i]], work[AFTER, group[i]] = before, after
-    return float(gain + _level(model, state, j))
+    return float(gain + _level(state.mean, model.group_totals, work, model.mean_precision[j], j))
 
 
 @inner(WIDEN)
@@ -307,19 +304,20 @@ def widen_eps(model: Model, state: State, j: int, walk: float) -> None:
         for b in range(eps.shape[1]):
             eps[i, b] *= scale
             boost[i, b] = trial[i, b]
-    _lift(model, state, j)
+    _lift(state.effect, state.mean, state.rate, state.work, model.group, model.first, model.member, j)
 
 
-@inner(REAL(RNG, STATE, INT))
-def _walk(rng: Generator, state: State, j: int) -> float:
+@inner(REAL(RNG, FLOATS, INT))
+def _walk(rng: Generator, step: Floats, j: int) -> float:
     """Propose how far log precision j walks."""
-    return float(state.step[j] * rng.standard_normal())
+    return float(step[j] * rng.standard_normal())
 
 
-@inner(BOOL(RNG, MODEL, STATE, INT, REAL, REAL, REAL))
-def _accept(rng: Generator, model: Model, state: State, j: int, walk: float, gain: float, tune: float) -> bool:
+@inner(BOOL(RNG, FLOATS, FLOATS, FLOATS, INT, REAL, REAL, REAL))
+def _accept(
+    rng: Generator, gamma: Floats, precision: Floats, step: Floats, j: int, walk: float, gain: float, tune: float
+) -> bool:  # fmt: skip
     """Decide on a walk of log precision j that gains so much likelihood; tune the next step in burn-in only."""
-    gamma, precision, step = model.gamma, state.precision, state.step
     at = 0 if j < precision.size - 1 else 2
     gain += gamma[at] * walk - gamma[at + 1] * precision[j] * (np.exp(walk) - 1.0)
     if tune > 0.0:
@@ -391,26 +389,26 @@ def run(
     The first ``burn`` sweeps tune the steps, less and less (Robbins and Monro 1951); then every ``thin``-th is kept, as
     many as the trace has rows, and its intensities are added to ``total``. The kernels of slopes come from icar_slopes.py.
     """
-    effects = state.effect.shape[0]
+    effects, gamma, precision, step = state.effect.shape[0], model.gamma, state.precision, state.step
     for number in range(burn + thin * trace.shape[0]):
         tune = min(0.5, 5.0 / (1.0 + number) ** 0.6) if number < burn else 0.0
         keep_books(model, state)
         draw_eps(rng, model, state)
-        walk = _walk(rng, state, effects)
-        if _accept(rng, model, state, effects, walk, weigh_eps(model, state, 0, walk), tune):
+        walk = _walk(rng, step, effects)
+        if _accept(rng, gamma, precision, step, effects, walk, weigh_eps(model, state, 0, walk), tune):
             widen_eps(model, state, 0, walk)
         for j in range(effects - model.slopes):
             draw_effect(rng, model, state, j)
             draw_intercept(rng, model, state, j)
             draw_centred_intercept(rng, model, state, j)
-            walk = _walk(rng, state, j)
-            if _accept(rng, model, state, j, walk, weigh_effect(model, state, j, walk), tune):
+            walk = _walk(rng, step, j)
+            if _accept(rng, gamma, precision, step, j, walk, weigh_effect(model, state, j, walk), tune):
                 widen_effect(model, state, j, walk)
         for j in range(effects - model.slopes, effects):
             draw_slope(rng, model, state, j)
             if model.smooth[j] == 1:
-                walk = _walk(rng, state, j)
-                if _accept(rng, model, state, j, walk, weigh_slope(model, state, j, walk), tune):
+                walk = _walk(rng, step, j)
+                if _accept(rng, gamma, precision, step, j, walk, weigh_slope(model, state, j, walk), tune):
                     widen_slope(model, state, j, walk)
         draw_precisions(rng, model, state)
         if number >= burn and (number - burn) % thin == thin - 1:
