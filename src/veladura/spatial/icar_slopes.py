@@ -34,14 +34,8 @@ def _draw_along(rng: Generator, model: Model, state: State, j: int, many: int, s
 
     The log prior is slope x shift - bend x shift^2 / 2; it sets the width, and is all there is where no covariate is.
     """
-    first, member, covariate, rate, chosen, work = (
-        model.slope_first,
-        model.slope_member,
-        model.covariate,
-        state.rate,
-        state.chosen,
-        state.work,
-    )
+    first, member, covariate = model.slope_first, model.slope_member, model.covariate
+    rate, chosen, work = state.rate, state.chosen, state.work
     base = (j - state.effect.shape[0] + model.slopes) * model.part.size
     occupied = 0
     for at in range(many):
@@ -142,14 +136,8 @@ def weigh_slope(model: Model, state: State, j: int, walk: float) -> float:
 @handed(WIDEN)
 def widen_slope(model: Model, state: State, j: int, walk: float) -> None:  # noqa: ARG001  # all of it is weighed before
     """Do what `weigh_slope` has weighed."""
-    first, member, covariate, effect, rate, work = (
-        model.slope_first,
-        model.slope_member,
-        model.covariate,
-        state.effect,
-        state.rate,
-        state.work,
-    )
+    first, member, covariate = model.slope_first, model.slope_member, model.covariate
+    effect, rate, work = state.effect, state.rate, state.work
     base = (j - effect.shape[0] + model.slopes) * effect.shape[1]
     for i in range(effect.shape[1]):
         effect[j, i] += work[FACTOR, i]
