@@ -14,7 +14,7 @@ from veladura.recipe import Release
 from veladura.spatial.patterns import correlation
 from veladura.spatial.rectangles import Marked
 from veladura.spatial.subject import placed
-from veladura.spatial.utility import contrasted, log_ratio
+from veladura.spatial.utility import contrasted, location, log_ratio
 from veladura.streams import Streams
 
 SHUFFLES = 499
@@ -66,6 +66,11 @@ class Reading:
         )
 
 
+def contrast_of(frame: pd.DataFrame, release: Release) -> float:
+    """Return the measure alone."""
+    return float(location(frame, release).contrast)  # type: ignore[arg-type]
+
+
 def read(frame: pd.DataFrame, release: Release) -> Reading:
     """Return the contrast that a release keeps, beside what chance makes of it."""
     smoother, one, others = contrasted(placed(Subject(vd.open(frame), release)))
@@ -89,8 +94,7 @@ def read(frame: pd.DataFrame, release: Release) -> Reading:
 
     shuffled = maps(shuffle, SHUFFLES)
     chance = (1 + np.count_nonzero(shuffled.std(axis=1) >= original.std())) / (1 + SHUFFLES)
-    measure = correlation(original, np.mean([log_ratio(smoother, marked) for marked in others], axis=0))
-    return Reading(measure, figures(maps(resample, RESAMPLES * m)), figures(shuffled), float(chance))
+    return Reading(contrast_of(frame, release), figures(maps(resample, RESAMPLES * m)), figures(shuffled), float(chance))
 
 
 def planted(frame: pd.DataFrame, strength: float, seed: int) -> pd.DataFrame:

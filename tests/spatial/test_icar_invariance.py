@@ -12,6 +12,7 @@ from numba import njit
 from scipy import stats
 
 from veladura.spatial import icar_kernels as kernels
+from veladura.spatial.icar_arrays import FLOATS, MODEL, NONE, STATE
 from veladura.spatial.icar_chain import scalars, sweep
 from veladura.spatial.icar_model import Graph, Priors
 from veladura.streams import Streams
@@ -32,7 +33,7 @@ WORLDS = {
 }
 
 
-@njit
+@njit(NONE(MODEL, STATE, FLOATS))
 def note(model, state, trace):
     """Summarise; the kernel has no way in from Python."""
     kernels.summarise(model, state, trace)
