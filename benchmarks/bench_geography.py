@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -18,7 +19,8 @@ from arviz_stats.base import array_stats
 from numba import njit
 
 from veladura.spatial import icar_kernels as kernels
-from veladura.spatial.icar_chain import begin, lay_out, names_of_scalars, scalars
+from veladura.spatial.icar_arrays import Model
+from veladura.spatial.icar_chain import begin, lay_out, names_of_scalars, scalars, sweep
 from veladura.spatial.icar_model import Counts, Design, Graph, Priors
 
 WHOLE = 15_001  # sweeps of the source
@@ -55,7 +57,7 @@ def plain(rng: Any, model: Any, state: Any, sweeps: int, trace: Any) -> None:
             kernels.summarise(model, state, trace[number])
 
 
-def chain(model: kernels.Model, offset: Any, sweeps: int, *, whole: bool, seed: int) -> tuple[Any, float]:
+def chain(model: Model, offset: Any, sweeps: int, *, whole: bool, seed: int) -> tuple[Any, float]:
     """Return the traces after burn-in and the processor seconds of all sweeps."""
     rng = np.random.default_rng(seed)
     state = begin(rng, model, offset, Priors())
@@ -63,8 +65,7 @@ def chain(model: kernels.Model, offset: Any, sweeps: int, *, whole: bool, seed: 
     trace, total = np.zeros((sweeps - burn, scalars(model))), np.zeros_like(model.counts)
     start = time.process_time()
     if whole:
-        kernels.burn_in(rng, model, state, burn)
-        kernels.run(rng, model, state, 1, trace, total)
+        sweep(rng, model, state, burn, 1, trace, total)
     else:
         plain(rng, model, state, burn, trace[:0])
         plain(rng, model, state, sweeps - burn, trace)
@@ -108,6 +109,19 @@ def growth() -> None:
         )
 
 
+def compilation() -> None:
+    """Processor seconds to compile the kernels into an empty cache: what a first run waits for."""
+    code = (
+        "import time, numba, veladura.spatial.icar_arrays; start = time.process_time(); import veladura.spatial.icar_kernels; "
+        "levels = time.process_time(); import veladura.spatial.icar_slopes; print(levels - start, time.process_time() - levels)"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "NUMBA_CACHE_DIR": folder}
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    levels, slopes = map(float, done.stdout.split())
+    print(f"first compilation: {levels:.1f} s, and {slopes:.1f} s more for a model with covariates")
+
+
 def nuts(side: int = 6, sweeps: int = 6000) -> None:
     """Effective draws per second beside NUTS in NumPyro, the same model and counts, warm-up in and compilation left out of both."""
     counts, _, design = world(side)
@@ -142,6 +156,7 @@ def main() -> None:
     mixing(10, 6000)
     mixing(20, 3000)
     growth()
+    compilation()
     nuts()
 
 

@@ -10,6 +10,7 @@ from numpy.random import Generator
 
 from veladura.errors import PlanError
 from veladura.spatial import icar_kernels as kernels
+from veladura.spatial.icar_arrays import Draw, Model, State, Weigh, Widen
 from veladura.spatial.icar_model import Counts, Design, Floats, Graph, Ints, Priors
 
 
@@ -21,7 +22,7 @@ class Chain(NamedTuple):
     trace: Floats
 
 
-def lay_out(counts: Counts, graph: Graph, design: Design, priors: Priors) -> kernels.Model:
+def lay_out(counts: Counts, graph: Graph, design: Design, priors: Priors) -> Model:
     """Return the model as the kernels want it: cells first, combinations side by side."""
     combinations, cells = counts.values.shape
     _check(counts, graph, design)
@@ -38,7 +39,7 @@ def lay_out(counts: Counts, graph: Graph, design: Design, priors: Priors) -> ker
         smooth[-slopes:] = 0
     elif slopes:
         mean_precision[-slopes:] = 1 / priors.slope_variance if priors.slope_variance > 0 else -1.0
-    return kernels.Model(
+    return Model(
         counts=values,
         start=graph.start,
         neighbour=graph.neighbour,
@@ -82,7 +83,7 @@ def _check(counts: Counts, graph: Graph, design: Design) -> None:
         raise PlanError(msg)
 
 
-def begin(rng: Generator, model: kernels.Model, offset: Floats, priors: Priors) -> kernels.State:
+def begin(rng: Generator, model: Model, offset: Floats, priors: Priors) -> State:
     """Return a first state: the overall level, and precisions that differ from chain to chain."""
     effects, cells = model.totals.shape
     combinations = model.counts.shape[1]
@@ -93,7 +94,7 @@ def begin(rng: Generator, model: kernels.Model, offset: Floats, priors: Priors) 
     return settle(model, offset, effect, np.zeros((cells, combinations)), precision)
 
 
-def settle(model: kernels.Model, offset: Floats, effect: Floats, eps: Floats, precision: Floats) -> kernels.State:
+def settle(model: Model, offset: Floats, effect: Floats, eps: Floats, precision: Floats) -> State:
     """Return the state with these effects (F, G), extra variation (G, B) and precisions (F + 1)."""
     cells = offset.size
     linear = np.repeat(offset[:, None], eps.shape[1], axis=1)
@@ -102,46 +103,59 @@ def settle(model: kernels.Model, offset: Floats, effect: Floats, eps: Floats, pr
     row = np.repeat(np.arange(model.slopes * cells), np.diff(model.slope_first))  # covariate and cell of each entry
     slopes = effect[len(effect) - model.slopes :].ravel()
     np.add.at(linear, (row % cells, model.slope_member), model.covariate * slopes[row])
-    state = kernels.State(
+    parts = np.eye(model.size.size)[model.part, :-1] / model.size[:-1]  # the last row, which -1 takes, is of no part
+    mean = effect @ parts
+    return State(
         effect=effect,
-        mean=np.zeros((len(effect), model.size.size - 1)),
-        apart=np.zeros(len(effect)),
+        mean=mean,
+        apart=(effect[:, model.part < 0] - mean[:, :1]).sum(axis=1),
         precision=precision,
         eps=eps,
         rate=np.exp(linear),
         boost=np.exp(eps),
-        trial=np.zeros_like(eps),
         step=np.full(len(effect) + 1, 0.5),
+        trial=np.zeros_like(eps),
         work=np.zeros((4, cells)),
+        chosen=np.zeros(cells, dtype=np.int64),
     )
-    kernels.keep_books(model, state)
-    return state
 
 
-def run_chain(
-    rng: Generator, model: kernels.Model, offset: Floats, priors: Priors, *, burn: int, kept: int, thin: int, draws: list[int]
-) -> Chain:
+def sweep(rng: Generator, model: Model, state: State, burn: int, thin: int, trace: Floats, total: Floats) -> None:
+    """Sweep as `icar_kernels.run` says, with the kernels that this model's slopes need."""
+    kernels.run(rng, model, state, *_slope_kernels(model), burn, thin, trace, total)
+
+
+def _slope_kernels(model: Model) -> tuple[Draw, Weigh, Widen]:
+    """Return how slopes are drawn, weighed and widened; where there are none, kernels that are there already and will not be called."""
+    if not model.slopes:
+        return kernels.draw_effect, kernels.weigh_effect, kernels.widen_effect
+    from veladura.spatial import icar_slopes as slopes  # compiled when it is imported
+
+    return slopes.draw_smooth_slope if model.smooth[-1] else slopes.draw_slope, slopes.weigh_slope, slopes.widen_slope
+
+
+def run_chain(rng: Generator, model: Model, offset: Floats, priors: Priors, *, burn: int, kept: int, thin: int, draws: list[int]) -> Chain:
     """Run one chain: burn-in, then ``kept`` times ``thin`` sweeps; ``draws`` says after which of the kept ones to keep intensities."""
     state = begin(rng, model, offset, priors)
     trace = np.zeros((kept, scalars(model)))
     total = np.zeros_like(model.counts)
-    kernels.burn_in(rng, model, state, burn)
+    sweep(rng, model, state, burn, 1, trace[:0], total)
     intensity = []
     done = 0
     for last in draws:
-        kernels.run(rng, model, state, thin, trace[done : last + 1], total)
+        sweep(rng, model, state, 0, thin, trace[done : last + 1], total)
         intensity.append((state.rate * state.boost).T)
         done = last + 1
-    kernels.run(rng, model, state, thin, trace[done:], total)
+    sweep(rng, model, state, 0, thin, trace[done:], total)
     return Chain(np.array(intensity).reshape(len(draws), *total.T.shape), total.T, trace)
 
 
-def scalars(model: kernels.Model) -> int:
+def scalars(model: Model) -> int:
     """Return how many scalars a sweep is summarised by."""
     return len(names_of_scalars(model, [""] * len(model.totals)))
 
 
-def names_of_scalars(model: kernels.Model, effects: list[str]) -> list[str]:
+def names_of_scalars(model: Model, effects: list[str]) -> list[str]:
     """Return the names of the scalars, in the order of the kernels' summary."""
     parts = range(model.size.size - 1)
     spreads = [f"log sd of {name}" for name in (*effects, "eps")]

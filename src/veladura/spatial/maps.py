@@ -70,9 +70,10 @@ class Shown:
 
 def public(shown: Shown) -> dict[str, bytes]:
     """Return the maps that anyone may see."""
-    pictures = {"Synthetic places (first dataset) and excluded areas": _svg(lambda: _places(shown))}
+    around = "" if shown.grid.region.excluded is None else " and excluded areas"
+    pictures = {f"Synthetic places{around} (first dataset)": _svg(lambda: _places(shown))}
     if shown.largest:
-        title = f"Smooth intensity of the {len(shown.largest)} largest combinations (posterior mean in {STEPS} classes)"
+        title = f"Smooth intensity of the {len(shown.largest)} largest combinations (posterior mean, {STEPS} shades of equally many cells in each map)"
         pictures[title] = _svg(lambda: _intensities(shown))
     return pictures
 
@@ -91,12 +92,13 @@ def _places(shown: Shown) -> Figure:
 def _intensities(shown: Shown) -> Figure:
     """Draw a panel a combination: rows for each area, in classes of equal numbers of cells."""
     chosen = shown.largest
-    wide = min(3, len(chosen))
+    wide = 2 if len(chosen) == 4 else min(3, len(chosen))  # noqa: PLR2004  # no lone map in a second row
     figure = _figure(-(-len(chosen) // wide), wide, shown.grid, 3.0)
     for i, b in enumerate(chosen, start=1):
         panel = _panel(figure, -(-len(chosen) // wide), wide, i, shown.grid)
         panel.set_title(shown.names[b], fontsize=8)
         _shade(panel, shown.grid, shown.intensity[b] / shown.grid.area)
+    _key(figure)
     return figure
 
 
@@ -169,16 +171,34 @@ def _path(shape: Any) -> Any:
     return Path.make_compound_path(*(Path(np.asarray(ring.coords)[:, :2], closed=True) for ring in rings))
 
 
-def _shade(panel: Axes, grid: Grid, density: Floats) -> None:
+def _shades() -> Floats:
     import matplotlib as mpl
+
+    return np.asarray(mpl.colormaps["YlOrBr"](np.linspace(0.05, 0.95, STEPS)))
+
+
+def _shade(panel: Axes, grid: Grid, density: Floats) -> None:
     from matplotlib.collections import PathCollection
 
     edges = np.quantile(density, np.linspace(0, 1, STEPS + 1)[1:-1])
-    colours = mpl.colormaps["YlOrBr"](np.linspace(0.05, 0.95, STEPS))[np.searchsorted(edges, density)]
+    colours = _shades()[np.searchsorted(edges, density)][grid.piece_cell]
     paths = [_path(shape) for shape in grid.shapes]
-    panel.add_collection(PathCollection(paths, facecolor=colours[grid.piece_cell], edgecolor="none", zorder=1, rasterized=True))
+    # lines of the cells' own shade: without any, the ground shows through between cells
+    panel.add_collection(PathCollection(paths, facecolor=colours, edgecolor=colours, linewidth=0.4, zorder=1, rasterized=True))
+    _fill(panel, grid.region.land, "none", LINE, 2)
+
+
+def _key(figure: Figure) -> None:
+    """Explain the shades below the maps: which are few rows for the area, which are many."""
+    from matplotlib.patches import Patch
+
+    shades = [Patch(facecolor=colour, edgecolor=LINE, linewidth=0.3) for colour in _shades()]
+    figure.legend(
+        [Patch(visible=False), *shades], ["few rows for the area ", *[""] * (STEPS - 1), "many"], loc="outside lower left", ncols=STEPS + 1,
+        fontsize=8, frameon=False, handlelength=1.6, handleheight=1.0, handletextpad=0.3, columnspacing=0.2, borderpad=0.2,
+    )  # fmt: skip
 
 
 def _dots(panel: Axes, x: Floats, y: Floats, colour: str) -> None:
-    size = float(np.clip(1500 / max(x.size, 1), 0.8, 9.0))
+    size = float(np.clip(60 / np.sqrt(max(x.size, 1)), 1.5, 9.0))
     panel.scatter(x, y, s=size, c=colour, alpha=0.6, linewidths=0, zorder=4, rasterized=True)

@@ -31,7 +31,7 @@ def settings(table: Table, facts: Mapping[str, Facts]) -> dict[str, Any]:
     The box comes from the data, so the plan names the region as not confirmed. Its ends are rounded
     outwards to one digit of its size: they tell no place, but they are no border either.
     """
-    x, y = _columns(table)
+    x, y = _columns(table, facts)
     columns = [encode(table.arrow.column(name), table.schema[name]) for name in (x, y)]
     known = ~columns[0].missing & ~columns[1].missing
     if not known.any():
@@ -50,17 +50,36 @@ def settings(table: Table, facts: Mapping[str, Facts]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _columns(table: Table) -> tuple[str, str]:
+def _columns(table: Table, facts: Mapping[str, Facts]) -> tuple[str, str]:
     """Return the columns that are called like coordinates."""
-    by_name = {field.name.lower(): field.name for field in table.schema if field.kind in NUMERIC}
+    numbers = {field.name.lower(): field.name for field in table.schema if field.kind in NUMERIC}
     for x, y in PAIRS:
-        if x in by_name and y in by_name:
-            return by_name[x], by_name[y]
+        if x in numbers and y in numbers:
+            return numbers[x], numbers[y]
+    every = {name.lower(): name for name in facts}  # those too that look like identifiers, as texts of places do
+    if texts := [(every[x], every[y]) for x, y in PAIRS if x in every and y in every]:
+        msg = (
+            f"the columns {texts[0][0]!r} and {texts[0][1]!r} are called like coordinates, but they do not hold numbers.\n\n"
+            "Hint: write each as one decimal number, with a point and without letters or signs of degrees."
+        )
+        raise PlanError(msg)
     msg = (
-        "no two number columns are called like coordinates (lon and lat, easting and northing, x and y).\n\n"
-        "Hint: name them in the plan, [[step]] x and y, or rename the columns."
+        "new places need the old ones, and no two number columns of the table are called like coordinates.\n\n"
+        f"Hint: looked for {_looked_for()}, in capitals or not. Rename the columns of the coordinates so; "
+        "if there are none, take a method that needs no places, such as --method cart."
     )
     raise PlanError(msg)
+
+
+def _looked_for() -> str:
+    """Return the names that were looked for, in words."""
+    named = [pair for pair in PAIRS if pair[0] not in LONGITUDES]
+    degrees = f"{_either(LONGITUDES)} with {_either(LATITUDES)}"
+    return "; ".join([degrees, *(f"{x} with {y}" for x, y in named)])
+
+
+def _either(names: tuple[str, ...]) -> str:
+    return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 def _rounded(values: np.ndarray[Any, np.dtype[np.float64]]) -> tuple[float, float]:

@@ -117,6 +117,13 @@ def intensity_of(release: PlacedRelease) -> Estimate:
 
 
 def _contrast(release: PlacedRelease) -> Estimate:
+    smoother, one, others = contrasted(release)
+    combined = np.mean([log_ratio(smoother, marked) for marked in others], axis=0)
+    return Estimate.exact(correlation(log_ratio(smoother, one), combined))
+
+
+def contrasted(release: PlacedRelease) -> tuple[Smoother, Marked, list[Marked]]:
+    """Return how the contrast of the first attribute is smoothed, and the places it is of: the original's and each dataset's."""
     if not release.looked_at:
         msg = "the places have no attributes to contrast."
         raise NotApplicable(msg)
@@ -125,9 +132,7 @@ def _contrast(release: PlacedRelease) -> Estimate:
         msg = "the first attribute does not vary."
         raise NotApplicable(msg)
     rarer = min((one.points[one.outcome], one.points[~one.outcome]), key=len)
-    smoother = Smoother(release.grid, bandwidth_of(rarer))  # one bandwidth for both, that of the fewer rows
-    combined = np.mean([log_ratio(smoother, marked) for marked in others], axis=0)
-    return Estimate.exact(correlation(log_ratio(smoother, one), combined))
+    return Smoother(release.grid, bandwidth_of(rarer)), one, others  # one bandwidth for both, that of the fewer rows
 
 
 def log_ratio(smoother: Smoother, marked: Marked) -> Floats:
@@ -181,4 +186,4 @@ def measure_location(subject: Subject) -> Measured:
     return Measured({f.name: getattr(found, f.name) for f in fields(found)})
 
 
-__all__: Sequence[str] = ["LocationUtility", "intensity_of", "location", "log_ratio", "measure_location", "overlap_of"]
+__all__: Sequence[str] = ["LocationUtility", "contrasted", "intensity_of", "location", "log_ratio", "measure_location", "overlap_of"]

@@ -1,0 +1,85 @@
+"""What the sweeps of the disease-mapping model work on: arrays, their compiled types, and how kernels are compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numba import njit, types
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+
+
+class Model(NamedTuple):
+    """What stays fixed while a chain runs. G cells, B combinations, P parts, F effects: the last K are slopes of covariates."""
+
+    counts: Floats  # G x B
+    start: Ints  # neighbours of each cell, in compressed rows
+    neighbour: Ints
+    part: Ints  # -1: no neighbours
+    group: Ints  # the part whose mean a cell shares: its own, the first for a cell without neighbours
+    size: Floats  # P + 1: cells of each part, then those without neighbours
+    first: Ints  # combinations of each effect, in compressed rows; none for slopes
+    member: Ints
+    totals: Floats  # F x G: counts of an effect's combinations, each times its covariate for slopes
+    group_totals: Floats  # F x P: their sums
+    slope_first: Ints  # K G + 1: combinations with a covariate that is not 0, by covariate and cell, in compressed rows
+    slope_member: Ints
+    covariate: Floats
+    slopes: int  # K
+    mean_precision: Floats  # F: prior precision of an effect's mean over a part; below 0: the mean is held at 0
+    smooth: Ints  # F: 1 for intrinsic CAR, 0 for independent normals of fixed precision
+    gamma: Floats  # shape and rate of the effects' precisions, then of the precision of eps
+
+
+class State(NamedTuple):
+    """Where a chain stands."""
+
+    effect: Floats  # F x G
+    mean: Floats  # F x P: of the effect over each part
+    apart: Floats  # F: sum over cells without neighbours of their distance to the first part's mean
+    precision: Floats  # F + 1: of the effects, then of eps
+    eps: Floats  # G x B
+    rate: Floats  # G x B
+    boost: Floats  # G x B
+    step: Floats  # F + 1: random-walk steps of the log precisions, tuned in burn-in
+    trial: Floats  # G x B: work space
+    work: Floats  # 4 x G: work space, by row
+    chosen: Ints  # G: work space
+
+
+BEFORE, AFTER, SHIFT, FACTOR = range(4)  # rows of the work space
+INT, REAL, BOOL, NONE, RNG = types.int64, types.float64, types.boolean, types.void, types.npy_rng
+INTS, FLOATS, TABLE = types.int64[::1], types.float64[::1], types.float64[:, ::1]
+MODEL = types.NamedTuple(
+    (TABLE, INTS, INTS, INTS, INTS, FLOATS, INTS, INTS, TABLE, TABLE, INTS, INTS, FLOATS, INT, FLOATS, INTS, FLOATS), Model
+)  # fmt: skip
+STATE = types.NamedTuple((TABLE, TABLE, FLOATS, FLOATS, TABLE, TABLE, TABLE, FLOATS, TABLE, TABLE, INTS), State)
+
+Draw = Callable[[Generator, Model, State, int], None]
+Weigh = Callable[[Model, State, int, float], float]
+Widen = Callable[[Model, State, int, float], None]
+DRAW = NONE(RNG, MODEL, STATE, INT)  # gives effect j new values
+WEIGH = REAL(MODEL, STATE, INT, REAL)  # returns the log likelihood that widening effect j by a walk of its log precision gains
+WIDEN = NONE(MODEL, STATE, INT, REAL)  # widens it so
+
+
+def outer(signature: Any, **more: bool) -> Callable[[Kernel], Kernel]:
+    """Return how a kernel is compiled that Python calls."""
+    made: Callable[[Kernel], Kernel] = njit(signature, cache=True, nogil=True, error_model="numpy", **more)
+    return made
+
+
+def inner(signature: Any) -> Callable[[Kernel], Kernel]:
+    """Return how a kernel is compiled that the others of its file call: the way in from Python takes longer to compile than many a kernel."""
+    return outer(signature, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+def handed(signature: Any) -> Callable[[Kernel], Kernel]:
+    """Return how a kernel is compiled that is handed to another one; it leaves draws to inner kernels, or their code is compiled twice."""
+    return outer(signature, no_cpython_wrapper=True)
