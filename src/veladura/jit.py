@@ -19,3 +19,8 @@ def compiled(signature: Any, **more: Any) -> Callable[[Kernel], Kernel]:
 def inner(signature: Any) -> Callable[[Kernel], Kernel]:
     """Return how a kernel is compiled that only other kernels call: with no way in from Python, which costs as long as a short kernel."""
     return compiled(signature, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+def handed(signature: Any) -> Callable[[Kernel], Kernel]:
+    """Return how a kernel is compiled that is handed to another one; it leaves draws to inner kernels, or their code is compiled twice."""
+    return compiled(signature, no_cpython_wrapper=True)

@@ -1,18 +1,17 @@
-"""What the sweeps of the disease-mapping model work on: arrays, their compiled types, and how kernels are compiled."""
+"""What the sweeps of the disease-mapping model work on: arrays, and their compiled types."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numpy.random import Generator
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 
 class Model(NamedTuple):
@@ -67,19 +66,3 @@ Widen = Callable[[Model, State, int, float], None]
 DRAW = NONE(RNG, MODEL, STATE, INT)  # gives effect j new values
 WEIGH = REAL(MODEL, STATE, INT, REAL)  # returns the log likelihood that widening effect j by a walk of its log precision gains
 WIDEN = NONE(MODEL, STATE, INT, REAL)  # widens it so
-
-
-def outer(signature: Any, **more: bool) -> Callable[[Kernel], Kernel]:
-    """Return how a kernel is compiled that Python calls."""
-    made: Callable[[Kernel], Kernel] = njit(signature, cache=True, nogil=True, error_model="numpy", **more)
-    return made
-
-
-def inner(signature: Any) -> Callable[[Kernel], Kernel]:
-    """Return how a kernel is compiled that the others of its file call: the way in from Python takes longer to compile than many a kernel."""
-    return outer(signature, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-
-
-def handed(signature: Any) -> Callable[[Kernel], Kernel]:
-    """Return how a kernel is compiled that is handed to another one; it leaves draws to inner kernels, or their code is compiled twice."""
-    return outer(signature, no_cpython_wrapper=True)

@@ -15,6 +15,7 @@ import numpy as np
 from numba import types
 from numpy.random import Generator
 
+from veladura.jit import compiled, handed, inner
 from veladura.spatial.icar_arrays import (
     AFTER,
     BEFORE,
@@ -40,10 +41,7 @@ from veladura.spatial.icar_arrays import (
     State,
     Weigh,
     Widen,
-    handed,
-    inner,
-    outer,
-)  # fmt: skip
+)
 
 NEAR = 0.05  # how near the mode a tangent point has to be
 ROUNDS = 60
@@ -379,7 +377,7 @@ def _add(state: State, total: Floats) -> None:
             total[i, b] += rate[i, b] * boost[i, b]
 
 
-@outer(NONE(RNG, MODEL, STATE, *(types.FunctionType(kind) for kind in (DRAW, WEIGH, WIDEN)), INT, INT, TABLE, TABLE))
+@compiled(NONE(RNG, MODEL, STATE, *(types.FunctionType(kind) for kind in (DRAW, WEIGH, WIDEN)), INT, INT, TABLE, TABLE))
 def run(
     rng: Generator, model: Model, state: State, draw_slope: Draw, weigh_slope: Weigh, widen_slope: Widen,
     burn: int, thin: int, trace: Floats, total: Floats,

@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.random import Generator
 
-from veladura.spatial.icar_arrays import DRAW, FACTOR, INT, MODEL, REAL, RNG, STATE, WEIGH, WIDEN, Model, State, handed, inner
+from veladura.jit import handed, inner
+from veladura.spatial.icar_arrays import DRAW, FACTOR, INT, MODEL, REAL, RNG, STATE, WEIGH, WIDEN, Model, State
 
 
 @inner(REAL(MODEL, STATE, INT, INT, REAL))
