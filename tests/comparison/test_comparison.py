@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 import veladura as vd
 from veladura.comparison import worker
 from veladura.comparison.candidate import Candidate
+from veladura.comparison.labels import Box, placed
 from veladura.comparison.making import compare_plans
 from veladura.comparison.result import Comparison
 from veladura.errors import PlanError
@@ -60,6 +62,69 @@ def test_a_coarser_candidate_beats_no_finer_one():
     found = Comparison((coarse, candidate("fine", 1, 1), candidate("worse", 2, 2)), RISK, UTILITY)
     assert [c.name for c in found.frontier] == ["coarse", "fine"]
     assert found.dominated == {"worse": "fine"}
+
+
+def test_a_figure_that_sees_detail_needs_no_such_rule():
+    detail = "utility.detail.two"
+    precision = Figure("utility.generalisation.precision", "", "high", Estimate.exact(0.7))
+    coarse, fine = (
+        replace(c, figures={**c.figures, detail: Figure(detail, "", "low", Estimate.exact(u))})
+        for c, u in ((candidate("coarse", 0, 9), 0.1), (candidate("fine", 1, 9), 0.2))
+    )
+    coarse = replace(coarse, figures={**coarse.figures, precision.name: precision})
+    found = Comparison((coarse, fine), RISK, detail)
+    assert found.dominated == {"fine": "coarse"}
+    assert not any("own level of detail" in note for note in found.notes)
+    assert any("own level of detail" in note for note in replace(found, utility=UTILITY).notes)
+
+
+def test_a_narrower_candidate_and_one_that_is_easier_to_pick_from_beat_no_other():
+    other = "risk.replicated.uniques"
+    few, many = (replace(candidate(name, 0.1, u), columns=n) for name, u, n in (("few", 0, 3), ("many", 1, 9)))
+    assert Comparison((few, many), RISK, UTILITY).dominated == {}
+    three, ten, nobody = (
+        replace(c, figures={**c.figures, other: Figure(other, "", "low", Estimate.exact(0))})
+        for c in (candidate("k = 3", 0.3, 1), candidate("k = 10", 0.1, 2), candidate("private", 0.0, 3))
+    )
+    nobody = replace(nobody, figures={name: figure for name, figure in nobody.figures.items() if name != RISK})  # its rows are nobody's
+    found = Comparison((three, ten, nobody, candidate("x", 0.3, 9)), other, UTILITY)
+    assert found.dominated == {}
+    assert [c.name for c in found.edge] == ["k = 3"]  # by the axes alone
+
+
+def test_the_default_utility_sees_what_was_coarsened():
+    table = people(400)
+    rules = {"age": vd.Hierarchy.intervals([10])}
+    recipes = {f"k = {k}": vd.KAnonymity(quasi_identifiers=["age", "sex"], k=k, max_suppression=0.05, hierarchies=rules) for k in (2, 200)}
+    found = vd.compare(table, recipes, seed=1, workers=1)
+    assert found.utility == "utility.detail.two"
+    fine, coarse = (c.estimate(found.utility).value for c in found.candidates)
+    assert fine < coarse
+
+
+@given(
+    st.lists(st.tuples(st.floats(20, 400), st.floats(20, 280)), min_size=1, max_size=9, unique=True),
+    st.lists(st.text("abc k=", min_size=1, max_size=14), min_size=9, max_size=9),
+)
+def test_no_name_on_the_map_covers_another_and_none_depends_on_the_order(points, names):
+    frame = Box(0, 0, 420, 300)
+    names = names[: len(points)]
+    labels = placed(points, names, [], frame)
+    assert [label.name for label in labels] == names
+    for one, other in combinations(labels, 2):
+        assert one.box.shared(other.box) == 0
+    turned = placed(points[::-1], names[::-1], [], frame)[::-1]
+    if len(set(zip(points, names, strict=True))) == len(points):
+        assert turned == labels
+
+
+def test_names_far_from_their_point_are_led_to_it():
+    points = [(200.0, 150.0)] * 6
+    labels = placed(points, [f"candidate {i}" for i in range(6)], [], Box(0, 0, 420, 300))
+    assert not labels[0].led
+    assert any(label.led for label in labels)
+    assert Box(0, 0, 2, 2).shared(Box(1, 1, 5, 5)) == 1
+    assert Box(0, 0, 2, 2).outside(Box(1, 0, 5, 5)) == 2
 
 
 def test_one_process_or_two_give_the_same_figures():
