@@ -10,12 +10,12 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import veladura as vd
 from veladura.comparison import worker
-from veladura.comparison.candidate import Candidate
+from veladura.comparison.candidate import Candidate, evaluate
 from veladura.comparison.labels import Box, placed
 from veladura.comparison.making import compare_plans
 from veladura.comparison.result import Comparison
@@ -31,6 +31,12 @@ def people(rows=120):
     return pd.DataFrame(
         {"age": rng.integers(20, 70, rows), "sex": rng.choice(["f", "m"], rows), "income": rng.normal(100, 20, rows).round(1)}
     )
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    """Candidates are measured in this process: how they are run is tested once, below."""
+    monkeypatch.setattr(worker, "run", evaluate)
 
 
 def candidate(name, risk, utility, better="low"):
@@ -92,7 +98,7 @@ def test_a_narrower_candidate_and_one_that_is_easier_to_pick_from_beat_no_other(
     assert [c.name for c in found.edge] == ["k = 3"]  # by the axes alone
 
 
-def test_the_default_utility_sees_what_was_coarsened():
+def test_the_default_utility_sees_what_was_coarsened(at_once):
     table = people(400)
     rules = {"age": vd.Hierarchy.intervals([10])}
     recipes = {f"k = {k}": vd.KAnonymity(quasi_identifiers=["age", "sex"], k=k, max_suppression=0.05, hierarchies=rules) for k in (2, 200)}
@@ -102,6 +108,7 @@ def test_the_default_utility_sees_what_was_coarsened():
     assert fine < coarse
 
 
+@settings(max_examples=40)
 @given(
     st.lists(st.tuples(st.floats(20, 400), st.floats(20, 280)), min_size=1, max_size=9, unique=True),
     st.lists(st.text("abc k=", min_size=1, max_size=14), min_size=9, max_size=9),
@@ -135,14 +142,14 @@ def test_one_process_or_two_give_the_same_figures():
     assert "noise 1" in str(one)
 
 
-def test_the_figures_are_those_of_an_assessment():
+def test_the_figures_are_those_of_an_assessment(at_once):
     table, recipe = people(), vd.Noise(columns=["income"])
     found = vd.compare(table, {"mine": recipe}, seed=3).candidates[0]
     alone = vd.assess(table, recipe.protect(table, seed=3))
     assert {name: figure.estimate for name, figure in found.figures.items()} == {f.name: f.estimate for f in alone}
 
 
-def test_the_same_recipe_on_the_same_table_is_measured_once(tmp_path, monkeypatch):
+def test_the_same_recipe_on_the_same_table_is_measured_once(at_once, tmp_path, monkeypatch):
     table, recipes = people(), {"mine": vd.Noise(columns=["income"])}
     first = vd.compare(table, recipes, seed=3, custodian=tmp_path)
 
@@ -160,7 +167,7 @@ def test_the_same_recipe_on_the_same_table_is_measured_once(tmp_path, monkeypatc
             vd.compare(given["table"], given["recipes"], seed=given["seed"], custodian=tmp_path)
 
 
-def test_a_recipe_that_cannot_run_is_told_without_stopping_the_others():
+def test_a_recipe_that_cannot_run_is_told_without_stopping_the_others(at_once):
     found = vd.compare(people(), {"good": vd.Noise(columns=["income"]), "bad": vd.Noise(columns=["sex"])}, seed=1)
     assert found.candidates[1].problem
     assert found.verdict(found.candidates[1]).startswith("no release:")
@@ -187,10 +194,9 @@ def plans(folder, *scales, source="people.csv"):
     return [folder / f"noise-{scale}.toml" for scale in scales]
 
 
-def test_plans_are_compared_from_the_command_line(tmp_path):
-    files = [str(path) for path in plans(tmp_path, 0.1, 0.5)]
-    command = [sys.executable, "-m", "veladura.cli", "compare", *files, "--out", str(tmp_path / "map.html"), "--utility", UTILITY]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+def test_plans_are_compared_from_the_command_line(veladura, tmp_path, at_once):
+    done = veladura("compare", *plans(tmp_path, 0.1, 0.5), "--out", "map.html", "--utility", UTILITY, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
     assert "noise-0.1" in done.stdout
     assert "Risk and utility" in (tmp_path / "map.html").read_text(encoding="utf-8")
     assert len(list((tmp_path / "safe" / "comparisons").iterdir())) == 2

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import subprocess
-import sys
 
 import pandas as pd
 import pytest
@@ -45,9 +43,9 @@ def test_a_folder_that_is_no_release_is_refused(tmp_path):
         certificate(tmp_path)
 
 
-def test_the_command_writes_it_once(folder, tmp_path):
-    command = [sys.executable, "-m", "veladura.cli", "certificate", str(folder), "--out", str(tmp_path / "c.html")]
-    assert subprocess.run(command, check=False, capture_output=True).returncode == 0
-    again = subprocess.run(command, check=False, capture_output=True, text=True)
+def test_the_command_writes_it_once(veladura, folder, tmp_path):
+    command = ["certificate", folder, "--out", "c.html"]
+    assert veladura(*command, cwd=tmp_path).returncode == 0
+    again = veladura(*command, cwd=tmp_path)
     assert again.returncode != 0
     assert "exists already" in again.stderr
