@@ -39,6 +39,7 @@ lock: $(TOOLS)            ## resolve the pinned versions anew
 	$(BIN)/uv pip compile --universal --python-version 3.11 --extra dev --no-header --no-annotate --upgrade pyproject.toml -o constraints.txt
 
 $(READY): pyproject.toml constraints.txt
+	@echo "installing into $(VENV): a minute or two, once"
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) --editable .
 	touch $(READY)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -124,17 +126,28 @@ def show_demo(outcomes: Mapping[str, Outcome], out: Path, *, quiet: bool) -> Non
     """Show one line per method."""
     if quiet:
         return
+    names = {"risk.replicated.uniques": "found alone", "utility.columns.worst": "column that moved most"}
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in ("method", "unique rows", "cells unchanged", "worst column distance"):
-        table.add_column(heading)
-    names = ("risk.uniqueness.sample_uniques", "risk.unchanged.cells", "utility.columns.worst")
+    table.add_column("method", no_wrap=True)
+    for heading in names.values():
+        table.add_column(heading, justify="right", no_wrap=True)
     for method, outcome in outcomes.items():
         figures = {figure.name: figure for figure in outcome.assessment}
-        shown = [str(figures[name].estimate) if name in figures and figures[name].estimate is not None else "-" for name in names]
-        table.add_row(method, *shown)
+        table.add_row(method, *(_short(figures.get(name)) for name in names))
     _console.print(table)
+    say("\nfound alone: rows alone with what an outsider may know, in the original and in the release.", quiet=quiet)
     say(f"\nreleases   {out / 'releases'}/<method>/report.html\ncustodian  {out / 'custodian'}/<method>/   (stays in)", quiet=quiet)
-    say(f"next       veladura verify {out / 'releases'}", quiet=quiet)
+    say(f"next       {_program()} verify {out / 'releases'}", quiet=quiet)
+
+
+def _short(figure: Figure | None) -> str:
+    """Return a figure as people write it, its interval left to the report."""
+    return "-" if figure is None or figure.estimate is None else number(figure.estimate.value, figure.unit)
+
+
+def _program() -> str:
+    """Return how this program is called here: by its path where the shell would not find it by name."""
+    return "veladura" if shutil.which("veladura") or not sys.argv[0].endswith("veladura") else sys.argv[0]
 
 
 def show_comparison(comparison: Comparison, page: Path, *, quiet: bool) -> None:

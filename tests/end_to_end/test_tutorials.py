@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-
-from veladura import example
 
 ROOT = Path(__file__).parents[2]
 TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
@@ -23,12 +20,10 @@ BLOCK = re.compile(r"^```(python|bash)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
-    """An empty folder with the bundled example, and a state folder of its own."""
+    """An empty folder, and a state folder of its own."""
     monkeypatch.setenv("VELADURA_CUSTODIAN", str(tmp_path / "state"))
     folder = tmp_path / "home"
     folder.mkdir()
-    for name in example.NAMES:
-        shutil.copyfile(example.path(name), folder / name)
     return folder
 
 
