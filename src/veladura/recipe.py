@@ -290,6 +290,12 @@ class Release:
 
     def prove(self) -> list[Proof]:
         """Recompute every promise on every dataset; refuse a release that breaks one."""
+        if self.told:  # a package: loading its methods registers the checks of their promises
+            from veladura.methods import METHODS, find
+
+            for step in self.steps:
+                if step.method in METHODS:
+                    find(step.method)
         proofs = [prove(promise, one) for i, one in enumerate(self.evidence()) for promise in self.promises if promise.concerns(i)]
         if broken := [proof for proof in proofs if proof.status == "broken"]:
             told = "; ".join(f"{proof.promise.claim} ({proof.violations} violations)" for proof in broken)
