@@ -60,20 +60,20 @@ def show_unconfirmed(unconfirmed: Sequence[str], *, quiet: bool) -> None:
             _console.print(f"  - {line}", markup=False)
 
 
-def show_figures(assessment: Assessment) -> None:
-    """Show every figure with its meaning and, where it has a limit, its light; then what does not apply, and why."""
+def show_figures(assessment: Assessment, *, headlines: bool = False) -> int:
+    """Show figures with their meaning and, where one has a limit, its light; return how many of those that apply were left out."""
+    shown = [one for one in assessment if (one.estimate is not None and (one.headline or not headlines)) or one.name in assessment.limits]
     for family in FAMILIES:
         table = Table(
             title=family.capitalize(), title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0), show_header=False
         )
-        for figure in (one for one in assessment if one.family == family and (one.estimate is not None or one.name in assessment.limits)):
+        for figure in (one for one in shown if one.family == family):
             light = assessment.light(figure.name)
             told = limit(assessment.limits[figure.name], figure.unit) if light else ""
             verdict = f"\n[{_LIGHTS[light]}]{light}: {told}[/]" if light else ""
             table.add_row(_number(figure), f"{escape(figure.name)}\n[dim]{escape(figure.meaning)}[/]{verdict}")
         _console.print(table)
-    for why, names in reasons(assessment).items():
-        _console.print(f"[dim]not applicable: {escape(', '.join(names))}: {escape(why)}[/]")
+    return sum(one.estimate is not None for one in assessment) - sum(one.estimate is not None for one in shown)
 
 
 def _number(figure: Figure) -> str:
@@ -91,6 +91,8 @@ def show_reassessed(found: Reassessed, html: Path | None, json: Path | None, *, 
 
     if not quiet:
         show_figures(found.assessment)
+        for why, names in reasons(found.assessment).items():
+            _console.print(f"[dim]not applicable: {escape(', '.join(names))}: {escape(why)}[/]")
     for path, text in ((html, found.page), (json, lambda: dumps(found.assessment.to_json(), indent=2, ensure_ascii=False) + "\n")):
         if path is not None:
             path.write_text(text(), encoding="utf-8")
@@ -98,10 +100,11 @@ def show_reassessed(found: Reassessed, html: Path | None, json: Path | None, *, 
 
 
 def show_outcome(outcome: Outcome, *, quiet: bool) -> None:
-    """Show what a run made: figures, gate and folders."""
+    """Show what a run made: the figures that are read first, gate and folders."""
     if quiet:
         return
-    show_figures(outcome.assessment)
+    more = show_figures(outcome.assessment, headlines=True)
+    _console.print(f"[dim]{more} more figures, and pictures: {escape(str(outcome.custodian / 'report-custodian.html'))}[/]", soft_wrap=True)
     for verdict in outcome.verdicts:
         _console.print(f"[green]gate passed[/] {escape(str(verdict))}")
     say(f"\nrelease    {outcome.folder}\ncustodian  {outcome.custodian}   (stays in)", quiet=quiet)
@@ -155,12 +158,17 @@ def show_comparison(comparison: Comparison, page: Path, *, quiet: bool) -> None:
     if quiet:
         return
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in ("candidate", "columns", comparison.risk, comparison.utility, "verdict"):
-        table.add_column(escape(heading), overflow="fold")
+    for heading in ("candidate", "columns", "risk", "utility", "verdict"):
+        table.add_column(heading, overflow="fold")
     for name, _, columns, risk, utility, verdict in comparison.rows():
         colour = "green" if verdict == "on the frontier" else "yellow"
-        table.add_row(escape(name), columns, escape(risk), escape(utility), f"[{colour}]{escape(verdict)}[/]")
+        table.add_row(
+            escape(name), columns, *(escape(one).replace(" (", "\n(") for one in (risk, utility)), f"[{colour}]{escape(verdict)}[/]"
+        )
     _console.print(table)
+    for axis, figure in (("risk", comparison.risk), ("utility", comparison.utility)):
+        meaning = next((c.figures[figure].meaning for c in comparison.candidates if figure in c.figures), "")
+        _console.print(f"\n{axis}: {escape(figure)}. [dim]{escape(meaning)}[/]")
     for note in comparison.notes:
         say(note, quiet=quiet)
     say(f"\nmap        {page}   (for the custodian: do not publish it)", quiet=quiet)

@@ -10,13 +10,16 @@ from pathlib import Path
 import pytest
 
 from veladura import example
+from veladura.comparison import worker
+from veladura.comparison.candidate import evaluate
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture
-def folder(tmp_path):
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(worker, "run", evaluate)  # a comparison here needs no processes of its own
     shutil.copyfile(example.path("clinic.csv"), tmp_path / "people.csv")
     return tmp_path
 

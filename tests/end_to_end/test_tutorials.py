@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from veladura.comparison import worker
+from veladura.comparison.candidate import evaluate
+
 ROOT = Path(__file__).parents[2]
 TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
@@ -22,6 +25,7 @@ BLOCK = re.compile(r"^```(python|bash)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 def home(tmp_path, monkeypatch):
     """An empty folder, and a state folder of its own."""
     monkeypatch.setenv("VELADURA_CUSTODIAN", str(tmp_path / "state"))
+    monkeypatch.setattr(worker, "run", evaluate)  # a comparison here needs no processes of its own
     folder = tmp_path / "home"
     folder.mkdir()
     return folder
