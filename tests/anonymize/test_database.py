@@ -10,7 +10,7 @@ import duckdb
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from recount import COLUMNS, people, recipe, smallest_group, without_stars
+from recount import COLUMNS, people, recipe, smallest_group, unmeasured, without_stars
 
 import veladura as vd
 from veladura.errors import DataError, PromiseError
@@ -114,7 +114,7 @@ def test_every_source_gives_the_same_bytes(source, tmp_path, frame):
 
 
 def test_the_order_of_the_file_says_nothing(source, tmp_path, frame):
-    saved = recipe(k=4).protect(opened(source)).save(tmp_path / "out" / "r", custodian=tmp_path / "safe" / "c")
+    saved = unmeasured(recipe(k=4).protect(opened(source)), tmp_path)
     written = pq.read_table(saved / "data" / "dataset-1.parquet")["income"].to_pylist()
     kept = [value for value in frame["income"].tolist() if value in set(written)]
     assert written != kept
