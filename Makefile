@@ -32,7 +32,7 @@ images: $(TOOLS)          ## the pictures of docs/images anew; needs a Chromium
 	$(BIN)/python tools/screenshots.py
 
 docs: $(TOOLS)            ## the site in build/site, all links checked
-	$(BIN)/mkdocs build --strict --quiet
+	$(BIN)/mkdocs build --strict
 
 lock: $(TOOLS)            ## resolve the pinned versions anew
 	$(BIN)/pip install --quiet uv

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
@@ -56,11 +56,17 @@ class Case:
         """A release of the case's own frame."""
         return self.protect()
 
+    @cached_property
+    def _drawn_once(self) -> Release:
+        """The release with pictures that are drawn once, however often it is saved."""
+        made = self.release
+        return replace(made, pictures=tuple(map(cache, made.pictures)), public_pictures=tuple(map(cache, made.public_pictures)))
+
     def saved(self, format_: str) -> Path:
         """Return the folder in which the release is saved, with all its pages."""
         known: dict[str, Path] = self.__dict__.setdefault("folders", {})
         if format_ not in known:
-            known[format_] = self.save(self.release, format_)
+            known[format_] = self.save(self._drawn_once, format_)
         return known[format_]
 
     def save(self, release: Release, format_: str = "parquet") -> Path:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 
@@ -37,8 +39,9 @@ def recipe(**settings):
 
 
 def unmeasured(release, folder, format_="parquet"):
-    """A saved release without figures: measuring one is not what these tests are about."""
-    return save(release, folder / "out" / "r", folder / "safe" / "c", format=format_, assessment=Assessment({}))
+    """A saved release without figures and pictures: they are not what these tests are about."""
+    plain = replace(release, pictures=(), public_pictures=())
+    return save(plain, folder / "out" / "r", folder / "safe" / "c", format=format_, assessment=Assessment({}))
 
 
 def written(release, folder, format_="parquet") -> pd.DataFrame:

@@ -133,3 +133,13 @@ def test_a_private_release_shows_its_posterior_beside_the_original_to_the_custod
     assert len(rows) == 3  # one of two, two of three
     assert all(row.original.startswith(("50.0 %", "33.3 %")) for row in rows.values())
     assert "from the exact posterior" in render(gather(release, audience="custodian"))
+
+
+def test_private_columns_of_numbers_are_looked_up_and_recoded_ones_left_out():
+    frame = pd.DataFrame({"rooms": [1, 2, 3, 3] * 30, "job": ["a", "b", "c"] * 40})
+    numbers = vd.DirichletMultinomial(columns=["rooms"], domain={"rooms": [1, 2, 3]}, epsilon=1.0).protect(frame)
+    (rows,) = groups(numbers, numbers.original).values()
+    assert rows["rooms: 3"].original.startswith("50.0 %")
+    merged = vd.Recode(columns={"job": {"groups": {"ab": ["a", "b"]}}})
+    chained = vd.Steps([merged, vd.DirichletMultinomial(columns=["job"], domain={"job": ["ab", "c"]}, epsilon=1.0)]).protect(frame)
+    assert interval_facts(chained, chained.original) == ()

@@ -21,6 +21,7 @@ from veladura.recipe import PRIVATE
 from veladura.report.marks import Mark, Term, alone, beside
 from veladura.report.tally import tally_of
 from veladura.report.words import number
+from veladura.table.codes import label_text
 from veladura.utility.intervals import NORMAL, combiner, interval_overlap
 from veladura.utility.linear import fit_all, propose
 from veladura.utility.pairing import Pairing, pair
@@ -149,11 +150,13 @@ def _posteriors(release: Release, original: Table) -> tuple[IntervalGroup, ...]:
     if model_of(release).domain.cells > MOST_CELLS_SHOWN:
         return ()
     found, terms = posterior(release), []
-    for name in islice((name for name in found.domain.names if name in original.names), MOST_COLUMNS):
-        sizes, rows = tally_of(original, name).label_sizes(), original.rows
+    recoded = {name for step in release.steps[:-1] for name in step.changed}  # the original has other values there
+    for name in islice((name for name in found.domain.names if name in original.names and name not in recoded), MOST_COLUMNS):
+        counts, rows = original.counts([name]), original.rows
+        sizes = {label_text(value): int(size) for value, size in zip(counts.columns[0].to_arrow().to_pylist(), counts.size, strict=True)}
         told = list(column_table(found, name).itertuples(index=False, name=None))
         for label, share, lower, upper in sorted(told, key=lambda row: -row[1])[: min(len(told) - 1, MOST_SHARES)]:
-            p = sizes.get(str(label), 0) / max(rows, 1)
+            p = sizes.get(label_text(label), 0) / max(rows, 1)
             half = NORMAL * math.sqrt(p * (1 - p) / max(rows, 1))
             terms.append(_cut(Term(f"{name}: {label}", Estimate(share, lower, upper), Estimate(p, p - half, p + half))))
     group = _group("Shares of the rows, from the exact posterior", terms, "share")
@@ -190,7 +193,7 @@ def written(estimate: Estimate, unit: Unit) -> str:
     half = (estimate.upper - estimate.lower) / 2 * (100 if unit == "share" else 1)
     if not half > 0 or not math.isfinite(half):
         return number(estimate.value, unit)
-    decimals = 1 - math.floor(math.log10(half))
+    decimals = 1 - int(f"{half:.1e}".partition("e")[2])
     value, lower, upper = (
         f"{round(end * (100 if unit == 'share' else 1), decimals):,.{max(decimals, 0)}f}"
         for end in (estimate.value, estimate.lower, estimate.upper)
