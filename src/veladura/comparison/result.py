@@ -184,15 +184,17 @@ def written(candidate: Candidate, name: str) -> str:
     return value if estimate.is_exact else f"{value} ({number(estimate.lower, figure.unit)} to {number(estimate.upper, figure.unit)})"
 
 
+def check_axes(risk: str | None, utility: str | None) -> None:
+    """Refuse a figure that is not known, before anything is run for it."""
+    for family, given in (("risk", risk), ("utility", utility)):
+        possible = [name for name in figure_names() if name.startswith(f"{family}.")]
+        if given is not None and given not in possible:
+            raise PlanError.unknown(f"{family} figure", given, possible)
+
+
 def axis(candidates: Sequence[Candidate], family: str, given: str | None) -> str:
     """Return the figure of an axis: the one named, or the first preferred one that most candidates have."""
-    possible = [name for name in figure_names() if name.startswith(f"{family}.")]
-    if given is not None:
-        if given not in possible:
-            raise PlanError.unknown(f"{family} figure", given, possible)
-        return given
-    preferred = [name for name in (RISK if family == "risk" else UTILITY) if name in possible]
-    return max(preferred, key=lambda name: sum(_known(c, name) for c in candidates))
+    return given or max(RISK if family == "risk" else UTILITY, key=lambda name: sum(_known(c, name) for c in candidates))
 
 
 def figure_of(comparison: Comparison, name: str) -> Figure | None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.report.tally import Tally, tally_of
+from veladura.report.tally import SPREAD, Tally, tally_of
 from veladura.report.words import KINDS, number, plural
 from veladura.table.codes import Column
 
@@ -132,7 +132,7 @@ def _named(column: Column, label: str) -> str:
 def _bin_bars(tally: Tally, before: Tally | None) -> tuple[Bar, ...]:
     """Return a histogram between the 1st and 99th hundredth of the released values, open at both ends."""
     column = tally.column
-    low, high = (float(end) for end in tally.quantiles([0.01, 0.99]))
+    low, _, _, high = map(float, tally.quantiles(SPREAD))
     whole = column.values.dtype.kind != "f"
     bins = int(min(MOST_BINS, high - low + 1)) if whole else MOST_BINS
     low, high = (low - 0.5, high + 0.5) if whole else (low, high)

@@ -19,7 +19,7 @@ from veladura.inference.estimate import Estimate
 from veladura.measure import NotApplicable
 from veladura.recipe import PRIVATE
 from veladura.report.marks import Mark, Term, alone, beside
-from veladura.report.tally import tally_of
+from veladura.report.tally import SPREAD, tally_of
 from veladura.report.words import number
 from veladura.table.codes import label_text
 from veladura.utility.intervals import NORMAL, combiner, interval_overlap
@@ -102,7 +102,7 @@ def _means(pairing: Pairing, changed: Sequence[str], combined: Combiner, *, know
         if min(rows for rows, _, _ in moments) < FEWEST_ROWS:
             continue
         term = _term(name, [mean for _, mean, _ in moments], [variance / rows for rows, _, variance in moments], combined, known=known)
-        low, high = (math.nan, math.nan) if known else (float(end) for end in tallies[1].quantiles([0.1, 0.9]))
+        _, low, high, _ = (math.nan,) * 4 if known else map(float, tallies[1].quantiles(SPREAD))
         yield Term(name, term.released, term.original, low, high)
 
 

@@ -18,6 +18,8 @@ from veladura.table.spread import LARGEST, Spread, spread
 if TYPE_CHECKING:
     from veladura.table.table import Table
 
+SPREAD = (0.01, 0.1, 0.9, 0.99)  # shares at which pictures of numbers begin and end: asked for together, as asking costs a sort
+
 
 @dataclass(frozen=True, eq=False)
 class Tally:
