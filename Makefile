@@ -32,13 +32,14 @@ images: $(TOOLS)          ## the pictures of docs/images anew; needs a Chromium
 	$(BIN)/python tools/screenshots.py
 
 docs: $(TOOLS)            ## the site in build/site, all links checked
-	$(BIN)/mkdocs build --strict --quiet
+	$(BIN)/mkdocs build --strict
 
 lock: $(TOOLS)            ## resolve the pinned versions anew
 	$(BIN)/pip install --quiet uv
 	$(BIN)/uv pip compile --universal --python-version 3.11 --extra dev --no-header --no-annotate --upgrade pyproject.toml -o constraints.txt
 
 $(READY): pyproject.toml constraints.txt
+	@echo "installing into $(VENV): a minute or two, once"
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) --editable .
 	touch $(READY)

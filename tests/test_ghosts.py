@@ -32,3 +32,16 @@ def test_what_the_holder_declared_may_be_told():
     groups = vd.Recode(columns={"sex": {"groups": {"rare": ["x"]}}})
     manifest = vd.Steps([groups, ANONYMOUS]).protect(FRAME, seed=1).manifest
     assert "rare" in json.dumps(manifest["steps"][0])
+
+
+def test_pictures_of_values_that_a_later_step_replaces_are_the_custodians():
+    frame = pd.DataFrame({"job": ["cook", "nurse"] * 60, "age": list(range(20, 80)) * 2})
+    alone, chained = vd.Cart(columns=["age"], m=2), vd.Steps([vd.Cart(columns=["age"], m=2), vd.TopCode(columns={"age": 60})])
+    titles = [
+        [
+            any("Original beside synthetic" in title for draw in shown for title in draw())
+            for shown in (release.public_pictures, release.pictures)
+        ]
+        for release in (alone.protect(frame, seed=1), chained.protect(frame, seed=1))
+    ]
+    assert titles == [[True, False], [False, True]]

@@ -34,7 +34,7 @@ LAYERS = (
         "mcmc",
     },
     {"methods", "report", "release"},
-    {"plan", "run", "init", "demo", "warm", "comparison", "cli", "cli_show", "testing", "cli_analyze", "init_gate"},
+    {"plan", "run", "init", "demo", "warm", "comparison", "cli", "cli_show", "contract", "testing", "cli_analyze", "init_gate"},
 )
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from veladura.comparison.making import compare_plans
 from veladura.demo import run_demo
 from veladura.init import draft
+from veladura.report.certificate import certificate
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 PAGES = ("k-anonymity", "cart")
@@ -30,8 +31,11 @@ def main() -> None:
             page = demo / "releases" / method / "report.html"
             photograph(browser, page, IMAGES / f"report-{method}.png", 1280, 1700)
             photograph(browser, page, IMAGES / f"report-{method}-narrow.png", 400, 1700)
-        custodian = demo / "custodian" / "k-anonymity" / "report-custodian.html"
-        photograph(browser, custodian, IMAGES / "report-custodian.png", 1280, 2600)
+        custodian = demo / "custodian" / "cart" / "report-custodian.html"
+        photograph(browser, custodian, IMAGES / "report-custodian.png", 1280, 3000)
+        sheet = demo / "certificate.html"
+        sheet.write_text(certificate(demo / "releases" / "k-anonymity"), encoding="utf-8")
+        photograph(browser, sheet, IMAGES / "certificate.png", 820, 1000)
         photograph(browser, comparison(demo), IMAGES / "comparison.png", 1280, 1650)
 
 

@@ -13,7 +13,7 @@ from veladura.context import Context, Progress, silent, thread_count
 from veladura.errors import PlanError
 from veladura.inference.estimate import Estimate
 from veladura.limit import Light, Limit
-from veladura.measure import Detail, Figure, NotApplicable, Subject, measures, open_quietly
+from veladura.measure import Detail, Figure, NotApplicable, Subject, measures, open_quietly, reasons
 from veladura.recipe import PRIVATE
 from veladura.streams import Streams
 
@@ -68,10 +68,11 @@ class Assessment:
 
     def __str__(self) -> str:
         head = ("figure", "value", *(("gate",) if self.limits else ()), "better", "meaning")
-        lines = [head, *(self._line(figure) for figure in self)]
+        known = (figure for figure in self if figure.estimate is not None or figure.name in self.limits)
+        lines = [head, *(self._line(figure) for figure in known)]
         widths = [max(len(line[i]) for line in lines) for i in range(len(head) - 1)]
         rows = ["  ".join([*(cell.ljust(width) for cell, width in zip(line[:-1], widths, strict=True)), line[-1]]) for line in lines]
-        why = [f"{f.name}: {f.why}" for f in self if f.estimate is None]
+        why = [f"{', '.join(names)}: {reason}" for reason, names in reasons(self).items()]
         return "\n".join([rows[0], "-" * len(rows[0]), *rows[1:], *(["", "not applicable:", *why] if why else [])])
 
     def _line(self, figure: Figure) -> tuple[str, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -58,20 +60,20 @@ def show_unconfirmed(unconfirmed: Sequence[str], *, quiet: bool) -> None:
             _console.print(f"  - {line}", markup=False)
 
 
-def show_figures(assessment: Assessment) -> None:
-    """Show every figure with its meaning and, where it has a limit, its light; then what does not apply, and why."""
+def show_figures(assessment: Assessment, *, headlines: bool = False) -> int:
+    """Show figures with their meaning and, where one has a limit, its light; return how many of those that apply were left out."""
+    shown = [one for one in assessment if (one.estimate is not None and (one.headline or not headlines)) or one.name in assessment.limits]
     for family in FAMILIES:
         table = Table(
             title=family.capitalize(), title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0), show_header=False
         )
-        for figure in (one for one in assessment if one.family == family and (one.estimate is not None or one.name in assessment.limits)):
+        for figure in (one for one in shown if one.family == family):
             light = assessment.light(figure.name)
             told = limit(assessment.limits[figure.name], figure.unit) if light else ""
             verdict = f"\n[{_LIGHTS[light]}]{light}: {told}[/]" if light else ""
             table.add_row(_number(figure), f"{escape(figure.name)}\n[dim]{escape(figure.meaning)}[/]{verdict}")
         _console.print(table)
-    for why, names in reasons(assessment).items():
-        _console.print(f"[dim]not applicable: {escape(', '.join(names))}: {escape(why)}[/]")
+    return sum(one.estimate is not None for one in assessment) - sum(one.estimate is not None for one in shown)
 
 
 def _number(figure: Figure) -> str:
@@ -89,6 +91,8 @@ def show_reassessed(found: Reassessed, html: Path | None, json: Path | None, *, 
 
     if not quiet:
         show_figures(found.assessment)
+        for why, names in reasons(found.assessment).items():
+            _console.print(f"[dim]not applicable: {escape(', '.join(names))}: {escape(why)}[/]")
     for path, text in ((html, found.page), (json, lambda: dumps(found.assessment.to_json(), indent=2, ensure_ascii=False) + "\n")):
         if path is not None:
             path.write_text(text(), encoding="utf-8")
@@ -96,10 +100,11 @@ def show_reassessed(found: Reassessed, html: Path | None, json: Path | None, *, 
 
 
 def show_outcome(outcome: Outcome, *, quiet: bool) -> None:
-    """Show what a run made: figures, gate and folders."""
+    """Show what a run made: the figures that are read first, gate and folders."""
     if quiet:
         return
-    show_figures(outcome.assessment)
+    more = show_figures(outcome.assessment, headlines=True)
+    _console.print(f"[dim]{more} more figures, and pictures: {escape(str(outcome.custodian / 'report-custodian.html'))}[/]", soft_wrap=True)
     for verdict in outcome.verdicts:
         _console.print(f"[green]gate passed[/] {escape(str(verdict))}")
     say(f"\nrelease    {outcome.folder}\ncustodian  {outcome.custodian}   (stays in)", quiet=quiet)
@@ -124,17 +129,28 @@ def show_demo(outcomes: Mapping[str, Outcome], out: Path, *, quiet: bool) -> Non
     """Show one line per method."""
     if quiet:
         return
+    names = {"risk.replicated.uniques": "found alone", "utility.columns.worst": "column that moved most"}
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in ("method", "unique rows", "cells unchanged", "worst column distance"):
-        table.add_column(heading)
-    names = ("risk.uniqueness.sample_uniques", "risk.unchanged.cells", "utility.columns.worst")
+    table.add_column("method", no_wrap=True)
+    for heading in names.values():
+        table.add_column(heading, justify="right", no_wrap=True)
     for method, outcome in outcomes.items():
         figures = {figure.name: figure for figure in outcome.assessment}
-        shown = [str(figures[name].estimate) if name in figures and figures[name].estimate is not None else "-" for name in names]
-        table.add_row(method, *shown)
+        table.add_row(method, *(_short(figures.get(name)) for name in names))
     _console.print(table)
+    say("\nfound alone: rows alone with what an outsider may know, in the original and in the release.", quiet=quiet)
     say(f"\nreleases   {out / 'releases'}/<method>/report.html\ncustodian  {out / 'custodian'}/<method>/   (stays in)", quiet=quiet)
-    say(f"next       veladura verify {out / 'releases'}", quiet=quiet)
+    say(f"next       {_program()} verify {out / 'releases'}", quiet=quiet)
+
+
+def _short(figure: Figure | None) -> str:
+    """Return a figure as people write it, its interval left to the report."""
+    return "-" if figure is None or figure.estimate is None else number(figure.estimate.value, figure.unit)
+
+
+def _program() -> str:
+    """Return how this program is called here: by its path where the shell would not find it by name."""
+    return "veladura" if shutil.which("veladura") or not sys.argv[0].endswith("veladura") else sys.argv[0]
 
 
 def show_comparison(comparison: Comparison, page: Path, *, quiet: bool) -> None:
@@ -142,12 +158,17 @@ def show_comparison(comparison: Comparison, page: Path, *, quiet: bool) -> None:
     if quiet:
         return
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in ("candidate", "columns", comparison.risk, comparison.utility, "verdict"):
-        table.add_column(escape(heading), overflow="fold")
+    for heading in ("candidate", "columns", "risk", "utility", "verdict"):
+        table.add_column(heading, overflow="fold")
     for name, _, columns, risk, utility, verdict in comparison.rows():
         colour = "green" if verdict == "on the frontier" else "yellow"
-        table.add_row(escape(name), columns, escape(risk), escape(utility), f"[{colour}]{escape(verdict)}[/]")
+        table.add_row(
+            escape(name), columns, *(escape(one).replace(" (", "\n(") for one in (risk, utility)), f"[{colour}]{escape(verdict)}[/]"
+        )
     _console.print(table)
+    for axis, figure in (("risk", comparison.risk), ("utility", comparison.utility)):
+        meaning = next((c.figures[figure].meaning for c in comparison.candidates if figure in c.figures), "")
+        _console.print(f"\n{axis}: {escape(figure)}. [dim]{escape(meaning)}[/]")
     for note in comparison.notes:
         say(note, quiet=quiet)
     say(f"\nmap        {page}   (for the custodian: do not publish it)", quiet=quiet)

@@ -40,6 +40,7 @@ MEASURES = (
     "veladura.utility.correlations",
     "veladura.utility.generalised",
     "veladura.utility.contingency",
+    "veladura.utility.detailed",
     "veladura.utility.propensity",
     "veladura.utility.clusters",
     "veladura.utility.intervals",

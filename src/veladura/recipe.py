@@ -172,8 +172,8 @@ class Fitted(ABC, Generic[R]):
         """Return what the manifest tells of the method: its public settings by default."""
         return self.recipe.settings()
 
-    def pictures(self) -> Mapping[str, bytes]:
-        """Return pictures for the custodian's page, as SVG by title."""
+    def pictures(self) -> Mapping[str, bytes | str]:
+        """Return pictures for the custodian's page by title: SVG, or text that is shown as it is."""
         return {}
 
     def public_pictures(self) -> Mapping[str, bytes]:
@@ -232,7 +232,7 @@ class Release:
     recipe: Recipe | None = None
     streams: Streams | None = field(default=None, repr=False)
     told: Mapping[str, Any] = field(default_factory=dict, repr=False)  # the manifest of a loaded package
-    pictures: tuple[Callable[[], Mapping[str, bytes]], ...] = field(default=(), repr=False)  # drawn when the custodian's page is made
+    pictures: tuple[Callable[[], Mapping[str, bytes | str]], ...] = field(default=(), repr=False)  # drawn when the custodian's page is made
     public_pictures: tuple[Callable[[], Mapping[str, bytes]], ...] = field(default=(), repr=False)  # for both pages
 
     def __repr__(self) -> str:
@@ -290,6 +290,12 @@ class Release:
 
     def prove(self) -> list[Proof]:
         """Recompute every promise on every dataset; refuse a release that breaks one."""
+        if self.told:  # a package: loading its methods registers the checks of their promises
+            from veladura.methods import METHODS, find
+
+            for step in self.steps:
+                if step.method in METHODS:
+                    find(step.method)
         proofs = [prove(promise, one) for i, one in enumerate(self.evidence()) for promise in self.promises if promise.concerns(i)]
         if broken := [proof for proof in proofs if proof.status == "broken"]:
             told = "; ".join(f"{proof.promise.claim} ({proof.violations} violations)" for proof in broken)

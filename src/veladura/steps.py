@@ -122,8 +122,9 @@ def _continue(release: Release, recipe: Recipe, context: Context) -> Release:
     left = set(datasets[0].table.names)  # a private step releases its own columns only
     promises = tuple(promise for promise in promises if set(promise.settings.get("columns", ())) <= left)
     rule = outputs[0].rule if recipe.synthesizes else release.rule
-    pictures = (*release.pictures, *(picture for output in outputs for picture in output.pictures))
-    public = (*release.public_pictures, *(picture for output in outputs for picture in output.public_pictures))
+    earlier_pictures = (*release.pictures, *release.public_pictures)  # they show values that are not released: for the custodian only
+    pictures = (*earlier_pictures, *(picture for output in outputs for picture in output.pictures))
+    public = tuple(picture for output in outputs for picture in output.public_pictures)
     steps = (*release.steps, _joined_step(outputs))
     return replace(release, tables=datasets, steps=steps, promises=promises, rule=rule, pictures=pictures, public_pictures=public)
 

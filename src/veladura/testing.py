@@ -6,74 +6,33 @@ of each that a recipe broken in that way is refused.
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from veladura import example
+from veladura.contract import (
+    CANARY,
+    CANARY_NUMBER,
+    SEED,
+    Case,
+    ContractError,
+    content,
+    data_bytes,
+    equal,
+    equal_tables,
+    example_frame,
+    same_values,
+    sorted_rows,
+)  # fmt: skip
 from veladura.errors import PlanError
 from veladura.plan import parse_plan, steps_to_toml
-from veladura.recipe import PRIVATE, Recipe, Release
+from veladura.recipe import PRIVATE, Recipe
 from veladura.release.package import load
 from veladura.release.verify import holds, verify
 from veladura.table.schema import LABELLED
-from veladura.table.source import open as open_table
-from veladura.table.table import Table
-
-CANARY = "canary-5d41402abc4b"
-CANARY_NUMBER = 7_919_193
-SEED = 20
-
-
-class ContractError(AssertionError):
-    """A recipe breaks the contract."""
-
-
-@dataclass(frozen=True)
-class Case:
-    """A recipe and the frame it is tried on."""
-
-    recipe: Recipe
-    frame: pd.DataFrame
-    identifiers: tuple[str, ...]
-
-    def table(self, frame: Any = None) -> Table:
-        """Return a frame, by default the case's own, opened with its identifiers declared."""
-        columns = {name: {"role": "identifier"} for name in self.identifiers}
-        return open_table(self.frame if frame is None else frame, columns, name="contract")
-
-    def protect(self, frame: Any = None, *, seed: int = SEED, threads: int = 2) -> Release:
-        """Return a release of a frame, by default of the case's own; a private recipe is told that it is a test."""
-        given = seed if self.recipe.seedable else None
-        return self.recipe.protect(self.table(frame), seed=given, threads=threads, unsafe_repeatable=True)
-
-
-def example_frame(rows: int = 400) -> pd.DataFrame:
-    """Return the head of the clinic register with varied dtypes, and canaries that must never come out.
-
-    They stand in the identifiers, the index, the attributes of the frame, an unused category and
-    a rare cell of a category and of a number.
-    """
-    text = {"zip": "str", "social_number": "str"}
-    frame = pd.read_csv(example.path("clinic.csv"), dtype=text, parse_dates=["birth"], nrows=rows)
-    frame["name"] = [f"{CANARY}-{i}" for i in range(rows)]
-    frame["income"] = frame["income"].astype("Int64")
-    frame.loc[3, "income"] = CANARY_NUMBER
-    frame["stay"] = frame["stay"].astype("int32")
-    frame["marital"] = pd.Categorical(frame["marital"], categories=["single", "married", "divorced", "widowed", f"{CANARY}-unused"])
-    frame["sex"] = pd.Categorical(frame["sex"])
-    frame.loc[5, "diagnosis"] = f"{CANARY}-rare"
-    frame.index = pd.Index([f"{CANARY}-row-{i}" for i in range(rows)], name="patient")
-    frame.attrs["origin"] = CANARY
-    return frame
 
 
 def check_recipe(recipe: Recipe, frame: pd.DataFrame | None = None, identifiers: tuple[str, ...] = ("name", "social_number")) -> None:
@@ -108,7 +67,7 @@ def shows_no_data(case: Case) -> None:
 
 def does_something(case: Case) -> None:
     """Some value changes, or some row goes."""
-    release = case.protect()
+    release = case.release
     before = case.table().without_identifiers().arrow
     same = all(len(d.table.arrow) == len(before) and d.table.arrow.equals(before) for d in release.tables)
     _require(not same, "the recipe does nothing")
@@ -123,9 +82,9 @@ def repeats_by_seed(case: Case) -> None:
         _require(_refuses_a_seed(case), "a private recipe takes a seed")
     if not case.recipe.seedable:
         return
-    with _saved(case.protect(threads=1)) as one, _saved(case.protect(threads=2)) as two:
-        _require(_data_bytes(one) == _data_bytes(two), "the same seed gives other bytes with another number of threads")
-    differs = not _same_values(case.protect(seed=SEED), case.protect(seed=SEED + 1))
+    one = case.save(case.protect(threads=1))
+    _require(data_bytes(one) == data_bytes(case.saved("parquet")), "the same seed gives other bytes with another number of threads")
+    differs = not same_values(case.release, case.protect(seed=SEED + 1))
     _require(
         differs == case.recipe.random, "the seed is ignored" if case.recipe.random else "a recipe without randomness depends on the seed"
     )
@@ -137,29 +96,29 @@ def ignores_unused_columns(case: Case) -> None:
         return
     noise = np.random.default_rng(SEED).permutation(len(case.frame))
     wider = case.protect(case.frame.assign(unused_by_any_recipe=noise))
-    for plain, wide in zip(case.protect().tables, wider.tables, strict=True):
+    for plain, wide in zip(case.release.tables, wider.tables, strict=True):
         for name in wider.steps[-1].changed:
-            _require(_equal(plain.table.arrow[name], wide.table.arrow[name]), f"an unused column moves the draws of {name!r}")
+            _require(equal(plain.table.arrow[name], wide.table.arrow[name]), f"an unused column moves the draws of {name!r}")
 
 
 def follows_the_rows(case: Case) -> None:
     """Permuting the input permutes the output, and the release stays in the input's order."""
     order = np.random.default_rng(SEED).permutation(len(case.frame))
-    plain, moved = case.protect(), case.protect(case.frame.iloc[order])
+    plain, moved = case.release, case.protect(case.frame.iloc[order])
     if plain.rows is None:
-        _require(_same_values(plain, moved) or not case.recipe.seedable, "the order of the input moves the draws")
+        _require(same_values(plain, moved) or not case.recipe.seedable, "the order of the input moves the draws")
         return
     for before, after in zip(plain.tables, moved.tables, strict=True):
         _require(bool(np.all(np.diff(np.asarray(before.rows)) > 0)), "the rows do not come back in the order of the input")
         link = np.argsort(order[after.rows])
         _require(
-            _equal_tables(before.table.arrow, after.table.arrow.take(pa.array(link))), "permuting the input does not permute the output"
+            equal_tables(before.table.arrow, after.table.arrow.take(pa.array(link))), "permuting the input does not permute the output"
         )
 
 
 def returns_the_frame(case: Case) -> None:
     """Frame type, index and dtypes come back; what is not changed is equal; no category is unused."""
-    release = case.protect()
+    release = case.release
     kept = case.frame.drop(columns=list(case.identifiers))
     if release.rule in PRIVATE:  # releases what it is asked to, in the order it is asked in
         kept = kept[list(release.tables[0].table.names)]
@@ -201,20 +160,20 @@ def serves_other_frames(case: Case) -> None:
     for frame in frames:
         release = case.protect(frame)
         _require(library_of(release.datasets[0]) == library_of(frame), "another kind of frame comes back")
-        _require(not case.recipe.seedable or _same_values(release, case.protect()), f"a {library_of(frame)} frame gives other values")
+        _require(not case.recipe.seedable or same_values(release, case.release), f"a {library_of(frame)} frame gives other values")
 
 
 def survives_saving(case: Case) -> None:
     """A saved release verifies, loads, and holds the same rows in another order."""
-    release = case.protect()
+    release = case.release
     for format_ in ("parquet", "csv"):
-        with _saved(release, format_) as home:
-            lines = verify(home / "out" / "release", case.frame, home / "safe" / "record" / "record.json")
-            _require(holds(lines), f"a saved release does not verify: {[line.claim for line in lines if line.status == 'broken']}")
-            _require(all(line.status == "holds" for line in lines) or release.rows is None, "source and record do not prove every promise")
-            loaded = load(home / "out" / "release")
-            for before, after in zip(release.tables, loaded.tables, strict=True):
-                _require(_sorted(before.table.arrow) == _sorted(after.table.arrow), f"saving as {format_} changes values")
+        home = case.saved(format_)
+        lines = verify(home / "out" / "release", case.frame, home / "safe" / "record" / "record.json")
+        _require(holds(lines), f"a saved release does not verify: {[line.claim for line in lines if line.status == 'broken']}")
+        _require(all(line.status == "holds" for line in lines) or release.rows is None, "source and record do not prove every promise")
+        loaded = load(home / "out" / "release")
+        for before, after in zip(release.tables, loaded.tables, strict=True):
+            _require(sorted_rows(before.table.arrow) == sorted_rows(after.table.arrow), f"saving as {format_} changes values")
 
 
 def survives_a_plan(case: Case) -> None:
@@ -225,15 +184,14 @@ def survives_a_plan(case: Case) -> None:
 
 def leaks_no_canary(case: Case) -> None:
     """Nothing of the original that is not in the release is in any file, name or piece of metadata."""
-    release = case.protect()
+    release = case.release
     texts = {str(value) for d in release.tables for c in d.table.arrow.columns for value in c.unique().to_pylist()}
     hidden = [CANARY.encode()] if not any(CANARY in text for text in texts) else [f"{CANARY}-{what}".encode() for what in ("unused", "row")]
     hidden += [] if str(CANARY_NUMBER) in texts else [str(CANARY_NUMBER).encode()]
     for format_ in ("parquet", "csv"):
-        with _saved(release, format_) as home:
-            for path in sorted((home / "out" / "release").rglob("*")):
-                found = [canary for canary in hidden if path.is_file() and canary in _content(path)]
-                _require(not found, f"{path.name} holds something of the original that was not released")
+        for path in sorted((case.saved(format_) / "out" / "release").rglob("*")):
+            found = [canary for canary in hidden if path.is_file() and canary in content(path)]
+            _require(not found, f"{path.name} holds something of the original that was not released")
 
 
 CHECKS: tuple[Callable[[Case], None], ...] = (
@@ -255,35 +213,6 @@ def _require(condition: bool, rule: str) -> None:  # noqa: FBT001
         raise ContractError(rule)
 
 
-@contextmanager
-def _saved(release: Release, format_: str = "parquet") -> Iterator[Path]:
-    with tempfile.TemporaryDirectory() as folder:
-        home = Path(folder)
-        release.save(home / "out" / "release", custodian=home / "safe" / "record", format=format_)
-        yield home
-
-
-def _data_bytes(home: Path) -> list[bytes]:
-    return [path.read_bytes() for path in sorted((home / "out" / "release" / "data").iterdir())]
-
-
-def _same_values(one: Release, other: Release) -> bool:
-    pairs = zip(one.tables, other.tables, strict=True)
-    return all(_equal_tables(a.table.arrow, b.table.arrow) for a, b in pairs)
-
-
-def _equal_tables(one: pa.Table, other: pa.Table) -> bool:
-    return one.num_rows == other.num_rows and all(_equal(one[name], other[name]) for name in one.column_names)
-
-
-def _equal(one: pa.ChunkedArray, other: pa.ChunkedArray) -> bool:
-    return bool(one.equals(other)) or bool(one.to_pylist() == other.to_pylist())
-
-
-def _sorted(table: pa.Table) -> list[tuple[str, ...]]:
-    return sorted(tuple(map(repr, row.values())) for row in table.to_pylist())
-
-
 def _bare(series: Any) -> Any:
     """Return a column without its categories: which of them are unused is another check."""
     return series.astype(object) if isinstance(series.dtype, pd.CategoricalDtype) else series
@@ -298,17 +227,6 @@ def _same_dtype(before: Any, after: Any) -> bool:
 
 def _no_unused(series: Any) -> bool:
     return not isinstance(series.dtype, pd.CategoricalDtype) or set(series.cat.categories) <= set(series.dropna().unique())
-
-
-def _content(path: Path) -> bytes:
-    """Return what a file says: its bytes and, for Parquet, its values and metadata in the clear."""
-    raw = path.read_bytes()
-    if path.suffix != ".parquet":
-        return raw
-    table = pq.read_table(path)
-    about = repr(pq.read_metadata(path).metadata) + repr(table.schema.metadata) + repr([field.metadata for field in table.schema])
-    values = "\n".join(str(value) for column in table.columns for value in column.unique().to_pylist())
-    return raw + about.encode() + values.encode() + "".join(table.column_names).encode()
 
 
 __all__ = ["CHECKS", "Case", "ContractError", "check_recipe", "example_frame"]

@@ -11,6 +11,7 @@ from recount import people, recipe
 
 import veladura as vd
 from veladura.anonymize import picture
+from veladura.anonymize.kept import BAR, FULL, kept_picture
 from veladura.errors import DataError
 
 
@@ -63,7 +64,19 @@ def test_the_custodians_page_holds_them_and_the_public_one_does_not(tmp_path):
     release = recipe(k=3, max_suppression=0.1).protect(people(1, rows=200))
     saved = release.save(tmp_path / "out" / "r", custodian=tmp_path / "safe" / "c")
     mine = (tmp_path / "safe" / "c" / "report-custodian.html").read_text(encoding="utf-8")
-    found = re.findall(r'src="data:image/svg\+xml;base64,([^"]+)"', mine)
-    assert len(found) == 2
-    assert all(base64.b64decode(one).lstrip().startswith(b"<?xml") for one in found)
-    assert "base64" not in (saved / "report.html").read_text(encoding="utf-8")
+    drawn, public = (
+        [base64.b64decode(one) for one in re.findall(r'base64,([^"]+)"', page)]
+        for page in (mine, (saved / "report.html").read_text(encoding="utf-8"))
+    )
+    assert len(drawn) == 3
+    assert any(b"k-minimal generalisations" in one for one in drawn)
+    assert public == [kept_picture(release.manifest["steps"][0]["settings"])]  # what the manifest tells, and nothing of the search
+
+
+@pytest.mark.parametrize("settings", [{}, {"recoding": "local"}, {"recoding": "mondrian"}, {"suppressed": "star"}], ids=str)
+def test_what_stays_is_drawn_as_long_as_it_is(settings):
+    told = recipe(k=3, max_suppression=0.1, **settings).protect(people(1, rows=200)).manifest["steps"][0]["settings"]
+    svg = ET.fromstring(kept_picture(told))  # noqa: S314  # our own file
+    bars = [float(node.get("width")) for node in svg.iter() if node.get("fill") == FULL]
+    assert bars == pytest.approx([BAR * share for share in (*told["precision"].values(), told["completeness"])], abs=0.06)
+    assert f"{told['suppressed_rows']:,} left out" in " ".join(texts_of(kept_picture(told)))

@@ -5,16 +5,18 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import veladura as vd
 from veladura.comparison import worker
-from veladura.comparison.candidate import Candidate
+from veladura.comparison.candidate import Candidate, evaluate
+from veladura.comparison.labels import Box, placed
 from veladura.comparison.making import compare_plans
 from veladura.comparison.result import Comparison
 from veladura.errors import PlanError
@@ -29,6 +31,12 @@ def people(rows=120):
     return pd.DataFrame(
         {"age": rng.integers(20, 70, rows), "sex": rng.choice(["f", "m"], rows), "income": rng.normal(100, 20, rows).round(1)}
     )
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    """Candidates are measured in this process: how they are run is tested once, below."""
+    monkeypatch.setattr(worker, "run", evaluate)
 
 
 def candidate(name, risk, utility, better="low"):
@@ -62,6 +70,70 @@ def test_a_coarser_candidate_beats_no_finer_one():
     assert found.dominated == {"worse": "fine"}
 
 
+def test_a_figure_that_sees_detail_needs_no_such_rule():
+    detail = "utility.detail.two"
+    precision = Figure("utility.generalisation.precision", "", "high", Estimate.exact(0.7))
+    coarse, fine = (
+        replace(c, figures={**c.figures, detail: Figure(detail, "", "low", Estimate.exact(u))})
+        for c, u in ((candidate("coarse", 0, 9), 0.1), (candidate("fine", 1, 9), 0.2))
+    )
+    coarse = replace(coarse, figures={**coarse.figures, precision.name: precision})
+    found = Comparison((coarse, fine), RISK, detail)
+    assert found.dominated == {"fine": "coarse"}
+    assert not any("own level of detail" in note for note in found.notes)
+    assert any("own level of detail" in note for note in replace(found, utility=UTILITY).notes)
+
+
+def test_a_narrower_candidate_and_one_that_is_easier_to_pick_from_beat_no_other():
+    other = "risk.replicated.uniques"
+    few, many = (replace(candidate(name, 0.1, u), columns=n) for name, u, n in (("few", 0, 3), ("many", 1, 9)))
+    assert Comparison((few, many), RISK, UTILITY).dominated == {}
+    three, ten, nobody = (
+        replace(c, figures={**c.figures, other: Figure(other, "", "low", Estimate.exact(0))})
+        for c in (candidate("k = 3", 0.3, 1), candidate("k = 10", 0.1, 2), candidate("private", 0.0, 3))
+    )
+    nobody = replace(nobody, figures={name: figure for name, figure in nobody.figures.items() if name != RISK})  # its rows are nobody's
+    found = Comparison((three, ten, nobody, candidate("x", 0.3, 9)), other, UTILITY)
+    assert found.dominated == {}
+    assert [c.name for c in found.edge] == ["k = 3"]  # by the axes alone
+
+
+def test_the_default_utility_sees_what_was_coarsened(at_once):
+    table = people(400)
+    rules = {"age": vd.Hierarchy.intervals([10])}
+    recipes = {f"k = {k}": vd.KAnonymity(quasi_identifiers=["age", "sex"], k=k, max_suppression=0.05, hierarchies=rules) for k in (2, 200)}
+    found = vd.compare(table, recipes, seed=1, workers=1)
+    assert found.utility == "utility.detail.two"
+    fine, coarse = (c.estimate(found.utility).value for c in found.candidates)
+    assert fine < coarse
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(st.tuples(st.floats(20, 400), st.floats(20, 280)), min_size=1, max_size=9, unique=True),
+    st.lists(st.text("abc k=", min_size=1, max_size=14), min_size=9, max_size=9),
+)
+def test_no_name_on_the_map_covers_another_and_none_depends_on_the_order(points, names):
+    frame = Box(0, 0, 420, 300)
+    names = names[: len(points)]
+    labels = placed(points, names, [], frame)
+    assert [label.name for label in labels] == names
+    for one, other in combinations(labels, 2):
+        assert one.box.shared(other.box) == 0
+    turned = placed(points[::-1], names[::-1], [], frame)[::-1]
+    if len(set(zip(points, names, strict=True))) == len(points):
+        assert turned == labels
+
+
+def test_names_far_from_their_point_are_led_to_it():
+    points = [(200.0, 150.0)] * 6
+    labels = placed(points, [f"candidate {i}" for i in range(6)], [], Box(0, 0, 420, 300))
+    assert not labels[0].led
+    assert any(label.led for label in labels)
+    assert Box(0, 0, 2, 2).shared(Box(1, 1, 5, 5)) == 1
+    assert Box(0, 0, 2, 2).outside(Box(1, 0, 5, 5)) == 2
+
+
 def test_one_process_or_two_give_the_same_figures():
     recipes = [vd.Noise(columns=["income"], scale=scale) for scale in (0.1, 1.0)]
     one, two = (vd.compare(people(), recipes, seed=3, workers=workers) for workers in (1, 2))
@@ -70,14 +142,14 @@ def test_one_process_or_two_give_the_same_figures():
     assert "noise 1" in str(one)
 
 
-def test_the_figures_are_those_of_an_assessment():
+def test_the_figures_are_those_of_an_assessment(at_once):
     table, recipe = people(), vd.Noise(columns=["income"])
     found = vd.compare(table, {"mine": recipe}, seed=3).candidates[0]
     alone = vd.assess(table, recipe.protect(table, seed=3))
     assert {name: figure.estimate for name, figure in found.figures.items()} == {f.name: f.estimate for f in alone}
 
 
-def test_the_same_recipe_on_the_same_table_is_measured_once(tmp_path, monkeypatch):
+def test_the_same_recipe_on_the_same_table_is_measured_once(at_once, tmp_path, monkeypatch):
     table, recipes = people(), {"mine": vd.Noise(columns=["income"])}
     first = vd.compare(table, recipes, seed=3, custodian=tmp_path)
 
@@ -95,7 +167,7 @@ def test_the_same_recipe_on_the_same_table_is_measured_once(tmp_path, monkeypatc
             vd.compare(given["table"], given["recipes"], seed=given["seed"], custodian=tmp_path)
 
 
-def test_a_recipe_that_cannot_run_is_told_without_stopping_the_others():
+def test_a_recipe_that_cannot_run_is_told_without_stopping_the_others(at_once):
     found = vd.compare(people(), {"good": vd.Noise(columns=["income"]), "bad": vd.Noise(columns=["sex"])}, seed=1)
     assert found.candidates[1].problem
     assert found.verdict(found.candidates[1]).startswith("no release:")
@@ -122,10 +194,9 @@ def plans(folder, *scales, source="people.csv"):
     return [folder / f"noise-{scale}.toml" for scale in scales]
 
 
-def test_plans_are_compared_from_the_command_line(tmp_path):
-    files = [str(path) for path in plans(tmp_path, 0.1, 0.5)]
-    command = [sys.executable, "-m", "veladura.cli", "compare", *files, "--out", str(tmp_path / "map.html"), "--utility", UTILITY]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+def test_plans_are_compared_from_the_command_line(veladura, tmp_path, at_once):
+    done = veladura("compare", *plans(tmp_path, 0.1, 0.5), "--out", "map.html", "--utility", UTILITY, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
     assert "noise-0.1" in done.stdout
     assert "Risk and utility" in (tmp_path / "map.html").read_text(encoding="utf-8")
     assert len(list((tmp_path / "safe" / "comparisons").iterdir())) == 2

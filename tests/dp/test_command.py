@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
-
 import pandas as pd
 import pytest
 
@@ -29,12 +25,6 @@ smokes = ["yes", "no"]
 """
 
 
-def veladura(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run([sys.executable, "-m", "veladura.cli", *arguments], capture_output=True, text=True, cwd=cwd, check=False)
-    assert "Traceback" not in done.stderr, done.stderr
-    return done
-
-
 @pytest.fixture
 def home(tmp_path):
     pd.DataFrame({"sex": ["f", "m"] * 50, "smokes": ["yes", "no", "no", "no"] * 25}).to_csv(tmp_path / "people.csv", index=False)
@@ -42,7 +32,7 @@ def home(tmp_path):
     return tmp_path
 
 
-def test_a_run_is_charged_once_and_the_second_is_refused(home):
+def test_a_run_is_charged_once_and_the_second_is_refused(veladura, home):
     assert "no private draw" in veladura("budget", "plan.toml", cwd=home).stdout
     assert veladura("run", "plan.toml", cwd=home).returncode == 0
     again = veladura("run", "plan.toml", "--force", cwd=home)
@@ -57,7 +47,7 @@ def test_a_run_is_charged_once_and_the_second_is_refused(home):
     assert veladura("budget", "nowhere", cwd=home).returncode == 2
 
 
-def test_a_seed_needs_to_be_called_unsafe(home):
+def test_a_seed_needs_to_be_called_unsafe(veladura, home):
     (home / "plan.toml").write_text(PLAN + "[run]\nseed = 3\n", encoding="utf-8")
     for arguments in (["--dry-run"], []):
         done = veladura("run", "plan.toml", *arguments, cwd=home)
@@ -68,7 +58,7 @@ def test_a_seed_needs_to_be_called_unsafe(home):
     assert '"repeatable": true' in (home / "out" / "people" / "manifest.json").read_text(encoding="utf-8")
 
 
-def test_an_analyst_needs_the_folder_only(home):
+def test_an_analyst_needs_the_folder_only(veladura, home):
     assert veladura("run", "plan.toml", "--quiet", cwd=home).returncode == 0
     shown = veladura("analyze", "out/people", "--posterior", "--picture", "shares.png", "--out", "cells.csv", cwd=home)
     assert shown.returncode == 0, shown.stderr

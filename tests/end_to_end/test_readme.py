@@ -5,20 +5,21 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from veladura import example
+from veladura.comparison import worker
+from veladura.comparison.candidate import evaluate
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture
-def folder(tmp_path):
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(worker, "run", evaluate)  # a comparison here needs no processes of its own
     shutil.copyfile(example.path("clinic.csv"), tmp_path / "people.csv")
     return tmp_path
 
@@ -28,20 +29,15 @@ def test_it_opens_with_the_two_commands():
 
 
 @pytest.mark.parametrize("block", re.findall(r"```python\n(.*?)```", README, re.DOTALL))
-def test_the_python_runs(block, folder):
-    done = subprocess.run(
-        [sys.executable, "-W", "error::DeprecationWarning:veladura", "-c", block], cwd=folder, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
+def test_the_python_runs(block, folder, python):
+    python(block, {"__name__": "__main__"}, folder)
 
 
-def test_the_commands_run(folder):
+def test_the_commands_run(veladura, folder):
     commands = re.findall(r"^(?:    )?(veladura \S.*?)(?:\s+#.*)?$", README, re.MULTILINE)
     assert len(commands) >= 3
     for command in commands:
-        done = subprocess.run(
-            [sys.executable, "-m", "veladura.cli", *shlex.split(command)[1:]], cwd=folder, capture_output=True, text=True, check=False
-        )
+        done = veladura(*shlex.split(command)[1:], cwd=folder)
         assert done.returncode == 0, (command, done.stderr)
 
 

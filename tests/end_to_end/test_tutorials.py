@@ -2,37 +2,33 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from veladura import example
+from veladura.comparison import worker
+from veladura.comparison.candidate import evaluate
 
 ROOT = Path(__file__).parents[2]
 TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
-PATH = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 
 
-def script(page: str) -> str:
-    """Return the code of a page as one script; shell lines become calls that must succeed."""
-    parts = ["import subprocess as _subprocess"]
-    for language, code in re.findall(r"^```(python|bash)\n(.*?)^```", page, re.DOTALL | re.MULTILINE):
-        lines = [line for line in code.splitlines() if line.strip()]
-        parts += [code] if language == "python" else [f"_subprocess.run({line!r}, shell=True, check=True)" for line in lines]
-    return "\n".join(parts)
+BLOCK = re.compile(r"^```(python|bash)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
-def run(arguments, folder):
-    environment = os.environ | {"PATH": PATH, "VELADURA_CUSTODIAN": str(folder / "state")}
-    done = subprocess.run([sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """An empty folder, and a state folder of its own."""
+    monkeypatch.setenv("VELADURA_CUSTODIAN", str(tmp_path / "state"))
+    monkeypatch.setattr(worker, "run", evaluate)  # a comparison here needs no processes of its own
+    folder = tmp_path / "home"
+    folder.mkdir()
+    return folder
 
 
 def test_there_are_tutorials_and_examples():
@@ -41,24 +37,38 @@ def test_there_are_tutorials_and_examples():
 
 
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
-def test_a_tutorial_runs_as_it_is_pasted(page, tmp_path):
-    home = tmp_path / "home"
-    home.mkdir()
-    for name in example.NAMES:
-        shutil.copyfile(example.path(name), home / name)
-    run(["-c", script(page.read_text(encoding="utf-8"))], home)
+def test_a_tutorial_runs_as_it_is_pasted(page, home, veladura, python):
+    namespace = {"__name__": "__main__"}
+    for language, code in BLOCK.findall(page.read_text(encoding="utf-8")):
+        if language == "python":
+            python(code, namespace, home)
+            continue
+        for line in filter(None, map(str.strip, code.splitlines())):
+            name, *arguments = shlex.split(line, comments=True)
+            assert name == "veladura", line  # what another shell command would need is not known here
+            done = veladura(*arguments, cwd=home)
+            assert done.returncode == 0, (line, done.stderr)
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_an_example_runs(path, tmp_path):
-    assert run([str(path)], tmp_path).strip()
+def test_an_example_runs(path, home, python):
+    assert python(path.read_text(encoding="utf-8"), {"__name__": "__main__"}, home).strip()
 
 
 def test_the_site_builds_and_its_links_lead_somewhere(tmp_path):
-    run(
-        ["-m", "mkdocs", "build", "--strict", "--quiet", "--config-file", str(ROOT / "mkdocs.yml"), "--site-dir", str(tmp_path / "site")],
-        tmp_path,
-    )
+    # Not quiet: mkdocs counts only the warnings that it prints.
+    command = [
+        sys.executable,
+        "-m",
+        "mkdocs",
+        "build",
+        "--strict",
+        "--config-file",
+        ROOT / "mkdocs.yml",
+        "--site-dir",
+        tmp_path / "site",
+    ]
+    subprocess.run(list(map(str, command)), cwd=tmp_path, check=True, capture_output=True)
     pages = list((tmp_path / "site").rglob("*.html"))
     assert len(pages) > 10
     for page in pages:  # nothing is fetched from elsewhere

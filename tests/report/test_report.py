@@ -223,8 +223,8 @@ def test_several_datasets_and_every_rule_have_words():
 
 
 def test_figures_of_a_private_release_stay_with_the_custodian():
-    arrow = pa.table({"x": np.arange(40.0)})
-    release = made(arrow, (Field("x", "number", pa.float64()),), before=arrow, rule="posterior")
+    frame = pd.DataFrame({"x": ["a", "b"] * 20})
+    release = vd.DirichletMultinomial(columns=["x"], domain={"x": ["a", "b"]}, epsilon=1.0).protect(frame)
     assessment = vd.assess(release.original, release)
     public = render(gather(release, assessment))
     assert "stay with the holder" in public

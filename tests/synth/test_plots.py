@@ -36,7 +36,7 @@ def test_figures_are_drawn(case):
     assert len(plots.marginals(frame, release).axes) == 2
     assert len(plots.pairs(frame, release, "x", "g").axes) == 2
     assert plots.tree_text(fitted, "g").startswith("300 rows")
-    assert plots.tree_figure(fitted, "g").axes
+    assert list(plots.tree_texts(fitted)) == ["Tree of x, its first levels", "Tree of g, its first levels"]
     with pytest.raises(ColumnError, match="nobody"):
         plots.tree_text(fitted, "nobody")
 
@@ -66,3 +66,11 @@ def test_the_pages_show_margins_to_all_and_trees_to_the_custodian(case, tmp_path
     assert "Tree of" not in page
     custodian = next((tmp_path / "safe").rglob("report-custodian.html")).read_text()
     assert "Tree of x" in custodian
+    assert "300 rows\n  " in custodian  # the tree itself, in words
+
+
+def test_cuts_of_dates_are_told_as_dates():
+    days = pd.Series(pd.date_range("2001-01-01", periods=400)).dt.date
+    frame = pd.DataFrame({"day": days, "g": ["a"] * 200 + ["b"] * 200})
+    fitted = vd.Cart(columns=["g"], m=1).fit(frame, seed=1)
+    assert "day <= 2001-07-" in plots.tree_text(fitted, "g")

@@ -161,12 +161,18 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
             "search_complete": self.complete,
         }
 
-    def pictures(self) -> dict[str, bytes]:
+    def pictures(self) -> dict[str, bytes | str]:
         """Return the lattice, where it is small enough to be read, and the trade-off where there is one."""
         from veladura.anonymize.picture import drawn, worth_drawing
 
         titles = {"lattice": "Lattice of generalisations", "trade-off": "What the minimal generalisations trade against each other"}
         return {title: drawn(kind, self) for kind, title in titles.items() if worth_drawing(kind, self)}
+
+    def public_pictures(self) -> dict[str, bytes]:
+        """Return what stays of the values and rows, as the manifest tells it."""
+        from veladura.anonymize.kept import TITLE, kept_picture
+
+        return {TITLE: kept_picture(self.told())}
 
     def _lost(self) -> dict[str, Any]:
         """Tell suppressed rows, completeness and precision: by levels, or by cells where levels differ from row to row."""

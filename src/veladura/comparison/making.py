@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from veladura.comparison import worker
 from veladura.comparison.cache import Cache, data_hash
 from veladura.comparison.candidate import Candidate, Job
-from veladura.comparison.result import Comparison, axis
+from veladura.comparison.result import Comparison, axis, check_axes
 from veladura.context import Progress, silent, thread_count
 from veladura.errors import PlanError
 from veladura.measure import open_quietly
@@ -60,6 +60,7 @@ def compare(
     >>> [candidate.name for candidate in found.candidates]
     ['weak', 'strong']
     """
+    check_axes(risk, utility)
     named = _named(recipes)
     opened = open_quietly(table) if not isinstance(table, Table) else table
     source = table if isinstance(table, (str, Path)) else opened.arrow
@@ -80,6 +81,7 @@ def compare_plans(
     progress: Progress = silent,
 ) -> Comparison:
     """Return plans of one source compared; figures are kept in the custodian's folder unless ``fresh``."""
+    check_axes(risk, utility)
     plans = {Path(path): read_plan(path) for path in paths}
     if len(plans) < 2:  # noqa: PLR2004
         msg = "a comparison needs at least two plans.\n\nHint: copy a plan and change its [[step]]."

@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 import math
 from base64 import b64encode
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from veladura.comparison.result import Comparison, detail, figure_of, written
+from veladura.comparison.labels import Box, along, placed
+from veladura.comparison.result import Comparison, figure_of, written
 from veladura.report.render import page
 from veladura.report.words import number
 
@@ -26,7 +28,6 @@ STYLE: dict[Any, Any] = {
     "text.parse_math": False,
 }
 WIDE = 30.0  # values further apart than this are shown on a logarithmic axis
-APART, GAP, WIDTH = 13.0, 9.0, 6.0  # in points: between two labels, from a point to its label, of a letter
 
 
 def draw(comparison: Comparison) -> Figure:
@@ -40,9 +41,7 @@ def draw(comparison: Comparison) -> Figure:
         front = comparison.frontier
         for candidate in comparison.placed:
             _point(axes, comparison, candidate, front=candidate in front)
-        places = [
-            _place(comparison, candidate) for candidate in front if detail(candidate) == 1
-        ]  # coarser ones lie on frontiers of their own
+        places = [_place(comparison, candidate) for candidate in comparison.edge]
         axes.plot([x for x, _ in places], [y for _, y in places], color=FRONT, linewidth=1.2, zorder=1, label="frontier")
         _axis(axes, comparison, comparison.risk, "x")
         _axis(axes, comparison, comparison.utility, "y")
@@ -87,24 +86,40 @@ def _axis(axes: Axes, comparison: Comparison, name: str, which: str) -> None:
 
 
 def _labels(figure: Figure, axes: Axes, comparison: Comparison) -> None:
-    """Write names beside the points, pushed down where they would cover each other; candidates in one place share a label."""
+    """Write names beside the points so that none covers another; candidates in one place share a label."""
     figure.draw_without_rendering()  # the layout must be known before distances can be
     unit = figure.dpi / 72
-    middle = axes.transAxes.transform((0.5, 0.5))[0] / unit
-    taken: list[tuple[float, float, float]] = []
-    for place, (name, front) in sorted(_together(comparison).items(), key=lambda item: -float(axes.transData.transform(item[0])[1])):
+
+    def on_paper(place: tuple[float, float]) -> tuple[float, float]:
         x, y = axes.transData.transform(place) / unit
-        side = 1 if x <= middle else -1
-        left = x + GAP if side > 0 else x - GAP - WIDTH * len(name)
-        height = y
-        while any(abs(height - other) < APART and left < right and start < left + WIDTH * len(name) for start, right, other in taken):
-            height -= APART
-        taken.append((left, left + WIDTH * len(name), height))
-        arrow = {"arrowstyle": "-", "color": BEATEN, "linewidth": 0.6} if height < y else None
+        return float(x), float(y)
+
+    together = _together(comparison)
+    line = [on_paper(_place(comparison, candidate)) for candidate in comparison.edge]
+    spans = [(on_paper(first), on_paper(last)) for candidate in comparison.placed for first, last in _spans(comparison, candidate)]
+    drawn = [
+        ends for ends in (*pairwise(line), *spans) if all(map(math.isfinite, (*ends[0], *ends[1])))
+    ]  # 0 is nowhere on a logarithmic axis
+    lines = [box for first, last in drawn for box in along(first, last)]
+    inside = axes.get_window_extent()
+    frame = Box(*(float(end) / unit for end in (inside.x0, inside.y0, inside.x1, inside.y1)))
+    found = placed([on_paper(place) for place in together], [name for name, _ in together.values()], lines, frame)
+    for label, (place, (name, front)) in zip(found, together.items(), strict=True):
+        x, y = on_paper(place)
+        side = 0.0 if label.left >= x else 1.0 if label.box.right <= x else 0.5
+        arrow = {"arrowstyle": "-", "color": BEATEN, "linewidth": 0.6, "shrinkA": 1, "shrinkB": 4, "relpos": (side, 0.5)}
         axes.annotate(
-            name, place, (side * GAP, height - y), textcoords="offset points", ha="left" if side > 0 else "right", va="center",
-            color=INK if front else SOFT, arrowprops=arrow, parse_math=False, annotation_clip=False,
+            name, place, (label.left - x, label.middle - y), textcoords="offset points", ha="left", va="center",
+            color=INK if front else SOFT, arrowprops=arrow if label.led else None, parse_math=False, annotation_clip=False,
         )  # fmt: skip
+
+
+def _spans(comparison: Comparison, candidate: Candidate) -> list[tuple[tuple[float, float], tuple[float, float]]]:
+    """Return the ends of the intervals of a candidate, along either axis."""
+    x, y = (candidate.estimate(name) for name in (comparison.risk, comparison.utility))
+    if x is None or y is None:
+        return []
+    return [((x.lower, y.value), (x.upper, y.value)), ((x.value, y.lower), (x.value, y.upper))]
 
 
 def _together(comparison: Comparison) -> dict[tuple[float, float], tuple[str, bool]]:

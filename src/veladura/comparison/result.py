@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 # The first of these that applies to most candidates is an axis, unless the caller names one.
 RISK = ("risk.replicated.uniques", "risk.attribution.disco", "risk.uniqueness.average_prosecutor")
-UTILITY = ("utility.pmse.ratio", "utility.tables.two", "utility.columns.mean")
+UTILITY = ("utility.detail.two", "utility.pmse.ratio", "utility.columns.mean")
+OWN_DETAIL = ("utility.detail.",)  # figures that see what was coarsened; others measure a table at its own level of detail
+PICKED = "risk.uniqueness.average_prosecutor"  # where released rows are nobody's there is none to pick
 PRECISION = "utility.generalisation.precision"
 PRIVATE_NOTE = (
     "Figures of a differentially private release tell something of the data: this page, and a choice made by it, stay with the holder."
@@ -38,7 +40,8 @@ class Comparison:
     frontier
         The candidates that no other one beats, safest first.
     dominated
-        By name of a candidate, one that is at least as safe, as useful and as detailed, and better in one of these.
+        By name of a candidate, one that is at least as good by both axes, as hard to pick a person's row from, as detailed
+        and as wide, and better in one of these.
     """
 
     candidates: tuple[Candidate, ...]
@@ -62,17 +65,31 @@ class Comparison:
         kept = [c for c in self.placed if not any(self._beats(other, c) for other in self.placed)]
         return sorted(kept, key=lambda c: self._badness(c)[0])
 
-    def _badness(self, candidate: Candidate) -> tuple[float, float, float]:
-        """Return both figures turned so that less is better, and the detail lost.
+    def _badness(self, candidate: Candidate) -> tuple[float, ...]:
+        """Return everything a candidate must not be worse in, turned so that less is better; the two axes first.
 
-        Utility of a coarser table is measured at its own level of detail, so that a coarser candidate never beats a finer one.
+        Both figures; the chance to pick a known person's row, which tells k = 3 from k = 10 where nobody is alone in either;
+        the detail that the utility axis does not see, and the columns that are not released: a coarser or narrower table
+        must not win by what it left out.
         """
         values = []
         for name in (self.risk, self.utility):
             estimate = candidate.estimate(name)
             value = math.inf if estimate is None else estimate.value
             values.append(-value if candidate.figures[name].better == "high" else value)
-        return values[0], values[1], 1 - detail(candidate)
+        picked = candidate.estimate(PICKED)
+        return *values, 0.0 if picked is None else picked.value, 0.0 if self.sees_detail else 1 - detail(candidate), -candidate.columns
+
+    @property
+    def sees_detail(self) -> bool:
+        """Whether the utility axis counts what was coarsened as lost."""
+        return self.utility.startswith(OWN_DETAIL)
+
+    @property
+    def edge(self) -> list[Candidate]:
+        """The candidates of the frontier that no other beats by the two axes alone, safest first: the line on the map."""
+        front = [(self._badness(c)[:2], c) for c in self.frontier]
+        return [c for place, c in front if not any(other != place and other[0] <= place[0] and other[1] <= place[1] for other, _ in front)]
 
     def _beats(self, one: Candidate, other: Candidate) -> bool:
         a, b = self._badness(one), self._badness(other)
@@ -83,7 +100,7 @@ class Comparison:
         if candidate.problem:
             return f"no release: {candidate.problem}"
         if beaten := self.dominated.get(candidate.name):
-            return f"dominated by {beaten}: no safer, no more useful, no finer"
+            return f"dominated by {beaten}: no safer, no more useful, no finer, no wider"
         if candidate in self.frontier:
             return "on the frontier"
         missing = next(name for name in (self.risk, self.utility) if not _known(candidate, name))
@@ -94,16 +111,14 @@ class Comparison:
     def notes(self) -> list[str]:
         """What must be said beside the map."""
         some = len({c.columns for c in self.placed}) > 1
-        columns = ["Candidates release different numbers of columns; figures are of the released ones."] if some else []
-        coarse = [c.name for c in self.placed if _known(c, PRECISION)]
-        detail = (
-            [
-                f"Coarser than the original, so that utility is measured at their own level of detail and no finer candidate is dominated by them: {enumerated(coarse)} (see {PRECISION})."
-            ]
-            if coarse
-            else []
+        columns = (
+            ["Figures are of the released columns: a candidate that releases fewer dominates none that releases more."] if some else []
         )
-        return columns + detail + ([PRIVATE_NOTE] if any(c.rule in PRIVATE for c in self.candidates) else [])
+        coarse = [] if self.sees_detail else [c.name for c in self.placed if _known(c, PRECISION)]
+        told = f"Utility is measured at each table's own level of detail, so that a coarser candidate dominates no finer one: {enumerated(coarse)}. --utility {UTILITY[0]} counts what was coarsened."
+        detail = [told] if coarse else []
+        safe = [] if self.risk == PICKED else [f"As safe also means: no easier to pick a known person's row from ({PICKED})."]
+        return safe + columns + detail + ([PRIVATE_NOTE] if any(c.rule in PRIVATE for c in self.candidates) else [])
 
     def rows(self) -> list[tuple[str, str, str, str, str, str]]:
         """Return the table: name, method, columns, risk, utility, verdict."""
@@ -169,15 +184,17 @@ def written(candidate: Candidate, name: str) -> str:
     return value if estimate.is_exact else f"{value} ({number(estimate.lower, figure.unit)} to {number(estimate.upper, figure.unit)})"
 
 
+def check_axes(risk: str | None, utility: str | None) -> None:
+    """Refuse a figure that is not known, before anything is run for it."""
+    for family, given in (("risk", risk), ("utility", utility)):
+        possible = [name for name in figure_names() if name.startswith(f"{family}.")]
+        if given is not None and given not in possible:
+            raise PlanError.unknown(f"{family} figure", given, possible)
+
+
 def axis(candidates: Sequence[Candidate], family: str, given: str | None) -> str:
     """Return the figure of an axis: the one named, or the first preferred one that most candidates have."""
-    possible = [name for name in figure_names() if name.startswith(f"{family}.")]
-    if given is not None:
-        if given not in possible:
-            raise PlanError.unknown(f"{family} figure", given, possible)
-        return given
-    preferred = [name for name in (RISK if family == "risk" else UTILITY) if name in possible]
-    return max(preferred, key=lambda name: sum(_known(c, name) for c in candidates))
+    return given or max(RISK if family == "risk" else UTILITY, key=lambda name: sum(_known(c, name) for c in candidates))
 
 
 def figure_of(comparison: Comparison, name: str) -> Figure | None:

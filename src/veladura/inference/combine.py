@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from scipy.special import ndtr, ndtri, stdtr, stdtrit  # scipy.stats takes most of a second to load
 
 from veladura.errors import PlanError
 
@@ -53,7 +53,7 @@ class Combined:
         with np.errstate(divide="ignore", invalid="ignore"):
             size = np.abs(self.value) / error
         finite = np.isfinite(df)
-        return _bare(np.where(finite, 2 * stats.t.sf(size, np.where(finite, df, 1.0)), 2 * stats.norm.sf(size)))
+        return _bare(np.where(finite, 2 * stdtr(np.where(finite, df, 1.0), -size), 2 * ndtr(-size)))
 
     def __float__(self) -> float:
         return float(self.value)
@@ -192,7 +192,7 @@ def _total(rule: str, m: int, b: Floats, v: Floats, share: float, *, proper: boo
 def _quantile(df: Floats, level: float) -> Floats:
     finite = np.isfinite(df)
     upper = (1 + level) / 2
-    return np.asarray(np.where(finite, stats.t.ppf(upper, np.where(finite, df, 1.0)), stats.norm.ppf(upper)))
+    return np.asarray(np.where(finite, stdtrit(np.where(finite, df, 1.0), upper), ndtri(upper)))
 
 
 def _bare(part: Floats) -> Any:

@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,6 +69,7 @@ def save(
     keeper.refuse_existing(record_folder, force=force)
     if assessment is None and release.original is not None:
         assessment = assess(release.original, release)
+    release = replace(release, public_pictures=tuple(cache(draw) for draw in release.public_pictures))  # for both pages, drawn once
     order = [_file_order(release, i) for i in range(len(release.tables))]
     shuffled = replace(release, tables=tuple(_in_file_order(d, o) for d, o in zip(release.tables, order, strict=True)))
     with new_folder(folder, force=force) as fresh:

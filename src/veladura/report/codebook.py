@@ -6,20 +6,17 @@ smallest of the others is hidden as well, so that it cannot be found by subtract
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
+from veladura.report.tally import SPREAD, Tally, tally_of
 from veladura.report.words import KINDS, number, plural
-from veladura.table.codes import Column, encode
-from veladura.table.counts import Counts
-from veladura.table.spread import Spread, spread
+from veladura.table.codes import Column
 
 if TYPE_CHECKING:
     from veladura.table.table import Table
@@ -66,96 +63,13 @@ def describe(table: Table, original: Table | None, changed: Sequence[str]) -> tu
     """Return facts on every released column; the original, if any, goes into the pictures only."""
     facts = []
     for about in table.schema:
-        column = _tally(table, about.name)
+        column = tally_of(table, about.name)
         before = None
         if original is not None and about.name in original.names and original.schema[about.name].type == about.type:
-            before = _tally(original, about.name)
+            before = tally_of(original, about.name)
         bars, binned = _bars(column, before if before is not None and (before.labels is None) == (column.labels is None) else None)
         facts.append(ColumnFacts(about.name, KINDS[about.kind], about.role, about.name in changed, _summary(column), bars, binned))
     return tuple(facts)
-
-
-@dataclass(frozen=True, eq=False)
-class Tally:
-    """A column row by row or, of a lazy table, its distinct values with the number of rows of each."""
-
-    column: Column
-    size: NDArray[np.int64]
-
-    @property
-    def labels(self) -> Any:
-        """The categories, if it has any."""
-        return self.column.labels
-
-    @property
-    def known(self) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """The values that are not missing, and their numbers of rows."""
-        present = ~self.column.missing
-        return self.column.values[present], self.size[present]
-
-    @property
-    def lacking(self) -> int:
-        """Rows without a value."""
-        return int(self.size[self.column.missing].sum())
-
-    @property
-    def rows(self) -> int:
-        """All rows."""
-        return int(self.size.sum())
-
-    def quantiles(self, shares: Sequence[float]) -> list[Any]:
-        """Return values at some shares of the rows, each one that occurs."""
-        values, size = self.known
-        order = np.argsort(values, kind="stable")
-        reached = np.cumsum(size[order])
-        places = [int(np.searchsorted(reached, _rank(share, int(reached[-1])), side="right")) for share in shares]
-        return [values[order[place]] for place in places]
-
-    def below(self, limits: NDArray[np.float64]) -> list[int]:
-        """Return how many known values are below each limit."""
-        values, size = self.known
-        numbers = values.astype(np.float64)
-        return [int(size[numbers < limit].sum()) for limit in limits]
-
-
-@dataclass(frozen=True, eq=False)
-class FarTally(Tally):
-    """The numbers of a lazy table, asked for where they are; its column is an empty one of the same form."""
-
-    spread: Spread
-
-    @property
-    def lacking(self) -> int:
-        """Rows without a value."""
-        return self.spread.rows - self.spread.known
-
-    @property
-    def rows(self) -> int:
-        """All rows."""
-        return self.spread.rows
-
-    def quantiles(self, shares: Sequence[float]) -> list[Any]:
-        """Return values at some shares of the rows, each one that occurs."""
-        return self.spread.at_ranks([_rank(share, self.spread.known) for share in shares])
-
-    def below(self, limits: NDArray[np.float64]) -> list[int]:
-        """Return how many known values are below each limit."""
-        return self.spread.below(limits.tolist())
-
-
-def _rank(share: float, known: int) -> int:
-    """Return the place, from nought, of the first value at or above which a share of the rows is reached."""
-    return min(max(math.ceil(share * known) - 1, 0), known - 1)
-
-
-def _tally(table: Table, name: str) -> Tally:
-    if table.in_memory:
-        column = encode(table.arrow.column(name), table.schema[name])
-        return Tally(column, np.ones(column.size, dtype=np.int64))
-    if (far := spread(table, name)) is not None:
-        return FarTally(encode(pa.array([], table.schema[name].type), table.schema[name]), np.zeros(0, dtype=np.int64), far)
-    counts: Counts = table.profile(name)
-    return Tally(counts.columns[0], counts.size)
 
 
 def _summary(tally: Tally) -> str:
@@ -190,7 +104,7 @@ def _bars(tally: Tally, before: Tally | None) -> tuple[tuple[Bar, ...], bool]:
 
 def _label_bars(tally: Tally, before: Tally | None) -> tuple[Bar, ...]:
     """Return the most frequent categories in their order, all others as one, and missing."""
-    column, sizes = tally.column, _label_sizes(tally)
+    column, sizes = tally.column, tally.label_sizes()
     shown = sorted(sorted(sizes, key=lambda label: -sizes[label])[:MOST_LABELS], key=list(sizes).index)
     if column.field.kind != "ordered":
         shown.sort(key=lambda label: -sizes[label])
@@ -199,18 +113,10 @@ def _label_bars(tally: Tally, before: Tally | None) -> tuple[Bar, ...]:
     released = _with_rest([sizes[label] for label in shown], tally)
     original = None
     if before is not None:
-        known = _label_sizes(before)
+        known = before.label_sizes()
         original = _with_rest([known.get(label, 0) for label in shown], before)
     bars = _shares([*words, f"{rest:,} other", "missing"], released, original)
     return tuple(bar for bar in bars if bar.released > 0)
-
-
-def _label_sizes(tally: Tally) -> dict[str, int]:
-    """Return the number of rows of each category that occurs."""
-    labels = [str(label) for label in tally.labels.to_pylist()] if tally.labels is not None else []
-    codes, size = tally.known
-    sizes = np.bincount(codes, weights=size, minlength=len(labels)).astype(np.int64).tolist()
-    return {label: size for label, size in zip(labels, sizes, strict=True) if size}
 
 
 def _with_rest(sizes: list[int], tally: Tally) -> list[int]:
@@ -226,7 +132,7 @@ def _named(column: Column, label: str) -> str:
 def _bin_bars(tally: Tally, before: Tally | None) -> tuple[Bar, ...]:
     """Return a histogram between the 1st and 99th hundredth of the released values, open at both ends."""
     column = tally.column
-    low, high = (float(end) for end in tally.quantiles([0.01, 0.99]))
+    low, _, _, high = map(float, tally.quantiles(SPREAD))
     whole = column.values.dtype.kind != "f"
     bins = int(min(MOST_BINS, high - low + 1)) if whole else MOST_BINS
     low, high = (low - 0.5, high + 0.5) if whole else (low, high)

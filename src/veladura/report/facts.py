@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -14,6 +15,7 @@ from veladura.promise import Proof
 from veladura.recipe import PRIVATE
 from veladura.report import words
 from veladura.report.codebook import ColumnFacts, describe
+from veladura.report.intervals import IntervalGroup, interval_facts
 from veladura.report.snippets import command, snippet
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 Audience = Literal["public", "custodian"]
 WITHHELD = "Figures of a differentially private release would themselves tell something of the data. They stay with the holder."
+HALF_A_PAGE = 640.0  # points; a wider picture has a row of its own
 UNMEASURED = "Risk and utility were not measured for this page."
 
 
@@ -71,6 +74,15 @@ class FigureFacts:
 
 
 @dataclass(frozen=True)
+class Picture:
+    """A picture as an address that holds it whole: a page without network can show that."""
+
+    title: str
+    address: str
+    wide: bool  # needs a row of its own
+
+
+@dataclass(frozen=True)
 class Facts:
     """What one page says."""
 
@@ -89,7 +101,9 @@ class Facts:
     provenance: Mapping[str, str]
     absent: tuple[tuple[str, str], ...] = ()  # figures that do not apply, and why
     details: tuple[Detail, ...] = ()
-    pictures: Mapping[str, str] = field(default_factory=dict, repr=False)
+    intervals: tuple[IntervalGroup, ...] = ()
+    pictures: tuple[Picture, ...] = field(default=(), repr=False)
+    texts: Mapping[str, str] = field(default_factory=dict, repr=False)  # drawn in characters, such as a tree
     recipe: str = field(default="", repr=False)
 
 
@@ -136,21 +150,32 @@ def gather(
         snippet=snippet(release),
         command=command(release),
         provenance=_provenance(manifest),
+        intervals=interval_facts(release, release.original if mine else None),
     )
     if assessment is not None and not withheld:
         shown = [figure for figure in assessment if mine or figure.public]
         page = replace(page, figures=_figures(shown, {v.figure: v for v in verdicts}), absent=_absent(shown, [v.figure for v in verdicts]))
-    public = _pictures(release.public_pictures)
+    everyone = {title: svg for draw in release.public_pictures for title, svg in draw().items()}
     if not mine:
-        return replace(page, pictures=public)
-    details = () if assessment is None else tuple(assessment.details.values())
-    return replace(page, details=details, pictures=public | _pictures(release.pictures), recipe=repr(release.recipe))
+        return replace(page, pictures=_pictures(everyone))
+    own = {title: drawing for draw in release.pictures for title, drawing in draw().items()}
+    return replace(
+        page, details=() if assessment is None else tuple(assessment.details.values()),
+        pictures=_pictures(everyone | {title: svg for title, svg in own.items() if isinstance(svg, bytes)}),
+        texts={title: text for title, text in own.items() if isinstance(text, str)}, recipe=repr(release.recipe),
+    )  # fmt: skip
 
 
-def _pictures(drawers: Iterable[Callable[[], Mapping[str, bytes]]]) -> dict[str, str]:
-    """Return the pictures of all methods as addresses that hold them whole; a page without network can show those."""
-    found = {title: svg for draw in drawers for title, svg in draw().items()}
-    return {title: f"data:image/svg+xml;base64,{b64encode(svg).decode()}" for title, svg in found.items()}
+def _pictures(drawings: Mapping[str, bytes]) -> tuple[Picture, ...]:
+    return tuple(
+        Picture(title, f"data:image/svg+xml;base64,{b64encode(svg).decode()}", _width(svg) > HALF_A_PAGE) for title, svg in drawings.items()
+    )
+
+
+def _width(svg: bytes) -> float:
+    """Return the width of a picture in points, as it says itself."""
+    told = re.search(rb'<svg[^>]*? width="([0-9.]+)', svg)
+    return float(told[1]) if told else 0.0
 
 
 def _summary(manifest: Mapping[str, Any]) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters["told"] = told
+    environment.filters["px"] = lambda length: f"{length:.1f}"
     environment.filters["share"] = lambda value: number(value, "share")
     return environment
 

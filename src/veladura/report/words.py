@@ -54,11 +54,12 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Conclusions:
-    """What a recipient may and may not conclude, and how to analyse the data."""
+    """What a recipient may and may not conclude, how to analyse the data, and what its intervals hold."""
 
     may: tuple[str, ...]
     may_not: tuple[str, ...]
     how: str
+    intervals: str = ""
 
 
 _PERSON = (
@@ -67,6 +68,7 @@ _PERSON = (
 )
 _MANY = "Treat one dataset as if it were the original, or stack the datasets into one: intervals come out too narrow."
 _COMBINE = "Analyse each dataset by itself in the same way, then combine the results with the rule named in the manifest. The library does both in one call."
+_BOTH = "Estimates are combined over the datasets by the rule named in the manifest: the intervals hold the chance of sampling and that of the synthesis."
 RULES = {
     "none": Conclusions(
         (
@@ -75,16 +77,19 @@ RULES = {
         ),
         (*_PERSON, "Take standard errors as complete: they do not know of the change that the protection made."),
         "Analyse the table as it is, and report with every result how the table was protected.",
+        "Estimates are of the released table as it stands: the intervals hold the chance of sampling, not the change that the protection made.",
     ),
     "partial": Conclusions(
         ("Estimate means, tables and models with valid intervals, combined over the datasets.",),
         (*_PERSON, _MANY, "Conclude on relations that the model of the replaced columns did not contain."),
         _COMBINE,
+        _BOTH,
     ),
     "full": Conclusions(
         ("Estimate means, tables and models with valid intervals, combined over the datasets.",),
         (*_PERSON, _MANY, "Conclude on relations that the synthesis model did not contain."),
         _COMBINE,
+        _BOTH,
     ),
     "single": Conclusions(
         ("Estimate means, tables and models of large samples, with intervals that the rule widens.",),
@@ -94,11 +99,13 @@ RULES = {
             "Conclude on relations that the synthesis model did not contain.",
         ),
         _COMBINE,
+        _BOTH,
     ),
     "posterior": Conclusions(
         ("Estimate the share of every combination of values, with the uncertainty of sampling and of the noise.",),
         (*_PERSON, "Take the released counts for those of the original: they carry noise on purpose."),
         "Use the exact posterior distribution; what it needs is in the manifest.",
+        "Shares come from the exact posterior: the intervals hold the chance of sampling and that of the noise.",
     ),
     "private": Conclusions(
         ("Estimate counts and shares of the columns that were measured together; their noise is told in the manifest.",),

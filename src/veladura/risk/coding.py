@@ -27,7 +27,7 @@ def is_recoded(original: Table, released: Table, name: str) -> bool:
 
     Someone who knows a value of the original cannot look it up in such a column.
     """
-    before, after = column_of(original, name), column_of(released, name)
+    before, after = (column_of(table, name) if table.in_memory else table.profile(name).columns[0] for table in (original, released))
     if (before.labels is None) != (after.labels is None) or (before.field.kind == "date") != (after.field.kind == "date"):
         return True
     return before.labels is not None and not set(_label_texts(after)) <= set(_label_texts(before))

@@ -92,18 +92,20 @@ def replicated(original: Any, released: Any, keys: Sequence[str]) -> Replicated:
             "Original rows alone with what an intruder may know, and found alone in the release.", unit="share", headline=True
         )
     },
+    counted=True,
 )
 def measure_replicated(subject: Subject) -> Measured:
     """Measure the releases over the quasi-identifiers.
 
     Coarser keys never tell rows apart that finer ones do not: of a release that recodes them, a row that is
-    alone was alone before, and an intruder who recodes what he knows finds it.
+    alone was alone before, and an intruder who recodes what he knows finds it. That takes counts only.
     """
     known, rows = _known(subject), subject.original.rows
     note = f"Known: {', '.join(known)}."
     if recoded_keys(subject, known):
         alone = [float(uniqueness(table, known).sample_uniques) / rows for table in subject.tables]
         return Measured({"uniques": over_datasets(alone, upper=1.0)}, {"uniques": f"{note} Recoded: rows alone in the release."})
+    subject.fetched()
     return Measured({"uniques": replicated(subject.original, subject.release, known).replicated}, {"uniques": note})
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from veladura.context import Context
 from veladura.promise import Promise
-from veladura.recipe import Draw, Fitted, Rule
+from veladura.recipe import Draw, Fitted, Release, Rule
 from veladura.synth.bins import Binning
 from veladura.synth.critical import CriticalCart
 from veladura.synth.critical_cells import Cells, Pattern
@@ -123,6 +123,13 @@ class FittedCritical(Fitted[CriticalCart]):
     def promises(self) -> tuple[Promise, ...]:
         """Promise that only critical cells changed, and that no critical value came out."""
         return promises_of(self)
+
+    def draw(self, context: Context) -> Release:
+        """Return a release with its public pictures: margins and pairs, original beside synthetic."""
+        from veladura.synth.plots import compared
+
+        release = super().draw(context)
+        return replace(release, public_pictures=(lambda: compared(release),))
 
     def pictures(self) -> Mapping[str, bytes]:
         """Return the forced splits of every class, and the ties that groups were proposed from."""

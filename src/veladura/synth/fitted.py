@@ -21,7 +21,7 @@ from veladura.synth.drawing import Drawing
 from veladura.synth.model import Ground, Where, load_kernels
 from veladura.synth.models import Model, build, margin
 from veladura.synth.order import Unit, by_dependence, check_named, visit
-from veladura.synth.plots import compared, drawn_trees
+from veladura.synth.plots import compared, tree_texts
 from veladura.synth.republished import single_numbers
 from veladura.synth.rules import check_rules, decision_on, read_rules, rules_promise
 from veladura.synth.strata import Strata, find_strata
@@ -70,9 +70,9 @@ class FittedCart(Fitted[Cart]):
                 raise PromiseError(msg)
         return replace(release, public_pictures=(lambda: compared(release),))
 
-    def pictures(self) -> dict[str, bytes]:
+    def pictures(self) -> dict[str, bytes | str]:
         """Return the trees of the replaced columns for the custodian's page: splits and leaves show original values."""
-        return drawn_trees(self)
+        return dict(tree_texts(self))
 
     def changed(self) -> tuple[str, ...]:
         """Return the replaced columns, in the order of the table."""

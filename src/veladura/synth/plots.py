@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from veladura.errors import ColumnError
@@ -92,10 +93,10 @@ def compared(release: Release) -> dict[str, bytes]:
     return found
 
 
-def drawn_trees(fitted: FittedCart) -> dict[str, bytes]:
-    """Return the trees of some columns as SVG by title. For the custodian only."""
+def tree_texts(fitted: FittedCart) -> dict[str, str]:
+    """Return the trees of some columns in words by title. For the custodian only."""
     names = [name for name in fitted.changed() if _tree_of(fitted, name) is not None][:MOST_TREES]
-    return {f"Tree of {name}, its first levels": _svg(tree_figure(fitted, name)) for name in names}
+    return {f"Tree of {name}, its first levels": tree_text(fitted, name) for name in names}
 
 
 def _svg(figure: Figure) -> bytes:
@@ -195,29 +196,12 @@ def tree_text(fitted: FittedCart, column: str, most_depth: int = 4) -> str:
             return
         cut = binning.edges[min(max(int(row[CUT]), 0), binning.edges.size - 1)] if binning.edges.size else np.nan
         missing = " or missing" if row[MISSING_LEFT] else ""
-        walk(int(row[LEFT]), f"{name} <= {cut:g}{missing}: ")
-        walk(int(row[LEFT]) + 1, f"{name} > {cut:g}: ")
+        limit = str(np.datetime64(int(cut // 1), "D")) if fitted.table.schema[name].type == pa.date32() and np.isfinite(cut) else f"{cut:g}"
+        walk(int(row[LEFT]), f"{name} <= {limit}{missing}: ")
+        walk(int(row[LEFT]) + 1, f"{name} > {limit}: ")
 
     walk(0, "")
     return "\n".join(lines)
-
-
-def tree_figure(fitted: FittedCart, column: str, most_depth: int = 4) -> Figure:
-    """Return the tree of a column as a picture. For the custodian only."""
-    from matplotlib.figure import Figure
-
-    lines = tree_text(fitted, column, most_depth).splitlines()
-    figure = Figure(figsize=(7, 0.22 * len(lines) + 0.4), layout="constrained")
-    panel = figure.add_subplot()
-    panel.axis("off")
-    panel.set(xlim=(0, most_depth + 6), ylim=(-len(lines), 1))
-    depths = [(len(line) - len(line.lstrip())) / 2 for line in lines]
-    for i, (line, depth) in enumerate(zip(lines, depths, strict=True)):
-        panel.text(depth, -i, line.strip(), fontsize=7, va="center")
-        parent = next((j for j in range(i - 1, -1, -1) if depths[j] < depth), None)
-        if parent is not None:
-            panel.plot([depth - 0.5, depth - 0.5, depth - 0.1], [-parent - 0.4, -i, -i], lw=0.6, color="grey")
-    return figure
 
 
 def _tree(fitted: FittedCart, column: str) -> Tree:

@@ -1,7 +1,8 @@
-"""Where the numbers of a lazy table lie: ranks and counts below limits, asked for where the data lives."""
+"""Where the numbers of a lazy table lie: ranks, moments and counts below limits, asked for where the data lives."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,8 @@ from veladura.table.faults import told_without_values
 
 if TYPE_CHECKING:
     from veladura.table.table import Table
+
+LARGEST = 1e150  # squares of larger numbers are infinite
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +37,12 @@ class Spread:
         """Return the numbers at some places of the sorted column, from nought."""
         shares = ", ".join(repr((rank + 0.5) / self.known) for rank in ranks)  # the middle of a rank's own share: no rounding can miss it
         return list(_asked(self.table, self.name, f"quantile_disc(x, [{shares}])")[0])
+
+    def moments(self) -> tuple[int, float, float]:
+        """Return how many numbers there are that can be squared, their mean and their variance; not a number where there is none."""
+        which = f"FILTER (abs(x::DOUBLE) < {LARGEST!r})"
+        known, mean, variance = _asked(self.table, self.name, f"count(*) {which}, avg(x::DOUBLE) {which}, var_samp(x::DOUBLE) {which}")
+        return int(known), math.nan if mean is None else float(mean), math.nan if variance is None else float(variance)
 
     def below(self, limits: Sequence[float]) -> list[int]:
         """Return how many numbers are below each limit."""

@@ -17,7 +17,7 @@ from veladura.table.dialect import Dialect
 from veladura.table.faults import told_without_values
 from veladura.table.schema import Declared, Schema
 
-_MOST_KEPT = 2_000_000  # distinct tuples that a lazy table remembers
+_MOST_KEPT, _FEW = 2_000_000, 65_536  # distinct tuples that a lazy table remembers, and one in memory
 _LARGEST_PIECE = 1 << 30  # text in one piece may be 2 GiB at most
 
 if TYPE_CHECKING:
@@ -93,13 +93,11 @@ class Table:
         """Return the distinct tuples of some columns with their counts, taken where the data lives."""
         from veladura.table.counts import counts
 
-        if self.in_memory:
-            return counts(self, columns)
         known: dict[tuple[str, ...], Counts] = self.__dict__.setdefault("counted", {})
         if (kept := known.get(tuple(columns))) is not None:
             return kept
         found = counts(self, columns)
-        if found.size.size <= _MOST_KEPT:  # asking a database again costs more than keeping what is small
+        if found.size.size <= (_FEW if self.in_memory else _MOST_KEPT):  # asking again costs more than keeping what is small
             known[tuple(columns)] = found
         return found
 

@@ -6,6 +6,7 @@ from veladura.utility.clusters import cluster
 from veladura.utility.columns import columns, ks, total_variation
 from veladura.utility.contingency import tables
 from veladura.utility.correlations import correlations
+from veladura.utility.detailed import detail
 from veladura.utility.generalised import generalisation
 from veladura.utility.intervals import overlap
 from veladura.utility.prediction import predict
@@ -15,6 +16,7 @@ __all__ = [
     "cluster",
     "columns",
     "correlations",
+    "detail",
     "g",
     "generalisation",
     "ks",

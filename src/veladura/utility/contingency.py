@@ -91,7 +91,7 @@ def tables(original: Any, released: Any) -> TableDistances:
     chance: dict[int, list[float]] = {way: [] for way in WAYS}
     drawn = {}
     for way in WAYS:
-        chosen = _chosen(names, way)
+        chosen = chosen_tables(names, way)
         drawn[way] = (len(chosen), comb(len(names), way))
         for one in chosen:
             found[one], expected = _distances([coded[name] for name in one])
@@ -106,7 +106,7 @@ def tables(original: Any, released: Any) -> TableDistances:
     )
 
 
-def _chosen(names: Sequence[str], way: int) -> list[Names]:
+def chosen_tables(names: Sequence[str], way: int) -> list[Names]:
     """Return all combinations of columns, or as many as are looked at, drawn from a fixed stream."""
     rng = Streams(0)("utility", "tables", way)
     total = comb(len(names), way)
@@ -121,17 +121,18 @@ def _coded(pairing: Pairing, names: Sequence[str]) -> dict[str, list[Ints]]:
     """Return each column as codes of its cells, the original first."""
     every = (pairing.original, *pairing.released)
     rows = [some_rows(table.rows, MANY_ROWS) for table in every]
-    return {name: _cells([read(table, name, taken) for table, taken in zip(every, rows, strict=True)]) for name in names}
+    return {name: cells_of([read(table, name, taken) for table, taken in zip(every, rows, strict=True)])[0] for name in names}
 
 
-def _cells(parts: Sequence[Column]) -> list[Ints]:
-    """Return columns as small codes that mean the same in all of them: 0 is missing."""
+def cells_of(parts: Sequence[Column]) -> tuple[list[Ints], int]:
+    """Return columns as small codes that mean the same in all of them, 0 is missing; and how many codes there are."""
     if parts[0].labels is not None:
         codes = [np.minimum(code, MOST_LABELS) for code in shared_codes(parts)]
     else:
         edges = cuts(parts[0].values[~parts[0].missing].astype(np.float64), PARTS)
         codes = [np.searchsorted(edges, part.values.astype(np.float64)) for part in parts]
-    return [np.where(part.missing, 0, code + 1) for part, code in zip(parts, codes, strict=True)]
+    cells = [np.where(part.missing, 0, code + 1) for part, code in zip(parts, codes, strict=True)]
+    return cells, max(int(code.max(initial=0)) for code in cells) + 1
 
 
 def _distances(columns: Sequence[Sequence[Ints]]) -> tuple[list[float], float]:
@@ -165,9 +166,7 @@ def _note(pairing: Pairing, drawn: Mapping[int, tuple[int, int]]) -> str:
     "utility.tables",
     figures={
         "one": Meaning("Rows to move so that tables of one column are those of the original, mean over columns.", unit="share"),
-        "two": Meaning(
-            "Rows to move so that tables of two columns are those of the original, mean over pairs.", unit="share", headline=True
-        ),
+        "two": Meaning("Rows to move so that tables of two columns are those of the original, mean over pairs.", unit="share"),
         "three": Meaning("Rows to move so that tables of three columns are those of the original, mean over triples.", unit="share"),
     },
 )

@@ -47,7 +47,7 @@ def generalise(original: Table, release: Release) -> tuple[Table, tuple[str, ...
     """Return the original with its columns at the levels of the release, and which columns they are."""
     maps = {}
     for name, height in released_levels(release).items():
-        if name in original.names and (found := _map(original, release, name, height)) is not None:
+        if name in original.names and (found := map_of(original, release, name, height)) is not None:
             maps[name] = found
     if not maps:
         return original, ()
@@ -70,7 +70,7 @@ def levels_of(original: Table, release: Release, name: str) -> tuple[Levels, Any
         return None
 
 
-def _map(original: Table, release: Release, name: str, height: int) -> pa.Table | None:
+def map_of(original: Table, release: Release, name: str, height: int) -> pa.Table | None:
     """Return what each value became: as text, or in the column's own type where the release kept it."""
     found = levels_of(original, release, name)
     if found is None or height > found[0].height:

@@ -103,7 +103,7 @@ def overlap(original: Any, released: Any, formula: str | None = None, *, family:
         fits, told, note = fit_all(pairing, model), str(model), sample_note(pairing.original, *pairing.released, most=MANY_ROWS)
     else:
         fits, told, note = _by_formula(pairing, formula, family), formula, ""
-    return _compared(fits, told, note, _combiner(released), kind)
+    return _compared(fits, told, note, combiner(released), kind)
 
 
 Ends = tuple[Floats, Floats, Floats]  # estimate, lower and upper end of each term
@@ -157,7 +157,7 @@ def _cut(estimate: Estimate) -> Estimate:
     return Estimate(estimate.value, min(low, estimate.value), high, estimate.level)
 
 
-def _combiner(released: Any) -> Callable[[Floats, Floats], Ends]:
+def combiner(released: Any) -> Callable[[Floats, Floats], Ends]:
     """Return what makes one interval of those of m datasets: the rule of a release, or the mean interval of plain tables."""
 
     def combined(q: Floats, v: Floats) -> Ends:
