@@ -69,17 +69,21 @@ WEIGH = REAL(MODEL, STATE, INT, REAL)  # returns the log likelihood that widenin
 WIDEN = NONE(MODEL, STATE, INT, REAL)  # widens it so
 
 
-def outer(signature: Any, **more: bool) -> Callable[[Kernel], Kernel]:
+def outer(signature: Any) -> Callable[[Kernel], Kernel]:
     """Return how a kernel is compiled that Python calls."""
-    made: Callable[[Kernel], Kernel] = njit(signature, cache=True, nogil=True, error_model="numpy", **more)
-    return made
+    return _compiled(signature, no_cfunc_wrapper=True)
 
 
 def inner(signature: Any) -> Callable[[Kernel], Kernel]:
     """Return how a kernel is compiled that the others of its file call: the way in from Python takes longer to compile than many a kernel."""
-    return outer(signature, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    return _compiled(signature, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 def handed(signature: Any) -> Callable[[Kernel], Kernel]:
     """Return how a kernel is compiled that is handed to another one; it leaves draws to inner kernels, or their code is compiled twice."""
-    return outer(signature, no_cpython_wrapper=True)
+    return _compiled(signature, no_cpython_wrapper=True)
+
+
+def _compiled(signature: Any, **ways_in: bool) -> Callable[[Kernel], Kernel]:
+    made: Callable[[Kernel], Kernel] = njit(signature, cache=True, nogil=True, error_model="numpy", **ways_in)
+    return made
