@@ -10,17 +10,22 @@ from numba import njit
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 
-def compiled(signature: Any, **more: Any) -> Callable[[Kernel], Kernel]:
-    """Return how a kernel is compiled: once, into the cache, without Python's lock; a division by nought is that of NumPy."""
-    made: Callable[[Kernel], Kernel] = njit(signature, cache=True, nogil=True, error_model="numpy", **more)
-    return made
+def compiled(signature: Any) -> Callable[[Kernel], Kernel]:
+    """Return how a kernel is compiled that Python calls."""
+    return _made(signature, no_cfunc_wrapper=True)
 
 
 def inner(signature: Any) -> Callable[[Kernel], Kernel]:
-    """Return how a kernel is compiled that only other kernels call: with no way in from Python, which costs as long as a short kernel."""
-    return compiled(signature, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    """Return how a kernel is compiled that others of its file call: the way in from Python takes longer to compile than many a kernel."""
+    return _made(signature, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 def handed(signature: Any) -> Callable[[Kernel], Kernel]:
     """Return how a kernel is compiled that is handed to another one; it leaves draws to inner kernels, or their code is compiled twice."""
-    return compiled(signature, no_cpython_wrapper=True)
+    return _made(signature, no_cpython_wrapper=True)
+
+
+def _made(signature: Any, **ways_in: bool) -> Callable[[Kernel], Kernel]:
+    """Compile once, into the cache, to run without Python's lock; a division by nought is that of NumPy."""
+    made: Callable[[Kernel], Kernel] = njit(signature, cache=True, nogil=True, error_model="numpy", **ways_in)
+    return made
