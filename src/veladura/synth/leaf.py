@@ -113,8 +113,8 @@ def draw_numbers(
     smoothing
         "kernel": h is the robust bandwidth of the leaf; outside its range donor and normal are drawn anew, the exact
         law of the weighted kernel density cut to that range. "local": h is at most the distance to the farther
-        neighbour of the donor in its leaf, and the range reflects (Silverman 1986, sections 2.10 and 5.3): edges
-        keep their weight and skewness stays. "none": the donor's own number.
+        neighbour of the donor in its leaf, twice that at every further try, and the range reflects (Silverman 1986,
+        sections 2.10 and 5.3): edges keep their weight and skewness stays. "none": the donor's own number.
     bandwidth
         Factor on the robust bandwidth.
     cut
@@ -135,13 +135,13 @@ def draw_numbers(
         spread = spreads(values, np.ascontiguousarray(nodes[used, START]), np.ascontiguousarray(nodes[used, END]), reach)
         width, low, high = (np.take(part, place[at]) for part in spread.T)
         waiting = np.arange(pending.size)
-        for _ in range(TRIES):
+        for attempt in range(TRIES):
             chosen = donors.places(rng, at[waiting])
             drawn = values[chosen]
             if smoothing != "none":
                 h = bandwidth * width[waiting]
                 if smoothing == "local":
-                    h = np.minimum(h, reach[chosen])
+                    h = np.minimum(h, reach[chosen] * 2.0**attempt)  # farther each time: where values are dense, many are refused
                 drawn = drawn + h * rng.standard_normal(waiting.size)
                 if smoothing == "local" and cut:
                     drawn = reflected(drawn, low[waiting], high[waiting])
