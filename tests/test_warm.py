@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
+import time
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
@@ -16,12 +17,13 @@ KERNEL = "from veladura.jit import compiled\n\n\n@compiled('int64(int64)')\ndef 
 
 @pytest.fixture
 def package(tmp_path, monkeypatch):
-    """A package with one kernel and one plain module."""
+    """A package with a kernel that is needed first, one that is not, and a plain module."""
     home = tmp_path / "warmed"
-    (home / "deep").mkdir(parents=True)
-    for folder in (home, home / "deep"):
+    for folder in (home, home / "risk", home / "deep"):
+        folder.mkdir()
         (folder / "__init__.py").write_text("")
-    (home / "deep" / "kernels.py").write_text(KERNEL)
+    for folder in ("risk", "deep"):
+        (home / folder / "kernels.py").write_text(KERNEL)
     (home / "plain.py").write_text("x = 1\n")
     monkeypatch.setattr(warm, "HERE", home)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *sys.path]))
@@ -29,7 +31,11 @@ def package(tmp_path, monkeypatch):
     return home
 
 
-def test_what_is_cold_is_compiled_once_and_told(package):
+def kept(folder):
+    return list((folder / "__pycache__").glob("kernels.double*.nbi"))
+
+
+def test_what_is_needed_first_is_compiled_beforehand_and_the_rest_meanwhile(package):
     told = []
 
     @contextmanager
@@ -37,18 +43,39 @@ def test_what_is_cold_is_compiled_once_and_told(package):
         told.append((label, total))
         yield lambda: told.append("advanced")
 
-    assert warm.cold_kernels() == {str(Path("warmed", "deep")): ["warmed.deep.kernels"]}
-    warm.warm(progress)
-    assert list((package / "deep" / "__pycache__").glob("kernels.double*.nbi"))
-    warm.warm(progress)  # all is in the cache: nothing to say
-    assert told == [("compiling, at the first run only", 1), "advanced"]
+    assert warm.cold_kernels() == {"deep": ["warmed.deep.kernels"], "risk": ["warmed.risk.kernels"]}
+    with warm.warming(progress):
+        assert kept(package / "risk")
+        for _ in range(600):
+            if kept(package / "deep"):
+                break
+            time.sleep(0.1)
+        assert kept(package / "deep")
+    with warm.warming(progress):  # all is in the cache: nothing to say
+        assert not warm.cold_kernels()
+    assert told == [(warm.LABEL, 1), "advanced"]
+
+
+def test_a_run_that_ends_early_leaves_no_process(package, monkeypatch):
+    started = []
+    monkeypatch.setattr(warm, "_started", lambda modules: started.append(_sleeping()) or started[-1])
+    (package / "risk" / "kernels.py").unlink()
+    with pytest.raises(ZeroDivisionError), warm.warming():
+        raise ZeroDivisionError
+    assert len(started) == 1
+    assert started[0].poll() is not None
+
+
+def _sleeping():
+    return subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
 
 
 def test_a_changed_file_is_cold_again(package):
-    warm.warm()
-    assert not warm.cold_kernels()
-    later = (package / "deep" / "kernels.py").stat().st_mtime + 60
-    os.utime(package / "deep" / "kernels.py", (later, later))
+    (package / "deep" / "kernels.py").unlink()
+    with warm.warming():
+        assert not warm.cold_kernels()
+    later = (package / "risk" / "kernels.py").stat().st_mtime + 60
+    os.utime(package / "risk" / "kernels.py", (later, later))
     assert warm.cold_kernels()
 
 

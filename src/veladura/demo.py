@@ -11,7 +11,7 @@ from veladura.errors import FolderError
 from veladura.init import draft
 from veladura.plan import read_plan
 from veladura.run import Outcome, run
-from veladura.warm import warm
+from veladura.warm import warming
 
 SEED = 1998
 FILES = ("clinic.csv", "region.geojson", "lake.geojson")
@@ -23,11 +23,11 @@ _OURS = {*FILES, "plans", "releases", "custodian"}
 def run_demo(out: Path, *, force: bool = False, progress: Progress = silent) -> dict[str, Outcome]:
     """Write a plan, a release and a record per method below a folder; return what each run made."""
     _clear(out, force=force)
-    warm(progress)
     for name in FILES:
         shutil.copyfile(example.path(name), out / name)
     chosen = [method for method in methods.METHODS if method != "steps" and methods.available(method)]
-    return {method: run(read_plan(_plan(out, method)), force=force, progress=progress) for method in chosen}
+    with warming(progress):
+        return {method: run(read_plan(_plan(out, method)), force=force, progress=progress) for method in chosen}
 
 
 def _clear(out: Path, *, force: bool) -> None:

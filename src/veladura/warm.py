@@ -1,16 +1,20 @@
-"""The first run ever: all kernels are compiled into the cache beforehand, several at a time, each group in a process of its own."""
+"""The first run ever: kernels are compiled into the cache in other processes, those needed first beforehand, the others meanwhile."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 from veladura.context import Progress, silent
 
 HERE = Path(__file__).parent
+FIRST, LATER = ("anonymize", "risk"), ("masks", "dp", "synth", "spatial")  # in the order in which a demo comes to them
+LABEL = "compiling, at the first run only"
 
 
 def cold_kernels() -> dict[str, list[str]]:
@@ -23,25 +27,32 @@ def cold_kernels() -> dict[str, list[str]]:
             continue
         kept = list((path.parent / "__pycache__").glob(f"{path.stem}.*.nbi"))
         if not kept or max(file.stat().st_mtime for file in kept) < path.stat().st_mtime:
-            folder = path.parent.relative_to(HERE.parent)
-            found.setdefault(str(folder), []).append(".".join([*folder.parts, path.stem]))
+            parts = path.parent.relative_to(HERE.parent).parts
+            found.setdefault(parts[-1], []).append(".".join([*parts, path.stem]))
     return found
 
 
-def warm(progress: Progress = silent) -> None:
+@contextmanager
+def warming(progress: Progress = silent) -> Iterator[None]:
     """Compile what is not in the cache; a process that fails leaves its kernels to the run itself."""
     cold = cold_kernels()
-    if not cold:
-        return
-    largest = sorted(cold.values(), key=lambda modules: -sum(_size(name) for name in modules))
-    with progress("compiling, at the first run only", len(cold)) as advance, ThreadPoolExecutor(os.cpu_count()) as pool:
-        for _ in pool.map(_compile, largest):
-            advance()
+    ahead = [cold.pop(folder) for folder in FIRST if folder in cold]
+    if ahead:
+        with progress(LABEL, len(ahead)) as advance, ThreadPoolExecutor(len(ahead)) as pool:
+            for _ in pool.map(lambda modules: _started(modules).wait(), ahead):
+                advance()
+    rest = sorted(cold, key=lambda folder: LATER.index(folder) if folder in LATER else len(LATER))
+    meanwhile = _started([name for folder in rest for name in cold[folder]]) if rest else None
+    try:
+        yield
+    finally:
+        if meanwhile is not None:
+            meanwhile.terminate()
+            meanwhile.wait()
 
 
-def _compile(modules: list[str]) -> None:
-    subprocess.run([sys.executable, "-c", f"import {', '.join(modules)}"], check=False, capture_output=True)  # noqa: S603  # our own names
-
-
-def _size(module: str) -> int:
-    return (HERE.parent / Path(*module.split("."))).with_suffix(".py").stat().st_size
+def _started(modules: Sequence[str]) -> subprocess.Popen[bytes]:
+    """Start a process that imports modules, and so compiles them."""
+    return subprocess.Popen(  # noqa: S603  # names of our own modules
+        [sys.executable, "-c", f"import {', '.join(modules)}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
