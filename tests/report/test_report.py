@@ -263,7 +263,7 @@ def test_intervals_and_reasons_are_shown(release, assessment):
         other: replace(assessment.figures[other], estimate=None, why="no such link."),
     }
     text = " ".join(Page(page(release, replace(assessment, figures={**assessment.figures, **told}))).text)
-    assert "10 % to 30 %" in text
+    assert "10\u00a0% to 30\u00a0%" in text  # a number and its sign stay on one line
     assert "not applicable" in text
     assert "no such link." in text
 
