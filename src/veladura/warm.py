@@ -42,7 +42,7 @@ def warming(progress: Progress = silent) -> Iterator[None]:
             for _ in pool.map(lambda modules: _started(modules).wait(), ahead):
                 advance()
     rest = sorted(cold, key=lambda folder: LATER.index(folder) if folder in LATER else len(LATER))
-    meanwhile = _started([name for folder in rest for name in cold[folder]]) if rest else None
+    meanwhile = _started([name for folder in rest for name in cold[folder]], gently=True) if rest else None
     try:
         yield
     finally:
@@ -51,8 +51,7 @@ def warming(progress: Progress = silent) -> Iterator[None]:
             meanwhile.wait()
 
 
-def _started(modules: Sequence[str]) -> subprocess.Popen[bytes]:
-    """Start a process that imports modules, and so compiles them."""
-    return subprocess.Popen(  # noqa: S603  # names of our own modules
-        [sys.executable, "-c", f"import {', '.join(modules)}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
+def _started(modules: Sequence[str], *, gently: bool = False) -> subprocess.Popen[bytes]:
+    """Start a process that imports modules, and so compiles them; gently where the run itself should come first."""
+    code = f"{'import os; os.nice(10); ' if gently and os.name == 'posix' else ''}import {', '.join(modules)}"
+    return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: S603  # our own names
