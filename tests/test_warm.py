@@ -43,7 +43,7 @@ def test_what_is_needed_first_is_compiled_beforehand_and_the_rest_meanwhile(pack
         told.append((label, total))
         yield lambda: told.append("advanced")
 
-    assert warm.cold_kernels() == {"deep": ["warmed.deep.kernels"], "risk": ["warmed.risk.kernels"]}
+    assert warm.cold_kernels() == ["deep.kernels", "risk.kernels"]
     with warm.warming(progress):
         assert kept(package / "risk")
         for _ in range(600):
@@ -58,7 +58,7 @@ def test_what_is_needed_first_is_compiled_beforehand_and_the_rest_meanwhile(pack
 
 def test_a_run_that_ends_early_leaves_no_process(package, monkeypatch):
     started = []
-    monkeypatch.setattr(warm, "_started", lambda modules, gently: started.append(_sleeping()) or started[-1])
+    monkeypatch.setattr(warm, "_started", lambda modules: started.append(_sleeping()) or started[-1])
     (package / "risk" / "kernels.py").unlink()
     with pytest.raises(ZeroDivisionError), warm.warming():
         raise ZeroDivisionError

@@ -1,4 +1,4 @@
-"""The first run ever: kernels are compiled into the cache in other processes, those needed first beforehand, the others meanwhile."""
+"""The first run ever: kernels are compiled into the cache in other processes, those needed at once beforehand, the others meanwhile."""
 
 from __future__ import annotations
 
@@ -13,22 +13,21 @@ from pathlib import Path
 from veladura.context import Progress, silent
 
 HERE = Path(__file__).parent
-FIRST, LATER = ("anonymize", "risk"), ("masks", "dp", "synth", "spatial")  # in the order in which a demo comes to them
+AHEAD = ("anonymize", "risk")
+MEANWHILE = ("synth.draws", "synth.kernels", "synth.walk", "synth.records", "masks", "dp", "synth", "spatial")  # as a demo comes to them
 LABEL = "compiling, at the first run only"
 
 
-def cold_kernels() -> dict[str, list[str]]:
-    """Return the modules whose kernels are not in the cache, by folder; none where the cache is somewhere else."""
-    found: dict[str, list[str]] = {}
+def cold_kernels() -> list[str]:
+    """Return the modules whose kernels are not in the cache, as named within the package; none where the cache is somewhere else."""
     if os.environ.get("NUMBA_CACHE_DIR") or not os.access(HERE, os.W_OK):
-        return found
+        return []
+    found = []
     for path in sorted(HERE.rglob("*.py")):
-        if "from veladura.jit import" not in path.read_text(encoding="utf-8"):
-            continue
-        kept = list((path.parent / "__pycache__").glob(f"{path.stem}.*.nbi"))
-        if not kept or max(file.stat().st_mtime for file in kept) < path.stat().st_mtime:
-            parts = path.parent.relative_to(HERE.parent).parts
-            found.setdefault(parts[-1], []).append(".".join([*parts, path.stem]))
+        if "from veladura.jit import" in path.read_text(encoding="utf-8"):
+            kept = list((path.parent / "__pycache__").glob(f"{path.stem}.*.nbi"))
+            if not kept or max(file.stat().st_mtime for file in kept) < path.stat().st_mtime:
+                found.append(".".join(path.relative_to(HERE).with_suffix("").parts))
     return found
 
 
@@ -36,14 +35,14 @@ def cold_kernels() -> dict[str, list[str]]:
 def warming(progress: Progress = silent) -> Iterator[None]:
     """Compile what is not in the cache; a process that fails leaves its kernels to the run itself."""
     cold = cold_kernels()
-    ahead = [cold.pop(folder) for folder in FIRST if folder in cold]
-    if ahead:
-        with progress(LABEL, len(ahead)) as advance, ThreadPoolExecutor(len(ahead)) as pool:
-            for _ in pool.map(lambda modules: _started(modules).wait(), ahead):
-                advance()
-    rest = sorted(cold, key=lambda folder: LATER.index(folder) if folder in LATER else len(LATER))
-    meanwhile = _started([name for folder in rest for name in cold[folder]], gently=True) if rest else None
+    ahead = [some for folder in AHEAD if (some := [name for name in cold if name.startswith(f"{folder}.")])]
+    later = sorted((name for name in cold if not name.startswith(AHEAD)), key=_turn)
+    meanwhile = _started(later) if later else None
     try:
+        if ahead:
+            with progress(LABEL, len(ahead)) as advance, ThreadPoolExecutor(len(ahead)) as pool:
+                for _ in pool.map(lambda modules: _started(modules).wait(), ahead):
+                    advance()
         yield
     finally:
         if meanwhile is not None:
@@ -51,7 +50,11 @@ def warming(progress: Progress = silent) -> Iterator[None]:
             meanwhile.wait()
 
 
-def _started(modules: Sequence[str], *, gently: bool = False) -> subprocess.Popen[bytes]:
-    """Start a process that imports modules, and so compiles them; gently where the run itself should come first."""
-    code = f"{'import os; os.nice(10); ' if gently and os.name == 'posix' else ''}import {', '.join(modules)}"
+def _turn(name: str) -> int:
+    return next((i for i, start in enumerate(MEANWHILE) if name.startswith(start)), len(MEANWHILE))
+
+
+def _started(modules: Sequence[str]) -> subprocess.Popen[bytes]:
+    """Start a process that imports modules, and so compiles them."""
+    code = "import " + ", ".join(f"{HERE.name}.{name}" for name in modules)
     return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: S603  # our own names
