@@ -122,10 +122,8 @@ def test_a_record_is_used_where_rows_can_be_linked(saved):
     assert figure.estimate is not None or "not linked" in figure.why
 
 
-@pytest.mark.parametrize("method", list(METHODS))
+@pytest.mark.parametrize("method", [method for method in METHODS if method != "steps"])  # drafted plans hold single methods
 def test_proposed_limits_are_on_figures_that_exist(method):
-    if method == "steps":
-        pytest.skip("drafted plans hold single methods")
     recipe = getattr(vd, METHODS[method][1])
     settings = {"quasi_identifiers": ["a"], "k": 7} if method == "k-anonymity" else {}
     if recipe.private:

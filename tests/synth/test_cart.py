@@ -56,7 +56,7 @@ def test_a_fully_synthetic_table_keeps_the_contract(check, synthetic_case):
 
 
 @pytest.mark.parametrize("model", ["cart", "bagging", "forest", "parametric", "sample"])
-@pytest.mark.parametrize("smoothing", ["kernel", "none"])
+@pytest.mark.parametrize("smoothing", ["local", "kernel", "none"])
 def test_no_single_number_is_republished(people, model, smoothing):
     release = vd.Cart(m=2, model=model, smoothing=smoothing, trees=3).protect(people[["age", "sex", "income", "born"]], seed=1)
     for data in release.datasets:

@@ -10,7 +10,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from veladura.synth.column import Subject
-from veladura.synth.leaf import TRIES, Donors, Smoothing, reflected
+from veladura.synth.leaf import TRIES, Donors, Smoothing, moved
 from veladura.synth.model import Ground, Where
 from veladura.synth.tree import END, START, Growth, Tree, grow, ranks
 
@@ -49,8 +49,8 @@ class Kernel:
 
     def moved(self, rng: Generator, rows: Ints, attempt: int) -> Floats:
         """Return numbers near those of the donors; each attempt reaches twice as far as the one before."""
-        drawn = self.values[rows] + np.minimum(self.width[rows], self.reach[rows] * 2.0**attempt) * rng.standard_normal(rows.size)
-        return reflected(drawn, self.low[rows], self.high[rows]) if self.smoothing == "local" else drawn
+        ends = (self.low[rows], self.high[rows]) if self.smoothing == "local" else None
+        return moved(rng, self.values[rows], np.minimum(self.width[rows], self.reach[rows] * 2.0**attempt), ends)
 
     def inside(self, numbers: Floats, rows: Ints) -> Mask:
         """Return which numbers are in the range of their leaf."""

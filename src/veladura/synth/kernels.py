@@ -327,6 +327,14 @@ def _fill_cells(
                     cells[base + _code(codes, i, at, high)] += records[i, TARGET]
 
 
+@inner("int64(uint64[::1], int64)")
+def _mark(bits: Words, code: int) -> int:
+    """Set the bit of a code; return which word it is in."""
+    word = code >> 6
+    bits[word] |= np.uint64(1) << np.uint64(code & 63)
+    return word
+
+
 @inner("int64(uint64[::1], int64, int64[::1])")
 def _list_bits(bits: Words, words: int, present: Ints) -> int:
     """List the codes whose bits are set in ascending order, and clear them."""
@@ -349,9 +357,7 @@ def _note_sums(
     top = 0
     for i in range(start, end):
         code = _code(codes, i, at, high)
-        word = code >> 6
-        top = max(top, word)
-        bits[word] |= np.uint64(1) << np.uint64(code & 63)
+        top = max(top, _mark(bits, code))
         cells[code] += records[i, TARGET]
     found = _list_bits(bits, top + 1, present)
     for i in range(found):
@@ -460,9 +466,7 @@ def _note_classes(
     top = 0
     for i in range(start, end):
         code = _code(codes, i, at, high)
-        word = code >> 6
-        top = max(top, word)
-        bits[word] |= np.uint64(1) << np.uint64(code & 63)
+        top = max(top, _mark(bits, code))
         count[code] += 1
         if dense:
             cells[base + code * wide + records[i, TARGET]] += 1

@@ -113,7 +113,7 @@ def draw_numbers(
     smoothing
         "kernel": h is the robust bandwidth of the leaf; outside its range donor and normal are drawn anew, the exact
         law of the weighted kernel density cut to that range. "local": h is at most the distance to the farther
-        neighbour of the donor in its leaf, twice that at every further try, and the range reflects (Silverman 1986,
+        neighbour of the donor in its leaf, twice that at every further try (where values are dense, many are refused), and the range reflects (Silverman 1986,
         sections 2.10 and 5.3): edges keep their weight and skewness stays. "none": the donor's own number.
     bandwidth
         Factor on the robust bandwidth.
@@ -139,13 +139,9 @@ def draw_numbers(
             chosen = donors.places(rng, at[waiting])
             drawn = values[chosen]
             if smoothing != "none":
-                h = bandwidth * width[waiting]
-                if smoothing == "local":
-                    h = np.minimum(h, reach[chosen] * 2.0**attempt)  # farther each time: where values are dense, many are refused
-                drawn = drawn + h * rng.standard_normal(waiting.size)
-                if smoothing == "local" and cut:
-                    drawn = reflected(drawn, low[waiting], high[waiting])
-                drawn = written(drawn)
+                far = reach[chosen] * 2.0**attempt if smoothing == "local" else np.inf
+                ends = (low[waiting], high[waiting]) if smoothing == "local" and cut else None
+                drawn = written(moved(rng, drawn, np.minimum(bandwidth * width[waiting], far), ends))
             good = accept(drawn, pending[waiting])
             if cut:
                 good &= (drawn >= low[waiting]) & (drawn <= high[waiting])
@@ -161,8 +157,12 @@ def draw_numbers(
     return result, np.sort(np.concatenate([np.empty(0, dtype=np.int64), *failed]))
 
 
-def reflected(numbers: Floats, low: Floats, high: Floats) -> Floats:
-    """Return numbers outside a range as far inside it."""
+def moved(rng: Generator, numbers: Floats, width: Floats, ends: tuple[Floats, Floats] | None) -> Floats:
+    """Return numbers moved by a normal of some width; what falls beyond the ends is as far inside them."""
+    numbers = numbers + width * rng.standard_normal(numbers.size)
+    if ends is None:
+        return numbers
+    low, high = ends
     numbers = np.where(numbers < low, 2 * low - numbers, numbers)
     return np.where(numbers > high, 2 * high - numbers, numbers)
 
