@@ -72,7 +72,7 @@ NUMBERS = st.one_of(st.integers(-5, 40), st.integers(-1000, 1000))
 @given(
     st.lists(st.tuples(NUMBERS, NUMBERS, st.sampled_from("abc"), st.booleans()), min_size=8, max_size=60),
     st.sampled_from([None, [], [["x", "y"]], [["x", "y", "g"]]]),
-    st.sampled_from(["kernel", "none"]),
+    st.sampled_from(["local", "kernel", "none"]),
     st.booleans(),
     st.integers(-5, 60),
     st.integers(0, 99),

@@ -14,6 +14,7 @@ from veladura.recipe import Recipe
 from veladura.synth import critical_claims as _  # noqa: F401  # registers the checks of its promises
 from veladura.synth.cart import Bounds, bounds_of
 from veladura.synth.critical_cells import ALL, read_conditions
+from veladura.synth.leaf import Smoothing
 
 if TYPE_CHECKING:
     from veladura.synth.critical_fitted import FittedCritical
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from veladura.table.schema import Schema
     from veladura.table.table import Table
 
-Smoothing = Literal["kernel", "none"]
 Others = Literal["keep", "replace"]
 Scale = Literal["rank", "deviation"]
 
@@ -53,7 +53,8 @@ class CriticalCart(Recipe):
     others
         Whether the other values of the confidential columns are kept or replaced too ("keep", "replace").
     smoothing
-        Move every replaced number by a kernel ("kernel"), or hand out values of other rows and move only those that came back ("none").
+        Move every replaced number, one drawn alone as `Cart` does ("local", "kernel"), a tuple by a joint kernel; or hand out
+        values of other rows and move only those that came back ("none").
     bandwidth
         Factor on the bandwidth of the kernels.
     min_leaf
@@ -99,7 +100,7 @@ class CriticalCart(Recipe):
     predictors: tuple[str, ...] | None = None
     keep_inside: bool = True
     others: Others = "keep"
-    smoothing: Smoothing = "kernel"
+    smoothing: Smoothing = "local"
     bandwidth: float = 1.0
     min_leaf: int = 5
     min_distinct: int = 2

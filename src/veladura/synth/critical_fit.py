@@ -84,11 +84,11 @@ class _Ground:
     def of(cls, recipe: CriticalCart, codes: Codes, cells: Cells, predictors: Sequence[str]) -> _Ground:
         terms = {
             name: terms_of(
-                _subject(codes[name], cells, name),
+                _subject(recipe, codes[name], cells),
                 condition,
                 codes,
                 cells.marks[name],
-                smooth=recipe.smoothing == "kernel",
+                smooth=recipe.smoothing != "none",
                 inside=recipe.keep_inside,
             )
             for name, condition in cells.conditions.items()
@@ -137,7 +137,7 @@ class _Ground:
         recipe = self.recipe
         features = [i for i, other in enumerate(self.binnings) if other != terms.subject.name]
         soil = Soil(terms, rows, donors, features, Growth(min_leaf=recipe.min_leaf, min_distinct=recipe.min_distinct))
-        return SingleModel(terms, soil.grow(self.base), soil, recipe.bandwidth, recipe.smoothing == "kernel", recipe.regrow)
+        return SingleModel(terms, soil.grow(self.base), soil, recipe.bandwidth, recipe.smoothing != "none", recipe.regrow)
 
     def _tuples(self, class_: Class, pattern: Pattern) -> Branch:
         """Return the clusters of a combination; when its rows are too few, of all rows critical in at least its columns."""
@@ -156,7 +156,7 @@ class _Ground:
             spread=recipe.spread,
             scale=recipe.scale,
         )
-        model = TupleModel(terms, tree, pattern.rows, leaves, recipe.bandwidth, recipe.smoothing == "kernel")
+        model = TupleModel(terms, tree, pattern.rows, leaves, recipe.bandwidth, recipe.smoothing != "none")
         return Branch(pattern.columns, pattern.rows, model, widened and donors.size > pattern.rows.size)
 
     def _enough(self, terms: Sequence[CriticalTerms], rows: Ints) -> bool:
@@ -171,14 +171,18 @@ class _Ground:
         return pair.numbers or pair.states, {i: other for i, other in enumerate(self.binnings) if other in tied}
 
 
-def _subject(column: Column, cells: Cells, name: str) -> Subject:
-    """Return how a column is drawn: shared values stay as they are only where whole columns are replaced; no number crosses nought."""
+def _subject(recipe: CriticalCart, column: Column, cells: Cells) -> Subject:
+    """Return how a column is drawn: shared values stay as they are only where whole columns are replaced; no number crosses nought.
+
+    Also where values of other rows are handed out, those that came back to their own row must move.
+    """
     limits: tuple[float | None, float | None] = (None, None)
     if column.labels is None and column.field.kind != "date":
         known = column.values[~column.missing]
         limits = (0.0 if known.size and known.min() >= 0 else None, 0.0 if known.size and known.max() <= 0 else None)
-    whole = cells.conditions[name].expression is None
-    return subject_of(column, spikes=None if whole else (), guarded=False, limits=limits)
+    whole = cells.conditions[column.name].expression is None
+    smoothing = "local" if recipe.smoothing == "none" else recipe.smoothing
+    return subject_of(column, spikes=None if whole else (), smoothing=smoothing, guarded=False, limits=limits)
 
 
 def _check(recipe: CriticalCart, table: Table) -> list[str]:
