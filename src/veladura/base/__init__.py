@@ -1,0 +1,1 @@
+"""What everything rests on: streams, settings, estimates, limits, compiled kernels."""

@@ -1,0 +1,1 @@
+"""Recipe, fitted, release: the one shape of every method."""

@@ -1,0 +1,1 @@
+"""Exact posteriors of differentially private releases."""

@@ -1,0 +1,1 @@
+"""Measures of risk and utility."""

@@ -1,0 +1,1 @@
+"""Synthesis of critical cells only."""

@@ -1,0 +1,1 @@
+"""Numbers below the methods: trees, hierarchies, chains, points."""

@@ -1,0 +1,1 @@
+"""Trees on binned columns, and draws from their leaves."""

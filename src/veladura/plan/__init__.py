@@ -1,0 +1,1 @@
+"""Plans: read, drafted, run."""

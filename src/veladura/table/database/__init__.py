@@ -1,0 +1,1 @@
+"""Databases, connections and scratch space."""
