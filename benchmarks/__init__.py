@@ -12,7 +12,10 @@ def data_folder() -> Path:
     """Return the folder with the real data, or say how to name it and leave."""
     given = os.environ.get("VELADURA_DATA")
     if not given:
-        sys.exit("VELADURA_DATA is not set: point it to the folder with the real data (SD2011.csv, adult/, sdcmicro/, ...).")
+        sys.exit(
+            "VELADURA_DATA is not set: point it to the folder with the real data (SD2011.csv,"
+            " adult/, sdcmicro/, ...)."
+        )
     folder = Path(given)
     if not folder.is_dir():
         sys.exit("VELADURA_DATA does not name a folder.")
@@ -25,6 +28,10 @@ def machine() -> str:
     model = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
     if info.exists():
-        names = [line.split(":", 1)[1].strip() for line in info.read_text(encoding="utf-8").splitlines() if line.startswith("model name")]
+        names = [
+            line.split(":", 1)[1].strip()
+            for line in info.read_text(encoding="utf-8").splitlines()
+            if line.startswith("model name")
+        ]
         model = names[0] if names else model
     return f"{model}, {os.cpu_count()} cores, {memory:.0f} GiB, Python {platform.python_version()}"

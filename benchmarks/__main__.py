@@ -10,7 +10,9 @@ from benchmarks import machine
 
 
 def main() -> None:
-    names = sys.argv[1:] or sorted(path.stem.removeprefix("bench_") for path in Path(__file__).parent.glob("bench_*.py"))
+    names = sys.argv[1:] or sorted(
+        path.stem.removeprefix("bench_") for path in Path(__file__).parent.glob("bench_*.py")
+    )
     print(machine())
     for name in names:
         print(f"\n## {name}")

@@ -11,7 +11,10 @@ from benchmarks import data_folder, machine
 
 def main() -> None:
     data = data_folder()
-    names = sys.argv[1:] or sorted(path.stem.removeprefix("acceptance_") for path in Path(__file__).parent.glob("acceptance_*.py"))
+    names = sys.argv[1:] or sorted(
+        path.stem.removeprefix("acceptance_")
+        for path in Path(__file__).parent.glob("acceptance_*.py")
+    )
     print(machine())
     for name in names:
         print(f"\n## {name}")

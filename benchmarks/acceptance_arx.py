@@ -1,7 +1,7 @@
 """Optima that the tests of ARX expect on the Adult table, found again: score and levels, row by row.
 
-Run with ``VELADURA_DATA=<folder> python -m benchmarks.acceptance_arx``; the folder holds ``adult/`` with the
-table, its hierarchies, the research subset and ``arx_expected_results.csv``.
+Run with ``VELADURA_DATA=<folder> python -m benchmarks.acceptance_arx``; the folder holds ``adult/``
+with the table, its hierarchies, the research subset and ``arx_expected_results.csv``.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 
 import veladura as vd
 from benchmarks import data_folder
-from veladura.anonymize.models import LDiversity
-from veladura.anonymize.quality import measure
-from veladura.anonymize.view import View, corrected_logarithm
 from veladura.errors import DataError
+from veladura.methods.kanonymity.models import LDiversity
+from veladura.methods.kanonymity.quality import measure
+from veladura.methods.kanonymity.view import View, corrected_logarithm
 from veladura.table.table import Table
 
 TOLERANCE = 1e-9  # relative
@@ -104,18 +104,29 @@ class Case:
             given = [part.strip().strip('"') for part in text.split(",")]
             if name == "EntropyLDiversity":
                 estimator = "grassberger" if "GRASSBERGER" in text else "shannon"
-                yield vd.LDiversity(column=given[0], l=int(given[1]), kind="entropy", estimator=estimator)
+                yield vd.LDiversity(
+                    column=given[0], l=int(given[1]), kind="entropy", estimator=estimator
+                )
             elif name == "RecursiveCLDiversity":
-                yield vd.LDiversity(column=given[0], l=int(given[2]), kind="recursive", c=float(given[1]))
+                yield vd.LDiversity(
+                    column=given[0], l=int(given[2]), kind="recursive", c=float(given[1])
+                )
             elif name == "KMap":
                 yield vd.KMap(k=int(given[0]), population=population)
             elif name == "DPresence":
                 absent = "ignore" if self.ignores_absent else "refuse"
-                yield vd.DeltaPresence(lower=float(given[0]), upper=float(given[1]), population=population, absent=absent)
+                yield vd.DeltaPresence(
+                    lower=float(given[0]),
+                    upper=float(given[1]),
+                    population=population,
+                    absent=absent,
+                )
             elif name.endswith("TCloseness"):
                 distance = {"Eq": "equal", "Or": "ordered", "Hi": "hierarchical"}[name[:2]]
                 tree = self.hierarchy(given[0]) if distance == "hierarchical" else None
-                yield vd.TCloseness(column=given[0], t=float(given[1]), distance=distance, hierarchy=tree)
+                yield vd.TCloseness(
+                    column=given[0], t=float(given[1]), distance=distance, hierarchy=tree
+                )
 
     def measured(self) -> tuple[float, str, float, int]:
         """Return the best score, its levels, the score at the levels ARX expects, and rows suppressed there beyond the limit."""
@@ -128,31 +139,46 @@ class Case:
         theirs = tuple(map(int, self.row["transformation"].split())) or ours
         value, verdict = quality.value(ours, fitted.judge.at(ours)), fitted.judge.at(theirs)
         limit = int(float(self.row["suppression_limit"]) * self.table.rows + TOLERANCE)
-        return value, " ".join(map(str, ours)), quality.value(theirs, verdict), max(verdict.suppressed - limit, 0)
+        return (
+            value,
+            " ".join(map(str, ours)),
+            quality.value(theirs, verdict),
+            max(verdict.suppressed - limit, 0),
+        )
 
 
 class HastyDiversity(LDiversity):
     """Entropy as ARX sums it, in the order that fails most groups.
 
-    ARX gives a group up as soon as a partial sum is too large, but Grassberger's terms for values that
-    occur once are negative: whether a group passes depends on the order of its values in a hash table.
+    ARX gives a group up as soon as a partial sum is too large, but Grassberger's terms for values
+    that occur once are negative: whether a group passes depends on the order of its values in a
+    hash table.
     """
 
     def fails(self, view: View) -> NDArray[np.bool_]:
         """Return the groups that fail in the worst order."""
         pairs, logarithm = view.pairs(self.column), corrected_logarithm(int(view.sizes.max()))
-        largest = np.bincount(pairs.group, weights=np.maximum(pairs.size * logarithm[pairs.size], 0), minlength=view.sizes.size)
+        largest = np.bincount(
+            pairs.group,
+            weights=np.maximum(pairs.size * logarithm[pairs.size], 0),
+            minlength=view.sizes.size,
+        )
         distinct = np.bincount(pairs.group, minlength=view.sizes.size)
-        return np.asarray((distinct < self.l) | (view.sizes * (logarithm[view.sizes] - np.log(self.l)) < largest))
+        return np.asarray(
+            (distinct < self.l) | (view.sizes * (logarithm[view.sizes] - np.log(self.l)) < largest)
+        )
 
 
 def hasty_score(case: Case) -> float:
     """Return the score at the expected levels when every group fails that any order of its values makes fail."""
     recipe = case.recipe()
     model = recipe.models[0]
-    fitted = replace(recipe, models=(HastyDiversity(column=model.column, l=model.l, kind="entropy", estimator="grassberger"),)).fit(
-        case.table
-    )
+    fitted = replace(
+        recipe,
+        models=(
+            HastyDiversity(column=model.column, l=model.l, kind="entropy", estimator="grassberger"),
+        ),
+    ).fit(case.table)
     levels = tuple(map(int, case.row["transformation"].split()))
     return measure(case.quality, fitted.lattice, {}).value(levels, fitted.judge.at(levels))
 
@@ -167,13 +193,25 @@ def judged(case: Case) -> tuple[str, str]:
     if same:
         return "same score", f"ours {found} ties"
     if case.row["practical_monotonicity"] == "true" and score < expected:
-        return "ours better", f"ARX assumes monotonicity here, a heuristic; ours {score:.10g} at {found}"
+        return (
+            "ours better",
+            f"ARX assumes monotonicity here, a heuristic; ours {score:.10g} at {found}",
+        )
     if "GRASSBERGER" in case.model and there <= expected <= (highest := hasty_score(case)):
         return (
             "explained",
-            f"ARX stops at a partial sum, so the order of a hash table decides: {there:.10g} <= ARX <= {highest:.10g}; ours {score:.10g} at {found}",
+            (
+                f"ARX stops at a partial sum, so the order of a hash table decides: {there:.10g} <="
+                f" ARX <= {highest:.10g}; ours {score:.10g} at {found}"
+            ),
         )
-    return "DIFFERENT", f"ours {score:.10g} at {found}; at the expected levels {there:.10g}, {beyond} rows beyond the limit"
+    return (
+        "DIFFERENT",
+        (
+            f"ours {score:.10g} at {found}; at the expected levels {there:.10g}, {beyond} rows"
+            " beyond the limit"
+        ),
+    )
 
 
 def main(data: Path) -> None:
@@ -187,8 +225,9 @@ def main(data: Path) -> None:
         tally[outcome] = tally.get(outcome, 0) + 1
         short = re.sub(r", hierarchy \S+\.csv|subset_file|, EntropyEstimator\.", "", case.model)
         print(
-            f"{outcome:<12} {time.perf_counter() - started:5.1f} s  {short:<70} {case.row['metric']:<32}"
-            f"{case.row['suppression_limit']:<5} {case.row['optimal_score']:<20} {case.row['transformation']:<18} {why}"
+            f"{outcome:<12} {time.perf_counter() - started:5.1f} s  {short:<70}"
+            f" {case.row['metric']:<32}{case.row['suppression_limit']:<5}"
+            f" {case.row['optimal_score']:<20} {case.row['transformation']:<18} {why}"
         )
     print("\n" + ", ".join(f"{count} {outcome}" for outcome, count in tally.items()))
     if tally.get("DIFFERENT"):

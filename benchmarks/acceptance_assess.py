@@ -10,13 +10,19 @@ from typing import Any
 
 import veladura as vd
 from benchmarks import data_folder
-from veladura.init import look
-from veladura.methods import find
+from veladura.core.registry import find
+from veladura.plan.draft import look
 from veladura.table.table import Table
 
 TABLES = ("SD2011.csv", "nist/ma2019.csv", "adult/adult.csv")
 METHODS = ("cart", "k-anonymity", "noise", "swap", "microaggregation", "pram")
-SHOWN = ("utility.tables.two", "utility.pmse.ratio", "utility.pmse_tree.ratio", "utility.overlap.mean", "utility.prediction.lost")
+SHOWN = (
+    "utility.tables.two",
+    "utility.pmse.ratio",
+    "utility.pmse_tree.ratio",
+    "utility.overlap.mean",
+    "utility.prediction.lost",
+)
 
 
 def main(data: Path) -> None:
@@ -27,7 +33,9 @@ def main(data: Path) -> None:
         ratios = {method: assessed(kept, facts, name, method) for method in METHODS}
         alone = marginals_only(kept, name)
         assert ratios["cart"] is not None
-        assert ratios["cart"] < alone, "synthesis of a whole table must beat columns drawn each by itself"
+        assert ratios["cart"] < alone, (
+            "synthesis of a whole table must beat columns drawn each by itself"
+        )
 
 
 def assessed(table: Table, facts: Any, name: str, method: str) -> float | None:
@@ -59,10 +67,16 @@ def told(table: Table, release: vd.Release, name: str, method: str) -> float | N
     found = vd.assess(table, release)
     seconds = time.process_time() - cpu
     for figure in found:
-        assert figure.why if figure.estimate is None else math.isfinite(figure.estimate.value), figure.name
-    words = [f"{one.rpartition('.')[0].removeprefix('utility.')} {_short(found.figures[one])}" for one in SHOWN]
+        assert figure.why if figure.estimate is None else math.isfinite(figure.estimate.value), (
+            figure.name
+        )
+    words = [
+        f"{one.rpartition('.')[0].removeprefix('utility.')} {_short(found.figures[one])}"
+        for one in SHOWN
+    ]
     print(
-        f"{name:16} {method:18} {'; '.join(words)}; {sum(f.estimate is not None for f in found)} of {len(found)} figures, {seconds:.1f} s",
+        f"{name:16} {method:18} {'; '.join(words)}; {sum(f.estimate is not None for f in found)} of"
+        f" {len(found)} figures, {seconds:.1f} s",
         flush=True,
     )
     ratio = found.figures["utility.pmse.ratio"].estimate

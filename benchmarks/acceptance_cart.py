@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import veladura as vd
-from veladura.init import draft
-from veladura.plan import read_plan
+from veladura.plan.draft import draft
+from veladura.plan.plan import read_plan
 from veladura.release.package import load
 from veladura.release.verify import holds, verify
 from veladura.table.table import Table, from_arrow
@@ -37,7 +37,11 @@ def single_numbers_in_files(original: Table, folder: Path) -> int:
             if field.kind in ("integer", "number", "date"):
                 before = pd.Series(original.arrow.column(field.name).to_pylist()).dropna()
                 single = set(before[~before.duplicated(keep=False)])
-                found += sum(value in single for value in released.column(field.name).to_pylist() if value is not None)
+                found += sum(
+                    value in single
+                    for value in released.column(field.name).to_pylist()
+                    if value is not None
+                )
     return found
 
 
@@ -46,7 +50,15 @@ def whole(data: Path, name: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         (home / "plan.toml").write_text(
-            draft(str(data / name), method="cart", home=home, release="out/release", custodian="safe/record", seed=7), encoding="utf-8"
+            draft(
+                str(data / name),
+                method="cart",
+                home=home,
+                release="out/release",
+                custodian="safe/record",
+                seed=7,
+            ),
+            encoding="utf-8",
         )
         plan = read_plan(home / "plan.toml")
         start = time.perf_counter()
@@ -59,15 +71,30 @@ def whole(data: Path, name: str) -> None:
         assert holds(verify(home / "out" / "release"))
         original = release.original
         assert original is not None
-        guarded = next((promise.settings["columns"] for promise in release.promises if promise.name == "single-numbers"), [])
-        single = single_numbers_in_files(original.select(guarded), home / "out" / "release") if guarded else 0
+        guarded = next(
+            (
+                promise.settings["columns"]
+                for promise in release.promises
+                if promise.name == "single-numbers"
+            ),
+            [],
+        )
+        single = (
+            single_numbers_in_files(original.select(guarded), home / "out" / "release")
+            if guarded
+            else 0
+        )
         assert single == 0
         score = vd.utility.pmse(original, release, synthesis="simple")
-        again = vd.utility.pmse(original, [resampled(original, seed) for seed in range(2)], synthesis="simple")
+        again = vd.utility.pmse(
+            original, [resampled(original, seed) for seed in range(2)], synthesis="simple"
+        )
         print(
-            f"{name}: {original.rows} rows x {len(original.names)} columns, m = {len(release.datasets)}, {seconds:.1f} s; standardised pMSE "
-            f"{float(score.ratio):.2f} (null of simple synthesis; 2 is ideal for Bayesian-bootstrap leaves), of a resample {float(again.ratio):.2f}; "
-            f"{score.slopes} slopes; single numbers in the files: {single}"
+            f"{name}: {original.rows} rows x {len(original.names)} columns, m ="
+            f" {len(release.datasets)}, {seconds:.1f} s; standardised pMSE {float(score.ratio):.2f}"
+            " (null of simple synthesis; 2 is ideal for Bayesian-bootstrap leaves), of a resample"
+            f" {float(again.ratio):.2f}; {score.slopes} slopes; single numbers in the files:"
+            f" {single}"
         )
         if name == "SD2011.csv":
             for frame in load(home / "out" / "release").datasets:
@@ -82,9 +109,15 @@ def survey(data: Path) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "gender": frame["Gender"].astype(str),
-            "age": pd.cut(frame["Age"], [0, 29, 59, 200], labels=["16-29", "30-59", "60+"]).astype(str),
+            "age": (
+                pd.cut(frame["Age"], [0, 29, 59, 200], labels=["16-29", "30-59", "60+"]).astype(str)
+            ),
             "married": frame["MarStat"].astype(str),
-            "education": pd.cut(frame["Education"], [-1, 9, 12, 99], labels=["<=9", "10-12", ">=13"]).astype(str),
+            "education": (
+                pd.cut(frame["Education"], [-1, 9, 12, 99], labels=["<=9", "10-12", ">=13"]).astype(
+                    str
+                )
+            ),
             "ethnicity": frame["Ethnicity"].astype(str),
             "household": frame["NumHH"],
             "charity": frame["Charity"],
@@ -98,8 +131,15 @@ def finances(data: Path) -> None:
     frame = survey(data)
     release = vd.Cart(columns=["log_income"], m=5).protect(frame, seed=7)
     score = vd.utility.pmse(frame, release, pairs=False)
-    print(f"termlife: {len(frame)} households, G = {float(score.value):.4f} (source .012), ratio {float(score.ratio):.2f}")
-    alone, schooled, young = frame["married"] != "1", frame["education"] == ">=13", frame["age"] == "16-29"
+    print(
+        f"termlife: {len(frame)} households, G = {float(score.value):.4f} (source .012), ratio"
+        f" {float(score.ratio):.2f}"
+    )
+    alone, schooled, young = (
+        frame["married"] != "1",
+        frame["education"] == ">=13",
+        frame["age"] == "16-29",
+    )
     leaves = {
         "not married, education <= 12": (alone & ~schooled, 63, 9.748),
         "not married, education >= 13, age 16-29": (alone & schooled & young, 22, 9.628),
@@ -111,8 +151,10 @@ def finances(data: Path) -> None:
         assert inside.sum() == rows, leaf
         made = [d.loc[inside, "log_income"] for d in release.datasets]
         print(
-            f"  {leaf}: {rows} rows, mean log income {frame.loc[inside, 'log_income'].mean():.3f} (source {mean}), "
-            f"synthetic {np.mean([x.mean() for x in made]):.3f}; deviation {frame.loc[inside, 'log_income'].std():.3f}, synthetic {np.mean([x.std() for x in made]):.3f}"
+            f"  {leaf}: {rows} rows, mean log income {frame.loc[inside, 'log_income'].mean():.3f}"
+            f" (source {mean}), synthetic {np.mean([x.mean() for x in made]):.3f}; deviation"
+            f" {frame.loc[inside, 'log_income'].std():.3f}, synthetic"
+            f" {np.mean([x.std() for x in made]):.3f}"
         )
 
 

@@ -12,8 +12,8 @@ import pandas as pd
 from scipy import stats
 
 import veladura as vd
-from veladura.init import draft
-from veladura.plan import read_plan
+from veladura.plan.draft import draft
+from veladura.plan.plan import read_plan
 from veladura.release.package import load
 from veladura.release.verify import holds, verify
 
@@ -31,39 +31,69 @@ WAYS: dict[str, dict[str, Any]] = {
 def incomes(seed: int, rows: int = 1000, tail: float | None = 2.5) -> pd.DataFrame:
     """Return three correlated incomes (Gaussian copula) and two columns that go with them; with Pareto tails, or log-normal ones."""
     rng = np.random.default_rng(seed)
-    normal = rng.multivariate_normal(np.zeros(3), [[1, 0.7, 0.5], [0.7, 1, 0.6], [0.5, 0.6, 1]], rows)
-    amounts = 20_000 * (np.exp(0.8 * normal) if tail is None else (1 - stats.norm.cdf(normal)) ** (-1 / tail))
+    normal = rng.multivariate_normal(
+        np.zeros(3), [[1, 0.7, 0.5], [0.7, 1, 0.6], [0.5, 0.6, 1]], rows
+    )
+    amounts = 20_000 * (
+        np.exp(0.8 * normal) if tail is None else (1 - stats.norm.cdf(normal)) ** (-1 / tail)
+    )
     school = np.round(10 + 2 * normal[:, 0] + rng.normal(0, 2, rows), 1)
-    return pd.DataFrame(np.round(amounts, 0), columns=NAMES).assign(school=school, age=rng.integers(20, 80, rows))
+    return pd.DataFrame(np.round(amounts, 0), columns=NAMES).assign(
+        school=school, age=rng.integers(20, 80, rows)
+    )
 
 
 def conditions(frame: pd.DataFrame, names: Sequence[str], share: float) -> dict[str, str]:
     return {name: f"{name} > {frame[name].quantile(1 - share):.0f}" for name in names}
 
 
-def correlation_errors(frame: pd.DataFrame, names: list[str], share: float, seed: int, way: dict[str, Any]) -> list[float]:
+def correlation_errors(
+    frame: pd.DataFrame, names: list[str], share: float, seed: int, way: dict[str, Any]
+) -> list[float]:
     """Return mean absolute errors of the correlations among rows critical in at least two columns: of one dataset, and of the mean of m."""
-    recipe = vd.CriticalCart(critical=conditions(frame, names, share), m=5, **{"groups": [names], **way})
-    inside = sum((frame[name] > round(frame[name].quantile(1 - share))).astype(int) for name in names) >= 2
+    recipe = vd.CriticalCart(
+        critical=conditions(frame, names, share), m=5, **{"groups": [names], **way}
+    )
+    inside = (
+        sum((frame[name] > round(frame[name].quantile(1 - share))).astype(int) for name in names)
+        >= 2
+    )
     release = recipe.protect(frame, seed=seed, threads=1)
     upper = np.triu_indices(len(names), 1)
     found: list[float] = []
     for kind in ("pearson", "spearman"):
-        true, *made = (d.loc[inside, names].corr(kind).to_numpy()[upper] for d in (frame, *release.datasets))
-        found += [float(np.abs(np.array(made) - true).mean()), float(np.abs(np.mean(made, axis=0) - true).mean())]
+        true, *made = (
+            d.loc[inside, names].corr(kind).to_numpy()[upper] for d in (frame, *release.datasets)
+        )
+        found += [
+            float(np.abs(np.array(made) - true).mean()),
+            float(np.abs(np.mean(made, axis=0) - true).mean()),
+        ]
     return found
 
 
-def correlations(title: str, frames: Callable[[int], pd.DataFrame], names: list[str], share: float) -> None:
+def correlations(
+    title: str, frames: Callable[[int], pd.DataFrame], names: list[str], share: float
+) -> None:
     """Print the errors of each way over many repetitions, and as shares of the way of the source."""
-    print(f"{title}: mean absolute error of correlations, {REPETITIONS} repetitions (one dataset / mean of 5)")
+    print(
+        f"{title}: mean absolute error of correlations, {REPETITIONS} repetitions (one dataset /"
+        " mean of 5)"
+    )
     found = {
-        way: np.mean([correlation_errors(frames(i), names, share, i, setting) for i in range(REPETITIONS)], axis=0)
+        way: np.mean(
+            [correlation_errors(frames(i), names, share, i, setting) for i in range(REPETITIONS)],
+            axis=0,
+        )
         for way, setting in WAYS.items()
     }
     for way, (p1, p5, s1, s5) in found.items():
         shares = ", ".join(f"{found['tuples'][j] / found[way][j]:.2f}" for j in range(4))
-        print(f"  {way:38} Pearson {p1:.4f} / {p5:.4f}, Spearman {s1:.4f} / {s5:.4f}; tuples over this: {shares}", flush=True)
+        print(
+            f"  {way:38} Pearson {p1:.4f} / {p5:.4f}, Spearman {s1:.4f} / {s5:.4f}; tuples over"
+            f" this: {shares}",
+            flush=True,
+        )
     assert (found["tuples"] < found["column by column"]).all()
 
 
@@ -85,26 +115,34 @@ def analyses(data: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
 def coverage(tail: float | None, way: dict[str, Any]) -> None:
     """Print how often combined 95 % intervals hold the truth, beside those of the original.
 
-    The regressions are those of the logarithms: linear with normal errors for log-normal incomes, so only there the
-    original's own interval can be right.
+    The regressions are those of the logarithms: linear with normal errors for log-normal incomes,
+    so only there the original's own interval can be right.
     """
     truth = np.mean([analyses(incomes(10**6 + i, 100_000, tail))[0] for i in range(20)], axis=0)
-    truth[:3] = 20_000 * (np.exp(0.32) if tail is None else tail / (tail - 1))  # the mean of the law
+    truth[:3] = 20_000 * (
+        np.exp(0.32) if tail is None else tail / (tail - 1)
+    )  # the mean of the law
     used = slice(None) if tail is None else slice(3)
     hits, own = [], []
     for i in range(POPULATIONS):
         frame = incomes(i, tail=tail)
         value, variance = analyses(frame)
         own.append(np.abs(value - truth) <= 1.96 * np.sqrt(variance))
-        recipe = vd.CriticalCart(critical=conditions(frame, NAMES, 0.15), m=5, **{"groups": [NAMES], **way})
+        recipe = vd.CriticalCart(
+            critical=conditions(frame, NAMES, 0.15), m=5, **{"groups": [NAMES], **way}
+        )
         combined = recipe.protect(frame, seed=i, threads=1).estimate(analyses)
         hits.append((combined.lower <= truth) & (truth <= combined.upper))
     law = "log-normal" if tail is None else f"Pareto {tail}"
     print(
-        f"coverage, {law}, {POPULATIONS} populations {way or ''}: means of {', '.join(NAMES)}; log wage ~ log rent + school; school ~ log wage + log rent"
+        f"coverage, {law}, {POPULATIONS} populations {way or ''}: means of {', '.join(NAMES)}; log"
+        " wage ~ log rent + school; school ~ log wage + log rent"
     )
     for name, rates in (("mixed", hits), ("original", own)):
-        print(f"  {name:8} {', '.join(f'{rate:.3f}' for rate in np.mean(rates, axis=0)[used])}", flush=True)
+        print(
+            f"  {name:8} {', '.join(f'{rate:.3f}' for rate in np.mean(rates, axis=0)[used])}",
+            flush=True,
+        )
 
 
 def cells(frame: pd.DataFrame, names: list[str]) -> None:
@@ -113,26 +151,45 @@ def cells(frame: pd.DataFrame, names: list[str]) -> None:
     release = vd.CriticalCart(critical=critical, m=5).protect(frame, seed=1)
     for data in release.datasets:
         for name in frame.columns:
-            mark = frame.eval(critical[name]).to_numpy() if name in critical else np.zeros(len(frame), dtype=bool)
+            mark = (
+                frame.eval(critical[name]).to_numpy()
+                if name in critical
+                else np.zeros(len(frame), dtype=bool)
+            )
             assert data[name].to_numpy()[~mark].tobytes() == frame[name].to_numpy()[~mark].tobytes()
             assert not set(data.loc[mark, name]) & set(frame.loc[mark, name])
-    print(f"CASCrefmicrodata, {', '.join(names)}: other cells the same bit for bit, no critical value in {len(release.datasets)} datasets")
+    print(
+        f"CASCrefmicrodata, {', '.join(names)}: other cells the same bit for bit, no critical value"
+        f" in {len(release.datasets)} datasets"
+    )
 
 
 def whole(data: Path, name: str) -> None:
     """Draft a plan, run it as it stands, verify with source and record, and load."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
-        text = draft(str(data / name), method="critical-cart", home=home, release="out/release", custodian="safe/record", seed=7)
+        text = draft(
+            str(data / name),
+            method="critical-cart",
+            home=home,
+            release="out/release",
+            custodian="safe/record",
+            seed=7,
+        )
         (home / "plan.toml").write_text(text, encoding="utf-8")
         plan = read_plan(home / "plan.toml")
         release = plan.recipe.protect(plan.open(), seed=7)
         release.save(home / "out" / "release", custodian=home / "safe" / "record")
-        lines = verify(home / "out" / "release", data / name, home / "safe" / "record" / "record.json")
+        lines = verify(
+            home / "out" / "release", data / name, home / "safe" / "record" / "record.json"
+        )
         assert holds(lines)
         assert len(load(home / "out" / "release").datasets) == len(release.datasets)
         settings = release.steps[0].settings
-        print(f"{name}: {len(release.promises)} promises hold; {settings['guard']}; overall {settings['replaceability']['overall']}")
+        print(
+            f"{name}: {len(release.promises)} promises hold; {settings['guard']}; overall"
+            f" {settings['replaceability']['overall']}"
+        )
 
 
 def main(data: Path) -> None:

@@ -11,11 +11,14 @@ from pathlib import Path
 import numpy as np
 
 import veladura as vd
-from veladura.init import draft
-from veladura.plan import read_plan
+from veladura.plan.draft import draft
+from veladura.plan.plan import read_plan
 
 MODELS = {
-    "SD2011.csv": [("log(income) ~ age + C(sex) + edu", "gaussian", "edu"), ("smoke ~ sex + age", "binomial", "sex")],
+    "SD2011.csv": [
+        ("log(income) ~ age + C(sex) + edu", "gaussian", "edu"),
+        ("smoke ~ sex + age", "binomial", "sex"),
+    ],
     "nist/ma2019.csv": [("PINCP ~ AGEP + C(SEX)", "gaussian", "C(SEX)")],
 }
 
@@ -34,7 +37,14 @@ def models(data: Path, name: str) -> None:
     """Synthesise a whole table, analyse the folder from the command line, and compare with the original."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
-        text = draft(str(data / name), method="cart", home=home, release="out/release", custodian="safe/record", seed=7)
+        text = draft(
+            str(data / name),
+            method="cart",
+            home=home,
+            release="out/release",
+            custodian="safe/record",
+            seed=7,
+        )
         (home / "plan.toml").write_text(text, encoding="utf-8")
         plan = read_plan(home / "plan.toml")
         release = plan.recipe.protect(plan.open(), seed=7)
@@ -46,7 +56,7 @@ def models(data: Path, name: str) -> None:
             call = [
                 sys.executable,
                 "-m",
-                "veladura.cli",
+                "veladura.cli.main",
                 "analyze",
                 str(home / "out" / "release"),
                 formula,
@@ -57,10 +67,14 @@ def models(data: Path, name: str) -> None:
             ]
             print(subprocess.run(call, capture_output=True, text=True, check=True).stdout)
             original = found.on_original().coefficients
-            inside = np.mean((found.coefficients.lower <= original.value) & (original.value <= found.coefficients.upper))
+            inside = np.mean(
+                (found.coefficients.lower <= original.value)
+                & (original.value <= found.coefficients.upper)
+            )
             ratio = np.median(found.coefficients.error / original.error)
             print(
-                f"{name}: {seconds:.2f} s of CPU; {inside:.0%} of the original coefficients inside, errors {ratio:.2f} times the original's\n"
+                f"{name}: {seconds:.2f} s of CPU; {inside:.0%} of the original coefficients inside,"
+                f" errors {ratio:.2f} times the original's\n"
             )
 
 

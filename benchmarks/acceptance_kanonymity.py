@@ -1,7 +1,7 @@
 """k-anonymity on real tables: numbers of minimal vectors counted by another program, and a release that verifies.
 
-Run with ``VELADURA_DATA=<folder> python -m benchmarks.acceptance_kanonymity``; the folder holds ``adult/`` and
-``sdcmicro/testdata.csv``.
+Run with ``VELADURA_DATA=<folder> python -m benchmarks.acceptance_kanonymity``; the folder holds
+``adult/`` and ``sdcmicro/testdata.csv``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,11 @@ import veladura as vd
 from benchmarks import data_folder
 from veladura.release.verify import holds, verify
 
-MINIMAL = ((0, 27), (603, 787), (3016, 1155))  # rows that may be suppressed, minimal vectors for k = 5
+MINIMAL = (
+    (0, 27),
+    (603, 787),
+    (3016, 1155),
+)  # rows that may be suppressed, minimal vectors for k = 5
 KEYS = ["urbrur", "roof", "walls", "water", "electcon", "relat", "sex"]
 BREAKING = ((2, 157), (3, 281))  # k, rows of testdata in smaller groups
 
@@ -25,15 +29,21 @@ BREAKING = ((2, 157), (3, 281))  # k, rows of testdata in smaller groups
 def adult(folder: Path) -> int:
     """Count the minimal vectors of nine quasi-identifiers."""
     table = vd.open(folder / "adult.csv", {"age": "category"})
-    hierarchies = {name: vd.Hierarchy.from_csv(folder / "hierarchies" / f"adult_hierarchy_{name}.csv") for name in table.names}
+    hierarchies = {
+        name: vd.Hierarchy.from_csv(folder / "hierarchies" / f"adult_hierarchy_{name}.csv")
+        for name in table.names
+    }
     wrong = 0
     for allowed, expected in MINIMAL:
         started = time.perf_counter()
-        fitted = vd.KAnonymity(quasi_identifiers=table.names, k=5, max_suppression=allowed, hierarchies=hierarchies).fit(table)
+        fitted = vd.KAnonymity(
+            quasi_identifiers=table.names, k=5, max_suppression=allowed, hierarchies=hierarchies
+        ).fit(table)
         wrong += len(fitted.minimal) != expected
         print(
-            f"adult, k = 5, at most {allowed:>4} rows suppressed: {len(fitted.minimal):>4} minimal of {fitted.lattice.nodes} nodes, "
-            f"expected {expected:>4}; counted and searched in {time.perf_counter() - started:.2f} s; chosen {list(fitted.chosen.levels.values())}"
+            f"adult, k = 5, at most {allowed:>4} rows suppressed: {len(fitted.minimal):>4} minimal"
+            f" of {fitted.lattice.nodes} nodes, expected {expected:>4}; counted and searched in"
+            f" {time.perf_counter() - started:.2f} s; chosen {list(fitted.chosen.levels.values())}"
         )
     return wrong
 
@@ -48,12 +58,17 @@ def testdata(path: Path) -> int:
         print(f"testdata: {sizes.suppressed} rows break {k}-anonymity, expected {expected}")
     release = vd.KAnonymity(quasi_identifiers=KEYS, k=3).protect(frame)
     with tempfile.TemporaryDirectory() as folder:
-        saved = release.save(Path(folder) / "out" / "r", custodian=Path(folder) / "safe" / "c", format="csv")
+        saved = release.save(
+            Path(folder) / "out" / "r", custodian=Path(folder) / "safe" / "c", format="csv"
+        )
         lines = verify(saved)
         out = pd.read_csv(next((saved / "data").glob("*.csv")), dtype=str)
     least = int(out.groupby(KEYS, dropna=False).size().min())
     told = release.steps[0].settings
-    print(f"testdata, k = 3: {len(out)} of {len(frame)} rows at levels {told['levels']}, smallest group {least}, verified: {holds(lines)}")
+    print(
+        f"testdata, k = 3: {len(out)} of {len(frame)} rows at levels {told['levels']}, smallest"
+        f" group {least}, verified: {holds(lines)}"
+    )
     return wrong + (not holds(lines)) + (least < 3)
 
 

@@ -1,7 +1,8 @@
 """Information loss of microaggregation beside reference figures for MDAV on two tables.
 
 Run with ``VELADURA_DATA=<folder> python -m benchmarks.acceptance_mdav``; the folder holds
-``sdcmicro/CASCrefmicrodata.csv`` and ``sdcmicro/Tarragona.csv``, as the R package sdcMicro ships them.
+``sdcmicro/CASCrefmicrodata.csv`` and ``sdcmicro/Tarragona.csv``, as the R package sdcMicro ships
+them.
 """
 
 from __future__ import annotations
@@ -40,7 +41,10 @@ def main(data: Path) -> None:
         measured = information_loss(frame, release.datasets[0])
         same = abs(measured - reference) <= TOLERANCE
         wrong += not same
-        print(f"{name:<22} k = {k:>2}  measured {measured:.6f}  reference {reference:.6f}  {'same' if same else 'DIFFERENT'}")
+        print(
+            f"{name:<22} k = {k:>2}  measured {measured:.6f}  reference {reference:.6f} "
+            f" {'same' if same else 'DIFFERENT'}"
+        )
     if wrong:
         sys.exit(f"{wrong} of {len(REFERENCE)} figures differ from the reference.")
 

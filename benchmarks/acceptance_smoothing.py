@@ -13,7 +13,7 @@ from scipy import stats
 import veladura as vd
 from benchmarks.acceptance_cart import survey
 from benchmarks.acceptance_risk import DEGREES, DOLLARS, scenario, three, told
-from veladura.utility.intervals import interval_overlap
+from veladura.measures.utility.intervals import interval_overlap
 
 Floats = NDArray[np.float64]
 LAWS: dict[str, vd.Cart] = {
@@ -49,8 +49,16 @@ def overlap(name: str, errors: str) -> float:
         data = scenario(errors, seed)
         slopes, variances = regression(data, ["x1", "x2", "x3"])
         half = stats.t.ppf(0.975, len(data) - 4) * np.sqrt(variances)
-        made = law(name, "y").protect(data, seed=seed, threads=1).estimate(lambda d: regression(d, ["x1", "x2", "x3"]))
-        found.append(interval_overlap((slopes, slopes - half, slopes + half), (made.value, made.lower, made.upper)))
+        made = (
+            law(name, "y")
+            .protect(data, seed=seed, threads=1)
+            .estimate(lambda d: regression(d, ["x1", "x2", "x3"]))
+        )
+        found.append(
+            interval_overlap(
+                (slopes, slopes - half, slopes + half), (made.value, made.lower, made.upper)
+            )
+        )
     return float(np.mean(found))
 
 
@@ -59,7 +67,9 @@ def coverage(name: str) -> tuple[Floats, float]:
 
     def estimate(data: pd.DataFrame) -> tuple[Floats, Floats]:
         slopes, variances = regression(data, ["x", "z"])
-        return np.append(data["y"].mean(), slopes[1:]), np.append(data["y"].var() / len(data), variances[1:])
+        return np.append(data["y"].mean(), slopes[1:]), np.append(
+            data["y"].var() / len(data), variances[1:]
+        )
 
     hits, ratios = np.zeros(3), []
     for seed in range(POPULATIONS):
@@ -69,36 +79,60 @@ def coverage(name: str) -> tuple[Floats, float]:
         release = law(name, "y").protect(data, seed=seed, threads=1)
         made = release.estimate(estimate)
         hits += (made.lower <= TRUTH) & (made.upper >= TRUTH)
-        ratios.append(np.mean([estimate(one)[1][1] for one in release.datasets]) / estimate(data)[1][1])
+        ratios.append(
+            np.mean([estimate(one)[1][1] for one in release.datasets]) / estimate(data)[1][1]
+        )
     return hits / POPULATIONS, float(np.mean(ratios))
 
 
 def skewed(name: str) -> tuple[float, float]:
     """Return the median over the original's and the Kolmogorov-Smirnov distance of a log-normal column that nothing predicts."""
     rng = np.random.default_rng(12)
-    data = pd.DataFrame({"income": np.exp(9 + rng.normal(size=1000)).round(2), **{f"x{i}": rng.normal(size=1000) for i in range(3)}})
-    made = np.concatenate([one["income"] for one in law(name, "income", DATASETS).protect(data, seed=1).datasets])
-    return float(np.median(made) / np.median(data["income"])), float(stats.ks_2samp(made, data["income"]).statistic)
+    data = pd.DataFrame(
+        {
+            "income": np.exp(9 + rng.normal(size=1000)).round(2),
+            **{f"x{i}": rng.normal(size=1000) for i in range(3)},
+        }
+    )
+    made = np.concatenate(
+        [one["income"] for one in law(name, "income", DATASETS).protect(data, seed=1).datasets]
+    )
+    return float(np.median(made) / np.median(data["income"])), float(
+        stats.ks_2samp(made, data["income"]).statistic
+    )
 
 
 def rates(name: str, data: Path) -> str:
     """Return the match rates of the Survey of Consumer Finances for the source's four radii."""
     frame = survey(data).rename(columns={"log_income": "income"})
-    datasets = [one.assign(income=np.exp(one["income"])) for one in law(name, "income").protect(frame, seed=7).datasets]
+    datasets = [
+        one.assign(income=np.exp(one["income"]))
+        for one in law(name, "income").protect(frame, seed=7).datasets
+    ]
     original = frame.assign(income=np.exp(frame["income"]))
     known = [column for column in frame if column != "income"]
-    found = [vd.risk.match(original, datasets, known=known, sensitive="income", radius=radius) for radius in DOLLARS]
+    found = [
+        vd.risk.match(original, datasets, known=known, sensitive="income", radius=radius)
+        for radius in DOLLARS
+    ]
     return "; ".join(told(three(one)) for one in found)
 
 
 def main(data: Path) -> None:
-    print(f"Source's match rates within {', '.join(f'{r:,}' for r in DOLLARS)} dollars: {'; '.join(told(one) for one in DOLLARS.values())}")
+    print(
+        f"Source's match rates within {', '.join(f'{r:,}' for r in DOLLARS)} dollars:"
+        f" {'; '.join(told(one) for one in DOLLARS.values())}"
+    )
     for name in LAWS:
         print(f"{name}\n  match rates {rates(name, data)}")
         print("  median and distance of a skewed column: {:.3f}, {:.3f}".format(*skewed(name)))
-        print("  overlap in the three scenarios: " + ", ".join(f"{overlap(name, errors):.3f}" for errors in DEGREES))
+        print(
+            "  overlap in the three scenarios: "
+            + ", ".join(f"{overlap(name, errors):.3f}" for errors in DEGREES)
+        )
         hits, ratio = coverage(name)
         print(
-            f"  coverage of mean and slopes: {', '.join(f'{hit:.3f}' for hit in hits)}; variance of a slope {ratio:.2f} times the original's",
+            f"  coverage of mean and slopes: {', '.join(f'{hit:.3f}' for hit in hits)}; variance of"
+            f" a slope {ratio:.2f} times the original's",
             flush=True,
         )

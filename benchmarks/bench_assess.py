@@ -1,6 +1,7 @@
 """assess: a fully synthetic release of 100,000 x 15, m = 5, measure by measure; growth with rows; a lazy k-anonymised table.
 
-Processor time beside wall time, as machines are shared. BENCH_ASSESS_ROWS chooses the sizes, as in 25000,50000,100000.
+Processor time beside wall time, as machines are shared. BENCH_ASSESS_ROWS chooses the sizes, as in
+25000,50000,100000.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from threadpoolctl import threadpool_limits
 
 import veladura as vd
 from benchmarks.bench_cart import mixed
-from veladura.measure import Subject, measures
+from veladura.measures.measure import Subject, measures
 
 SIZES = (25_000, 100_000)
 AIM = 60.0
@@ -41,7 +42,9 @@ def by_measure(table: Any, release: Any) -> None:
     subject = Subject(table.without_identifiers(), release)
     for name, measure in measures().items():
         cpu = time.process_time()
-        with threadpool_limits(1, user_api="blas"):  # as assess does: threads that wait for each other cost processor time too
+        with threadpool_limits(
+            1, user_api="blas"
+        ):  # as assess does: threads that wait for each other cost processor time too
             measure.apply(subject)
         if (seconds := time.process_time() - cpu) > 0.3:
             print(f"  {name:24} {seconds:6.1f} s of processor", flush=True)
@@ -62,20 +65,39 @@ def lazy(rows: int = 1_000_000) -> None:
             cpu = time.process_time()
             vd.assess(table, release)
             seconds.append(time.process_time() - cpu)
-    print(f"lazy, {rows:,} rows, 3 quasi-identifiers: {seconds[0]:.1f} s of processor, again {seconds[1]:.2f} s")
+    print(
+        f"lazy, {rows:,} rows, 3 quasi-identifiers: {seconds[0]:.1f} s of processor, again"
+        f" {seconds[1]:.2f} s"
+    )
 
 
 def main() -> None:
-    sizes = [int(size) for size in os.environ.get("BENCH_ASSESS_ROWS", "").split(",") if size] or list(SIZES)
+    sizes = [
+        int(size) for size in os.environ.get("BENCH_ASSESS_ROWS", "").split(",") if size
+    ] or list(SIZES)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         vd.assess(small := mixed(500), vd.Cart(m=2).protect(small, seed=1))  # compiled code warm
         before = None
         for rows in sizes:
             wall, cpu = timed(rows, each=rows == max(sizes))
-            more = "" if before is None else f"; {rows / before[0]:.0f} times the rows cost {cpu / before[1]:.1f} times the processor time"
-            aim = f" (aim under {AIM:.0f} s on 2 cores: {2 * AIM:.0f} s of processor)" if rows == 100_000 else ""
-            print(f"assess, {rows:,} x 15, m = 5: {wall:.1f} s, {cpu:.1f} s of processor{aim}{more}", flush=True)
+            more = (
+                ""
+                if before is None
+                else (
+                    f"; {rows / before[0]:.0f} times the rows cost {cpu / before[1]:.1f} times the"
+                    " processor time"
+                )
+            )
+            aim = (
+                f" (aim under {AIM:.0f} s on 2 cores: {2 * AIM:.0f} s of processor)"
+                if rows == 100_000
+                else ""
+            )
+            print(
+                f"assess, {rows:,} x 15, m = 5: {wall:.1f} s, {cpu:.1f} s of processor{aim}{more}",
+                flush=True,
+            )
             before = (rows, cpu)
         lazy()
 

@@ -1,6 +1,7 @@
 """CART synthesis: the whole pass beside the same synthesis with scikit-learn trees, in one run; growth with rows; memory.
 
-Numbers on the command line after the name are ignored; BENCH_CART_ROWS chooses the sizes, as in 10000,100000,1000000.
+Numbers on the command line after the name are ignored; BENCH_CART_ROWS chooses the sizes, as in
+10000,100000,1000000.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ import numpy as np
 import pandas as pd
 
 import veladura as vd
-from veladura.synth import model as synth_model
-from veladura.synth import tree as synth_tree
+from veladura.numeric.trees import model as synth_model
+from veladura.numeric.trees import tree as synth_tree
 
 SIZES = (10_000, 100_000, 1_000_000)
 
@@ -46,9 +47,15 @@ def mixed(rows: int, seed: int = 0) -> pd.DataFrame:
             "children": rng.poisson(np.where(age > 30, 1.6, 0.3)),
             "height": (165 + 8 * rng.normal(size=rows) + 3 * latent[:, 0]).round(1),
             "weight": (70 + 12 * rng.normal(size=rows) + 4 * latent[:, 0]).round(1),
-            "married": np.where(age > 28, rng.random(rows) < 0.7, rng.random(rows) < 0.1).astype(str),
+            "married": (
+                np.where(age > 28, rng.random(rows) < 0.7, rng.random(rows) < 0.1).astype(str)
+            ),
             "trust": rng.choice(["low", "mid", "high"], rows),
-            "rent": np.where(rng.random(rows) < 0.3, np.nan, np.exp(6 + 0.1 * school + 0.3 * rng.normal(size=rows)).round(0)),
+            "rent": np.where(
+                rng.random(rows) < 0.3,
+                np.nan,
+                np.exp(6 + 0.1 * school + 0.3 * rng.normal(size=rows)).round(0),
+            ),
             "score": latent[:, 2] + 0.3 * rng.normal(size=rows),
         }
     )
@@ -65,11 +72,20 @@ class LearnTree(synth_tree.Tree):
     def _find(self, predictors: Any, which: Any, root: Any) -> Any:  # noqa: ARG002
         if self.learnt is None:
             return np.zeros(which.size, dtype=np.int64)
-        return self.place[self.learnt.apply(predictors.bins[np.ix_(which, self.features)].astype(np.float32))]
+        return self.place[
+            self.learnt.apply(predictors.bins[np.ix_(which, self.features)].astype(np.float32))
+        ]
 
 
 def grow_by_scikit_learn(
-    predictors: Any, features: Sequence[int], target: Any, *, classes: int = 0, rows: Any = None, growth: Any = None, **_: Any
+    predictors: Any,
+    features: Sequence[int],
+    target: Any,
+    *,
+    classes: int = 0,
+    rows: Any = None,
+    growth: Any = None,
+    **_: Any,
 ) -> LearnTree:
     """Grow a tree on the same codes with scikit-learn."""
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -78,7 +94,13 @@ def grow_by_scikit_learn(
     nodes = np.zeros((1, 9), dtype=np.int64)
     nodes[0] = (-1, -1, 0, 0, -1, 0, which.size, -1, 0)
     if not len(features):
-        return LearnTree(which, nodes, np.zeros((1, 2)), np.zeros(0, dtype=np.uint64), np.zeros(1, dtype=np.int64))
+        return LearnTree(
+            which,
+            nodes,
+            np.zeros((1, 2)),
+            np.zeros(0, dtype=np.uint64),
+            np.zeros(1, dtype=np.int64),
+        )
     kind = DecisionTreeClassifier if classes else DecisionTreeRegressor
     bins = predictors.bins[np.ix_(which, list(features))].astype(np.float32)
     learnt = kind(min_samples_leaf=growth.min_leaf, random_state=0).fit(bins, target[which])
@@ -117,17 +139,28 @@ def timed(rows: int, grower: Any, threads: int) -> tuple[float, float]:
 
 
 def main() -> None:
-    sizes = [int(size) for size in os.environ.get("BENCH_CART_ROWS", "").split(",") if size] or list(SIZES)
+    sizes = [
+        int(size) for size in os.environ.get("BENCH_CART_ROWS", "").split(",") if size
+    ] or list(SIZES)
     timed(2000, synth_tree.grow, 1)  # compiled code warm
     print(
-        f"{'rows':>9}  {'ours':>8}  {'cpu':>8}  {'sklearn':>8}  {'cpu':>8}  {'ratio':>6}  {'cpu':>6}   (15 columns, m = 1, 2 threads each)"
+        f"{'rows':>9}  {'ours':>8}  {'cpu':>8}  {'sklearn':>8}  {'cpu':>8}  {'ratio':>6} "
+        f" {'cpu':>6}   (15 columns, m = 1, 2 threads each)"
     )
     before = None
     for rows in sizes:
         ours, theirs = timed(rows, synth_tree.grow, 2), timed(rows, grow_by_scikit_learn, 2)
-        more = "" if before is None else f"   {rows / before[0]:.0f} times the rows cost {ours[0] / before[1]:.1f} times the time"
+        more = (
+            ""
+            if before is None
+            else (
+                f"   {rows / before[0]:.0f} times the rows cost {ours[0] / before[1]:.1f} times the"
+                " time"
+            )
+        )
         print(
-            f"{rows:9}  {ours[0]:7.2f}s  {ours[1]:7.2f}s  {theirs[0]:7.2f}s  {theirs[1]:7.2f}s  {theirs[0] / ours[0]:6.1f}  {theirs[1] / ours[1]:6.1f}{more}",
+            f"{rows:9}  {ours[0]:7.2f}s  {ours[1]:7.2f}s  {theirs[0]:7.2f}s  {theirs[1]:7.2f}s "
+            f" {theirs[0] / ours[0]:6.1f}  {theirs[1] / ours[1]:6.1f}{more}",
             flush=True,
         )
         before = (rows, ours[0])
@@ -141,7 +174,9 @@ def wide() -> None:
     """300 columns."""
     rng = np.random.default_rng(0)
     latent = rng.normal(size=(5000, 5))
-    frame = pd.DataFrame({f"x{i}": np.round(latent[:, i % 5] + rng.normal(size=5000), 2) for i in range(300)})
+    frame = pd.DataFrame(
+        {f"x{i}": np.round(latent[:, i % 5] + rng.normal(size=5000), 2) for i in range(300)}
+    )
     start = time.perf_counter()
     vd.Cart(m=1).protect(frame, seed=1)
     print(f"300 columns x 5,000 rows: {time.perf_counter() - start:.1f} s")
@@ -150,7 +185,9 @@ def wide() -> None:
 def levels() -> None:
     """A factor of 1,000 levels as target and as predictor."""
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame({name: rng.integers(0, 1000, 100_000).astype(str) for name in "ab"}).assign(x=rng.normal(size=100_000))
+    frame = pd.DataFrame(
+        {name: rng.integers(0, 1000, 100_000).astype(str) for name in "ab"}
+    ).assign(x=rng.normal(size=100_000))
     start = time.perf_counter()
     vd.Cart(m=1).protect(frame, seed=1)
     print(f"two factors of 1,000 levels, 100,000 rows: {time.perf_counter() - start:.1f} s")
@@ -159,11 +196,14 @@ def levels() -> None:
 def memory() -> None:
     """Peak memory of a process that synthesises a million rows."""
     code = (
-        "import resource, veladura as vd; from benchmarks.bench_cart import mixed; vd.Cart(m=1).protect(mixed(1_000_000), seed=1, threads=2);"
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)"
+        "import resource, veladura as vd; from benchmarks.bench_cart import mixed;"
+        " vd.Cart(m=1).protect(mixed(1_000_000), seed=1,"
+        " threads=2);print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    print(f"1,000,000 rows x 15 columns: peak {float(done.stdout):.2f} GiB, the table itself included")
+    print(
+        f"1,000,000 rows x 15 columns: peak {float(done.stdout):.2f} GiB, the table itself included"
+    )
 
 
 if __name__ == "__main__":

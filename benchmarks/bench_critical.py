@@ -17,7 +17,10 @@ def incomes(rows: int, columns: int = COLUMNS, seed: int = 0) -> pd.DataFrame:
     """Return correlated amounts with heavy tails, and other columns: numbers, codes and categories."""
     rng = np.random.default_rng(seed)
     shared = rng.normal(size=rows)
-    frame = {name: np.round(np.exp(9 + 0.8 * shared + 0.6 * rng.normal(size=rows)), 0) for name in CONFIDENTIAL}
+    frame = {
+        name: np.round(np.exp(9 + 0.8 * shared + 0.6 * rng.normal(size=rows)), 0)
+        for name in CONFIDENTIAL
+    }
     for i in range(columns - len(CONFIDENTIAL)):
         kind = i % 4
         if kind == 0:
@@ -31,8 +34,12 @@ def incomes(rows: int, columns: int = COLUMNS, seed: int = 0) -> pd.DataFrame:
     return pd.DataFrame(frame)
 
 
-def conditions(frame: pd.DataFrame, share: float = CRITICAL, names: list[str] | None = None) -> dict[str, str]:
-    return {name: f"{name} > {frame[name].quantile(1 - share):.0f}" for name in names or CONFIDENTIAL}
+def conditions(
+    frame: pd.DataFrame, share: float = CRITICAL, names: list[str] | None = None
+) -> dict[str, str]:
+    return {
+        name: f"{name} > {frame[name].quantile(1 - share):.0f}" for name in names or CONFIDENTIAL
+    }
 
 
 def timed(recipe: vd.Recipe, frame: pd.DataFrame) -> tuple[float, float]:  # type: ignore[name-defined]
@@ -47,10 +54,14 @@ def many_columns(columns: int) -> tuple[float, int]:
     """Return processor seconds for so many confidential columns with five combinations, whatever their number."""
     rng = np.random.default_rng(0)
     rows, which = 20_000, np.arange(20_000) % 50
-    frame = pd.DataFrame({f"y{i}": np.round(rng.lognormal(8, 1, rows), 2) for i in range(columns)}).assign(which=which)
+    frame = pd.DataFrame(
+        {f"y{i}": np.round(rng.lognormal(8, 1, rows), 2) for i in range(columns)}
+    ).assign(which=which)
     split = np.array_split(np.arange(columns), 5)
     marks = {f"y{i}": f"which == {k}" for k, part in enumerate(split) for i in part}
-    recipe = vd.CriticalCart(critical=marks, groups=[list(marks)], m=1, predictors=["which"], keep_inside=False)
+    recipe = vd.CriticalCart(
+        critical=marks, groups=[list(marks)], m=1, predictors=["which"], keep_inside=False
+    )
     _, cpu = timed(recipe, frame)
     return cpu, len(recipe.fit(frame, seed=1).structure)
 
@@ -67,14 +78,21 @@ def main() -> None:
     for recipe in recipes.values():
         timed(recipe, small)  # compiled code warm
     found = {name: timed(recipe, frame) for name, recipe in recipes.items()}
-    print(f"{ROWS} rows x {COLUMNS} columns, {len(CONFIDENTIAL)} confidential in one class, {CRITICAL:.0%} critical, m = 5, 2 threads")
+    print(
+        f"{ROWS} rows x {COLUMNS} columns, {len(CONFIDENTIAL)} confidential in one class,"
+        f" {CRITICAL:.0%} critical, m = 5, 2 threads"
+    )
     for name, (wall, cpu) in found.items():
-        print(f"  {name:17} {wall:6.2f} s, processor {cpu:6.2f} s, {cpu / found['Cart'][1]:5.2f} times Cart")
+        print(
+            f"  {name:17} {wall:6.2f} s, processor {cpu:6.2f} s, {cpu / found['Cart'][1]:5.2f}"
+            " times Cart"
+        )
     assert found["CriticalCart"][1] < 2 * found["Cart"][1]
     for columns in (10, 20, 40):
         cpu, combinations = many_columns(columns)
         print(
-            f"  {columns} confidential columns, 2^{columns} combinations, {combinations} occur: processor {cpu:.2f} s, {cpu / columns:.3f} a column"
+            f"  {columns} confidential columns, 2^{columns} combinations, {combinations} occur:"
+            f" processor {cpu:.2f} s, {cpu / columns:.3f} a column"
         )
 
 

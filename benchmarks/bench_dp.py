@@ -10,10 +10,11 @@ from time import process_time
 
 import numpy as np
 
-from veladura.dp import chains, exact, urn
-from veladura.dp.domain import Domain
-from veladura.dp.posterior import Posterior, from_counts
-from veladura.streams import Streams
+from veladura.base.streams import Streams
+from veladura.inference.posterior import chains
+from veladura.inference.posterior.posterior import Posterior, from_counts
+from veladura.methods.private import exact, urn
+from veladura.methods.private.domain import Domain
 
 CASES = ((16, 1000, 2, 0.05), (1000, 100_000, 1, 30.0))
 REPEATS = 5
@@ -29,7 +30,9 @@ def release_of(k: int, n: int, epsilon: int) -> tuple[np.ndarray, float]:
 def solve(released: np.ndarray, n: int, alpha: float) -> tuple[Posterior, float, float]:
     """Return the posterior, the seconds of its moments, and those of moments and all intervals."""
     start = process_time()
-    found = from_counts(Domain({"cell": tuple(range(released.size))}), released, n, 0.5, alpha=alpha)
+    found = from_counts(
+        Domain({"cell": tuple(range(released.size))}), released, n, 0.5, alpha=alpha
+    )
     assert found.mean.size == found.variance.size
     moments = process_time() - start
     found.interval(0.95)
@@ -43,14 +46,18 @@ def main() -> None:
         runs = [solve(released, n, alpha) for _ in range(REPEATS)]
         moments, whole = (min(run[i] for run in runs) for i in (1, 2))
         print(
-            f"  k = {k:>4}, n = {n:>7,}: moments {moments:7.3f} s, with all intervals {whole:7.3f} s (aim under {aim} s), error {runs[0][0].error:.0e}"
+            f"  k = {k:>4}, n = {n:>7,}: moments {moments:7.3f} s, with all intervals {whole:7.3f}"
+            f" s (aim under {aim} s), error {runs[0][0].error:.0e}"
         )
     for k, n in ((2, 100), (4, 100), (16, 1000)):
         _samplers(k, n)
     alpha = exact.smallest_alpha(Fraction(1), 100_000)
     start = process_time()
     urn.draw(urn.Bits(), [alpha] * 1000, [100] * 1000, 100_000)
-    print(f"urn, 100,000 rows in 1,000 cells from the system's entropy: {process_time() - start:.2f} s")
+    print(
+        "urn, 100,000 rows in 1,000 cells from the system's entropy:"
+        f" {process_time() - start:.2f} s"
+    )
 
 
 def _samplers(k: int, n: int) -> None:
@@ -60,16 +67,24 @@ def _samplers(k: int, n: int) -> None:
     start = process_time()
     found.draw(20_000, 2)
     mine = (process_time() - start) / 20_000
-    model = chains.ChainModel(released[None, :].astype(float), np.full(k, alpha), np.full(k, 0.5), n)
+    model = chains.ChainModel(
+        released[None, :].astype(float), np.full(k, alpha), np.full(k, 0.5), n
+    )
     print(f"one effective draw, k = {k}, n = {n} (worst cell)")
     print(f"  exact            {mine * 1e6:10.1f} microseconds")
-    for name, step, sweeps in (("Metropolis", chains.metropolis, 6000), ("Gibbs", chains.gibbs, 1500)):
+    for name, step, sweeps in (
+        ("Metropolis", chains.metropolis, 6000),
+        ("Gibbs", chains.gibbs, 1500),
+    ):
         start = process_time()
-        kept, accepted = chains.run(Streams(3)("bench", name), step, model, sweeps, 2 * chains.EVERY)
+        kept, accepted = chains.run(
+            Streams(3)("bench", name), step, model, sweeps, 2 * chains.EVERY
+        )
         seconds = process_time() - start
         size = min(chains.effective(kept[:, i]) for i in range(k))
         print(
-            f"  {name:<16} {seconds / size * 1e6:10.1f} microseconds, {seconds / size / mine:8.0f} times; accepted {accepted:.2f}, effective {size:.0f} of {sweeps}"
+            f"  {name:<16} {seconds / size * 1e6:10.1f} microseconds, {seconds / size / mine:8.0f}"
+            f" times; accepted {accepted:.2f}, effective {size:.0f} of {sweeps}"
         )
 
 

@@ -1,6 +1,7 @@
 """The sampler of synthetic geography: sweeps by grid, effective draws beside the plain sweep and beside NUTS, in one run.
 
-BENCH_NUMPYRO names a Python that has NumPyro (see benchmarks/reference_icar.py); without it NUTS is left out.
+BENCH_NUMPYRO names a Python that has NumPyro (see benchmarks/reference_icar.py); without it NUTS is
+left out.
 """
 
 from __future__ import annotations
@@ -18,23 +19,37 @@ import numpy as np
 from arviz_stats.base import array_stats
 from numba import njit
 
-from veladura.spatial import icar_kernels as kernels
-from veladura.spatial.icar_arrays import Model
-from veladura.spatial.icar_chain import begin, lay_out, names_of_scalars, scalars, sweep
-from veladura.spatial.icar_model import Counts, Design, Graph, Priors
+from veladura.methods.geography import icar_kernels as kernels
+from veladura.methods.geography.icar_arrays import Model
+from veladura.methods.geography.icar_chain import begin, lay_out, names_of_scalars, scalars, sweep
+from veladura.methods.geography.icar_model import Counts, Design, Graph, Priors
 
 WHOLE = 15_001  # sweeps of the source
 NUMPYRO = os.environ.get("BENCH_NUMPYRO", "")
 
 
-def world(side: int, levels: tuple[int, ...] = (2, 2, 3), rows: int = 500, seed: int = 0) -> tuple[Counts, Graph, Design]:
+def world(
+    side: int, levels: tuple[int, ...] = (2, 2, 3), rows: int = 500, seed: int = 0
+) -> tuple[Counts, Graph, Design]:
     """Return a square grid on which each combination has a hill of its own."""
     rng = np.random.default_rng(seed)
-    codes = np.stack(np.meshgrid(*map(range, levels), indexing="ij"), axis=-1).reshape(-1, len(levels))
+    codes = np.stack(np.meshgrid(*map(range, levels), indexing="ij"), axis=-1).reshape(
+        -1, len(levels)
+    )
     at = np.stack(np.meshgrid(range(side), range(side), indexing="ij"), axis=-1).reshape(-1, 2)
-    centre, spread = rng.uniform(0.2, 0.8, (len(codes), 1, 2)), rng.uniform(0.1, 0.25, (len(codes), 1))
-    hills = rng.uniform(0.3, 1, (len(codes), 1)) * np.exp(-(((at + 0.5) / side - centre) ** 2).sum(axis=2) / (2 * spread**2))
-    pairs = [(i, i + step) for i in range(side**2) for step in (1, side - 1, side, side + 1) if i + step < side**2]
+    centre, spread = (
+        rng.uniform(0.2, 0.8, (len(codes), 1, 2)),
+        rng.uniform(0.1, 0.25, (len(codes), 1)),
+    )
+    hills = rng.uniform(0.3, 1, (len(codes), 1)) * np.exp(
+        -(((at + 0.5) / side - centre) ** 2).sum(axis=2) / (2 * spread**2)
+    )
+    pairs = [
+        (i, i + step)
+        for i in range(side**2)
+        for step in (1, side - 1, side, side + 1)
+        if i + step < side**2
+    ]
     near = [(i, j) for i, j in pairs if np.abs(at[i] - at[j]).max() == 1]
     return (
         Counts(rng.poisson(rows * hills / hills.sum()), np.full(side**2, -2 * np.log(side))),
@@ -91,10 +106,15 @@ def mixing(side: int, sweeps: int) -> None:
         ess, name = least([run[0] for run in runs], names)
         rates[label] = ess / seconds
         print(
-            f"{side}x{side} {label:>6}: {WHOLE * seconds / (2 * sweeps):6.2f} s for {WHOLE} sweeps; slowest is {name!r}: "
-            f"{ess:6.0f} effective of {2 * len(runs[0][0])}, {rates[label]:7.1f} a second", flush=True,
-        )  # fmt: skip
-    print(f"{side}x{side}: {rates['ours'] / rates['plain']:.1f} times the effective draws per second of the plain sweep")
+            f"{side}x{side} {label:>6}: {WHOLE * seconds / (2 * sweeps):6.2f} s for {WHOLE} sweeps;"
+            f" slowest is {name!r}: {ess:6.0f} effective of {2 * len(runs[0][0])},"
+            f" {rates[label]:7.1f} a second",
+            flush=True,
+        )
+    print(
+        f"{side}x{side}: {rates['ours'] / rates['plain']:.1f} times the effective draws per second"
+        " of the plain sweep"
+    )
 
 
 def growth() -> None:
@@ -105,19 +125,28 @@ def growth() -> None:
         sweeps = max(60, 60_000 // side**2)
         seconds = chain(model, counts.offset, sweeps, whole=True, seed=1)[1] / sweeps
         print(
-            f"{side}x{side}, {len(design.codes)} combinations: {1e3 * seconds:6.2f} ms a sweep, {1e9 * seconds / counts.values.size:5.0f} ns a cell and combination"
+            f"{side}x{side}, {len(design.codes)} combinations: {1e3 * seconds:6.2f} ms a sweep,"
+            f" {1e9 * seconds / counts.values.size:5.0f} ns a cell and combination"
         )
 
 
 def compilation() -> None:
     """Processor seconds to compile the kernels into an empty cache: what a first run waits for."""
     code = (
-        "import time, numba, veladura.spatial.icar_arrays; start = time.process_time(); import veladura.spatial.icar_kernels; "
-        "levels = time.process_time(); import veladura.spatial.icar_slopes; print(levels - start, time.process_time() - levels)"
+        "import time, numba, veladura.methods.geography.icar_arrays; start = time.process_time();"
+        " import veladura.methods.geography.icar_kernels; levels = time.process_time(); import"
+        " veladura.methods.geography.icar_slopes; print(levels - start, time.process_time() -"
+        " levels)"
     )
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "NUMBA_CACHE_DIR": folder}
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=environment,
+        )
     levels, slopes = map(float, done.stdout.split())
     print(f"first compilation: {levels:.1f} s, and {slopes:.1f} s more for a model with covariates")
 
@@ -126,16 +155,38 @@ def nuts(side: int = 6, sweeps: int = 6000) -> None:
     """Effective draws per second beside NUTS in NumPyro, the same model and counts, warm-up in and compilation left out of both."""
     counts, _, design = world(side)
     if not NUMPYRO:
-        print("NUTS left out: BENCH_NUMPYRO names no Python with NumPyro (see benchmarks/reference_icar.py)")
+        print(
+            "NUTS left out: BENCH_NUMPYRO names no Python with NumPyro (see"
+            " benchmarks/reference_icar.py)"
+        )
         return
     p = Priors()
-    priors = {k: getattr(p, k) for k in ("intercept_variance", "spatial_shape", "spatial_rate", "extra_shape", "extra_rate")}
-    case = {"grid": [side, side], "codes": design.codes.tolist(), "counts": counts.values.tolist(), "covariates": [], "priors": priors}
+    priors = {
+        k: getattr(p, k)
+        for k in (
+            "intercept_variance",
+            "spatial_shape",
+            "spatial_rate",
+            "extra_shape",
+            "extra_rate",
+        )
+    }
+    case = {
+        "grid": [side, side],
+        "codes": design.codes.tolist(),
+        "counts": counts.values.tolist(),
+        "covariates": [],
+        "priors": priors,
+    }
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "case.json"
         path.write_text(json.dumps(case), encoding="utf-8")
         script = Path(__file__).with_name("reference_icar.py")
-        fitted = json.loads(subprocess.run([NUMPYRO, str(script), str(path)], capture_output=True, text=True, check=True).stdout)
+        fitted = json.loads(
+            subprocess.run(
+                [NUMPYRO, str(script), str(path)], capture_output=True, text=True, check=True
+            ).stdout
+        )
     scalar = {k: v["ess"] for k, v in fitted["figures"].items() if k.startswith(("mean", "log sd"))}
     theirs = min(scalar.values()) / fitted["seconds"]
     graph = world(side)[1]
@@ -145,7 +196,8 @@ def nuts(side: int = 6, sweeps: int = 6000) -> None:
     trace, seconds = chain(model, counts.offset, sweeps, whole=True, seed=1)
     ours = least([trace[:, same]], [names[at] for at in same])[0] / seconds
     print(
-        f"{side}x{side}: slowest of means and standard deviations: ours {ours:.1f} effective draws a second, NUTS {theirs:.1f}; {ours / theirs:.0f} times"
+        f"{side}x{side}: slowest of means and standard deviations: ours {ours:.1f} effective draws"
+        f" a second, NUTS {theirs:.1f}; {ours / theirs:.0f} times"
     )
 
 

@@ -50,19 +50,25 @@ def search_ratio() -> None:
         print("search: VELADURA_DATA is not set, so the adult data are not at hand; skipped.")
         return
     import veladura as vd
-    from veladura.anonymize.search import allowed_rows, search
+    from veladura.methods.kanonymity.search import allowed_rows, search
 
     folder = Path(os.environ["VELADURA_DATA"]) / "adult"
     frame = pd.read_csv(folder / "adult.csv", sep=";", dtype=str)
     names = list(frame.columns)
-    hierarchies = {name: vd.Hierarchy.from_csv(folder / "hierarchies" / f"adult_hierarchy_{name}.csv") for name in names}
+    hierarchies = {
+        name: vd.Hierarchy.from_csv(folder / "hierarchies" / f"adult_hierarchy_{name}.csv")
+        for name in names
+    }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         table = vd.open(frame)
     recipe = vd.KAnonymity(quasi_identifiers=names, k=5, max_suppression=0, hierarchies=hierarchies)
     lattice = recipe.fit(table).lattice
     counting = timed(lambda: table.counts(names))
-    print(f"search on adult, {lattice.nodes:,} nodes; counting the tuples took {counting * 1e3:.0f} ms")
+    print(
+        f"search on adult, {lattice.nodes:,} nodes; counting the tuples took"
+        f" {counting * 1e3:.0f} ms"
+    )
     print("    k  MaxSup  minimal      ms  groupbys")
     for k in (2, 5, 10, 100):
         for share, aim in ((0.0, 1), (0.02, 9), (0.1, 12)):
@@ -70,27 +76,40 @@ def search_ratio() -> None:
             groupby = timed(lambda: frame.groupby(names, sort=False).size())
             seconds = timed(lambda k=k, allowed=allowed: search(lattice, k, allowed))
             found = len(search(lattice, k, allowed)[0])
-            print(f"{k:5} {share:7.0%} {found:8} {seconds * 1e3:7.1f} {seconds / groupby:9.1f}" + (f"   (aim {aim})" if k == 5 else ""))
+            print(
+                f"{k:5} {share:7.0%} {found:8} {seconds * 1e3:7.1f} {seconds / groupby:9.1f}"
+                + (f"   (aim {aim})" if k == 5 else "")
+            )
 
 
 def many_rows() -> None:
     """Ten million rows from Parquet to Parquet, beside DuckDB's GROUP BY plus scan and write of the same file."""
-    for label, distinct in (("about a million distinct tuples", False), ("nearly all tuples distinct", True)):
+    for label, distinct in (
+        ("about a million distinct tuples", False),
+        ("nearly all tuples distinct", True),
+    ):
         with tempfile.TemporaryDirectory() as home:
             source = Path(home) / "people.parquet"
             generate(source, BIG, distinct=distinct)
             told = subprocess.run(
                 [sys.executable, "-m", "benchmarks.bench_kanonymity", "--one", str(source)],
-                capture_output=True, text=True, check=True, env={**os.environ, "VELADURA_CUSTODIAN": f"{home}/custodian"},
-            )  # fmt: skip
+                capture_output=True,
+                text=True,
+                check=True,
+                env={**os.environ, "VELADURA_CUSTODIAN": f"{home}/custodian"},
+            )
             theirs = seconds_of_duckdb(source, Path(home) / "copy.parquet")
             ours = json.loads(told.stdout)
-            print(f"{BIG:,} rows, 8 quasi-identifiers and 4 other columns, {label} ({ours['tuples']:,})")
+            print(
+                f"{BIG:,} rows, 8 quasi-identifiers and 4 other columns, {label}"
+                f" ({ours['tuples']:,})"
+            )
             print(f"  DuckDB: GROUP BY {theirs[0]:.1f} s, scan and write {theirs[1]:.1f} s")
             print(
-                f"  protect to Parquet, proved {ours['protected']:.1f} s: {ours['protected'] / sum(theirs):.1f} times (aim under 6); "
-                f"with assessment, reports and package {ours['seconds']:.1f} s: {ours['seconds'] / sum(theirs):.1f} times; "
-                f"peak {ours['peak'] / 2**30:.2f} GiB (aim under 4)"
+                f"  protect to Parquet, proved {ours['protected']:.1f} s:"
+                f" {ours['protected'] / sum(theirs):.1f} times (aim under 6); with assessment,"
+                f" reports and package {ours['seconds']:.1f} s: {ours['seconds'] / sum(theirs):.1f}"
+                f" times; peak {ours['peak'] / 2**30:.2f} GiB (aim under 4)"
             )
 
 
@@ -109,8 +128,14 @@ def one(source: Path) -> None:
     start = process_time()
     _, peak = peak_growth(work)
     seconds = process_time() - start
-    tuples = len(vd.open(source, {name: {"role": "quasi-identifier"} for name in QUASI}).counts(QUASI).size)
-    print(json.dumps({"seconds": seconds, "protected": laps[0] - start, "peak": peak, "tuples": tuples}))
+    tuples = len(
+        vd.open(source, {name: {"role": "quasi-identifier"} for name in QUASI}).counts(QUASI).size
+    )
+    print(
+        json.dumps(
+            {"seconds": seconds, "protected": laps[0] - start, "peak": peak, "tuples": tuples}
+        )
+    )
 
 
 def seconds_of_duckdb(source: Path, out: Path) -> tuple[float, float]:
@@ -118,7 +143,12 @@ def seconds_of_duckdb(source: Path, out: Path) -> tuple[float, float]:
 
     connection = duckdb.connect()
     names = ", ".join(QUASI)
-    counted = timed(lambda: connection.sql(f"SELECT {names}, count(*) FROM '{source}' GROUP BY {names}").to_arrow_table(), 1)  # noqa: S608
+    counted = timed(
+        lambda: connection.sql(
+            f"SELECT {names}, count(*) FROM '{source}' GROUP BY {names}"  # noqa: S608
+        ).to_arrow_table(),
+        1,
+    )
     written = timed(lambda: connection.sql(f"SELECT * FROM '{source}'").write_parquet(str(out)), 1)  # noqa: S608
     return counted, written
 
@@ -134,27 +164,39 @@ def beside_anjana() -> None:
     from veladura import example
 
     pd.set_option("future.infer_string", False)  # anjana refuses the strings of pandas 3
-    frame = pd.read_csv(example.path("clinic.csv"), dtype=object)[["zip", "sex", "marital", "ethnicity", "diagnosis"]]
+    frame = pd.read_csv(example.path("clinic.csv"), dtype=object)[
+        ["zip", "sex", "marital", "ethnicity", "diagnosis"]
+    ]
     names = ["zip", "sex", "marital", "ethnicity"]
     levels = {name: {0: frame[name].to_numpy(), 1: np.full(len(frame), "*")} for name in names[1:]}
     levels["zip"] = {i: np.array([z[: 5 - i] + "*" * i for z in frame["zip"]]) for i in range(6)}
     out: dict[str, Any] = {}
-    theirs = timed(lambda: out.__setitem__("data", k_anonymity(frame.copy(), [], names, 5, 2.0, levels)), 1)
+    theirs = timed(
+        lambda: out.__setitem__("data", k_anonymity(frame.copy(), [], names, 5, 2.0, levels)), 1
+    )
     recipe = vd.KAnonymity(
         quasi_identifiers=names,
         k=5,
         max_suppression=0.02,
-        hierarchies={name: vd.Hierarchy.mask(5) if name == "zip" else vd.Hierarchy.star() for name in names},
+        hierarchies={
+            name: vd.Hierarchy.mask(5) if name == "zip" else vd.Hierarchy.star() for name in names
+        },
     )
     table = vd.open(frame, dict.fromkeys(names, "category"))
     recipe.fit(table)  # compiled code warm
     ours = timed(lambda: recipe.protect(table))
     kept = out["data"]
-    chosen = [next(i for i, column in levels[name].items() if set(kept[name]) <= set(column)) for name in names]
-    precision = 1 - sum(level / max(levels[name]) for name, level in zip(names, chosen, strict=True)) / len(names)
+    chosen = [
+        next(i for i, column in levels[name].items() if set(kept[name]) <= set(column))
+        for name in names
+    ]
+    precision = 1 - sum(
+        level / max(levels[name]) for name, level in zip(names, chosen, strict=True)
+    ) / len(names)
     print(f"anjana  {theirs:7.3f} s, {len(kept)} rows kept, precision {precision:.3f}")
     print(
-        f"ours    {ours:7.3f} s, {len(recipe.protect(table).datasets[0])} rows kept, precision {recipe.fit(table).chosen.precision:.3f} ({theirs / ours:.0f} times faster)"
+        f"ours    {ours:7.3f} s, {len(recipe.protect(table).datasets[0])} rows kept, precision"
+        f" {recipe.fit(table).chosen.precision:.3f} ({theirs / ours:.0f} times faster)"
     )
 
 

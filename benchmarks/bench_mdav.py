@@ -9,8 +9,8 @@ from time import perf_counter
 
 import numpy as np
 
-from veladura.masks.kernels import mdav, swap_partners
-from veladura.streams import Streams
+from veladura.base.streams import Streams
+from veladura.methods.masks.kernels import mdav, swap_partners
 
 SIZES = (2_500, 5_000, 10_000, 20_000)
 COLUMNS, K = 10, 3

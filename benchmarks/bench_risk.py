@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 
 import veladura as vd
-from veladura.measure import Subject, measures, open_quietly
-from veladura.recipe import Dataset, Release, Step
-from veladura.streams import Streams
+from veladura.base.streams import Streams
+from veladura.core.recipe import Dataset, Release, Step
+from veladura.measures.measure import Subject, measures, open_quietly
 
 SIZES, RELEASES = (25_000, 50_000, 100_000), 5
 CATEGORIES, NUMBERS = 10, 5
@@ -26,13 +26,17 @@ def people(rows: int) -> pd.DataFrame:
     rng = Streams(1)("bench", "people", rows)
     columns = {f"k{j}": rng.integers(0, 2 + j, rows).astype(str) for j in range(CATEGORIES - 2)}
     columns |= {"age": rng.integers(18, 90, rows), "zip": rng.integers(0, 500, rows)}
-    return pd.DataFrame({**columns, **{f"y{j}": rng.lognormal(10, 1, rows).round(2) for j in range(NUMBERS)}})
+    return pd.DataFrame(
+        {**columns, **{f"y{j}": rng.lognormal(10, 1, rows).round(2) for j in range(NUMBERS)}}
+    )
 
 
 def released(table: pd.DataFrame, i: int) -> pd.DataFrame:
     """Return the table with its numbers drawn anew."""
     rng = Streams(1)("bench", "released", i)
-    return table.assign(**{f"y{j}": rng.permutation(table[f"y{j}"].to_numpy()) for j in range(NUMBERS)})
+    return table.assign(
+        **{f"y{j}": rng.permutation(table[f"y{j}"].to_numpy()) for j in range(NUMBERS)}
+    )
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -52,17 +56,33 @@ def growth(label: str, work: Callable[[int], Callable[[], object]]) -> None:
 
 def match(rows: int, sensitive: list[str], radius: float) -> Callable[[], object]:
     table = people(rows)
-    original, datasets = open_quietly(table), [open_quietly(released(table, i)) for i in range(RELEASES)]
-    return lambda: vd.risk.match(original, datasets, known=["k0", "k1", "k2"], sensitive=sensitive, radius=radius, relative=True)
+    original, datasets = (
+        open_quietly(table),
+        [open_quietly(released(table, i)) for i in range(RELEASES)],
+    )
+    return lambda: vd.risk.match(
+        original,
+        datasets,
+        known=["k0", "k1", "k2"],
+        sensitive=sensitive,
+        radius=radius,
+        relative=True,
+    )
 
 
 def subject(rows: int) -> Subject:
     """Return a release of five datasets in which the numbers were drawn anew, with a control."""
     table = people(rows)
     original = vd.open(table)
-    datasets = tuple(Dataset(open_quietly(released(table, i)), np.arange(rows)) for i in range(RELEASES))
+    datasets = tuple(
+        Dataset(open_quietly(released(table, i)), np.arange(rows)) for i in range(RELEASES)
+    )
     step = Step("bench", {}, tuple(f"y{j}" for j in range(NUMBERS)))
-    return Subject(original, Release(datasets, original, (step,), (), "partial"), open_quietly(people(rows + 1)))
+    return Subject(
+        original,
+        Release(datasets, original, (step,), (), "partial"),
+        open_quietly(people(rows + 1)),
+    )
 
 
 def main() -> None:
@@ -72,9 +92,15 @@ def main() -> None:
     work = match(SIZES[-1], ["y0"], 0.1)
     tracemalloc.start()
     work()
-    print(f"  memory of one number, {SIZES[-1]:,} rows: {tracemalloc.get_traced_memory()[1] / 1e6:.0f} MB of arrays at the peak")
+    print(
+        f"  memory of one number, {SIZES[-1]:,} rows:"
+        f" {tracemalloc.get_traced_memory()[1] / 1e6:.0f} MB of arrays at the peak"
+    )
     tracemalloc.stop()
-    print(f"Each measure of an assessment, {SIZES[-1]:,} x {CATEGORIES + NUMBERS}, {RELEASES} releases, with a control, processor time")
+    print(
+        f"Each measure of an assessment, {SIZES[-1]:,} x {CATEGORIES + NUMBERS}, {RELEASES}"
+        " releases, with a control, processor time"
+    )
     measured = subject(SIZES[-1])
     warm = subject(1_000)
     for name, measure in measures().items():

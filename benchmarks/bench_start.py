@@ -14,10 +14,20 @@ def main() -> None:
     bare = _seconds("pass")
     for label, code, aim in (
         ("import veladura", "import veladura", 0.5),
-        ("veladura --help", "import sys; sys.argv = ['veladura', '--help']; from veladura.cli import main; main()", 0.7),
+        (
+            "veladura --help",
+            (
+                "import sys; sys.argv = ['veladura', '--help']; from veladura.cli.main import main;"
+                " main()"
+            ),
+            0.7,
+        ),
     ):
         seconds = _seconds(code)
-        print(f"{label:18} {seconds:.2f} s (aim under {aim}), {seconds / bare:.1f} times a bare interpreter")
+        print(
+            f"{label:18} {seconds:.2f} s (aim under {aim}), {seconds / bare:.1f} times a bare"
+            " interpreter"
+        )
 
 
 def _seconds(code: str) -> float:

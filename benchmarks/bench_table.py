@@ -1,7 +1,8 @@
 """A million rows through the table layer, beside DuckDB's own read and write of the same file.
 
 Time: open + codes of every column + replace + write to Parquet, as a ratio to
-``COPY (read_parquet) TO parquet``. Memory: growth of the process, as a ratio to the table's Arrow size.
+``COPY (read_parquet) TO parquet``. Memory: growth of the process, as a ratio to the table's Arrow
+size.
 
 Run with ``python -m benchmarks.bench_table``.
 """
@@ -34,17 +35,30 @@ def main() -> None:
         source = Path(home) / "people.parquet"
         generate(source)
         theirs = min(seconds_of_duckdb(source, Path(home) / "copy.parquet") for _ in range(REPEATS))
-        parts = min((stages(source, Path(home) / "out.parquet") for _ in range(REPEATS)), key=lambda p: sum(p.values()))
+        parts = min(
+            (stages(source, Path(home) / "out.parquet") for _ in range(REPEATS)),
+            key=lambda p: sum(p.values()),
+        )
         ours = sum(parts.values())
-        told = subprocess.run([sys.executable, "-m", "benchmarks.bench_table", str(source)], capture_output=True, text=True, check=True)
+        told = subprocess.run(
+            [sys.executable, "-m", "benchmarks.bench_table", str(source)],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         memory = json.loads(told.stdout)
     print(f"Table layer, {ROWS:,} rows x 15 columns")
     print(f"  DuckDB read and write      {theirs:6.2f} s")
-    print(f"  open, codes, replace, write{ours:6.2f} s  " + ", ".join(f"{name} {seconds:.2f}" for name, seconds in parts.items()))
+    print(
+        f"  open, codes, replace, write{ours:6.2f} s  "
+        + ", ".join(f"{name} {seconds:.2f}" for name, seconds in parts.items())
+    )
     print(f"  ratio                      {ours / theirs:6.2f}    (aim: under 4)")
     print(f"  Arrow size                 {memory['arrow'] / 2**20:6.0f} MiB")
     print(f"  peak growth of memory      {memory['growth'] / 2**20:6.0f} MiB")
-    print(f"  ratio                      {memory['growth'] / memory['arrow']:6.2f}    (aim: under 3)")
+    print(
+        f"  ratio                      {memory['growth'] / memory['arrow']:6.2f}    (aim: under 3)"
+    )
 
 
 def generate(path: Path) -> None:
@@ -55,7 +69,9 @@ def generate(path: Path) -> None:
     draw = np.random.default_rng(1)
 
     def words(count: int, pattern: str) -> pa.Array:
-        return pa.array([pattern.format(i) for i in range(count)]).take(pa.array(draw.integers(count, size=ROWS)))
+        return pa.array([pattern.format(i) for i in range(count)]).take(
+            pa.array(draw.integers(count, size=ROWS))
+        )
 
     def gaps(values: np.ndarray, share: float = 0.05) -> pa.Array:
         return pa.array(values, mask=draw.random(ROWS) < share)
@@ -85,7 +101,9 @@ def seconds_of_duckdb(source: Path, target: Path) -> float:
 
     start = perf_counter()
     with duckdb.connect() as connection:
-        connection.execute(f"COPY (SELECT * FROM read_parquet('{source}')) TO '{target}' (FORMAT parquet)")  # noqa: S608
+        connection.execute(
+            f"COPY (SELECT * FROM read_parquet('{source}')) TO '{target}' (FORMAT parquet)"  # noqa: S608
+        )
     return perf_counter() - start
 
 
@@ -101,7 +119,9 @@ def stages(source: Path, target: Path) -> dict[str, float]:
     seconds["open"] = perf_counter() - start
     released = _protect(table, seconds)
     start = perf_counter()
-    pq.write_table(released.arrow, target, compression="snappy", row_group_size=122_880)  # as DuckDB does
+    pq.write_table(
+        released.arrow, target, compression="snappy", row_group_size=122_880
+    )  # as DuckDB does
     seconds["write"] = perf_counter() - start
     return seconds
 
@@ -127,7 +147,9 @@ def measure_memory(source: Path) -> None:
 
     small = source.with_name("small.parquet")
     _first_rows(source, small)
-    stages(small, source.with_name("warm.parquet"))  # libraries are loaded before memory is looked at
+    stages(
+        small, source.with_name("warm.parquet")
+    )  # libraries are loaded before memory is looked at
     _, growth = peak_growth(lambda: stages(source, source.with_name("memory.parquet")))
     print(json.dumps({"growth": growth, "arrow": vd.open(source).arrow.nbytes}))
 

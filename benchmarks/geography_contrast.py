@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 
 import veladura as vd
-from veladura.measure import Subject
-from veladura.recipe import Release
-from veladura.spatial.patterns import correlation
-from veladura.spatial.rectangles import Marked
-from veladura.spatial.subject import placed
-from veladura.spatial.utility import contrasted, location, log_ratio
-from veladura.streams import Streams
+from veladura.base.streams import Streams
+from veladura.core.recipe import Release
+from veladura.measures.measure import Subject
+from veladura.measures.places import placed
+from veladura.measures.utility.location import contrasted, location, log_ratio
+from veladura.measures.utility.patterns import correlation
+from veladura.measures.utility.rectangles import Marked
 
 SHUFFLES = 499
 RESAMPLES = 40
@@ -32,13 +32,14 @@ class Reading:
     release
         The measure: correlation of the original's log ratio with its mean over the m datasets.
     resampled
-        2.5 %, 50 % and 97.5 % of the same figure when the m datasets are resamples of the original, as many rows of
-        each label: what is lost to chance alone.
+        2.5 %, 50 % and 97.5 % of the same figure when the m datasets are resamples of the original,
+        as many rows of each label: what is lost to chance alone.
     shuffled
         The same when they are the original with its labels shuffled: no contrast at all.
     chance
-        How often shuffled labels vary over the map, by the standard deviation of the log ratio, as much as the original's
-        (Kelsall and Diggle 1995, sec. 5): near 1, the original has no contrast that could be kept.
+        How often shuffled labels vary over the map, by the standard deviation of the log ratio, as
+        much as the original's (Kelsall and Diggle 1995, sec. 5): near 1, the original has no
+        contrast that could be kept.
     """
 
     release: float
@@ -61,8 +62,8 @@ class Reading:
             return f"{figures[1]:.2f} ({figures[0]:.2f} to {figures[2]:.2f})"
 
         return (
-            f"contrast {self.release:.2f}; resampled {told(self.resampled)}; labels shuffled {told(self.shuffled)}; "
-            f"shuffled labels vary as much in {self.chance:.3f}"
+            f"contrast {self.release:.2f}; resampled {told(self.resampled)}; labels shuffled"
+            f" {told(self.shuffled)}; shuffled labels vary as much in {self.chance:.3f}"
         )
 
 
@@ -81,7 +82,12 @@ def read(frame: pd.DataFrame, release: Release) -> Reading:
         return Marked(one.points, rng.permutation(one.outcome))
 
     def resample() -> Marked:
-        rows = np.concatenate([rng.choice(mine, mine.size) for mine in (np.flatnonzero(one.outcome), np.flatnonzero(~one.outcome))])
+        rows = np.concatenate(
+            [
+                rng.choice(mine, mine.size)
+                for mine in (np.flatnonzero(one.outcome), np.flatnonzero(~one.outcome))
+            ]
+        )
         return Marked(one.points[rows], one.outcome[rows])
 
     def maps(draw: Callable[[], Marked], number: int) -> np.ndarray:
@@ -89,18 +95,27 @@ def read(frame: pd.DataFrame, release: Release) -> Reading:
 
     def figures(drawn: np.ndarray) -> Range:
         sets = drawn[: len(drawn) // m * m].reshape(-1, m, drawn.shape[1]).mean(axis=1)
-        low, middle, high = np.quantile([correlation(original, combined) for combined in sets], [0.025, 0.5, 0.975])
+        low, middle, high = np.quantile(
+            [correlation(original, combined) for combined in sets], [0.025, 0.5, 0.975]
+        )
         return float(low), float(middle), float(high)
 
     shuffled = maps(shuffle, SHUFFLES)
     chance = (1 + np.count_nonzero(shuffled.std(axis=1) >= original.std())) / (1 + SHUFFLES)
-    return Reading(contrast_of(frame, release), figures(maps(resample, RESAMPLES * m)), figures(shuffled), float(chance))
+    return Reading(
+        contrast_of(frame, release),
+        figures(maps(resample, RESAMPLES * m)),
+        figures(shuffled),
+        float(chance),
+    )
 
 
 def planted(frame: pd.DataFrame, strength: float, seed: int) -> pd.DataFrame:
     """Return the same places with as many cases, likelier to the east: log odds rise by ``strength`` a standard deviation."""
     rng = Streams(1995)("planted", seed)
     cases = int((frame["mark"] == "case").sum())
-    score = strength * (frame["x"] - frame["x"].mean()) / frame["x"].std() + rng.gumbel(size=len(frame))
+    score = strength * (frame["x"] - frame["x"].mean()) / frame["x"].std() + rng.gumbel(
+        size=len(frame)
+    )
     chosen = score >= np.sort(score)[-cases]
     return frame.assign(mark=pd.Categorical(np.where(chosen, "case", "control")))

@@ -26,14 +26,23 @@ FINE = 40
 def simulate(rng: np.random.Generator, rows: int = 500) -> pd.DataFrame:
     """Return one data set: attributes, outcome, places and a continuous variable."""
     x1 = np.where(rng.random(rows) < 0.6, 1, 2)
-    x2 = np.where(x1 == 1, rng.choice([1, 2, 3], rows), rng.choice([1, 2, 3], rows, p=[0.6, 0.1, 0.3]))
+    x2 = np.where(
+        x1 == 1, rng.choice([1, 2, 3], rows), rng.choice([1, 2, 3], rows, p=[0.6, 0.1, 0.3])
+    )
     logit = -1 + 1.5 * (x1 == 2) - 0.5 * (x2 == 2) + 0.5 * (x2 == 3)
     outcome = (rng.random(rows) < 1 / (1 + np.exp(-logit))).astype(int)
     places = np.empty((rows, 2))
     for key, mixture in MIXTURES.items():
         mine = np.flatnonzero((outcome == key[0]) & (x1 == key[1]) & (x2 == key[2]))
         places[mine] = _places(rng, mixture, mine.size)
-    z = 50 - 3.5 * outcome + (x1 == 2) - 1.5 * (x2 == 2) + 2.0 * (x2 == 3) + np.sqrt(10) * rng.standard_normal(rows)
+    z = (
+        50
+        - 3.5 * outcome
+        + (x1 == 2)
+        - 1.5 * (x2 == 2)
+        + 2.0 * (x2 == 3)
+        + np.sqrt(10) * rng.standard_normal(rows)
+    )
     frame = pd.DataFrame({"y": outcome, "x1": x1, "x2": x2}).astype(str).astype("category")
     return frame.assign(east=places[:, 0].round(6), north=places[:, 1].round(6), z=z.round(4))
 
@@ -41,11 +50,15 @@ def simulate(rng: np.random.Generator, rows: int = 500) -> pd.DataFrame:
 def _places(rng: np.random.Generator, mixture: list[tuple[float, ...]], rows: int) -> np.ndarray:
     """Draw squares of a fine raster by the density at their centres, then points in them."""
     side = 10 / FINE
-    centres = np.stack(np.meshgrid((np.arange(FINE) + 0.5) * side, (np.arange(FINE) + 0.5) * side), axis=-1).reshape(-1, 2)
+    centres = np.stack(
+        np.meshgrid((np.arange(FINE) + 0.5) * side, (np.arange(FINE) + 0.5) * side), axis=-1
+    ).reshape(-1, 2)
     density = np.zeros(len(centres))
     for east, north, first, second, both in mixture:
         matrix = np.array([[first, both], [both, second]])
         apart = centres - (east, north)
-        density += np.exp(-0.5 * np.einsum("ni,ij,nj->n", apart, np.linalg.inv(matrix), apart)) / np.sqrt(np.linalg.det(matrix))
+        density += np.exp(
+            -0.5 * np.einsum("ni,ij,nj->n", apart, np.linalg.inv(matrix), apart)
+        ) / np.sqrt(np.linalg.det(matrix))
     square = rng.choice(len(centres), rows, p=density / density.sum())
     return centres[square] + side * (rng.random((rows, 2)) - 0.5)

@@ -22,7 +22,10 @@ def growth() -> None:
     """Measure, print and draw."""
     seconds_by_rows(10_000)  # imports and compiled code warm
     by_rows = [(rows, *seconds_by_rows(rows)) for rows in ROWS]
-    print("      rows  search  protect to Parquet  (processor seconds, 8 quasi-identifiers, 2,304 nodes)")
+    print(
+        "      rows  search  protect to Parquet  (processor seconds, 8 quasi-identifiers, 2,304"
+        " nodes)"
+    )
     for rows, searched, written in by_rows:
         print(f"{rows:10,} {searched:7.2f} {written:9.2f}", flush=True)
     by_columns = [(columns, *seconds_by_columns(columns)) for columns in COLUMNS]
@@ -42,14 +45,16 @@ def spent(function: Callable[[], Any]) -> tuple[float, Any]:
 def seconds_by_rows(rows: int) -> tuple[float, float]:
     """Return what searching takes, and protecting a Parquet file to another, all counting and proving within."""
     import veladura as vd
-    from veladura.anonymize.search import allowed_rows, search
+    from veladura.methods.kanonymity.search import allowed_rows, search
 
     with tempfile.TemporaryDirectory() as home:
         source = Path(home) / "people.parquet"
         generate(source, rows, distinct=False)
         columns = {name: {"role": "quasi-identifier"} for name in QUASI}
         written, release = spent(lambda: recipe_of().protect(vd.open(source, columns)))
-        assert release.tables[0].table.stored is not None  # proved from the file that a package takes
+        assert (
+            release.tables[0].table.stored is not None
+        )  # proved from the file that a package takes
         lattice = recipe_of().fit(vd.open(source, columns)).lattice
         searched, _ = spent(lambda: search(lattice, 5, allowed_rows(0.02, rows)))
     return searched, written
@@ -58,18 +63,24 @@ def seconds_by_rows(rows: int) -> tuple[float, float]:
 def seconds_by_columns(columns: int) -> tuple[int, int, float]:
     """Return nodes, minimal nodes and the seconds of the search on columns with four levels each."""
     import veladura as vd
-    from veladura.anonymize.search import allowed_rows, search
+    from veladura.methods.kanonymity.search import allowed_rows, search
 
     rng = np.random.default_rng(1)
-    frame = pd.DataFrame({f"q{i}": (20 * rng.random(100_000) ** 3).astype(int) for i in range(columns)})
+    frame = pd.DataFrame(
+        {f"q{i}": (20 * rng.random(100_000) ** 3).astype(int) for i in range(columns)}
+    )
     hierarchies = {name: vd.Hierarchy.intervals((5, 10)) for name in frame}
-    recipe = vd.KAnonymity(quasi_identifiers=list(frame), k=2, max_suppression=len(frame) - 1, hierarchies=hierarchies)
+    recipe = vd.KAnonymity(
+        quasi_identifiers=list(frame), k=2, max_suppression=len(frame) - 1, hierarchies=hierarchies
+    )
     lattice = recipe.fit(vd.open(frame, dict.fromkeys(frame, "integer"))).lattice
     searched, (found, _) = spent(lambda: search(lattice, 5, allowed_rows(0.02, len(frame))))
     return lattice.nodes, len(found), searched
 
 
-def draw(by_rows: Sequence[tuple[int, float, float]], by_columns: Sequence[tuple[int, int, int, float]]) -> None:
+def draw(
+    by_rows: Sequence[tuple[int, float, float]], by_columns: Sequence[tuple[int, int, int, float]]
+) -> None:
     """Draw both tables on logarithmic axes."""
     import matplotlib as mpl
 
@@ -79,16 +90,36 @@ def draw(by_rows: Sequence[tuple[int, float, float]], by_columns: Sequence[tuple
     mpl.rcParams["svg.hashsalt"] = "veladura"
     figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
     rows = [row[0] for row in by_rows]
-    for place, label, colour in ((2, "protect, Parquet to Parquet", "#1f5a7a"), (1, "search alone", "#c8742b")):
+    for place, label, colour in (
+        (2, "protect, Parquet to Parquet", "#1f5a7a"),
+        (1, "search alone", "#c8742b"),
+    ):
         seconds = [row[place] for row in by_rows]
         left.loglog(rows, seconds, "o-", color=colour)
-        left.annotate(label, (rows[-1], seconds[-1]), xytext=(-14, -2), textcoords="offset points", ha="right", color=colour)
+        left.annotate(
+            label,
+            (rows[-1], seconds[-1]),
+            xytext=(-14, -2),
+            textcoords="offset points",
+            ha="right",
+            color=colour,
+        )
     left.set(title="8 quasi-identifiers, 2,304 nodes", xlabel="rows", ylabel="processor seconds")
     nodes, seconds = [row[1] for row in by_columns], [row[3] for row in by_columns]
     right.loglog(nodes, seconds, "o-", color="#c8742b")
     for columns, at, _, taken in by_columns:
-        right.annotate(f"{columns} columns", (at, taken), xytext=(7, -9), textcoords="offset points", fontsize=9)
-    right.set(title="100,000 rows, four levels a column", xlabel="nodes of the lattice", ylabel="processor seconds, search alone")
+        right.annotate(
+            f"{columns} columns",
+            (at, taken),
+            xytext=(7, -9),
+            textcoords="offset points",
+            fontsize=9,
+        )
+    right.set(
+        title="100,000 rows, four levels a column",
+        xlabel="nodes of the lattice",
+        ylabel="processor seconds, search alone",
+    )
     right.margins(x=0.2, y=0.12)
     left.margins(y=0.12)
     for axes in (left, right):

@@ -5,7 +5,11 @@ from veladura import example
 
 register = vd.open(
     example.path("clinic.csv"),
-    columns={"name": {"role": "identifier"}, "social_number": {"role": "identifier"}, "zip": {"kind": "category"}},
+    columns={
+        "name": {"role": "identifier"},
+        "social_number": {"role": "identifier"},
+        "zip": {"kind": "category"},
+    },
 )
 recipe = vd.KAnonymity(
     quasi_identifiers=["birth", "zip", "sex", "marital"],
@@ -22,4 +26,8 @@ for node in fitted.minimal:
 
 release = fitted.sample()
 print()
-print(release.datasets[0][["birth", "zip", "sex", "marital", "diagnosis"]].head(8).to_string(index=False))
+print(
+    release.datasets[0][["birth", "zip", "sex", "marital", "diagnosis"]]
+    .head(8)
+    .to_string(index=False)
+)

@@ -13,6 +13,8 @@ people = pl.DataFrame(
         "wage": rng.lognormal(10, 0.6, 2000).round(2),
     },
 )
-release = vd.Steps([vd.TopCode(columns={"wage": 80_000}), vd.Microaggregation(columns=["age", "wage"], k=5)]).protect(people, seed=1)
+release = vd.Steps(
+    [vd.TopCode(columns={"wage": 80_000}), vd.Microaggregation(columns=["age", "wage"], k=5)]
+).protect(people, seed=1)
 print(release.datasets[0].head())
 print(vd.assess(people, release)["utility.columns.worst"])

@@ -8,11 +8,17 @@ recipe = vd.DirichletMultinomial(
     domain={"sex": ["female", "male"], "marital": ["single", "married", "divorced", "widowed"]},
     epsilon=1.0,
 )
-register = vd.open(example.path("clinic.csv"), columns={"name": {"role": "identifier"}, "social_number": {"role": "identifier"}})
+register = vd.open(
+    example.path("clinic.csv"),
+    columns={"name": {"role": "identifier"}, "social_number": {"role": "identifier"}},
+)
 release = recipe.protect(register, ledger=vd.Ledger(epsilon=1.0))
 
 posterior = vd.posterior(release)
 print(posterior.table().to_string(index=False))
 widowed = posterior.where(marital="widowed")
 print()
-print("widowed, women less men:", posterior.difference(widowed, posterior.where(sex="female"), posterior.where(sex="male")))
+print(
+    "widowed, women less men:",
+    posterior.difference(widowed, posterior.where(sex="female"), posterior.where(sex="male")),
+)

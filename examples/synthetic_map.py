@@ -3,7 +3,10 @@
 import veladura as vd
 from veladura import example
 
-register = vd.open(example.path("clinic.csv"), columns={"name": {"role": "identifier"}, "social_number": {"role": "identifier"}})
+register = vd.open(
+    example.path("clinic.csv"),
+    columns={"name": {"role": "identifier"}, "social_number": {"role": "identifier"}},
+)
 release = vd.Geography(
     x="lon",
     y="lat",

@@ -27,14 +27,19 @@ NO_SERVER = "no PostgreSQL server: set VELADURA_TEST_POSTGRES, or install pixelt
 def as_a_user(folder: Path) -> Iterator[tuple[io.StringIO, io.StringIO]]:
     """Stand in a folder, with everything that is printed caught: a warning is shown there as to a user, not raised."""
     out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), contextlib.chdir(folder), warnings.catch_warnings():
+    with (
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+        contextlib.chdir(folder),
+        warnings.catch_warnings(),
+    ):
         warnings.simplefilter("default")
         yield out, err
 
 
 def run_command(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Run `veladura` as its entry point does, in this process: a start of Python and its libraries costs seconds each time."""
-    from veladura.cli import main
+    from veladura.cli.main import main
 
     argv, code = ["veladura", *map(str, arguments)], 0
     with as_a_user(cwd) as (out, err), mock.patch.object(sys, "argv", argv):
@@ -117,7 +122,13 @@ def postgres_schema(postgres_url: str) -> Iterator[str]:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say it loudly when the tests on PostgreSQL did not run."""
-    skipped = [report for report in terminalreporter.stats.get("skipped", []) if re.search("no PostgreSQL server", str(report.longrepr))]
+    skipped = [
+        report
+        for report in terminalreporter.stats.get("skipped", [])
+        if re.search("no PostgreSQL server", str(report.longrepr))
+    ]
     if skipped:
         terminalreporter.section("PostgreSQL", red=True, bold=True)
-        terminalreporter.line(f"{len(skipped)} tests on PostgreSQL DID NOT RUN: {NO_SERVER}.", red=True, bold=True)
+        terminalreporter.line(
+            f"{len(skipped)} tests on PostgreSQL DID NOT RUN: {NO_SERVER}.", red=True, bold=True
+        )

@@ -22,7 +22,11 @@ def test_the_drawing_shows_every_error_with_its_exit_code():
 
 
 @pytest.mark.parametrize(
-    ("got", "hint"), [("microagregation", "did you mean 'microaggregation'"), ("zzz", "possible: 'noise', 'microaggregation'")]
+    ("got", "hint"),
+    [
+        ("microagregation", "did you mean 'microaggregation'"),
+        ("zzz", "possible: 'noise', 'microaggregation'"),
+    ],
 )
 def test_an_unknown_name_gets_the_nearest_one_or_all(got, hint):
     assert hint in str(errors.PlanError.unknown("method", got, ["noise", "microaggregation"]))

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 from veladura import example
+from veladura.base.streams import Streams
 from veladura.example import generate
-from veladura.streams import Streams
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,9 +24,19 @@ PEOPLE = 5_000
 REFERENCE = pd.Timestamp("2024-12-31")
 FILES = ["clinic.csv", "region.geojson", "lake.geojson"]
 COLUMNS = [
-    "name", "social_number", "birth", "zip", "sex", "ethnicity",
-    "marital", "lon", "lat", "diagnosis", "income", "stay",
-]  # fmt: skip
+    "name",
+    "social_number",
+    "birth",
+    "zip",
+    "sex",
+    "ethnicity",
+    "marital",
+    "lon",
+    "lat",
+    "diagnosis",
+    "income",
+    "stay",
+]
 
 
 @pytest.fixture(scope="module")

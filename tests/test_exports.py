@@ -5,10 +5,26 @@ from __future__ import annotations
 import inspect
 
 import veladura as vd
-from veladura.methods import METHODS
-from veladura.recipe import Recipe
+from veladura.core.recipe import Recipe
+from veladura.core.registry import METHODS
 
-PROMISED = {"Noise", "Swap", "Microaggregation", "TopCode", "Recode", "Pram", "Steps", "Estimate", "Release", "assess", "load", "open", "risk", "utility", "testing"}  # fmt: skip
+PROMISED = {
+    "Noise",
+    "Swap",
+    "Microaggregation",
+    "TopCode",
+    "Recode",
+    "Pram",
+    "Steps",
+    "Estimate",
+    "Release",
+    "assess",
+    "load",
+    "open",
+    "risk",
+    "utility",
+    "testing",
+}
 
 
 def test_every_export_is_there_and_documented():

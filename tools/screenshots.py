@@ -9,8 +9,8 @@ import tempfile
 from pathlib import Path
 
 from veladura.comparison.making import compare_plans
-from veladura.demo import run_demo
-from veladura.init import draft
+from veladura.plan.demo import run_demo
+from veladura.plan.draft import draft
 from veladura.report.certificate import certificate
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
@@ -22,7 +22,10 @@ def main() -> None:
     """Run the demo and the comparison, and photograph their pages at two widths."""
     browser = next((found for name in BROWSERS if (found := shutil.which(name))), None)
     if browser is None:
-        sys.exit(f"none of {', '.join(BROWSERS)} is on the path: install one (Debian: apt-get install chromium).")
+        sys.exit(
+            f"none of {', '.join(BROWSERS)} is on the path: install one (Debian: apt-get install"
+            " chromium)."
+        )
     IMAGES.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as home:
         demo = Path(home) / "demo"
@@ -41,11 +44,23 @@ def main() -> None:
 
 def comparison(demo: Path) -> Path:
     """Compare the plans that a committee would ask for; return the page."""
-    plans = [demo / "plans" / f"{name}.toml" for name in ("cart", "critical-cart", "microaggregation", "dirichlet-multinomial")]
+    plans = [
+        demo / "plans" / f"{name}.toml"
+        for name in ("cart", "critical-cart", "microaggregation", "dirichlet-multinomial")
+    ]
     for k in (3, 5, 10):
-        text = draft(str(demo / "clinic.csv"), method="k-anonymity", home=demo / "plans", custodian="../custodian/compare", seed=1998)
+        text = draft(
+            str(demo / "clinic.csv"),
+            method="k-anonymity",
+            home=demo / "plans",
+            custodian="../custodian/compare",
+            seed=1998,
+        )
         path = demo / "plans" / f"k = {k}.toml"
-        path.write_text(text.replace('method = "k-anonymity"', f'method = "k-anonymity"\nk = {k}'), encoding="utf-8")
+        path.write_text(
+            text.replace('method = "k-anonymity"', f'method = "k-anonymity"\nk = {k}'),
+            encoding="utf-8",
+        )
         plans.append(path)
     page = demo / "comparison.html"
     page.write_text(compare_plans(plans, fresh=True).to_html(), encoding="utf-8")

@@ -8,32 +8,32 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from veladura.methods import METHODS
+from veladura.core.registry import METHODS
 
 __version__ = "0.1.0"
 
 _EXPORTS = {
-    "DeltaPresence": ("veladura.anonymize.presence", "DeltaPresence"),
-    "KMap": ("veladura.anonymize.presence", "KMap"),
-    "LDiversity": ("veladura.anonymize.models", "LDiversity"),
-    "TCloseness": ("veladura.anonymize.models", "TCloseness"),
-    "Estimate": ("veladura.inference.estimate", "Estimate"),
-    "Ledger": ("veladura.dp.ledger", "Ledger"),
-    "Hierarchy": ("veladura.anonymize.hierarchy", "Hierarchy"),
-    "Release": ("veladura.recipe", "Release"),
-    "assess": ("veladura.assessment", "assess"),
-    "choose_grid": ("veladura.spatial.choose", "choose_grid"),
-    "combine": ("veladura.inference.combine", "combine"),
+    "DeltaPresence": ("veladura.methods.kanonymity.presence", "DeltaPresence"),
+    "KMap": ("veladura.methods.kanonymity.presence", "KMap"),
+    "LDiversity": ("veladura.methods.kanonymity.models", "LDiversity"),
+    "TCloseness": ("veladura.methods.kanonymity.models", "TCloseness"),
+    "Estimate": ("veladura.base.estimate", "Estimate"),
+    "Ledger": ("veladura.methods.private.ledger", "Ledger"),
+    "Hierarchy": ("veladura.numeric.hierarchies.hierarchy", "Hierarchy"),
+    "Release": ("veladura.core.recipe", "Release"),
+    "assess": ("veladura.measures.assessment", "assess"),
+    "choose_grid": ("veladura.methods.geography.choose", "choose_grid"),
+    "combine": ("veladura.inference.combined", "combine"),
     "compare": ("veladura.comparison.making", "compare"),
     "errors": ("veladura.errors", None),
     "inference": ("veladura.inference", None),
     "load": ("veladura.release.package", "load"),
     "open": ("veladura.table.source", "open"),
-    "posterior": ("veladura.dp.posterior", "posterior"),
-    "risk": ("veladura.risk", None),
+    "posterior": ("veladura.inference.posterior.posterior", "posterior"),
+    "risk": ("veladura.measures.risk", None),
     "stack": ("veladura.inference.stacking", "stack"),
     "testing": ("veladura.testing", None),
-    "utility": ("veladura.utility", None),
+    "utility": ("veladura.measures.utility", None),
     "with_source": ("veladura.release.link", "with_source"),
     **{name: (module, name) for module, name in METHODS.values()},
 }

@@ -6,8 +6,8 @@ VeladuraError            exit code 1
     FolderError          2   a folder may not be written, or stands in the wrong place
   DataError              3   the table does not fit its schema, or cannot be read
   PromiseError           4   a released table does not keep what its manifest promises
-  GateError              4   a release misses a threshold of its plan
-  BudgetError            5   a private draw asks for more than is left of its budget
+  GateError 4 a release misses a threshold of its plan BudgetError 5 a private draw asks for more
+  than is left of its budget
 
 A message says what is wrong, what was got and what to do. It names columns and counts, never
 a value of the data: messages are outputs too.
@@ -49,7 +49,10 @@ class ColumnError(PlanError):
         absent = list(names)
         near = [m for name in absent for m in get_close_matches(name, available, n=1)]
         hint = f"did you mean {near}? " if near else ""
-        return cls(f"{setting} names columns that are not in the table: {absent}.\n\nHint: {hint}the table has {list(available)}.")
+        return cls(
+            f"{setting} names columns that are not in the table: {absent}.\n\nHint: {hint}the table"
+            f" has {list(available)}."
+        )
 
 
 class FolderError(PlanError):

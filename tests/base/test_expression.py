@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 import veladura as vd
+from veladura.base.expression import parse
 from veladura.errors import PlanError
-from veladura.expression import parse
 
 FRAME = pd.DataFrame(
     {
@@ -23,7 +23,10 @@ FRAME = pd.DataFrame(
 
 @pytest.fixture(scope="module")
 def columns():
-    table = vd.open(FRAME, {"size": {"kind": "ordered", "order": ["small", "medium", "large"]}, "age": "integer"})
+    table = vd.open(
+        FRAME,
+        {"size": {"kind": "ordered", "order": ["small", "medium", "large"]}, "age": "integer"},
+    )
     codes = table.codes(table.names)
     back = codes.rows.argsort()
     return {name: column.take(back) for name, column in codes.items()}

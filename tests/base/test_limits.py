@@ -11,14 +11,14 @@ import pytest
 from typer.testing import CliRunner
 
 import veladura as vd
-from veladura.assessment import Assessment
-from veladura.cli import app
+from veladura.base.estimate import Estimate
+from veladura.base.limits import Limit
+from veladura.cli.main import app
+from veladura.core.registry import METHODS
 from veladura.errors import GateError, PlanError
-from veladura.inference.estimate import Estimate
-from veladura.init_gate import gate_text, proposals
-from veladura.limit import Limit
-from veladura.measure import Figure, figure_names
-from veladura.methods import METHODS
+from veladura.measures.assessment import Assessment
+from veladura.measures.measure import Figure, figure_names
+from veladura.plan.proposals import gate_text, proposals
 from veladura.release.gate import Verdict
 from veladura.release.reassess import reassess
 
@@ -56,25 +56,37 @@ def test_a_figure_without_a_limit_has_no_light():
 @pytest.fixture
 def people():
     rng = np.random.default_rng(1)
-    return pd.DataFrame({"sex": rng.choice(["f", "m"], 120), "income": rng.normal(50, 9, 120).round(1)})
+    return pd.DataFrame(
+        {"sex": rng.choice(["f", "m"], 120), "income": rng.normal(50, 9, 120).round(1)}
+    )
 
 
 @pytest.fixture
 def saved(people, tmp_path):
     people.to_csv(tmp_path / "people.csv", index=False)
-    release = vd.Noise(columns=["income"], scale=0.1).protect(vd.open(tmp_path / "people.csv", {"sex": "category"}), seed=1)
+    release = vd.Noise(columns=["income"], scale=0.1).protect(
+        vd.open(tmp_path / "people.csv", {"sex": "category"}), seed=1
+    )
     release.save(tmp_path / "out" / "release", custodian=tmp_path / "safe" / "record")
-    (tmp_path / "plan.toml").write_text('[source]\npath = "people.csv"\n[[step]]\nmethod = "noise"\ncolumns = ["income"]\n[gate]\n"utility.columns.worst" = {max = 0.5}\n')  # fmt: skip
+    (tmp_path / "plan.toml").write_text(
+        '[source]\npath = "people.csv"\n[[step]]\nmethod = "noise"\ncolumns ='
+        ' ["income"]\n[gate]\n"utility.columns.worst" = {max = 0.5}\n'
+    )
     return tmp_path
 
 
 def test_figures_do_not_depend_on_threads(people):
     release = vd.Cart(m=2).protect(people, seed=1)
-    assert vd.assess(people, release, threads=1).to_json() == vd.assess(people, release, threads=3).to_json()
+    assert (
+        vd.assess(people, release, threads=1).to_json()
+        == vd.assess(people, release, threads=3).to_json()
+    )
 
 
 def test_a_private_release_is_held_against_no_limit(people):
-    release = vd.DirichletMultinomial(columns=["sex"], domain={"sex": ["f", "m"]}, epsilon=1.0).protect(people[["sex"]])
+    release = vd.DirichletMultinomial(
+        columns=["sex"], domain={"sex": ["f", "m"]}, epsilon=1.0
+    ).protect(people[["sex"]])
     with pytest.raises(PlanError, match="would tell something of the data"):
         vd.assess(people[["sex"]], release, limits={NAME: Limit(max=1)})
 
@@ -104,7 +116,17 @@ def test_the_command_prints_and_writes_what_the_function_gives(saved):
 def test_a_missed_limit_is_an_error_after_the_page_is_written(saved):
     strict = saved / "strict.toml"
     strict.write_text((saved / "plan.toml").read_text().replace("0.5", "0.0001"))
-    done = CliRunner().invoke(app, ["assess", str(saved / "out/release"), "--plan", str(strict), "--html", str(saved / "a.html")])
+    done = CliRunner().invoke(
+        app,
+        [
+            "assess",
+            str(saved / "out/release"),
+            "--plan",
+            str(strict),
+            "--html",
+            str(saved / "a.html"),
+        ],
+    )
     assert isinstance(done.exception, GateError)
     assert NAME in str(done.exception)
     assert "missed" in (saved / "a.html").read_text()
@@ -122,7 +144,9 @@ def test_a_record_is_used_where_rows_can_be_linked(saved):
     assert figure.estimate is not None or "not linked" in figure.why
 
 
-@pytest.mark.parametrize("method", [method for method in METHODS if method != "steps"])  # drafted plans hold single methods
+@pytest.mark.parametrize(
+    "method", [method for method in METHODS if method != "steps"]
+)  # drafted plans hold single methods
 def test_proposed_limits_are_on_figures_that_exist(method):
     recipe = getattr(vd, METHODS[method][1])
     settings = {"quasi_identifiers": ["a"], "k": 7} if method == "k-anonymity" else {}
@@ -138,4 +162,6 @@ def test_proposed_limits_are_on_figures_that_exist(method):
         assert proposals(made)["risk.classes.smallest"] == Limit(min=7)
     assert set(proposals(made)) <= set(figure_names())
     uncommented = "\n".join(line.removeprefix("# ") for line in gate_text(made).splitlines()[2:])
-    assert {name: Limit(**ends) for name, ends in tomllib.loads(uncommented)["gate"].items()} == proposals(made)
+    assert {
+        name: Limit(**ends) for name, ends in tomllib.loads(uncommented)["gate"].items()
+    } == proposals(made)

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from veladura.base.settings import from_plain, from_table, to_plain
 from veladura.errors import PlanError
-from veladura.typed import from_plain, from_table, to_plain
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +46,10 @@ outers = st.builds(
     flag=st.booleans(),
     count=st.none() | st.integers(),
     inner=st.dictionaries(
-        st.text(max_size=3), st.floats(0, 1) | st.builds(Inner, upper=st.none() | st.floats(0, 1), label=st.text(max_size=3)), max_size=2
+        st.text(max_size=3),
+        st.floats(0, 1)
+        | st.builds(Inner, upper=st.none() | st.floats(0, 1), label=st.text(max_size=3)),
+        max_size=2,
     ),
     pair=st.tuples(st.integers(), st.integers()),
 )
@@ -68,9 +71,18 @@ def test_written_and_read_back_is_the_same(outer):
         ({"columns": ["a"], "mode": "c"}, r"here\.mode: value 'c' is not known"),
         ({"columns": ["a"], "share": "half"}, r"here\.share: expected a number, got text"),
         ({"columns": ["a"], "flag": 1}, r"here\.flag: expected true or false, got a whole number"),
-        ({"columns": ["a"], "count": True}, r"here\.count: expected a whole number, got true or false"),
-        ({"columns": ["a"], "inner": {"x": {"uper": 1}}}, r"here\.inner\.x: key 'uper' is not known"),
-        ({"columns": ["a"], "inner": {"x": "high"}}, r"here\.inner\.x: expected a number or a table, got text"),
+        (
+            {"columns": ["a"], "count": True},
+            r"here\.count: expected a whole number, got true or false",
+        ),
+        (
+            {"columns": ["a"], "inner": {"x": {"uper": 1}}},
+            r"here\.inner\.x: key 'uper' is not known",
+        ),
+        (
+            {"columns": ["a"], "inner": {"x": "high"}},
+            r"here\.inner\.x: expected a number or a table, got text",
+        ),
         ({"columns": ["a"], "inner": 3}, r"here\.inner: expected a table, got a whole number"),
         ({"columns": ["a"], "pair": [1]}, r"here\.pair: expected 2 entries, got 1"),
         (3, "here: expected a table, got a whole number"),

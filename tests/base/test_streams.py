@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from veladura.base.streams import Streams
 from veladura.errors import PlanError
-from veladura.streams import Streams
 
 paths = st.lists(st.one_of(st.text(max_size=5), st.integers(0, 99)), min_size=1, max_size=4)
 

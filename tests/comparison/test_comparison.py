@@ -14,14 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import veladura as vd
+from veladura.base.estimate import Estimate
 from veladura.comparison import worker
 from veladura.comparison.candidate import Candidate, evaluate
 from veladura.comparison.labels import Box, placed
 from veladura.comparison.making import compare_plans
 from veladura.comparison.result import Comparison
 from veladura.errors import PlanError
-from veladura.inference.estimate import Estimate
-from veladura.measure import Figure
+from veladura.measures.measure import Figure
 
 RISK, UTILITY = "risk.uniqueness.average_prosecutor", "utility.columns.mean"
 
@@ -29,7 +29,11 @@ RISK, UTILITY = "risk.uniqueness.average_prosecutor", "utility.columns.mean"
 def people(rows=120):
     rng = np.random.default_rng(4)
     return pd.DataFrame(
-        {"age": rng.integers(20, 70, rows), "sex": rng.choice(["f", "m"], rows), "income": rng.normal(100, 20, rows).round(1)}
+        {
+            "age": rng.integers(20, 70, rows),
+            "sex": rng.choice(["f", "m"], rows),
+            "income": rng.normal(100, 20, rows).round(1),
+        }
     )
 
 
@@ -47,14 +51,21 @@ def candidate(name, risk, utility, better="low"):
     return Candidate(name, "noise", figures=figures)
 
 
-@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=12), st.sampled_from(["low", "high"]))
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=12),
+    st.sampled_from(["low", "high"]),
+)
 def test_the_frontier_is_what_no_other_candidate_beats(points, better):
-    found = Comparison(tuple(candidate(str(i), *point, better) for i, point in enumerate(points)), RISK, UTILITY)
+    found = Comparison(
+        tuple(candidate(str(i), *point, better) for i, point in enumerate(points)), RISK, UTILITY
+    )
     sign = 1 if better == "low" else -1
     beaten = {
         str(i)
         for i, (r, u) in enumerate(points)
-        if any(r >= R and sign * U <= sign * u and (r > R or sign * U < sign * u) for R, U in points)
+        if any(
+            r >= R and sign * U <= sign * u and (r > R or sign * U < sign * u) for R, U in points
+        )
     }
     assert {c.name for c in found.frontier} == {str(i) for i in range(len(points))} - beaten
     assert set(found.dominated) == beaten
@@ -86,13 +97,22 @@ def test_a_figure_that_sees_detail_needs_no_such_rule():
 
 def test_a_narrower_candidate_and_one_that_is_easier_to_pick_from_beat_no_other():
     other = "risk.replicated.uniques"
-    few, many = (replace(candidate(name, 0.1, u), columns=n) for name, u, n in (("few", 0, 3), ("many", 1, 9)))
+    few, many = (
+        replace(candidate(name, 0.1, u), columns=n)
+        for name, u, n in (("few", 0, 3), ("many", 1, 9))
+    )
     assert Comparison((few, many), RISK, UTILITY).dominated == {}
     three, ten, nobody = (
         replace(c, figures={**c.figures, other: Figure(other, "", "low", Estimate.exact(0))})
-        for c in (candidate("k = 3", 0.3, 1), candidate("k = 10", 0.1, 2), candidate("private", 0.0, 3))
+        for c in (
+            candidate("k = 3", 0.3, 1),
+            candidate("k = 10", 0.1, 2),
+            candidate("private", 0.0, 3),
+        )
     )
-    nobody = replace(nobody, figures={name: figure for name, figure in nobody.figures.items() if name != RISK})  # its rows are nobody's
+    nobody = replace(
+        nobody, figures={name: figure for name, figure in nobody.figures.items() if name != RISK}
+    )  # its rows are nobody's
     found = Comparison((three, ten, nobody, candidate("x", 0.3, 9)), other, UTILITY)
     assert found.dominated == {}
     assert [c.name for c in found.edge] == ["k = 3"]  # by the axes alone
@@ -101,7 +121,12 @@ def test_a_narrower_candidate_and_one_that_is_easier_to_pick_from_beat_no_other(
 def test_the_default_utility_sees_what_was_coarsened(at_once):
     table = people(400)
     rules = {"age": vd.Hierarchy.intervals([10])}
-    recipes = {f"k = {k}": vd.KAnonymity(quasi_identifiers=["age", "sex"], k=k, max_suppression=0.05, hierarchies=rules) for k in (2, 200)}
+    recipes = {
+        f"k = {k}": vd.KAnonymity(
+            quasi_identifiers=["age", "sex"], k=k, max_suppression=0.05, hierarchies=rules
+        )
+        for k in (2, 200)
+    }
     found = vd.compare(table, recipes, seed=1, workers=1)
     assert found.utility == "utility.detail.two"
     fine, coarse = (c.estimate(found.utility).value for c in found.candidates)
@@ -110,7 +135,9 @@ def test_the_default_utility_sees_what_was_coarsened(at_once):
 
 @settings(max_examples=40)
 @given(
-    st.lists(st.tuples(st.floats(20, 400), st.floats(20, 280)), min_size=1, max_size=9, unique=True),
+    st.lists(
+        st.tuples(st.floats(20, 400), st.floats(20, 280)), min_size=1, max_size=9, unique=True
+    ),
     st.lists(st.text("abc k=", min_size=1, max_size=14), min_size=9, max_size=9),
 )
 def test_no_name_on_the_map_covers_another_and_none_depends_on_the_order(points, names):
@@ -146,7 +173,9 @@ def test_the_figures_are_those_of_an_assessment(at_once):
     table, recipe = people(), vd.Noise(columns=["income"])
     found = vd.compare(table, {"mine": recipe}, seed=3).candidates[0]
     alone = vd.assess(table, recipe.protect(table, seed=3))
-    assert {name: figure.estimate for name, figure in found.figures.items()} == {f.name: f.estimate for f in alone}
+    assert {name: figure.estimate for name, figure in found.figures.items()} == {
+        f.name: f.estimate for f in alone
+    }
 
 
 def test_the_same_recipe_on_the_same_table_is_measured_once(at_once, tmp_path, monkeypatch):
@@ -160,22 +189,28 @@ def test_the_same_recipe_on_the_same_table_is_measured_once(at_once, tmp_path, m
     again = vd.compare(table, {"other name": recipes["mine"]}, seed=3, custodian=tmp_path)
     assert again.candidates[0].figures == first.candidates[0].figures
     for changed in (
-        {"table": table.assign(age=table.age + 1)}, {"seed": 4}, {"recipes": {"mine": vd.Noise(columns=["income"], scale=0.2)}},
-    ):  # fmt: skip
+        {"table": table.assign(age=table.age + 1)},
+        {"seed": 4},
+        {"recipes": {"mine": vd.Noise(columns=["income"], scale=0.2)}},
+    ):
         given = {"table": table, "recipes": recipes, "seed": 3} | changed
         with pytest.raises(AssertionError):
             vd.compare(given["table"], given["recipes"], seed=given["seed"], custodian=tmp_path)
 
 
 def test_a_recipe_that_cannot_run_is_told_without_stopping_the_others(at_once):
-    found = vd.compare(people(), {"good": vd.Noise(columns=["income"]), "bad": vd.Noise(columns=["sex"])}, seed=1)
+    found = vd.compare(
+        people(), {"good": vd.Noise(columns=["income"]), "bad": vd.Noise(columns=["sex"])}, seed=1
+    )
     assert found.candidates[1].problem
     assert found.verdict(found.candidates[1]).startswith("no release:")
     assert [c.name for c in found.frontier] == ["good"]
 
 
 def test_names_are_shown_as_text():
-    found = Comparison((candidate("<script>alert(1)</script>", 1, 1), candidate("b", 2, 0)), RISK, UTILITY)
+    found = Comparison(
+        (candidate("<script>alert(1)</script>", 1, 1), candidate("b", 2, 0)), RISK, UTILITY
+    )
     assert "<script>" not in found.to_html()
     assert "&lt;script&gt;" in found.to_html()
     assert "<script>" not in found._repr_html_()
@@ -189,13 +224,24 @@ def test_an_unknown_axis_is_refused():
 def plans(folder, *scales, source="people.csv"):
     people().to_csv(folder / source, index=False)
     for scale in scales:
-        text = f'[source]\npath = "{source}"\n[[step]]\nmethod = "noise"\ncolumns = ["income"]\nscale = {scale}\n[custodian]\nfolder = "safe"\n[run]\nseed = 1\n'
+        text = (
+            f'[source]\npath = "{source}"\n[[step]]\nmethod = "noise"\ncolumns = ["income"]\nscale'
+            f' = {scale}\n[custodian]\nfolder = "safe"\n[run]\nseed = 1\n'
+        )
         (folder / f"noise-{scale}.toml").write_text(text, encoding="utf-8")
     return [folder / f"noise-{scale}.toml" for scale in scales]
 
 
 def test_plans_are_compared_from_the_command_line(veladura, tmp_path, at_once):
-    done = veladura("compare", *plans(tmp_path, 0.1, 0.5), "--out", "map.html", "--utility", UTILITY, cwd=tmp_path)
+    done = veladura(
+        "compare",
+        *plans(tmp_path, 0.1, 0.5),
+        "--out",
+        "map.html",
+        "--utility",
+        UTILITY,
+        cwd=tmp_path,
+    )
     assert done.returncode == 0, done.stderr
     assert "noise-0.1" in done.stdout
     assert "Risk and utility" in (tmp_path / "map.html").read_text(encoding="utf-8")

@@ -11,7 +11,9 @@ import veladura as vd
 from veladura.errors import PromiseError
 
 FRAME = pd.DataFrame({"zip": ["a"] * 50 + ["b"], "sex": ["f", "m"] * 25 + ["x"], "age": [30] * 51})
-ANONYMOUS = vd.KAnonymity(quasi_identifiers=["zip"], k=5, max_suppression=5, hierarchies={"zip": vd.Hierarchy.star()})
+ANONYMOUS = vd.KAnonymity(
+    quasi_identifiers=["zip"], k=5, max_suppression=5, hierarchies={"zip": vd.Hierarchy.star()}
+)
 STILL = vd.Pram(columns=["sex"], matrix={"sex": {label: {label: 1.0} for label in ("f", "m", "x")}})
 
 
@@ -36,7 +38,10 @@ def test_what_the_holder_declared_may_be_told():
 
 def test_pictures_of_values_that_a_later_step_replaces_are_the_custodians():
     frame = pd.DataFrame({"job": ["cook", "nurse"] * 60, "age": list(range(20, 80)) * 2})
-    alone, chained = vd.Cart(columns=["age"], m=2), vd.Steps([vd.Cart(columns=["age"], m=2), vd.TopCode(columns={"age": 60})])
+    alone, chained = (
+        vd.Cart(columns=["age"], m=2),
+        vd.Steps([vd.Cart(columns=["age"], m=2), vd.TopCode(columns={"age": 60})]),
+    )
     titles = [
         [
             any("Original beside synthetic" in title for draw in shown for title in draw())

@@ -9,31 +9,40 @@ import sys
 import pandas as pd
 import pytest
 
-from veladura import example, methods
+from veladura import example
+from veladura.core import registry
 
 CANARY = "canary-5d41402abc4b"
 
 
 def in_a_process(*arguments, cwd):
     return subprocess.run(
-        [sys.executable, "-m", "veladura.cli", *map(str, arguments)], cwd=cwd, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "veladura.cli.main", *map(str, arguments)],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     home = tmp_path_factory.mktemp("people")
-    pd.read_csv(example.path("clinic.csv"), dtype=str, keep_default_na=False).head(600).to_csv(home / "people.csv", index=False)
+    pd.read_csv(example.path("clinic.csv"), dtype=str, keep_default_na=False).head(600).to_csv(
+        home / "people.csv", index=False
+    )
     return home
 
 
 SLOW = {"marginals": [pytest.mark.slow]}  # it compiles its model at every start
-STARTED_FROM = [None, *(name for name in methods.METHODS if name != "steps")]
+STARTED_FROM = [None, *(name for name in registry.METHODS if name != "steps")]
 
 
-@pytest.mark.parametrize("method", [pytest.param(name, marks=SLOW.get(name, [])) for name in STARTED_FROM])
+@pytest.mark.parametrize(
+    "method", [pytest.param(name, marks=SLOW.get(name, [])) for name in STARTED_FROM]
+)
 def test_init_run_verify_without_touching_a_line(veladura, folder, method):
-    if method and not methods.available(method):
+    if method and not registry.available(method):
         pytest.skip(f"the extra dp is not installed: {method} DID NOT RUN")
     plan = f"{method}.toml"
     chosen = ["--method", method] if method else []
@@ -45,21 +54,38 @@ def test_init_run_verify_without_touching_a_line(veladura, folder, method):
         .replace("custodian/people", f"custodian/{method}")
     )
     (folder / plan).write_text(text, encoding="utf-8")
-    done = (veladura if method else in_a_process)("run", plan, cwd=folder)  # once as a stranger does it, else without starting Python anew
+    done = (veladura if method else in_a_process)(
+        "run", plan, cwd=folder
+    )  # once as a stranger does it, else without starting Python anew
     assert done.returncode == 0, done.stderr
     assert "roles and kinds of the columns were guessed" in done.stdout
     verified = veladura("verify", f"release/{method}", cwd=folder)
     assert verified.returncode == 0, verified.stdout
-    proved = veladura("verify", f"release/{method}", "--source", "people.csv", "--record", f"custodian/{method}/record.json", cwd=folder)
+    proved = veladura(
+        "verify",
+        f"release/{method}",
+        "--source",
+        "people.csv",
+        "--record",
+        f"custodian/{method}/record.json",
+        cwd=folder,
+    )
     assert proved.returncode == 0, proved.stdout
     assert "attested" not in proved.stdout
-    manifest = json.loads((folder / "release" / str(method) / "manifest.json").read_text(encoding="utf-8"))
+    manifest = json.loads(
+        (folder / "release" / str(method) / "manifest.json").read_text(encoding="utf-8")
+    )
     assert "name" not in [column["name"] for column in manifest["columns"]]
     assert "social_number" not in [column["name"] for column in manifest["columns"]]
 
 
 def test_a_dry_run_writes_nothing(veladura, folder):  # scratch files are gone when the process is
-    assert veladura("init", "people.csv", "--out", "dry.toml", "--method", "noise", cwd=folder).returncode == 0
+    assert (
+        veladura(
+            "init", "people.csv", "--out", "dry.toml", "--method", "noise", cwd=folder
+        ).returncode
+        == 0
+    )
     before = sorted(folder.rglob("*"))
     done = in_a_process("run", "dry.toml", "--dry-run", cwd=folder)
     assert done.returncode == 0, done.stderr
@@ -68,13 +94,21 @@ def test_a_dry_run_writes_nothing(veladura, folder):  # scratch files are gone w
 
 def edited(veladura, folder, name, *changes):
     """A plan that runs, with some of its text replaced or added."""
-    assert veladura("init", "people.csv", "--out", name, "--method", "noise", "--force", cwd=folder).returncode == 0
+    assert (
+        veladura(
+            "init", "people.csv", "--out", name, "--method", "noise", "--force", cwd=folder
+        ).returncode
+        == 0
+    )
     text = (folder / name).read_text(encoding="utf-8")
     for old, new in changes:
         assert old in text
         text = text.replace(old, new)
     (folder / name).write_text(
-        text.replace("release/people", f"release/{name}").replace("custodian/people", f"custodian/{name}"), encoding="utf-8"
+        text.replace("release/people", f"release/{name}").replace(
+            "custodian/people", f"custodian/{name}"
+        ),
+        encoding="utf-8",
     )
     return name
 
@@ -84,9 +118,29 @@ def edited(veladura, folder, name, *changes):
     [
         ("typo", [("[release]", "[relase]")], 2, "did you mean 'release'"),
         ("column", [('"income"', '"incom"')], 2, "did you mean ['income']"),
-        ("gate", [("# [gate]", '[gate]\n"risk.uniqueness.sample_unique" = {max = 1}')], 2, "did you mean 'risk.uniqueness.sample_uniques'"),
-        ("refused", [("# [gate]", '[gate]\n"risk.unchanged.cells" = {min = 1.0}')], 4, "risk.unchanged.cells"),
-        ("kind", [('[columns.zip]\nrole = "quasi-identifier"\nkind = "category"', '[columns.zip]\nkind = "date"')], 3, "'zip': 600"),
+        (
+            "gate",
+            [("# [gate]", '[gate]\n"risk.uniqueness.sample_unique" = {max = 1}')],
+            2,
+            "did you mean 'risk.uniqueness.sample_uniques'",
+        ),
+        (
+            "refused",
+            [("# [gate]", '[gate]\n"risk.unchanged.cells" = {min = 1.0}')],
+            4,
+            "risk.unchanged.cells",
+        ),
+        (
+            "kind",
+            [
+                (
+                    '[columns.zip]\nrole = "quasi-identifier"\nkind = "category"',
+                    '[columns.zip]\nkind = "date"',
+                )
+            ],
+            3,
+            "'zip': 600",
+        ),
         ("inside", [("custodian/people", "release/people/inside")], 2, "inside, around or beside"),
         ("gone", [("people.csv", "nobody.csv")], 3, "is not a file"),
     ],
@@ -99,7 +153,9 @@ def test_a_mistake_is_told_in_words(veladura, folder, name, changes, code, messa
 
 
 def test_a_refused_release_leaves_its_report_with_the_custodian(veladura, folder):
-    plan = edited(veladura, folder, "gated.toml", ("# [gate]", '[gate]\n"risk.unchanged.cells" = {min = 1.0}'))
+    plan = edited(
+        veladura, folder, "gated.toml", ("# [gate]", '[gate]\n"risk.unchanged.cells" = {min = 1.0}')
+    )
     assert veladura("run", plan, cwd=folder).returncode == 4
     assert (folder / "custodian" / plan / "refused.html").exists()
 

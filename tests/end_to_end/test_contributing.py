@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import veladura as vd
-from veladura import methods
+from veladura.core import registry
 from veladura.errors import PlanError
 
 PAGE = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -21,14 +21,20 @@ def skeleton(tmp_path, monkeypatch):
     (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     (tmp_path / "pasted_rounding.py").write_text(code, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setitem(methods.METHODS, "random-rounding", ("pasted_rounding", "RandomRounding"))
-    return methods.find("random-rounding")
+    monkeypatch.setitem(registry.METHODS, "random-rounding", ("pasted_rounding", "RandomRounding"))
+    return registry.find("random-rounding")
 
 
 def test_the_skeleton_keeps_the_contract_and_runs_from_a_plan(skeleton, veladura, tmp_path):
     vd.testing.check_recipe(skeleton(columns=["income"], base=1000))
-    pd.DataFrame({"sex": ["f", "m"] * 50, "income": range(100)}).to_csv(tmp_path / "people.csv", index=False)
-    for arguments in (["init", "people.csv", "--method", "random-rounding"], ["run", "plan.toml"], ["verify", "release/people"]):
+    pd.DataFrame({"sex": ["f", "m"] * 50, "income": range(100)}).to_csv(
+        tmp_path / "people.csv", index=False
+    )
+    for arguments in (
+        ["init", "people.csv", "--method", "random-rounding"],
+        ["run", "plan.toml"],
+        ["verify", "release/people"],
+    ):
         done = veladura(*arguments, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
     assert "is a multiple of 5" in done.stdout

@@ -11,18 +11,20 @@ import time
 import pytest
 
 from veladura import example
-from veladura.init import draft
+from veladura.plan.draft import draft
 from veladura.release.verify import holds, verify
 
 
 def command(plan):
-    return [sys.executable, "-m", "veladura.cli", "run", str(plan), "--quiet", "--force"]
+    return [sys.executable, "-m", "veladura.cli.main", "run", str(plan), "--quiet", "--force"]
 
 
 @pytest.fixture
 def plan(tmp_path):
     path = tmp_path / "plan.toml"
-    path.write_text(draft(str(example.path("clinic.csv")), method="noise", home=tmp_path), encoding="utf-8")
+    path.write_text(
+        draft(str(example.path("clinic.csv")), method="noise", home=tmp_path), encoding="utf-8"
+    )
     return path
 
 

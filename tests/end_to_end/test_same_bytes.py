@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from veladura import example
-from veladura.assessment import Assessment
-from veladura.plan import parse_plan
-from veladura.run import run
+from veladura.measures.assessment import Assessment
+from veladura.plan.plan import parse_plan
+from veladura.plan.run import run
 
 PLAN = """
 {source}
@@ -65,7 +65,9 @@ seed = 5
 
 @pytest.fixture(scope="module")
 def rows():
-    frame = pd.read_csv(example.path("clinic.csv"), dtype={"zip": str, "social_number": str}, parse_dates=["birth"]).head(500)
+    frame = pd.read_csv(
+        example.path("clinic.csv"), dtype={"zip": str, "social_number": str}, parse_dates=["birth"]
+    ).head(500)
     frame["birth"] = frame["birth"].dt.date
     frame["income"] = frame["income"].astype("Int64")
     return frame
@@ -75,7 +77,7 @@ def rows():
 def unmeasured():
     """The data files are looked at and nothing else: nothing needs to be measured."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("veladura.run.assess", lambda *_, **__: Assessment({}))
+        patch.setattr("veladura.plan.run.assess", lambda *_, **__: Assessment({}))
         yield
 
 
@@ -84,7 +86,9 @@ def shuffled(rows, seed):
 
 
 def data_of(home, label, source, format_="parquet", table=""):
-    plan = parse_plan(PLAN.format(source=source, home=home.as_posix(), label=label, format=format_, table=table))
+    plan = parse_plan(
+        PLAN.format(source=source, home=home.as_posix(), label=label, format=format_, table=table)
+    )
     run(plan)
     return (home / "out" / label / "data" / f"dataset-1.{format_}").read_bytes()
 
@@ -93,8 +97,12 @@ def data_of(home, label, source, format_="parquet", table=""):
 def home(tmp_path_factory, rows):
     home = tmp_path_factory.mktemp("sources")
     rows.to_csv(home / "t.csv", index=False)
-    shuffled(rows, 1).to_csv(home / "moved.csv", index=False, sep=";", decimal=",", encoding="utf-16")
-    pq.write_table(pa.Table.from_pandas(shuffled(rows, 2), preserve_index=False), home / "t.parquet")
+    shuffled(rows, 1).to_csv(
+        home / "moved.csv", index=False, sep=";", decimal=",", encoding="utf-16"
+    )
+    pq.write_table(
+        pa.Table.from_pandas(shuffled(rows, 2), preserve_index=False), home / "t.parquet"
+    )
     arrow = pa.Table.from_pandas(shuffled(rows, 3), preserve_index=False)  # noqa: F841  # DuckDB reads it by name
     with duckdb.connect(str(home / "t.db")) as connection:
         connection.execute("create table people as select * from arrow")
@@ -106,7 +114,12 @@ def home(tmp_path_factory, rows):
 @pytest.fixture(scope="module")
 def expected(home):
     return {
-        format_: data_of(home, f"csv-{format_}", f'[source]\npath = "{home.as_posix()}/t.csv"\nname = "t"', format_)
+        format_: data_of(
+            home,
+            f"csv-{format_}",
+            f'[source]\npath = "{home.as_posix()}/t.csv"\nname = "t"',
+            format_,
+        )
         for format_ in ("parquet", "csv")
     }
 
@@ -130,7 +143,9 @@ def test_the_same_bytes_from_every_source_in_any_order(home, expected, label, so
 @pytest.mark.xdist_group("postgres")
 def test_the_same_bytes_from_postgresql(home, expected, postgres_url, rows):
     connection = ibis.connect(postgres_url)
-    connection.create_table("same_bytes", pa.Table.from_pandas(shuffled(rows, 5), preserve_index=False), overwrite=True)
+    connection.create_table(
+        "same_bytes", pa.Table.from_pandas(shuffled(rows, 5), preserve_index=False), overwrite=True
+    )
     source = f'[source]\nname = "t"\nurl = "{postgres_url}"\ntable = "same_bytes"'
     for format_ in ("parquet", "csv"):
         assert data_of(home, f"postgres-{format_}", source, format_) == expected[format_]

@@ -17,7 +17,7 @@ import pytest
 
 import veladura as vd
 from veladura import example
-from veladura.assessment import Assessment
+from veladura.measures.assessment import Assessment
 from veladura.release.package import save
 
 HASHES = Path(__file__).with_name("same_release.json")
@@ -64,7 +64,9 @@ RECIPES = {
 
 def people() -> pd.DataFrame:
     """A part of the bundled register, without its identifiers."""
-    frame = pd.read_csv(example.path("clinic.csv"), dtype={"zip": str}, parse_dates=["birth"]).head(1500)
+    frame = pd.read_csv(example.path("clinic.csv"), dtype={"zip": str}, parse_dates=["birth"]).head(
+        1500
+    )
     return frame.drop(columns=["name", "social_number"])
 
 

@@ -45,7 +45,9 @@ def test_a_tutorial_runs_as_it_is_pasted(page, home, veladura, python):
             continue
         for line in filter(None, map(str.strip, code.splitlines())):
             name, *arguments = shlex.split(line, comments=True)
-            assert name == "veladura", line  # what another shell command would need is not known here
+            assert name == "veladura", (
+                line
+            )  # what another shell command would need is not known here
             done = veladura(*arguments, cwd=home)
             assert done.returncode == 0, (line, done.stderr)
 

@@ -32,7 +32,13 @@ def test_templates_example_and_maps_are_in_the_wheel(tmp_path):
         if path.is_file() and "__pycache__" not in path.parts
     }
     assert sources <= names
-    wanted = {"report/templates/report.html.j2", "example/clinic.csv", "example/region.geojson", "example/lake.geojson", "py.typed"}
+    wanted = {
+        "report/templates/report.html.j2",
+        "example/clinic.csv",
+        "example/region.geojson",
+        "example/lake.geojson",
+        "py.typed",
+    }
     assert {f"veladura/{name}" for name in wanted} <= names
     assert any(name.endswith("entry_points.txt") for name in names)
     assert any("LICENSE" in name for name in names)

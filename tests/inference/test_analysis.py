@@ -11,14 +11,14 @@ import pyarrow as pa
 import pytest
 import statsmodels.api as sm
 from scipy import stats
-from worlds import people
+from tests.inference.worlds import people
 
 import veladura as vd
+from veladura.core.recipe import Dataset, Release, Step
 from veladura.errors import ColumnError, DataError, PlanError
 from veladura.inference.analysis import analyze
 from veladura.inference.bands import looks_banded, midpoint
 from veladura.inference.design import read_formula
-from veladura.recipe import Dataset, Release, Step
 from veladura.table.source import open as open_table
 
 FORMULA = "log(income) ~ age + C(sex) + region"
@@ -27,7 +27,12 @@ FORMULA = "log(income) ~ age + C(sex) + region"
 def made(frames, rule="partial", **settings):
     """Return a release that holds the frames as they are."""
     tables = tuple(Dataset(open_table(frame)) for frame in frames)
-    told = {"rows": len(frames[0]), "original_rows": len(frames[0]), "synthesis": "proper", **settings}
+    told = {
+        "rows": len(frames[0]),
+        "original_rows": len(frames[0]),
+        "synthesis": "proper",
+        **settings,
+    }
     return Release(tables, None, (Step("cart", told if rule != "none" else {}, ()),), (), rule)
 
 
@@ -43,7 +48,10 @@ def dummies(frame, *names):
         if name == "age":
             columns[name] = frame[name].to_numpy(dtype=float)
         else:
-            columns |= {f"{name}[{level}]": (frame[name] == level).to_numpy(dtype=float) for level in sorted(frame[name].unique())[1:]}
+            columns |= {
+                f"{name}[{level}]": (frame[name] == level).to_numpy(dtype=float)
+                for level in sorted(frame[name].unique())[1:]
+            }
     return pd.DataFrame(columns)
 
 
@@ -63,27 +71,44 @@ RESPONSES = {"gaussian": "log(income)", "binomial": "smokes", "poisson": "visits
 def test_a_model_is_that_of_statsmodels_on_each_dataset(family, several):
     found = made(several).analyze(f"{RESPONSES[family]} ~ age + C(sex) + region", family=family)
     fits = [by_statsmodels(family, frame) for frame in several]
-    own = vd.combine(np.array([f.params for f in fits]), np.array([f.bse**2 for f in fits]), rule="partial")
-    assert found.coefficients.names == ("Intercept", "age", "C(sex)[T.m]", "region[T.north]", "region[T.west]")
+    own = vd.combine(
+        np.array([f.params for f in fits]), np.array([f.bse**2 for f in fits]), rule="partial"
+    )
+    assert found.coefficients.names == (
+        "Intercept",
+        "age",
+        "C(sex)[T.m]",
+        "region[T.north]",
+        "region[T.west]",
+    )
     for part in ("value", "error", "lower", "upper", "df", "p"):
-        assert np.allclose(getattr(found.coefficients, part), getattr(own, part), rtol=1e-4, atol=1e-9), part
+        assert np.allclose(
+            getattr(found.coefficients, part), getattr(own, part), rtol=1e-4, atol=1e-9
+        ), part
     assert found.rows == (400, 400, 400)
 
 
 @pytest.mark.parametrize("family", RESPONSES)
 def test_tests_of_one_table_are_those_of_statsmodels(family):
     frame = people()
-    found = made([frame], "none").analyze(f"{RESPONSES[family]} ~ age + C(sex) + region", family=family)
-    fit = by_statsmodels(family, frame)
-    null = {"gaussian": sm.OLS, "binomial": sm.Logit, "poisson": sm.Poisson}[family](fit.model.endog, dummies(frame, "age", "sex")).fit(
-        **({} if family == "gaussian" else {"disp": 0})
+    found = made([frame], "none").analyze(
+        f"{RESPONSES[family]} ~ age + C(sex) + region", family=family
     )
+    fit = by_statsmodels(family, frame)
+    null = {"gaussian": sm.OLS, "binomial": sm.Logit, "poisson": sm.Poisson}[family](
+        fit.model.endog, dummies(frame, "age", "sex")
+    ).fit(**({} if family == "gaussian" else {"disp": 0}))
     ratio = 2 * (fit.llf - null.llf)
     for asked in ("region", f"{RESPONSES[family]} ~ age + C(sex)"):
         assert found.likelihood_ratio(asked).p == pytest.approx(stats.chi2.sf(ratio, 2), rel=1e-4)
     matrix = np.eye(5)[3:]
     assert found.wald("region").p == pytest.approx(
-        float(fit.f_test(matrix).pvalue if family == "gaussian" else fit.wald_test(matrix, scalar=True).pvalue), rel=1e-3
+        float(
+            fit.f_test(matrix).pvalue
+            if family == "gaussian"
+            else fit.wald_test(matrix, scalar=True).pvalue
+        ),
+        rel=1e-3,
     )
     assert found.rule == "none"
     assert found.coefficients.df[0] == (395 if family == "gaussian" else np.inf)
@@ -91,7 +116,10 @@ def test_tests_of_one_table_are_those_of_statsmodels(family):
 
 def test_wald_and_likelihood_ratio_agree_over_datasets(several):
     found = made(several).analyze(FORMULA)
-    for term in ("age", "region"):  # they agree in large samples only, and r is estimated in two ways
+    for term in (
+        "age",
+        "region",
+    ):  # they agree in large samples only, and r is estimated in two ways
         assert found.wald(term).p == pytest.approx(found.likelihood_ratio(term).p, abs=0.05)
     assert found.wald(["age", "C(sex)"]).df == 2
     assert found.wald().df == 4
@@ -108,14 +136,22 @@ def test_wald_and_likelihood_ratio_agree_over_datasets(several):
 def test_weights_give_robust_errors_and_no_likelihood(several):
     frame = several[0]
     found = made([frame], "none").analyze("log(income) ~ age", weights="weight")
-    x, y, w = dummies(frame, "age").to_numpy(), np.log(frame.income).to_numpy(), frame.weight.to_numpy()
+    x, y, w = (
+        dummies(frame, "age").to_numpy(),
+        np.log(frame.income).to_numpy(),
+        frame.weight.to_numpy(),
+    )
     bread = np.linalg.inv(x.T @ (x * w[:, None]))
     beta = bread @ (x.T @ (w * y))
     scores = x * (w * (y - x @ beta))[:, None]
     assert np.allclose(found.coefficients.value, beta)
-    assert np.allclose(found.coefficients.variance, np.diag(bread @ scores.T @ scores @ bread) * 400 / 398)
+    assert np.allclose(
+        found.coefficients.variance, np.diag(bread @ scores.T @ scores @ bread) * 400 / 398
+    )
     logit = made([frame], "none").analyze("smokes ~ age", family="binomial", robust=True)
-    hc1 = sm.Logit((frame.smokes == "yes").to_numpy(dtype=float), dummies(frame, "age")).fit(disp=0, cov_type="HC0")
+    hc1 = sm.Logit((frame.smokes == "yes").to_numpy(dtype=float), dummies(frame, "age")).fit(
+        disp=0, cov_type="HC0"
+    )
     assert np.allclose(logit.coefficients.error, hc1.bse * np.sqrt(400 / 398), rtol=1e-4)
     with pytest.raises(PlanError, match="no likelihood"):
         found.likelihood_ratio("age")
@@ -126,7 +162,10 @@ def test_weights_give_robust_errors_and_no_likelihood(several):
 
 
 def test_quasi_families_take_the_dispersion_from_the_data(several):
-    plain, quasi = (made(several).analyze("visits ~ age", family=family) for family in ("poisson", "quasi-poisson"))
+    plain, quasi = (
+        made(several).analyze("visits ~ age", family=family)
+        for family in ("poisson", "quasi-poisson")
+    )
     assert np.allclose(plain.coefficients.value, quasi.coefficients.value)
     x, y = dummies(several[0], "age").to_numpy(), several[0].visits.to_numpy()
     mean = np.exp(x @ quasi.fits[0].params)
@@ -143,11 +182,16 @@ def test_levels_and_knots_are_the_same_in_every_dataset(several):
     shifted = [frame.assign(age=frame.age + 10 * i) for i, frame in enumerate(several)]
     found = made(shifted).analyze("log(income) ~ center(age)")
     centre = np.mean([frame.age.mean() for frame in shifted])
-    fits = [sm.OLS(np.log(f.income), np.column_stack([np.ones(400), f.age - centre])).fit() for f in shifted]
+    fits = [
+        sm.OLS(np.log(f.income), np.column_stack([np.ones(400), f.age - centre])).fit()
+        for f in shifted
+    ]
     assert np.allclose(found.coefficients.value, np.mean([f.params for f in fits], axis=0))
 
 
-@pytest.mark.parametrize("library", [pl.from_pandas, pa.Table.from_pandas], ids=["polars", "pyarrow"])
+@pytest.mark.parametrize(
+    "library", [pl.from_pandas, pa.Table.from_pandas], ids=["polars", "pyarrow"]
+)
 def test_every_kind_of_frame_and_a_package_give_the_same(library, tmp_path):
     frame = people()
     recipe = vd.Cart(columns=["income", "smokes"], m=3)
@@ -155,7 +199,9 @@ def test_every_kind_of_frame_and_a_package_give_the_same(library, tmp_path):
     found = release.analyze(FORMULA)
     other = recipe.protect(library(frame), seed=1)
     assert np.allclose(other.analyze(FORMULA).coefficients.value, found.coefficients.value)
-    loaded = vd.load(other.save(tmp_path / "out" / "r", custodian=tmp_path / "safe" / "c", format="csv"))
+    loaded = vd.load(
+        other.save(tmp_path / "out" / "r", custodian=tmp_path / "safe" / "c", format="csv")
+    )
     again = loaded.analyze(FORMULA)
     assert np.allclose(again.coefficients.lower, found.coefficients.lower)
     assert again.rule == "partial"
@@ -164,7 +210,9 @@ def test_every_kind_of_frame_and_a_package_give_the_same(library, tmp_path):
     original = found.on_original()
     assert np.allclose(original.coefficients.value, by_statsmodels("gaussian", frame).params)
     assert found.plot(tmp_path / "c.png", beside=original).stat().st_size > 5000
-    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["coefficients"][1]["term"] == "age"
+    assert (
+        json.loads(json.dumps(found.to_dict(), allow_nan=False))["coefficients"][1]["term"] == "age"
+    )
     assert "3 datasets, 400 rows each" in str(found)
 
 
@@ -174,31 +222,61 @@ def test_an_event_can_be_a_level_a_comparison_or_a_number(several):
         for left, frames in (
             ("smokes", several),
             ('I(smokes == "yes")', several),
-            ("smokes", [frame.assign(smokes=(frame.smokes == "yes").astype(int)) for frame in several]),
+            (
+                "smokes",
+                [frame.assign(smokes=(frame.smokes == "yes").astype(int)) for frame in several],
+            ),
             ("smokes", [frame.assign(smokes=frame.smokes == "yes") for frame in several]),
         )
     ]
     assert all(np.allclose(one, found[0]) for one in found)
-    assert made(several).analyze("smokes ~ age", family="binomial").design.response == "smokes = yes"
+    assert (
+        made(several).analyze("smokes ~ age", family="binomial").design.response == "smokes = yes"
+    )
 
 
 BAD = {
     "a column that is not there": ("income ~ agee", {}, ColumnError, "did you mean"),
-    "a column in a transform that is not there": ("income ~ center(agee)", {}, ColumnError, "did you mean"),
+    "a column in a transform that is not there": (
+        "income ~ center(agee)",
+        {},
+        ColumnError,
+        "did you mean",
+    ),
     "a function that is not there": ("lgo(income) ~ age", {}, PlanError, "did you mean 'log'"),
     "no formula": ("income ~ (age", {}, PlanError, "is no formula"),
     "no response": ("age + sex", {}, PlanError, "has no response"),
     "a category for a number": ("sex ~ age", {}, PlanError, "is a category"),
     "three values for two": ("region ~ age", {"family": "binomial"}, PlanError, "has 3"),
-    "numbers for two values": ("age ~ sex", {"family": "binomial"}, PlanError, "others than 0 and 1"),
+    "numbers for two values": (
+        "age ~ sex",
+        {"family": "binomial"},
+        PlanError,
+        "others than 0 and 1",
+    ),
     "negative counts": ("I(-visits) ~ age", {"family": "poisson"}, PlanError, "negative values"),
     "nought for gamma": ("visits ~ age", {"family": "gamma"}, PlanError, "above 0"),
-    "a family that is not there": ("income ~ age", {"family": "gausian"}, PlanError, "did you mean 'gaussian'"),
+    "a family that is not there": (
+        "income ~ age",
+        {"family": "gausian"},
+        PlanError,
+        "did you mean 'gaussian'",
+    ),
     "a level of 95": ("income ~ age", {"level": 95}, PlanError, "between 0 and 1"),
     "columns that say the same": ("income ~ age + I(age * 2)", {}, DataError, "say the same"),
-    "a function of a category": ("income ~ log(sex)", {}, PlanError, "cannot be evaluated at 'log\\(sex\\)'"),
+    "a function of a category": (
+        "income ~ log(sex)",
+        {},
+        PlanError,
+        "cannot be evaluated at 'log\\(sex\\)'",
+    ),
     "a response that does not vary": ("I(age * 0) ~ sex", {}, DataError, "one value only"),
-    "an outcome that a category decides": ("I(sex == 'f') ~ sex + age", {"family": "binomial"}, DataError, "does not converge"),
+    "an outcome that a category decides": (
+        "I(sex == 'f') ~ sex + age",
+        {"family": "binomial"},
+        DataError,
+        "does not converge",
+    ),
     "no row left": ("log(-income) ~ age", {}, DataError, "no row is left"),
 }
 
@@ -217,20 +295,37 @@ def test_what_a_release_cannot_give_is_refused(several):
         made(several, "none").analyze(FORMULA)
     with pytest.raises(PlanError, match="'strange' is not known"):
         made(several, "strange").analyze(FORMULA)
-    rare = [several[0].assign(region=several[0].region.where(several[0].index > 3, "south")), *several[1:]]
-    with pytest.raises(DataError, match=r"no row of datasets \[2, 3\] of 3 has the term 'region\[T.south\]'"):
+    rare = [
+        several[0].assign(region=several[0].region.where(several[0].index > 3, "south")),
+        *several[1:],
+    ]
+    with pytest.raises(
+        DataError, match=r"no row of datasets \[2, 3\] of 3 has the term 'region\[T.south\]'"
+    ):
         made(rare).analyze(FORMULA)
     with pytest.raises(DataError, match="5 rows for 5 coefficients"):
-        made([frame.head(5).assign(sex=list("fmfmf"), region=["east", "north", "west", "east", "west"]) for frame in several]).analyze(
-            FORMULA
-        )
+        made(
+            [
+                frame.head(5).assign(
+                    sex=list("fmfmf"), region=["east", "north", "west", "east", "west"]
+                )
+                for frame in several
+            ]
+        ).analyze(FORMULA)
     with pytest.raises(PlanError, match="other quantities"):
-        made(rare).estimate(lambda d: d.groupby("region")["income"].agg(["mean", "var"]).T.to_numpy())
+        made(rare).estimate(
+            lambda d: d.groupby("region")["income"].agg(["mean", "var"]).T.to_numpy()
+        )
 
 
 def test_a_private_release_points_to_its_posterior():
-    release = vd.DirichletMultinomial(columns=["sex"], domain={"sex": ["f", "m"]}, epsilon=2).protect(people())
-    for call in (lambda: release.analyze("sex ~ 1", family="binomial"), lambda: release.estimate(lambda d: (0.0, 1.0))):
+    release = vd.DirichletMultinomial(
+        columns=["sex"], domain={"sex": ["f", "m"]}, epsilon=2
+    ).protect(people())
+    for call in (
+        lambda: release.analyze("sex ~ 1", family="binomial"),
+        lambda: release.estimate(lambda d: (0.0, 1.0)),
+    ):
         with pytest.raises(PlanError, match=r"vd.posterior\(release\)"):
             call()
     with pytest.raises(PlanError, match="has no posterior"):
@@ -241,7 +336,9 @@ def test_rows_left_out_and_weights_left_unused_are_told(several):
     gaps = [frame.assign(age=frame.age.where(frame.index % 4 > 0)) for frame in several]
     with pytest.warns(UserWarning, match=r"25.0% of the rows are left out: a column"):
         assert made(gaps).analyze(FORMULA).rows == (300, 300, 300)
-    zeros = [frame.assign(income=frame.income.where(frame.index % 10 > 0, 0.0)) for frame in several]
+    zeros = [
+        frame.assign(income=frame.income.where(frame.index % 10 > 0, 0.0)) for frame in several
+    ]
     with pytest.warns(UserWarning, match=r"10.0% .* not defined"):
         made(zeros).analyze(FORMULA)
     weighted = open_table(vd.open(people(), columns={"weight": {"role": "weight"}}))
@@ -252,12 +349,16 @@ def test_rows_left_out_and_weights_left_unused_are_told(several):
 
 def test_generalised_columns_are_explained():
     keys, bands = ["age", "sex", "region"], {"age": vd.Hierarchy(widths=(10, 20))}
-    release = vd.KAnonymity(quasi_identifiers=keys, k=5, hierarchies=bands, max_suppression=0.05).protect(people())
+    release = vd.KAnonymity(
+        quasi_identifiers=keys, k=5, hierarchies=bands, max_suppression=0.05
+    ).protect(people())
     found = analyze(release, "log(income) ~ age + sex")
     words = " ".join(found.cautions)
     assert "bands of numbers, which are text" in words
     assert "midpoint(age)" in words
-    assert ("because their combination" in words) == bool(release.steps[0].settings["suppressed_rows"])
+    assert ("because their combination" in words) == bool(
+        release.steps[0].settings["suppressed_rows"]
+    )
     assert found.coefficients.names[1].startswith("age[T.[")
     middle = analyze(release, "log(income) ~ midpoint(age) + sex")
     assert "the middle of a band" in " ".join(middle.cautions)
@@ -266,7 +367,9 @@ def test_generalised_columns_are_explained():
 
 def test_suppressed_values_are_no_category():
     keys, bands = ["age", "sex", "region"], {"age": vd.Hierarchy(widths=(10, 20))}
-    recipe = vd.KAnonymity(quasi_identifiers=keys, k=20, hierarchies=bands, max_suppression=0.3, suppressed="star")
+    recipe = vd.KAnonymity(
+        quasi_identifiers=keys, k=20, hierarchies=bands, max_suppression=0.3, suppressed="star"
+    )
     release = recipe.protect(people())
     found = analyze(release, "log(income) ~ sex")
     stars = int((release.datasets[0]["sex"] == "*").sum())
@@ -311,18 +414,26 @@ def test_the_columns_of_a_formula_are_found(formula, columns):
 
 
 def test_bands_are_read_as_people_write_them():
-    assert midpoint(["[0, 10)", "10-19", "5 to 7", "-4", "< 18", ">= 90", "*", "x", 3, None]).tolist()[:6] == [5, 14.5, 6, -4, 18, 90]
+    assert midpoint(
+        ["[0, 10)", "10-19", "5 to 7", "-4", "< 18", ">= 90", "*", "x", 3, None]
+    ).tolist()[:6] == [5, 14.5, 6, -4, 18, 90]
     assert np.isnan(midpoint(["*", "x", None])).all()
     assert looks_banded(["[0, 10)", "12", "*"])
     assert not looks_banded(["a", "b"])
     assert not looks_banded(["12", "13"])
-    frame = people().assign(age=lambda d: [f"[{a // 40 * 40}, {a // 40 * 40 + 40})" for a in d.age + 40])
+    frame = people().assign(
+        age=lambda d: [f"[{a // 40 * 40}, {a // 40 * 40 + 40})" for a in d.age + 40]
+    )
     names = made([frame], "none").analyze("income ~ age").coefficients.names
-    assert names[1:] == ("age[T.[80, 120)]",)  # by size: '[40' is the base, though '[80' is not before it as text
+    assert names[1:] == (
+        "age[T.[80, 120)]",
+    )  # by size: '[40' is the base, though '[80' is not before it as text
 
 
 def test_dates_enter_as_years():
-    frame = people().assign(born=lambda d: pd.to_datetime("1950-01-01") + pd.to_timedelta(d.age * 365.25, unit="D"))
+    frame = people().assign(
+        born=lambda d: pd.to_datetime("1950-01-01") + pd.to_timedelta(d.age * 365.25, unit="D")
+    )
     found = made([frame], "none").analyze("log(income) ~ year(born)")
     assert found.coefficients.value[1] == pytest.approx(by_statsmodels_age(frame), rel=0.05)
 

@@ -7,11 +7,11 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from tests.inference.worlds import people
 from typer.testing import CliRunner
-from worlds import people
 
 import veladura as vd
-from veladura.cli import app
+from veladura.cli.main import app
 from veladura.errors import VeladuraError
 
 
@@ -35,13 +35,24 @@ def folder(tmp_path_factory):
 def private(tmp_path_factory):
     home = tmp_path_factory.mktemp("private")
     domain = {"sex": ["f", "m"], "smokes": ["no", "yes"]}
-    release = vd.DirichletMultinomial(columns=["sex", "smokes"], domain=domain, epsilon=4).protect(people())
+    release = vd.DirichletMultinomial(columns=["sex", "smokes"], domain=domain, epsilon=4).protect(
+        people()
+    )
     return release.save(home / "out" / "people", custodian=home / "safe" / "people")
 
 
 def test_a_table_a_picture_and_json_say_the_same(folder, tmp_path):
     formula = "log(income) ~ age + C(sex)"
-    code, shown = call(folder, formula, "--test", "C(sex)", "--picture", tmp_path / "c.svg", "--out", tmp_path / "c.csv")
+    code, shown = call(
+        folder,
+        formula,
+        "--test",
+        "C(sex)",
+        "--picture",
+        tmp_path / "c.svg",
+        "--out",
+        tmp_path / "c.csv",
+    )
     assert code == 0
     assert "combined by rule 'partial'" in shown
     assert "C(sex)[T.m]" in shown
@@ -80,7 +91,10 @@ def test_mistakes_are_told(folder, private, tmp_path):
         ((private, "smokes ~ sex", "--family", "binomial"), "--posterior"),
         ((private, "--posterior", "--among", "sex=f"), "nothing is asked"),
         ((private, "--posterior", "--column", "sexx"), "did you mean 'sex'"),
-        ((folder, "income ~ age", "--picture", tmp_path / "no" / "folder.png"), "cannot be written"),
+        (
+            (folder, "income ~ age", "--picture", tmp_path / "no" / "folder.png"),
+            "cannot be written",
+        ),
         ((folder, "income ~ age", "--picture", tmp_path / "picture.xyz"), "cannot be written"),
     ):
         code, told = call(*arguments)
@@ -94,10 +108,34 @@ def test_a_posterior_answers_from_the_folder_alone(private, tmp_path):
     told = json.loads(text)
     assert code == 0
     assert [row["share"] for row in told["cells"]] == pytest.approx(list(posterior.mean))
-    _, text = call(private, "--posterior", "--json", "--column", "sex", "--event", "smokes=yes", "--among", "sex=f", "--among", "sex=m")
+    _, text = call(
+        private,
+        "--posterior",
+        "--json",
+        "--column",
+        "sex",
+        "--event",
+        "smokes=yes",
+        "--among",
+        "sex=f",
+        "--among",
+        "sex=m",
+    )
     told = json.loads(text)
     assert sum(row["share"] for row in told["sex"]) == pytest.approx(1)
-    assert [row["question"].split(" (")[0] for row in told["answers"]][-2:] == ["difference", "odds ratio"]
-    code, shown = call(private, "--posterior", "--column", "sex", "--picture", tmp_path / "p.png", "--out", tmp_path / "p.csv")
+    assert [row["question"].split(" (")[0] for row in told["answers"]][-2:] == [
+        "difference",
+        "odds ratio",
+    ]
+    code, shown = call(
+        private,
+        "--posterior",
+        "--column",
+        "sex",
+        "--picture",
+        tmp_path / "p.png",
+        "--out",
+        tmp_path / "p.csv",
+    )
     assert "400 rows were protected" in shown
     assert list(pd.read_csv(tmp_path / "p.csv").columns) == ["sex", "share", "lower", "upper"]

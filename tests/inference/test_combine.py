@@ -95,7 +95,11 @@ def test_intervals_of_the_partial_rule_cover():
     assert 0.93 < coverage(lambda q, v: vd.combine(q, v, rule="partial"), 0) < 0.97
 
 
-@pytest.mark.parametrize("broken", [within_only, lambda q, v: vd.combine(q, v, rule="imputed")], ids=["within only", "imputed"])
+@pytest.mark.parametrize(
+    "broken",
+    [within_only, lambda q, v: vd.combine(q, v, rule="imputed")],
+    ids=["within only", "imputed"],
+)
 def test_the_check_sees(broken):
     assert not 0.93 < coverage(broken, 0) < 0.97
 
@@ -112,13 +116,18 @@ def test_a_release_chooses_its_own_rule():
     found = whole.estimate(mean)
     assert partial.rule == "partial"
     assert found.rule == "single"
-    assert found.variance == pytest.approx(np.mean([mean(d)[1] for d in whole.datasets]) * (2 + 3 / 3))
+    assert found.variance == pytest.approx(
+        np.mean([mean(d)[1] for d in whole.datasets]) * (2 + 3 / 3)
+    )
     assert partial.lower < 10 < partial.upper
     named = whole.estimate(lambda d: {"mean": mean(d)})
     assert "mean" in str(named)
     noisy = vd.Noise(columns=["y"]).protect(frame, seed=1)
     with pytest.warns(UserWarning, match="noise was added"):
         plain = noisy.estimate(mean)
-    assert (plain.rule, plain.value, plain.variance) == ("none", *map(pytest.approx, mean(noisy.datasets[0])))
+    assert (plain.rule, plain.value, plain.variance) == (
+        "none",
+        *map(pytest.approx, mean(noisy.datasets[0])),
+    )
     with pytest.raises(PlanError, match="must return"):
         whole.estimate(lambda d: 3)

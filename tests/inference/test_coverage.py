@@ -1,18 +1,18 @@
 """95 % intervals of every rule cover 95 % on the kind of data it is for, and not on others.
 
-Claim: coverage within 1 point of 95 %. With 40,000 replicates its standard error is 0.11 points; a right rule
-at 94.5 to 95.5 fails by chance less often than 1e-5. The t laws are approximations: m = 2 and n = 200 cost half a
-point. The full rule is conservative for small m (its own test below).
+Claim: coverage within 1 point of 95 %. With 40,000 replicates its standard error is 0.11 points; a
+right rule at 94.5 to 95.5 fails by chance less often than 1e-5. The t laws are approximations: m =
+2 and n = 200 cost half a point. The full rule is conservative for small m (its own test below).
 """
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from worlds import half_missing, half_replaced, replaced
+from tests.inference.worlds import half_missing, half_replaced, replaced
 
 import veladura as vd
-from veladura.inference.combine import interval
+from veladura.inference.combined import interval
 
 REPLICATES = 40_000
 CLAIM = (0.94, 0.96)

@@ -36,7 +36,9 @@ def test_the_imputed_and_the_full_rule_by_hand():
     many = np.vstack([Q, Q + 0.5])  # t = 10: the other approximation
     trace = np.trace(np.cov(many.T))
     r = trace / (6 * 2)
-    assert wald(many, np.repeat(np.eye(2)[None], 6, axis=0), "partial").residual == pytest.approx(4 + 6 * (1 + 0.8 / r) ** 2)
+    assert wald(many, np.repeat(np.eye(2)[None], 6, axis=0), "partial").residual == pytest.approx(
+        4 + 6 * (1 + 0.8 / r) ** 2
+    )
 
 
 def test_rules_that_do_not_look_between_datasets():
@@ -56,9 +58,13 @@ def test_likelihood_ratios_by_hand():
     assert (found.statistic, found.r) == pytest.approx((8 / (2 * (1 + r)), r))
     r = 4 / (2 * 2) * (10 - 8)  # (m + 1) / (d (m - 1)), Meng and Rubin (1992)
     assert likelihood_ratio(own, pooled, 2, "imputed").statistic == pytest.approx(8 / (2 * (1 + r)))
-    assert likelihood_ratio(own, pooled, 2, "single").p == pytest.approx(stats.chi2.sf(8 / (1 + 2 / 3), 2))
+    assert likelihood_ratio(own, pooled, 2, "single").p == pytest.approx(
+        stats.chi2.sf(8 / (1 + 2 / 3), 2)
+    )
     assert likelihood_ratio(pooled, pooled, 2, "partial").residual == np.inf  # nothing differs
-    assert "likelihood ratio test of x: F(2, inf)" in str(likelihood_ratio(pooled, pooled, 2, "partial", what="x"))
+    assert "likelihood ratio test of x: F(2, inf)" in str(
+        likelihood_ratio(pooled, pooled, 2, "partial", what="x")
+    )
 
 
 @given(st.integers(2, 6), st.integers(0, 2**31), st.sampled_from(["partial", "imputed", "single"]))
@@ -66,7 +72,9 @@ def test_one_quantity_is_the_square_of_its_t(m, seed, rule):
     rng = np.random.default_rng(seed)
     q, v = rng.normal(1, 1, m), rng.uniform(0.5, 2, m)
     one = vd.combine(q, v, rule=rule)
-    assert wald(q[:, None], v[:, None, None], rule).statistic == pytest.approx(one.value**2 / one.variance)
+    assert wald(q[:, None], v[:, None, None], rule).statistic == pytest.approx(
+        one.value**2 / one.variance
+    )
 
 
 @given(st.integers(0, 2**31))
@@ -75,7 +83,9 @@ def test_the_test_does_not_depend_on_the_scale_of_the_quantities(seed):
     q, turn = rng.normal(size=(4, 3)), rng.normal(size=(3, 3)) + 3 * np.eye(3)
     covariances = np.array([np.cov(rng.normal(size=(3, 12))) for _ in range(4)])
     turned = turn @ covariances @ turn.T
-    assert wald(q @ turn.T, turned, "partial").p == pytest.approx(wald(q, covariances, "partial").p, rel=1e-6)
+    assert wald(q @ turn.T, turned, "partial").p == pytest.approx(
+        wald(q, covariances, "partial").p, rel=1e-6
+    )
 
 
 SETS, D, RUNS = 5, 3, 2000
@@ -95,7 +105,8 @@ def size(between, rule, m=SETS, seed=1):
     return rejected / RUNS
 
 
-# 2,000 runs: standard error 0.5 points; the F laws are approximations that simulation put at 4.5 to 5.7 %.
+# 2,000 runs: standard error 0.5 points; the F laws are approximations that simulation put at 4.5 to
+# 5.7 %.
 HELD = {"partial": (0.8, "partial", 5), "full": (2.0, "full", 40), "single": (2.0, "single", 5)}
 MISSED = {
     "Rubin's r on partial synthesis": (0.8, "imputed", 5),

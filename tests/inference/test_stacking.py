@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import optimize, stats
-from worlds import half_replaced, replaced
+from tests.inference.worlds import half_replaced, replaced
 
 import veladura as vd
 from veladura.errors import PlanError
@@ -22,7 +22,9 @@ def test_the_mixture_has_the_moments_and_ends_of_its_parts():
         return (stats.norm.cdf(x) + stats.norm.cdf(x, 3, 2)) / 2
 
     for end, share in ((found.lower, 0.025), (found.upper, 0.975)):
-        assert end == pytest.approx(optimize.brentq(lambda x, share=share: mixed(x) - share, -20, 20), abs=0.02)
+        assert end == pytest.approx(
+            optimize.brentq(lambda x, share=share: mixed(x) - share, -20, 20), abs=0.02
+        )
 
 
 def test_every_dataset_weighs_the_same_however_many_draws_it_has():
@@ -43,7 +45,10 @@ def test_the_shortest_interval_of_a_skewed_law_is_its_highest_density():
 def test_with_a_rule_the_variance_is_that_of_the_rule():
     sets = [np.column_stack([SCORES + i, SCORES * 2 - i]) for i in (0.0, 0.5, 1.0)]
     found = vd.stack(sets, rule="partial")
-    means, spread = np.array([s.mean(axis=0) for s in sets]), np.array([s.var(axis=0, ddof=1) for s in sets])
+    means, spread = (
+        np.array([s.mean(axis=0) for s in sets]),
+        np.array([s.var(axis=0, ddof=1) for s in sets]),
+    )
     assert found.variance == pytest.approx(vd.combine(means, spread, rule="partial").variance)
     assert np.allclose(found.weights @ found.draws, found.value)
     assert found.draws.shape == (6000, 2)
@@ -53,7 +58,12 @@ def covered(sets, rule=None, runs=2000, m=5):
     """Return the coverage of stacked posteriors N(q, v) of a mean that is 0."""
     q, v = sets(np.random.default_rng(3), m, 200, runs)
     scores = stats.norm.ppf((np.arange(200) + 0.5) / 200)
-    found = [vd.stack([a + scores * np.sqrt(b) for a, b in zip(q[:, i], v[:, i], strict=True)], rule=rule) for i in range(runs)]
+    found = [
+        vd.stack(
+            [a + scores * np.sqrt(b) for a, b in zip(q[:, i], v[:, i], strict=True)], rule=rule
+        )
+        for i in range(runs)
+    ]
     return np.mean([one.lower <= 0 <= one.upper for one in found])
 
 

@@ -10,18 +10,22 @@ import pandas as pd
 import pytest
 
 import veladura as vd
-from veladura.assessment import Assessment
+from veladura.base.estimate import Estimate
+from veladura.core.recipe import Dataset, Release
 from veladura.errors import ColumnError, PlanError
-from veladura.inference.estimate import Estimate
-from veladura.measure import Figure, figure_names
-from veladura.recipe import Dataset, Release
+from veladura.measures.assessment import Assessment
+from veladura.measures.measure import Figure, figure_names
 
 
 @pytest.fixture
 def people():
     rng = np.random.default_rng(3)
     return pd.DataFrame(
-        {"id": [f"p{i}" for i in range(200)], "sex": rng.choice(["f", "m"], 200), "income": rng.normal(50, 9, 200).round(1)}
+        {
+            "id": [f"p{i}" for i in range(200)],
+            "sex": rng.choice(["f", "m"], 200),
+            "income": rng.normal(50, 9, 200).round(1),
+        }
     )
 
 
@@ -44,11 +48,25 @@ def test_every_figure_is_there(table, release):
 
 
 def test_a_control_and_a_weight_leave_no_figure_out(people):
-    weighted = vd.open(people.assign(w=2.0), {"id": {"role": "identifier"}, "sex": {"role": "quasi-identifier"}, "w": {"role": "weight"}})
+    weighted = vd.open(
+        people.assign(w=2.0),
+        {
+            "id": {"role": "identifier"},
+            "sex": {"role": "quasi-identifier"},
+            "w": {"role": "weight"},
+        },
+    )
     release = vd.Noise(columns=["income"], scale=0.5).protect(weighted, seed=1)
-    assessment = vd.assess(weighted, release, control=people.assign(w=2.0, income=people["income"] + 1))
+    assessment = vd.assess(
+        weighted, release, control=people.assign(w=2.0, income=people["income"] + 1)
+    )
     without = {figure.name.rpartition(".")[0] for figure in assessment if figure.estimate is None}
-    assert without == {"utility.replaceability", "risk.location", "utility.location", "utility.generalisation"}  # of other methods
+    assert without == {
+        "utility.replaceability",
+        "risk.location",
+        "utility.location",
+        "utility.generalisation",
+    }  # of other methods
 
 
 def test_it_is_a_function_however_often_it_is_asked_for(table, release):
@@ -69,7 +87,9 @@ def test_the_original_may_be_anything_that_opens(people, table, release, form, t
 
 
 def test_roles_of_a_loaded_release_hold_for_an_original_without_any(people, release):
-    loaded = Release(tuple(Dataset(d.table) for d in release.tables), None, release.steps, (), "none")
+    loaded = Release(
+        tuple(Dataset(d.table) for d in release.tables), None, release.steps, (), "none"
+    )
     assessment = vd.assess(people, loaded)
     assert int(assessment["risk.uniqueness.original_uniques"]) == 0  # over sex alone
     assert "not linked" in assessment.figures["risk.unchanged.rows"].why
@@ -89,7 +109,14 @@ def test_an_unknown_figure_is_named_with_the_nearest(table, release):
 
 def test_it_prints_as_a_table_with_reasons():
     exact = Figure("risk.a.b", "Some meaning.", "low", Estimate.exact(3), note="Column: x.")
-    text = str(Assessment({"risk.a.b": exact, "risk.a.c": Figure("risk.a.c", "Other.", "high", None, why="no link.")}))
+    text = str(
+        Assessment(
+            {
+                "risk.a.b": exact,
+                "risk.a.c": Figure("risk.a.c", "Other.", "high", None, why="no link."),
+            }
+        )
+    )
     assert "risk.a.b  3      low     Some meaning. Column: x." in text
     assert text.endswith("not applicable:\nrisk.a.c: no link.")
 
@@ -106,7 +133,13 @@ def test_html_is_escaped():
 def test_json_is_plain_and_without_nan(table, release):
     told = vd.assess(table, release).to_json()
     assert json.loads(json.dumps(told, allow_nan=False)) == told
-    nan = Assessment({"risk.a.b": Figure("risk.a.b", "M.", "low", Estimate(float("nan"), float("nan"), float("nan")))}).to_json()
+    nan = Assessment(
+        {
+            "risk.a.b": Figure(
+                "risk.a.b", "M.", "low", Estimate(float("nan"), float("nan"), float("nan"))
+            )
+        }
+    ).to_json()
     assert nan["risk.a.b"]["value"] is None
 
 

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 import veladura as vd
-from veladura import measure as m
+from veladura.base.estimate import Estimate
+from veladura.core.recipe import Dataset, Release
 from veladura.errors import ColumnError, PlanError
-from veladura.inference.estimate import Estimate
-from veladura.recipe import Dataset, Release
+from veladura.measures import measure as m
 
 
 @pytest.fixture
@@ -31,7 +31,12 @@ def registry(monkeypatch):
 def test_every_figure_has_a_full_name_and_a_meaning():
     names = m.figure_names()
     assert len(names) == len(set(names))
-    for wanted in ("risk.uniqueness.average_prosecutor", "risk.unchanged.cells", "utility.columns.worst", "utility.correlations.mean"):
+    for wanted in (
+        "risk.uniqueness.average_prosecutor",
+        "risk.unchanged.cells",
+        "utility.columns.worst",
+        "utility.correlations.mean",
+    ):
         assert wanted in names
     for measure in m.measures().values():
         assert all(meaning.text.endswith(".") for meaning in measure.figures.values())
@@ -39,7 +44,10 @@ def test_every_figure_has_a_full_name_and_a_meaning():
 
 @pytest.mark.usefixtures("registry")
 def test_a_new_measure_is_in_the_assessment_and_the_names(people, release):
-    @m.measure("utility.rows", figures={"released": m.Meaning("Released rows.", better="high", unit="count")})
+    @m.measure(
+        "utility.rows",
+        figures={"released": m.Meaning("Released rows.", better="high", unit="count")},
+    )
     def rows(subject):
         return {"released": Estimate.exact(subject.tables[0].rows)}
 
@@ -88,13 +96,18 @@ def test_two_measures_may_not_share_a_name():
         register(lambda _subject: {})
 
 
-@pytest.mark.parametrize(("name", "figures"), [("cost.x", {"a": m.Meaning("A.")}), ("risk", {"a": m.Meaning("A.")}), ("risk.x", {})])
+@pytest.mark.parametrize(
+    ("name", "figures"),
+    [("cost.x", {"a": m.Meaning("A.")}), ("risk", {"a": m.Meaning("A.")}), ("risk.x", {})],
+)
 def test_a_name_starts_with_its_family_and_has_figures(name, figures):
     with pytest.raises(ValueError, match="needs a name that starts with"):
         m.measure(name, figures=figures)
 
 
-@pytest.mark.parametrize(("settings", "word"), [({"better": "lower"}, "better"), ({"unit": "percent"}, "unit")])
+@pytest.mark.parametrize(
+    ("settings", "word"), [({"better": "lower"}, "better"), ({"unit": "percent"}, "unit")]
+)
 def test_meanings_are_checked(settings, word):
     with pytest.raises(PlanError, match=f"{word} .* is not known"):
         m.Meaning("A.", **settings)
@@ -114,12 +127,16 @@ def test_a_subject_needs_the_released_columns_and_rows(people, release):
 
 
 def test_rows_without_a_link_are_not_aligned(people, release):
-    unlinked = Release(tuple(Dataset(d.table) for d in release.tables), None, release.steps, (), "none")
+    unlinked = Release(
+        tuple(Dataset(d.table) for d in release.tables), None, release.steps, (), "none"
+    )
     subject = m.Subject(vd.open(people, {"sex": "category"}), unlinked)
     with pytest.raises(m.NotApplicable, match="not linked"):
         subject.aligned()
 
 
 def test_changed_columns_are_in_the_order_of_the_table(people):
-    release = vd.Noise(columns=["b", "a"]).protect(people.assign(a=people["income"], b=people["income"] * 2), seed=1)
+    release = vd.Noise(columns=["b", "a"]).protect(
+        people.assign(a=people["income"], b=people["income"] * 2), seed=1
+    )
     assert m.Subject(release.original, release).changed == ["a", "b"]

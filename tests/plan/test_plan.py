@@ -8,7 +8,7 @@ import pytest
 
 import veladura as vd
 from veladura.errors import PlanError
-from veladura.plan import parse_plan, read_plan, steps_to_toml
+from veladura.plan.plan import parse_plan, read_plan, steps_to_toml
 
 SOURCE = '[source]\npath = "people.csv"\n'
 STEP = '[[step]]\nmethod = "noise"\ncolumns = ["income"]\n'
@@ -22,14 +22,19 @@ def test_the_shortest_plan():
 
 
 def test_several_steps_are_one_recipe_both_ways():
-    recipe = vd.Steps([vd.TopCode(columns={"income": 1000}), vd.Noise(columns=["income"], scale=0.2)])
+    recipe = vd.Steps(
+        [vd.TopCode(columns={"income": 1000}), vd.Noise(columns=["income"], scale=0.2)]
+    )
     assert parse_plan(SOURCE + steps_to_toml(recipe)).recipe == recipe
 
 
 def test_paths_are_taken_from_the_folder_of_the_plan(tmp_path):
     file = tmp_path / "deep" / "plan.toml"
     file.parent.mkdir()
-    file.write_text(SOURCE + STEP + '[release]\nfolder = "out/r"\n[custodian]\nfolder = "safe/c"\n', encoding="utf-8")
+    file.write_text(
+        SOURCE + STEP + '[release]\nfolder = "out/r"\n[custodian]\nfolder = "safe/c"\n',
+        encoding="utf-8",
+    )
     plan = read_plan(file)
     assert plan.folder == file.parent / "out" / "r"
     assert plan.custodian_folder == file.parent / "safe" / "c"
@@ -42,18 +47,42 @@ def test_paths_are_taken_from_the_folder_of_the_plan(tmp_path):
         (STEP, r"no \[source\]"),
         (SOURCE, r"no \[\[step\]\]"),
         (SOURCE + STEP + "[relase]\n", "did you mean 'release'"),
-        (SOURCE + STEP + '[release]\nfromat = "csv"\n', r"\[release\]: key 'fromat' is not known.*\n*.*did you mean 'format'"),
-        (SOURCE + STEP + '[release]\nformat = "xlsx"\n', r"\[release\].format: value 'xlsx' is not known"),
-        (SOURCE + '[[step]]\nmethod = "nois"\n', "method 'nois' is not known.*\n*.*did you mean 'noise'"),
+        (
+            SOURCE + STEP + '[release]\nfromat = "csv"\n',
+            r"\[release\]: key 'fromat' is not known.*\n*.*did you mean 'format'",
+        ),
+        (
+            SOURCE + STEP + '[release]\nformat = "xlsx"\n',
+            r"\[release\].format: value 'xlsx' is not known",
+        ),
+        (
+            SOURCE + '[[step]]\nmethod = "nois"\n',
+            "method 'nois' is not known.*\n*.*did you mean 'noise'",
+        ),
         (SOURCE + "[[step]]\ncolumns = []\n", r"\[\[step\]\] 1: method must be given"),
         (SOURCE + '[[step]]\nmethod = "noise"\n', r"\[\[step\]\] 1 noise: columns must be given"),
-        (SOURCE + '[[step]]\nmethod = "noise"\ncolumns = ["a"]\nscale = "big"\n', r"1 noise\.scale: expected a number, got text"),
-        (SOURCE + '[[step]]\nmethod = "noise"\ncolumns = ["a"]\nscale = -1\n', r"1 noise: scale \(-1.0\) must be above 0"),
+        (
+            SOURCE + '[[step]]\nmethod = "noise"\ncolumns = ["a"]\nscale = "big"\n',
+            r"1 noise\.scale: expected a number, got text",
+        ),
+        (
+            SOURCE + '[[step]]\nmethod = "noise"\ncolumns = ["a"]\nscale = -1\n',
+            r"1 noise: scale \(-1.0\) must be above 0",
+        ),
         ('[source]\npath = "a"\nurl = "b"\n' + STEP, "give either path"),
-        (SOURCE + STEP + '[columns.zip]\nrole = "quasi"\n', r"columns\.zip\.role: value 'quasi' is not known"),
-        (SOURCE + STEP + '[columns.zip]\nkind = "category"\norder = ["a"]\n', "order is for kind 'ordered'"),
+        (
+            SOURCE + STEP + '[columns.zip]\nrole = "quasi"\n',
+            r"columns\.zip\.role: value 'quasi' is not known",
+        ),
+        (
+            SOURCE + STEP + '[columns.zip]\nkind = "category"\norder = ["a"]\n',
+            "order is for kind 'ordered'",
+        ),
         (SOURCE + STEP + '[gate]\n"risk.x" = 3\n', r"gate\.risk\.x: expected a table"),
-        (SOURCE + STEP + '[run]\nseed = "x"\n', r"\[run\]\.seed: expected a whole number, got text"),
+        (
+            SOURCE + STEP + '[run]\nseed = "x"\n',
+            r"\[run\]\.seed: expected a whole number, got text",
+        ),
     ],
 )
 def test_what_is_not_understood_is_named(text, message):

@@ -10,9 +10,12 @@ from contextlib import contextmanager
 
 import pytest
 
-from veladura import warm
+from veladura.plan import warm
 
-KERNEL = "from veladura.jit import compiled\n\n\n@compiled('int64(int64)')\ndef double(x):\n    return 2 * x\n"
+KERNEL = (
+    "from veladura.base.jit import compiled\n\n\n@compiled('int64(int64)')\ndef double(x):\n   "
+    " return 2 * x\n"
+)
 
 
 @pytest.fixture
@@ -58,7 +61,9 @@ def test_what_is_needed_first_is_compiled_beforehand_and_the_rest_meanwhile(pack
 
 def test_a_run_that_ends_early_leaves_no_process(package, monkeypatch):
     started = []
-    monkeypatch.setattr(warm, "_started", lambda modules: started.append(_sleeping()) or started[-1])
+    monkeypatch.setattr(
+        warm, "_started", lambda modules: started.append(_sleeping()) or started[-1]
+    )
     (package / "risk" / "kernels.py").unlink()
     with pytest.raises(ZeroDivisionError), warm.warming():
         raise ZeroDivisionError

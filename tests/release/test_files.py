@@ -15,9 +15,21 @@ from veladura.errors import PlanError
 from veladura.release.files import check_format, disarm_text, read_data, type_from_text, write_data
 
 LIVE = ["=cmd|' /C calc'!A0", "+1+cmd", "-2+3+cmd", "@SUM(A1)", "\tx", "\rx", "'quoted", "=1", "'"]
-DEAD = ["-8", "+3.5", "plain", "", "a=b", "1-2", "<script>alert(1)</script>", 'say "no"', "line\nbreak"]
+DEAD = [
+    "-8",
+    "+3.5",
+    "plain",
+    "",
+    "a=b",
+    "1-2",
+    "<script>alert(1)</script>",
+    'say "no"',
+    "line\nbreak",
+]
 
-text = st.text(alphabet=st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=6)
+text = st.text(
+    alphabet=st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=6
+)
 cells = st.none() | text | st.sampled_from(LIVE + DEAD)
 
 
@@ -43,7 +55,10 @@ def test_other_types_come_back_exactly(format_, tmp_path):
         "bool": pa.array([True, None, False, True]),
         "date": pa.array([dt.date(1900, 1, 1), None, dt.date(9999, 12, 31), dt.date(2024, 2, 29)]),
         "time": pa.array([dt.datetime(2024, 1, 1, 1, 2, 3, 456789), None] * 2, pa.timestamp("us")),  # noqa: DTZ001
-        "zone": pa.array([dt.datetime(2024, 7, 1, 1, 2, 3, tzinfo=dt.UTC), None] * 2, pa.timestamp("us", tz="Europe/Rome")),
+        "zone": pa.array(
+            [dt.datetime(2024, 7, 1, 1, 2, 3, tzinfo=dt.UTC), None] * 2,
+            pa.timestamp("us", tz="Europe/Rome"),
+        ),
     }
     table = pa.table(columns)
     write_data(table, tmp_path / f"data.{format_}", format_)

@@ -6,10 +6,10 @@ import math
 
 import pytest
 
-from veladura.assessment import Assessment
+from veladura.base.estimate import Estimate
 from veladura.errors import GateError, PlanError
-from veladura.inference.estimate import Estimate
-from veladura.measure import Figure
+from veladura.measures.assessment import Assessment
+from veladura.measures.measure import Figure
 from veladura.release.gate import Limit, check_gate, gate, require
 
 NAME = "risk.uniqueness.average_prosecutor"
@@ -57,7 +57,10 @@ def test_the_error_names_figure_value_and_limit():
     verdicts = gate(assessment(Estimate.exact(0.5)), {NAME: Limit(min=0.1, max=0.2)})
     with pytest.raises(
         GateError,
-        match=r"misses 1 of its limits:\n  risk\.uniqueness\.average_prosecutor is 0\.5; the plan allows at least 0\.1 and at most 0\.2",
+        match=(
+            r"misses 1 of its limits:\n  risk\.uniqueness\.average_prosecutor is 0\.5; the plan"
+            r" allows at least 0\.1 and at most 0\.2"
+        ),
     ):
         require(verdicts)
     require(gate(assessment(Estimate.exact(0.5)), {NAME: Limit(max=0.5)}))
@@ -66,7 +69,11 @@ def test_the_error_names_figure_value_and_limit():
 
 def test_an_unknown_figure_is_an_error_with_the_nearest_name():
     with pytest.raises(
-        PlanError, match=r"gate figure 'risk\.uniqueness\.average' is not known.*\n*.*did you mean 'risk\.uniqueness\.average_prosecutor'"
+        PlanError,
+        match=(
+            r"gate figure 'risk\.uniqueness\.average' is not known.*\n*.*did you mean"
+            r" 'risk\.uniqueness\.average_prosecutor'"
+        ),
     ):
         check_gate(["risk.uniqueness.average"])
     with pytest.raises(PlanError, match="is not known"):

@@ -18,7 +18,13 @@ from veladura.release.verify import holds, verify
 @pytest.fixture(scope="module")
 def frame():
     rng = np.random.default_rng(0)
-    return pd.DataFrame({"x": rng.normal(size=200).round(3), "who": [f"p{i:03d}" for i in range(200)], "g": ["a", "b"] * 100})
+    return pd.DataFrame(
+        {
+            "x": rng.normal(size=200).round(3),
+            "who": [f"p{i:03d}" for i in range(200)],
+            "g": ["a", "b"] * 100,
+        }
+    )
 
 
 @pytest.fixture(scope="module")
@@ -33,18 +39,34 @@ def saved(release, tmp_path):
 
 
 def test_a_package_holds_what_goes_out_and_the_record_what_stays(saved, tmp_path):
-    names = sorted(path.relative_to(saved).as_posix() for path in saved.rglob("*") if path.is_file())
-    assert names == ["SHA256SUMS", "codebook.json", "data/dataset-1.parquet", "manifest.json", "report.html"]
-    assert sorted(path.name for path in (tmp_path / "safe" / "c").iterdir()) == ["record.json", "report-custodian.html", "rows.parquet"]
+    names = sorted(
+        path.relative_to(saved).as_posix() for path in saved.rglob("*") if path.is_file()
+    )
+    assert names == [
+        "SHA256SUMS",
+        "codebook.json",
+        "data/dataset-1.parquet",
+        "manifest.json",
+        "report.html",
+    ]
+    assert sorted(path.name for path in (tmp_path / "safe" / "c").iterdir()) == [
+        "record.json",
+        "report-custodian.html",
+        "rows.parquet",
+    ]
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["r"]
 
 
 def test_the_seed_never_leaves(saved, tmp_path, frame):
-    release = vd.Noise(columns=["x"]).protect(vd.open(frame, {"g": "category"}), seed=987_654_321_987)
+    release = vd.Noise(columns=["x"]).protect(
+        vd.open(frame, {"g": "category"}), seed=987_654_321_987
+    )
     folder = release.save(tmp_path / "o" / "r", custodian=tmp_path / "s" / "c")
     record = json.loads((tmp_path / "s" / "c" / "record.json").read_text(encoding="utf-8"))
     assert record["entropy"] == "987654321987"
-    assert all(b"987654321987" not in path.read_bytes() for path in folder.rglob("*") if path.is_file())
+    assert all(
+        b"987654321987" not in path.read_bytes() for path in folder.rglob("*") if path.is_file()
+    )
 
 
 def test_the_record_is_for_its_owner_only(saved, tmp_path):
@@ -72,9 +94,13 @@ def test_the_link_of_the_record_is_the_right_one(saved, frame, tmp_path):
 
 def test_another_order_of_the_source_gives_the_same_bytes(saved, frame, tmp_path):
     moved = frame.sample(frac=1, random_state=1)
-    again = vd.Noise(columns=["x"]).protect(vd.open(moved, {"g": "category"}, name="people"), seed=3)
+    again = vd.Noise(columns=["x"]).protect(
+        vd.open(moved, {"g": "category"}, name="people"), seed=3
+    )
     other = again.save(tmp_path / "o2" / "r", custodian=tmp_path / "s2" / "c")
-    assert (other / "data" / "dataset-1.parquet").read_bytes() == (saved / "data" / "dataset-1.parquet").read_bytes()
+    assert (other / "data" / "dataset-1.parquet").read_bytes() == (
+        saved / "data" / "dataset-1.parquet"
+    ).read_bytes()
 
 
 def test_a_folder_that_exists_is_never_overwritten_unasked(saved, release, tmp_path):
@@ -89,7 +115,9 @@ def test_force_never_replaces_what_is_not_a_release(release, tmp_path):
     (tmp_path / "out" / "thesis" / "chapter1.txt").write_text("work of years", encoding="utf-8")
     with pytest.raises(FolderError, match="not a release"):
         release.save(tmp_path / "out" / "thesis", custodian=tmp_path / "safe" / "c", force=True)
-    assert (tmp_path / "out" / "thesis" / "chapter1.txt").read_text(encoding="utf-8") == "work of years"
+    assert (tmp_path / "out" / "thesis" / "chapter1.txt").read_text(
+        encoding="utf-8"
+    ) == "work of years"
 
 
 def test_an_old_record_is_refused_and_with_force_kept_aside(saved, release, tmp_path):
@@ -160,7 +188,9 @@ def remove_the_hashes(folder):
     (folder / "SHA256SUMS").unlink()
 
 
-@pytest.mark.parametrize("tamper", [change_data, change_a_promise, add_a_file, remove_the_report, remove_the_hashes])
+@pytest.mark.parametrize(
+    "tamper", [change_data, change_a_promise, add_a_file, remove_the_report, remove_the_hashes]
+)
 def test_tampering_is_seen(tamper, saved):
     assert holds(verify(saved))
     tamper(saved)

@@ -58,9 +58,29 @@ def test_the_command_writes_it_once(veladura, folder, tmp_path):
 
 def test_a_new_process_knows_the_checks_of_every_method(tmp_path):
     """Where the method was never used, its checks are not known until the package is proved."""
-    frame = pd.DataFrame({"lon": np.linspace(-71.3, -71.1, 60), "lat": np.linspace(42.3, 42.5, 60), "sex": ["f", "m"] * 30})
-    places = {"x": "lon", "y": "lat", "region": example.path("region.geojson"), "coordinates": "degrees"}
-    saved = vd.NaiveGeography(**places, grid=(2, 2)).protect(frame, seed=1).save(tmp_path / "out" / "r", custodian=tmp_path / "safe" / "r")
-    code = "import sys; from veladura.report.certificate import certificate; print(certificate(sys.argv[1]))"
-    done = subprocess.run([sys.executable, "-c", code, saved], capture_output=True, text=True, check=False)
+    frame = pd.DataFrame(
+        {
+            "lon": np.linspace(-71.3, -71.1, 60),
+            "lat": np.linspace(42.3, 42.5, 60),
+            "sex": ["f", "m"] * 30,
+        }
+    )
+    places = {
+        "x": "lon",
+        "y": "lat",
+        "region": example.path("region.geojson"),
+        "coordinates": "degrees",
+    }
+    saved = (
+        vd.NaiveGeography(**places, grid=(2, 2))
+        .protect(frame, seed=1)
+        .save(tmp_path / "out" / "r", custodian=tmp_path / "safe" / "r")
+    )
+    code = (
+        "import sys; from veladura.report.certificate import certificate;"
+        " print(certificate(sys.argv[1]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, saved], capture_output=True, text=True, check=False
+    )
     assert ">holds<" in done.stdout, done.stderr

@@ -12,11 +12,11 @@ import pyarrow as pa
 import pytest
 
 import veladura as vd
+from veladura.base.estimate import Estimate
+from veladura.core.promise import Promise, Proof
+from veladura.core.recipe import Dataset, Release, Step
 from veladura.errors import PlanError
 from veladura.example import path
-from veladura.inference.estimate import Estimate
-from veladura.promise import Promise, Proof
-from veladura.recipe import Dataset, Release, Step
 from veladura.release.gate import Limit, gate
 from veladura.report import words
 from veladura.report.codebook import FEWEST, _shares, describe
@@ -77,7 +77,9 @@ def assessment(table, release):
 
 
 def page(release, assessment=None, verdicts=(), audience="public"):
-    return render(gather(release, assessment, release.prove(), verdicts=verdicts, audience=audience))
+    return render(
+        gather(release, assessment, release.prove(), verdicts=verdicts, audience=audience)
+    )
 
 
 def made(arrow, fields, *, before=None, rule="none", m=1, steps=()):
@@ -93,10 +95,23 @@ def test_the_public_page_is_whole_and_says_everything(release, assessment):
     assert read.open == []
     text = " ".join(read.text)
     for wanted in (
-        "1 dataset of 5,000 rows, with 10 columns", "replaces values of income and stay", "Random noise was added", "Standard deviation of the noise",
-        "holds", "risk.uniqueness.average_prosecutor", "lower is better", "Column: income.", "You may not", "vd.load(", "veladura verify",
-        f"veladura {vd.__version__}", "data/dataset-1.parquet", "SHA256SUMS", "middle value", "quasi-identifier",
-    ):  # fmt: skip
+        "1 dataset of 5,000 rows, with 10 columns",
+        "replaces values of income and stay",
+        "Random noise was added",
+        "Standard deviation of the noise",
+        "holds",
+        "risk.uniqueness.average_prosecutor",
+        "lower is better",
+        "Column: income.",
+        "You may not",
+        "vd.load(",
+        "veladura verify",
+        f"veladura {vd.__version__}",
+        "data/dataset-1.parquet",
+        "SHA256SUMS",
+        "middle value",
+        "quasi-identifier",
+    ):
         assert wanted in text, wanted
 
 
@@ -131,15 +146,31 @@ def test_the_seed_is_on_no_page(release, assessment):
 
 
 def test_verdicts_are_told_in_words(release, assessment):
-    verdicts = gate(assessment, {"utility.columns.worst": Limit(max=0.5), "risk.uniqueness.average_prosecutor": Limit(max=0.2)})
+    verdicts = gate(
+        assessment,
+        {
+            "utility.columns.worst": Limit(max=0.5),
+            "risk.uniqueness.average_prosecutor": Limit(max=0.2),
+        },
+    )
     text = " ".join(Page(page(release, assessment, verdicts, "custodian")).text)
-    for wanted in ("passed", "at most 50 %", "missed", "at most 20 %", "Not released.", "1 of the limits in the plan is missed"):
+    for wanted in (
+        "passed",
+        "at most 50 %",
+        "missed",
+        "at most 20 %",
+        "Not released.",
+        "1 of the limits in the plan is missed",
+    ):
         assert wanted in text
 
 
 def test_everything_is_escaped():
     name = f"{SCRIPT}col"
-    fields = (Field(name, "category", pa.string(), labels={SCRIPT: "<i>label"}), Field("n", "number", pa.float64()))
+    fields = (
+        Field(name, "category", pa.string(), labels={SCRIPT: "<i>label"}),
+        Field("n", "number", pa.float64()),
+    )
     step = Step(f"{SCRIPT}method", {f"{SCRIPT}setting": f"{SCRIPT}value"}, (name,))
     release = made(pa.table({name: [SCRIPT] * 20, "n": np.arange(20.0)}), fields, steps=[step])
     original = release.tables[0].table
@@ -147,18 +178,36 @@ def test_everything_is_escaped():
         html = page(release, vd.assess(original, release), audience=audience)
         assert "<script" not in html
         text = "".join(Page(html).text)
-        for part in (f"{SCRIPT}col", f"{SCRIPT} (<i>label)", f"{SCRIPT}method", f"{SCRIPT}setting", f"{SCRIPT}value"):
+        for part in (
+            f"{SCRIPT}col",
+            f"{SCRIPT} (<i>label)",
+            f"{SCRIPT}method",
+            f"{SCRIPT}setting",
+            f"{SCRIPT}value",
+        ):
             assert part.lower() in text.lower()
 
 
 def test_no_original_value_that_was_not_released_is_on_the_public_page():
     fields = (
-        Field("c", "ordered", pa.string(), order=("a", CANARY, "b"), labels={CANARY: f"{CANARY}-label"}),
+        Field(
+            "c",
+            "ordered",
+            pa.string(),
+            order=("a", CANARY, "b"),
+            labels={CANARY: f"{CANARY}-label"},
+        ),
         Field("n", "integer", pa.int64()),
     )
-    before = pa.table({"c": ["a", "b"] * 30 + [CANARY] * 3, "n": [*range(60), 7391001, 7391002, 7391003]})
+    before = pa.table(
+        {"c": ["a", "b"] * 30 + [CANARY] * 3, "n": [*range(60), 7391001, 7391002, 7391003]}
+    )
     release = made(before.slice(0, 60), fields, before=before, steps=[Step("noise", {}, ("n",))])
-    html = render(gather(release, vd.assess(release.original, replace(release, original=None)), audience="public"))
+    html = render(
+        gather(
+            release, vd.assess(release.original, replace(release, original=None)), audience="public"
+        )
+    )
     assert CANARY not in html
     assert "7391" not in html
 
@@ -175,16 +224,26 @@ def test_bars_of_the_original_stand_for_ten_rows_or_more():
 
 def test_columns_are_described_in_words():
     fields = (
-        Field("n", "number", pa.float64()), Field("i", "integer", pa.int64()), Field("t", "text", pa.string()),
-        Field("o", "ordered", pa.string(), order=("lo", "hi")), Field("e", "category", pa.string()), Field("d", "date", pa.date32()),
-    )  # fmt: skip
+        Field("n", "number", pa.float64()),
+        Field("i", "integer", pa.int64()),
+        Field("t", "text", pa.string()),
+        Field("o", "ordered", pa.string(), order=("lo", "hi")),
+        Field("e", "category", pa.string()),
+        Field("d", "date", pa.date32()),
+    )
     arrow = pa.table(
         {
-            "n": [1.25, 2.5, None], "i": [1998, 20000, 5], "t": ["x", "y", "z"], "o": ["hi", "hi", "lo"],
-            "e": pa.array([None] * 3, pa.string()), "d": pa.array([1, 2, 3], pa.date32()),
+            "n": [1.25, 2.5, None],
+            "i": [1998, 20000, 5],
+            "t": ["x", "y", "z"],
+            "o": ["hi", "hi", "lo"],
+            "e": pa.array([None] * 3, pa.string()),
+            "d": pa.array([1, 2, 3], pa.date32()),
         }
-    )  # fmt: skip
-    facts = {column.name: column for column in describe(from_arrow(arrow, Schema(fields)), None, ["n"])}
+    )
+    facts = {
+        column.name: column for column in describe(from_arrow(arrow, Schema(fields)), None, ["n"])
+    }
     assert facts["n"].summary == "from 1.25 to 2.5, middle value 1.25, 1 missing value"
     assert facts["i"].summary == "from 5 to 20,000, middle value 1998"
     assert (facts["t"].summary, facts["t"].bars) == ("3 different values", ())
@@ -198,7 +257,9 @@ def test_columns_are_described_in_words():
 
 def test_many_categories_are_told_as_the_most_frequent_and_the_rest():
     arrow = pa.table({"c": [f"v{i:02}" for i in range(20) for _ in range(i + 1)]})
-    (column,) = describe(from_arrow(arrow, Schema((Field("c", "category", pa.string()),))), None, [])
+    (column,) = describe(
+        from_arrow(arrow, Schema((Field("c", "category", pa.string()),))), None, []
+    )
     assert [bar.label for bar in column.bars] == [f"v{i}" for i in range(19, 11, -1)] + ["12 other"]
 
 
@@ -216,15 +277,23 @@ def test_several_datasets_and_every_rule_have_words():
         several = made(arrow, fields, rule=rule, m=1 if rule == "none" else 2)
         assert 'release.analyze("x ~ y")' in snippet(several)
         assert '"x ~ y"' in command(several)
-    assert "release.estimate(" in snippet(made(arrow.select(["x"]), fields[:1], rule="partial", m=2))
-    assert "for data in" in snippet(made(pa.table({"c": ["a"]}), (Field("c", "category", pa.string()),), rule="full", m=2))
-    one = made(arrow, fields, rule="partial", m=1)  # cannot be combined: nothing is proposed that would be refused
+    assert "release.estimate(" in snippet(
+        made(arrow.select(["x"]), fields[:1], rule="partial", m=2)
+    )
+    assert "for data in" in snippet(
+        made(pa.table({"c": ["a"]}), (Field("c", "category", pa.string()),), rule="full", m=2)
+    )
+    one = made(
+        arrow, fields, rule="partial", m=1
+    )  # cannot be combined: nothing is proposed that would be refused
     assert "analyze" not in snippet(one) + command(one)
 
 
 def test_figures_of_a_private_release_stay_with_the_custodian():
     frame = pd.DataFrame({"x": ["a", "b"] * 20})
-    release = vd.DirichletMultinomial(columns=["x"], domain={"x": ["a", "b"]}, epsilon=1.0).protect(frame)
+    release = vd.DirichletMultinomial(columns=["x"], domain={"x": ["a", "b"]}, epsilon=1.0).protect(
+        frame
+    )
     assessment = vd.assess(release.original, release)
     public = render(gather(release, assessment))
     assert "stay with the holder" in public
@@ -244,14 +313,20 @@ def test_a_page_without_figures_and_promises_says_so():
 def test_the_worst_proof_of_a_promise_is_told():
     promise = Promise("group-size", "Groups of five.", "package", {"k": 5})
     manifest = {"promises": [promise.to_json()]}
-    statuses = [promise_facts(manifest, [Proof(promise, "holds"), *more])[0].status for more in ([], [Proof(promise, "broken", 1)])]
+    statuses = [
+        promise_facts(manifest, [Proof(promise, "holds"), *more])[0].status
+        for more in ([], [Proof(promise, "broken", 1)])
+    ]
     assert statuses == ["holds", "broken"]
     assert promise_facts(manifest, [])[0].status == "not checked"
 
 
 def test_figures_not_for_the_public_are_left_out(release, assessment):
     name = "risk.unchanged.rows"
-    hidden = replace(assessment, figures={**assessment.figures, name: replace(assessment.figures[name], public=False)})
+    hidden = replace(
+        assessment,
+        figures={**assessment.figures, name: replace(assessment.figures[name], public=False)},
+    )
     assert name not in page(release, hidden)
     assert name in page(release, hidden, audience="custodian")
 
@@ -262,7 +337,9 @@ def test_intervals_and_reasons_are_shown(release, assessment):
         name: replace(assessment.figures[name], estimate=Estimate(0.2, 0.1, 0.3)),
         other: replace(assessment.figures[other], estimate=None, why="no such link."),
     }
-    text = " ".join(Page(page(release, replace(assessment, figures={**assessment.figures, **told}))).text)
+    text = " ".join(
+        Page(page(release, replace(assessment, figures={**assessment.figures, **told}))).text
+    )
     assert "10\u00a0% to 30\u00a0%" in text  # a number and its sign stay on one line
     assert "not applicable" in text
     assert "no such link." in text
@@ -274,14 +351,19 @@ def test_an_unknown_audience_is_refused(release):
 
 
 def test_every_method_has_a_sentence_and_strange_ones_too():
-    from veladura.methods import METHODS
+    from veladura.core.registry import METHODS
 
     for method in METHODS:
         assert words.method_sentence(method)
     assert words.method_sentence("steps").startswith("Apply recipes in order")
     assert words.method_sentence("from-the-future") == "The method from-the-future was applied."
     assert words.setting_meanings("from-the-future") == {}
-    assert [words.setting(value) for value in (True, None, [1, "a"], {"x": [1, 2]})] == ["yes", "none", "1, a", "x: 1, 2"]
+    assert [words.setting(value) for value in (True, None, [1, "a"], {"x": [1, 2]})] == [
+        "yes",
+        "none",
+        "1, a",
+        "x: 1, 2",
+    ]
     assert words.number(float("nan"), "share") == "not known"
     assert words.number(2.5, "count") == "2.5"
     assert words.number(4e-6) == "under 0.001"
@@ -292,7 +374,8 @@ def test_every_method_has_a_sentence_and_strange_ones_too():
 def test_settings_that_only_repeat_the_columns_are_left_out_and_no_others():
     fields = (Field("c", "category", pa.string()),)
     listed, mapped = (
-        made(pa.table({"c": ["a"]}), fields, steps=[Step("recode", {"columns": value}, ("c",))]) for value in (["c"], {"c": 10})
+        made(pa.table({"c": ["a"]}), fields, steps=[Step("recode", {"columns": value}, ("c",))])
+        for value in (["c"], {"c": 10})
     )
     assert gather(listed).steps[0].settings == ()
     assert gather(mapped).steps[0].settings[0].value == "c: 10"
@@ -307,6 +390,10 @@ def test_long_settings_are_folded():
 def test_the_saved_package_has_both_pages(release, tmp_path):
     saved = release.save(tmp_path / "out" / "release", custodian=tmp_path / "safe" / "record")
     assert "Random noise" in (saved / "report.html").read_text(encoding="utf-8")
-    assert "For the custodian only" in next((tmp_path / "safe" / "record").glob("report*.html")).read_text(encoding="utf-8")
+    assert "For the custodian only" in next(
+        (tmp_path / "safe" / "record").glob("report*.html")
+    ).read_text(encoding="utf-8")
     loaded = vd.load(saved)
-    assert "Attested by the holder" in page(loaded, vd.assess(pd.read_csv(path("clinic.csv"), dtype={"zip": str}), loaded))
+    assert "Attested by the holder" in page(
+        loaded, vd.assess(pd.read_csv(path("clinic.csv"), dtype={"zip": str}), loaded)
+    )

@@ -12,7 +12,7 @@ import pytest
 
 import veladura as vd
 from veladura.errors import ColumnError, DataError, PlanError
-from veladura.table.dialect import Dialect
+from veladura.table.files.dialect import Dialect
 
 from .conftest import CANARY
 
@@ -35,7 +35,10 @@ def test_an_empty_file(tmp_path, text, refused):
         vd.open(csv(tmp_path, text))
 
 
-@pytest.mark.parametrize("frame", [pd.DataFrame({"a": []}), pl.DataFrame({"a": []}), pa.table({"a": pa.array([], pa.int64())})])
+@pytest.mark.parametrize(
+    "frame",
+    [pd.DataFrame({"a": []}), pl.DataFrame({"a": []}), pa.table({"a": pa.array([], pa.int64())})],
+)
 def test_a_frame_without_rows(frame, refused):
     with refused(DataError, "has no rows"):
         vd.open(frame)
@@ -78,7 +81,9 @@ def test_one_value_and_no_value_are_fine(tmp_path):
     assert codes["b"].missing.all()
     assert codes["b"].to_arrow().null_count == 3
     assert opened.counts(["a", "b", "c"]).size.tolist() == [3]
-    frame = pd.DataFrame({"a": [None, None], "b": [np.nan, np.nan], "c": pd.array([pd.NA, pd.NA], dtype="Int64")})
+    frame = pd.DataFrame(
+        {"a": [None, None], "b": [np.nan, np.nan], "c": pd.array([pd.NA, pd.NA], dtype="Int64")}
+    )
     opened = vd.open(frame)
     assert opened.codes(["a", "b", "c"])["a"].missing.all()
     assert vd.open(pl.DataFrame({"a": [None, None]})).counts(["a"]).size.tolist() == [2]
@@ -103,7 +108,9 @@ def test_the_same_in_a_frame(refused):
         vd.open(frame, {"a": "integer"})
     with refused(DataError, r"(?s)\{'a': 2\}.*'a': ordered"):
         vd.open(frame, {"a": {"order": ["1", "2"]}})
-    assert vd.open(pd.DataFrame({"a": ["1", " 2", None]}), {"a": "integer"}).arrow["a"].to_pylist() == [1, 2, None]
+    assert vd.open(pd.DataFrame({"a": ["1", " 2", None]}), {"a": "integer"}).arrow[
+        "a"
+    ].to_pylist() == [1, 2, None]
 
 
 def test_bytes_that_are_no_text(tmp_path, refused):
@@ -113,15 +120,26 @@ def test_bytes_that_are_no_text(tmp_path, refused):
     with refused(DataError, "mostly UTF-8"):
         vd.open(csv(tmp_path, bad))
     with refused(DataError, "not valid text"):
-        vd.open(csv(tmp_path, b"a\n" + CANARY.encode() + b"\x81\n"), dialect=Dialect(encoding="cp1252"))
+        vd.open(
+            csv(tmp_path, b"a\n" + CANARY.encode() + b"\x81\n"), dialect=Dialect(encoding="cp1252")
+        )
     with refused(DataError, "not valid text"):
-        vd.open(csv(tmp_path, b"\xff\xfea\x00\n\x00" + CANARY.encode("utf-16-le") + b"\x00"), dialect=Dialect(encoding="utf-16"))
+        vd.open(
+            csv(tmp_path, b"\xff\xfea\x00\n\x00" + CANARY.encode("utf-16-le") + b"\x00"),
+            dialect=Dialect(encoding="utf-16"),
+        )
 
 
 def test_zero_bytes(tmp_path, refused):
     with refused(DataError, "holds zero bytes"):
         vd.open(csv(tmp_path, f"a,b\n1,{CANARY}\n".encode("utf-16-le")))
-    assert vd.open(csv(tmp_path, f"a,b\n1,{CANARY}\n".encode("utf-16-le")), dialect=Dialect(encoding="utf-16-le")).rows == 1
+    assert (
+        vd.open(
+            csv(tmp_path, f"a,b\n1,{CANARY}\n".encode("utf-16-le")),
+            dialect=Dialect(encoding="utf-16-le"),
+        ).rows
+        == 1
+    )
 
 
 def _long_line(tmp_path, megabytes):
@@ -174,7 +192,13 @@ def test_text_after_a_closed_quote(tmp_path, refused):
 
 
 def test_types_that_cannot_be_released(tmp_path, refused):
-    for column in ([[CANARY]], [{"x": CANARY}], [CANARY.encode()], pa.array([77315], pa.duration("s")), pa.array([77315], pa.time32("s"))):
+    for column in (
+        [[CANARY]],
+        [{"x": CANARY}],
+        [CANARY.encode()],
+        pa.array([77315], pa.duration("s")),
+        pa.array([77315], pa.time32("s")),
+    ):
         table = pa.table({"bad": column})
         with refused(DataError, "column 'bad' holds values of type"):
             vd.open(table)
@@ -240,7 +264,9 @@ def test_declarations_are_checked(refused):
     with refused(PlanError, "twice"):
         vd.open(frame, {"a": {"order": ["x", "x"]}})
     with refused(DataError, "every column is declared as an identifier"):
-        vd.open(frame, {"a": {"role": "identifier"}, "b": {"role": "identifier"}}).without_identifiers()
+        vd.open(
+            frame, {"a": {"role": "identifier"}, "b": {"role": "identifier"}}
+        ).without_identifiers()
 
 
 def test_no_repr_shows_a_value():

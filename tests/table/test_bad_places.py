@@ -86,7 +86,9 @@ def test_postgres_that_is_not_there(postgres_url, refused):
 def test_strange_names_in_databases(tmp_path):
     name = 'a"b; drop table x'
     with duckdb.connect(str(tmp_path / "a.db")) as connection:
-        connection.execute('CREATE TABLE "a""b; drop table x" AS SELECT 1 AS "select", 2 AS "q\'""x"')
+        connection.execute(
+            'CREATE TABLE "a""b; drop table x" AS SELECT 1 AS "select", 2 AS "q\'""x"'
+        )
     opened = vd.open(f"duckdb:///{tmp_path}/a.db", table=name)
     assert opened.arrow.to_pylist() == [{"select": 1, "q'\"x": 2}]
     connection = sqlite3.connect(tmp_path / "b.db")

@@ -6,7 +6,7 @@ import pytest
 
 import veladura as vd
 from veladura.errors import DataError, PlanError
-from veladura.table.dialect import Dialect, sniff
+from veladura.table.files.dialect import Dialect, sniff
 from veladura.table.inspect import inspect_table
 
 ROWS = [
@@ -24,7 +24,10 @@ def written(path, separator=",", encoding="utf-8", decimal=".", newline="\n", *,
         text = text.replace(".", decimal) if place == 2 else text
         return '"' + text.replace('"', '""') + '"' if place == 1 or separator in text else text
 
-    lines = [separator.join(HEADER), *(separator.join(cell(text, i) for i, text in enumerate(row)) for row in ROWS)]
+    lines = [
+        separator.join(HEADER),
+        *(separator.join(cell(text, i) for i, text in enumerate(row)) for row in ROWS),
+    ]
     path.write_bytes((newline.join(lines) + (newline if last else "")).encode(encoding))
     return path
 
@@ -77,7 +80,11 @@ def test_thousands_are_not_read_as_decimals(tmp_path):
 
 def test_words_for_missing(tmp_path):
     (tmp_path / "a.csv").write_text('a,b,c\n1,NA,x\n,"NA",""\n-9,y,z\n5,w,v\n')
-    assert values(vd.open(tmp_path / "a.csv")) == {"a": [1, None, -9, 5], "b": [None, None, "y", "w"], "c": ["x", None, "z", "v"]}
+    assert values(vd.open(tmp_path / "a.csv")) == {
+        "a": [1, None, -9, 5],
+        "b": [None, None, "y", "w"],
+        "c": ["x", None, "z", "v"],
+    }
     opened = vd.open(tmp_path / "a.csv", {"a": {"kind": "integer", "missing": ["-9"]}})
     assert values(opened)["a"] == [1, None, None, 5]
     guessed = vd.open(tmp_path / "a.csv", {"a": {"missing": ["-9"]}})
@@ -92,7 +99,11 @@ def test_one_word_among_numbers_is_taken_as_missing_and_told(tmp_path):
     opened = vd.open(tmp_path / "a.csv")
     assert values(opened)["a"] == [1, None, 3, 4]
     facts = inspect_table(opened)["a"]
-    assert (facts.kind, facts.missing, facts.note) == ("integer", ("unknown",), "numbers, but for one word taken as missing")
+    assert (facts.kind, facts.missing, facts.note) == (
+        "integer",
+        ("unknown",),
+        "numbers, but for one word taken as missing",
+    )
     assert "unknown" not in repr(facts)
 
 
@@ -137,7 +148,9 @@ def test_a_declared_date_finds_its_format(tmp_path):
 
 def test_a_format_alone_makes_a_date(tmp_path):
     (tmp_path / "a.csv").write_text("a\n31012024\n01022024\n")
-    assert str(vd.open(tmp_path / "a.csv", {"a": {"format": "%d%m%Y"}}).arrow["a"][0]) == "2024-01-31"
+    assert (
+        str(vd.open(tmp_path / "a.csv", {"a": {"format": "%d%m%Y"}}).arrow["a"][0]) == "2024-01-31"
+    )
 
 
 def test_line_ends_of_two_kinds(tmp_path):
@@ -156,7 +169,17 @@ def test_dates_in_two_formats_are_counted(tmp_path, refused):
         vd.open(tmp_path / "a.csv", {"a": {"kind": "date", "format": "%Y-%m-%d"}})
 
 
-@pytest.mark.parametrize("name", ['we\'ird "name".csv', "with space.csv", "star*[1]?.csv", "naïve ✓.CSV", "semi;colon.csv", "-- drop.csv"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        'we\'ird "name".csv',
+        "with space.csv",
+        "star*[1]?.csv",
+        "naïve ✓.CSV",
+        "semi;colon.csv",
+        "-- drop.csv",
+    ],
+)
 def test_strange_file_names(tmp_path, name):
     written(tmp_path / name)
     (tmp_path / "star1.csv").write_text("other\n1\n")
@@ -164,7 +187,9 @@ def test_strange_file_names(tmp_path, name):
 
 
 def test_strange_column_names(tmp_path):
-    (tmp_path / "a.csv").write_text('"a""b; drop table x",select,"",i,I,"line\nbreak"\n1,2,3,4,5,6\n')
+    (tmp_path / "a.csv").write_text(
+        '"a""b; drop table x",select,"",i,I,"line\nbreak"\n1,2,3,4,5,6\n'
+    )
     opened = vd.open(tmp_path / "a.csv")
     assert opened.names == ['a"b; drop table x', "select", "", "i", "I", "line\nbreak"]
     assert list(opened.arrow.to_pylist()[0].values()) == [1, 2, 3, 4, 5, 6]

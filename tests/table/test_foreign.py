@@ -17,7 +17,14 @@ from veladura.errors import DataError
 
 from .conftest import CANARY
 
-FRAME = pd.DataFrame({"zip": ["02138", "00501", "99501"], "sex": [1.0, 2.0, np.nan], "income": [1.5, 2.5, np.nan], "n": [1, 2, 3]})
+FRAME = pd.DataFrame(
+    {
+        "zip": ["02138", "00501", "99501"],
+        "sex": [1.0, 2.0, np.nan],
+        "income": [1.5, 2.5, np.nan],
+        "n": [1, 2, 3],
+    }
+)
 SEX = {"sex": {1: "male", 2: "female"}}
 
 
@@ -25,7 +32,12 @@ SEX = {"sex": {1: "male", 2: "female"}}
     ("name", "write"),
     [
         ("a.sav", lambda frame, path: pyreadstat.write_sav(frame, path, variable_value_labels=SEX)),
-        ("a.zsav", lambda frame, path: pyreadstat.write_sav(frame, path, variable_value_labels=SEX, compress=True)),
+        (
+            "a.zsav",
+            lambda frame, path: pyreadstat.write_sav(
+                frame, path, variable_value_labels=SEX, compress=True
+            ),
+        ),
         ("a.dta", lambda frame, path: pyreadstat.write_dta(frame, path, variable_value_labels=SEX)),
         ("a.por", pyreadstat.write_por),
         ("a.xpt", pyreadstat.write_xport),
@@ -46,9 +58,17 @@ def test_statistics_files(tmp_path, name, write):
 
 def test_declared_labels_and_orders_win(tmp_path):
     pyreadstat.write_sav(FRAME, str(tmp_path / "a.sav"), variable_value_labels=SEX)
-    opened = vd.open(tmp_path / "a.sav", {"sex": {"role": "quasi-identifier", "order": ["2", "1"], "labels": {"1": "M"}}})
+    opened = vd.open(
+        tmp_path / "a.sav",
+        {"sex": {"role": "quasi-identifier", "order": ["2", "1"], "labels": {"1": "M"}}},
+    )
     field = opened.schema["sex"]
-    assert (field.kind, field.role, field.order, field.labels) == ("ordered", "quasi-identifier", ("2", "1"), {"1": "M"})
+    assert (field.kind, field.role, field.order, field.labels) == (
+        "ordered",
+        "quasi-identifier",
+        ("2", "1"),
+        {"1": "M"},
+    )
     kept = vd.open(tmp_path / "a.sav", {"sex": {"role": "quasi-identifier"}}).schema["sex"]
     assert (kept.kind, kept.labels) == ("category", {"1": "male", "2": "female"})
 
@@ -62,11 +82,22 @@ def excel(path, rows):
 
 
 def test_excel(tmp_path):
-    rows = [["zip", "n", "x", "day", "at", "yes", None], ["02138", 1, 1.5, dt.date(2024, 1, 31), dt.datetime(2024, 1, 31, 10, 30), True, "u"],
-            ["00501", 2, None, None, None, False, None]]  # fmt: skip
+    rows = [
+        ["zip", "n", "x", "day", "at", "yes", None],
+        ["02138", 1, 1.5, dt.date(2024, 1, 31), dt.datetime(2024, 1, 31, 10, 30), True, "u"],
+        ["00501", 2, None, None, None, False, None],
+    ]
     opened = vd.open(excel(tmp_path / "a.xlsx", rows), {"zip": {"role": "quasi-identifier"}})
     assert opened.names == ["zip", "n", "x", "day", "at", "yes", ""]
-    assert [field.kind for field in opened.schema] == ["category", "integer", "number", "date", "date", "category", "category"]
+    assert [field.kind for field in opened.schema] == [
+        "category",
+        "integer",
+        "number",
+        "date",
+        "date",
+        "category",
+        "category",
+    ]
     assert opened.arrow.to_pylist()[0] == {
         "zip": "02138",
         "n": 1,

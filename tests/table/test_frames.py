@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import veladura as vd
-from veladura.table.frames import restore, to_arrow
+from veladura.table.frames.conversion import restore, to_arrow
 from veladura.table.recode import replace
 
 from .conftest import CANARY
@@ -38,7 +38,9 @@ def untouched(frame, rows):
     return restore(frame, table.arrow, dict.fromkeys(opened.names, False), rows)
 
 
-ZONED = pd.to_datetime(["2024-01-01 12:00", None, "2024-07-01 08:30", "1999-12-31 00:00"]).tz_localize("Europe/Warsaw")
+ZONED = pd.to_datetime(
+    ["2024-01-01 12:00", None, "2024-07-01 08:30", "1999-12-31 00:00"]
+).tz_localize("Europe/Warsaw")
 SERIES = {
     "objects": pd.Series(["a", None, "", "z"], dtype=object),
     "text": pd.Series(["a", None, "", "z"], dtype="str"),
@@ -50,25 +52,45 @@ SERIES = {
     "Float64": pd.Series([1.5, None, -3, 4], dtype="Float64"),
     "Float32": pd.Series([1.5, None, -3, 4], dtype="Float32"),
     "boolean": pd.Series([True, None, False, True], dtype="boolean"),
-    **{kind: pd.Series([1, 2, 3, 4], dtype=kind) for kind in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")},
+    **{
+        kind: pd.Series([1, 2, 3, 4], dtype=kind)
+        for kind in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+    },
     "float32": pd.Series([1.5, np.nan, -3, 4], dtype="float32"),
     "float64": pd.Series([1.5, np.nan, -3, np.inf]),
     "bool": pd.Series([True, False, True, True]),
     "category": pd.Series(pd.Categorical(["b", None, "a", "b"], categories=["b", "a"])),
-    "ordered": pd.Series(pd.Categorical(["low", None, "high", "mid"], categories=["low", "mid", "high"], ordered=True)),
+    "ordered": pd.Series(
+        pd.Categorical(
+            ["low", None, "high", "mid"], categories=["low", "mid", "high"], ordered=True
+        )
+    ),
     "numbers_as_category": pd.Series(pd.Categorical([3, None, 1, 3], categories=[3, 1])),
-    "ns": pd.Series(pd.to_datetime(["2024-01-01", None, "1999-12-31 23:59:59.123456789", "2000-01-01"], format="ISO8601").astype("datetime64[ns]")),
-    "us": pd.Series(pd.to_datetime(["2024-01-01", None, "1999-12-31", "2000-01-01"]).astype("datetime64[us]")),
-    "s": pd.Series(pd.to_datetime(["2024-01-01", None, "1999-12-31", "2000-01-01"]).astype("datetime64[s]")),
+    "ns": pd.Series(
+        pd.to_datetime(
+            ["2024-01-01", None, "1999-12-31 23:59:59.123456789", "2000-01-01"], format="ISO8601"
+        ).astype("datetime64[ns]")
+    ),
+    "us": pd.Series(
+        pd.to_datetime(["2024-01-01", None, "1999-12-31", "2000-01-01"]).astype("datetime64[us]")
+    ),
+    "s": pd.Series(
+        pd.to_datetime(["2024-01-01", None, "1999-12-31", "2000-01-01"]).astype("datetime64[s]")
+    ),
     "zoned": pd.Series(ZONED),
-    "dates": pd.Series([dt.date(2024, 1, 1), None, dt.date(1999, 12, 31), dt.date(2000, 1, 1)], dtype=object),
+    "dates": pd.Series(
+        [dt.date(2024, 1, 1), None, dt.date(1999, 12, 31), dt.date(2000, 1, 1)], dtype=object
+    ),
     "arrow_int": pd.Series([1, None, 3, 4], dtype="int16[pyarrow]"),
-    "arrow_date": pd.Series([dt.date(2024, 1, 1), None, dt.date(1999, 12, 31), dt.date(2000, 1, 1)], dtype=pd.ArrowDtype(pa.date32())),
+    "arrow_date": pd.Series(
+        [dt.date(2024, 1, 1), None, dt.date(1999, 12, 31), dt.date(2000, 1, 1)],
+        dtype=pd.ArrowDtype(pa.date32()),
+    ),
     "arrow_decimal_text": pd.Series(["x", None, "y", "z"], dtype=pd.ArrowDtype(pa.large_string())),
     "all_missing": pd.Series([None] * 4, dtype="Int64"),
     "all_missing_objects": pd.Series([None] * 4, dtype=object),
     "all_missing_floats": pd.Series([np.nan] * 4),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", SERIES)
@@ -95,7 +117,13 @@ def test_any_dtype_can_be_counted(name):
 
 def test_no_category_survives_its_last_row():
     for ordered in (False, True):
-        frame = pd.DataFrame({"a": pd.Categorical(["x", CANARY, "y"], categories=["y", CANARY, "x", "unused"], ordered=ordered)})
+        frame = pd.DataFrame(
+            {
+                "a": pd.Categorical(
+                    ["x", CANARY, "y"], categories=["y", CANARY, "x", "unused"], ordered=ordered
+                )
+            }
+        )
         rows = np.array([0, 2])
         for result in (through(frame, rows), untouched(frame, rows)):
             assert list(result["a"].cat.categories) == ["y", "x"]
@@ -112,11 +140,16 @@ def test_labels_of_a_method_are_added_after_the_old_ones():
 
 def test_index_and_column_names_are_kept():
     index = pd.MultiIndex.from_tuples([("x", 1), ("x", 2), ("y", 1), ("y", 2)], names=["k", "l"])
-    frame = pd.DataFrame({1: [1, 2, 3, 4], "b": list("abcd"), (2, "t"): [1.5, 2, 3, 4]}, index=index)
+    frame = pd.DataFrame(
+        {1: [1, 2, 3, 4], "b": list("abcd"), (2, "t"): [1.5, 2, 3, 4]}, index=index
+    )
     frame.columns.name = "columns"
     pd.testing.assert_frame_equal(through(frame, ROWS), frame.iloc[ROWS])
     pd.testing.assert_frame_equal(untouched(frame, ROWS), frame.iloc[ROWS])
-    wide = pd.DataFrame([[1, 2], [3, 4], [5, 6], [7, 8]], columns=pd.MultiIndex.from_tuples([("a", "x"), ("b", "y")], names=["u", "v"]))
+    wide = pd.DataFrame(
+        [[1, 2], [3, 4], [5, 6], [7, 8]],
+        columns=pd.MultiIndex.from_tuples([("a", "x"), ("b", "y")], names=["u", "v"]),
+    )
     pd.testing.assert_frame_equal(through(wide, ROWS), wide.iloc[ROWS])
 
 
@@ -141,9 +174,16 @@ def test_rows_come_back_in_the_order_asked_for():
 
 @pytest.mark.parametrize(
     ("dtype", "values", "expected"),
-    [("int8", [300, 1], "int64"), ("uint8", [-1, 1], "int64"), ("int64", [None, 1], "Int64"), ("Int8", [300, None], "Int64"), ("bool", ["x", "y"], "str"),
-     ("int64", ["05", "06"], "str"), ("float64", ["20-29", "*"], "str")],
-)  # fmt: skip
+    [
+        ("int8", [300, 1], "int64"),
+        ("uint8", [-1, 1], "int64"),
+        ("int64", [None, 1], "Int64"),
+        ("Int8", [300, None], "Int64"),
+        ("bool", ["x", "y"], "str"),
+        ("int64", ["05", "06"], "str"),
+        ("float64", ["20-29", "*"], "str"),
+    ],
+)
 def test_values_that_do_not_fit_widen_the_dtype(dtype, values, expected):
     frame = pd.DataFrame({"a": pd.Series([0, 1], dtype=dtype)})
     result = restore(frame, pa.table({"a": values}), {"a": True}, np.arange(2))
@@ -152,8 +192,12 @@ def test_values_that_do_not_fit_widen_the_dtype(dtype, values, expected):
 
 
 def test_new_rows_have_the_dtypes_and_no_index():
-    frame = pd.DataFrame({"a": np.array([1, 2], dtype="int8"), "b": pd.Categorical(["x", "y"])}, index=["p", "q"])
-    result = restore(frame, pa.table({"a": [1, 2, 3], "b": ["y", "y", "y"]}), {"a": True, "b": True}, None)
+    frame = pd.DataFrame(
+        {"a": np.array([1, 2], dtype="int8"), "b": pd.Categorical(["x", "y"])}, index=["p", "q"]
+    )
+    result = restore(
+        frame, pa.table({"a": [1, 2, 3], "b": ["y", "y", "y"]}), {"a": True, "b": True}, None
+    )
     assert result["a"].dtype == "int8"
     assert list(result["b"].cat.categories) == ["y"]
     assert list(result.index) == [0, 1, 2]
@@ -167,14 +211,25 @@ def test_files_come_back_as_pandas():
 
 POLARS = {
     "category": pl.Series(["b", None, "a", "b"], dtype=pl.Categorical),
-    "named_category": pl.Series(["b", None, "a", "b"], dtype=pl.Categorical(pl.Categories("veladura-test"))),
+    "named_category": pl.Series(
+        ["b", None, "a", "b"], dtype=pl.Categorical(pl.Categories("veladura-test"))
+    ),
     "enum": pl.Series(["b", None, "a", "b"], dtype=pl.Enum(["b", "a"])),
     "date": pl.Series([dt.date(2024, 1, 1), None, dt.date(1999, 1, 1), dt.date(1980, 1, 1)]),
     "zoned": pl.Series([1_700_000_000_000, None, 0, 5]).cast(pl.Datetime("ms", "Europe/Warsaw")),
     "ns": pl.Series([1_700_000_000_000_000_001, None, 0, 5]).cast(pl.Datetime("ns")),
     **{
         str(kind): pl.Series([1, None, 3, 4], dtype=kind)
-        for kind in (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)
+        for kind in (
+            pl.Int8,
+            pl.Int16,
+            pl.Int32,
+            pl.Int64,
+            pl.UInt8,
+            pl.UInt16,
+            pl.UInt32,
+            pl.UInt64,
+        )
     },
     "f32": pl.Series([1.5, None, 3, 4], dtype=pl.Float32),
     "text": pl.Series(["a", None, "", "z"]),
@@ -189,7 +244,9 @@ def test_polars_dtypes_come_back(name, rows):
     before = frame.clone()
     expected = frame if rows is None else frame[rows]
     polars.testing.assert_frame_equal(through(frame, rows), expected)
-    polars.testing.assert_frame_equal(untouched(frame, np.arange(4) if rows is None else rows), expected)
+    polars.testing.assert_frame_equal(
+        untouched(frame, np.arange(4) if rows is None else rows), expected
+    )
     polars.testing.assert_frame_equal(frame, before)
 
 
@@ -199,7 +256,14 @@ def test_polars_columns_without_values():
     assert vd.open(frame).codes(["b"])["b"].missing.tolist() == [False, True]
 
 
-@pytest.mark.parametrize("dtype", [pl.Enum(["y", CANARY, "x", "unused"]), pl.Categorical, pl.Categorical(pl.Categories("veladura-canary"))])
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        pl.Enum(["y", CANARY, "x", "unused"]),
+        pl.Categorical,
+        pl.Categorical(pl.Categories("veladura-canary")),
+    ],
+)
 def test_no_polars_category_survives_its_last_row(dtype):
     frame = pl.DataFrame({"a": pl.Series(["x", CANARY, "y"], dtype=dtype)})
     for result in (through(frame, np.array([0, 2])), untouched(frame, np.array([0, 2]))):
@@ -213,22 +277,30 @@ def test_no_polars_category_survives_its_last_row(dtype):
 
 
 def test_polars_values_that_do_not_fit_widen_the_dtype():
-    frame = pl.DataFrame({"a": pl.Series([1, 2], dtype=pl.Int8), "b": pl.Series([1, 2], dtype=pl.Int8)})
-    result = restore(frame, pa.table({"a": [300, 1], "b": ["05", "*"]}), {"a": True, "b": True}, np.arange(2))
+    frame = pl.DataFrame(
+        {"a": pl.Series([1, 2], dtype=pl.Int8), "b": pl.Series([1, 2], dtype=pl.Int8)}
+    )
+    result = restore(
+        frame, pa.table({"a": [300, 1], "b": ["05", "*"]}), {"a": True, "b": True}, np.arange(2)
+    )
     assert result["a"].to_list() == [300, 1]
     assert result["b"].to_list() == ["05", "*"]
 
 
 ARROW = {
     "dictionary": pa.array(["b", None, "a", "b"]).dictionary_encode(),
-    "small_dictionary": pa.DictionaryArray.from_arrays(pa.array([0, None, 1, 0], pa.int8()), ["b", "a"], ordered=True),
+    "small_dictionary": pa.DictionaryArray.from_arrays(
+        pa.array([0, None, 1, 0], pa.int8()), ["b", "a"], ordered=True
+    ),
     "large_string": pa.array(["a", None, "", "z"], pa.large_string()),
     "view": pa.array(["a", None, "", "z"], pa.string_view()),
     "int8": pa.array([1, None, 3, 4], pa.int8()),
     "float": pa.array([1.5, None, 3, 4], pa.float32()),
     "bool": pa.array([True, None, False, True]),
     "date": pa.array([dt.date(2024, 1, 1), None, dt.date(1999, 1, 1), dt.date(1980, 1, 1)]),
-    "date64": pa.array([dt.date(2024, 1, 1), None, dt.date(1999, 1, 1), dt.date(1980, 1, 1)], pa.date64()),
+    "date64": pa.array(
+        [dt.date(2024, 1, 1), None, dt.date(1999, 1, 1), dt.date(1980, 1, 1)], pa.date64()
+    ),
     "zoned": pa.array([1, None, 2, 3], pa.timestamp("ms", "Europe/Warsaw")),
 }
 
@@ -238,15 +310,21 @@ ARROW = {
 def test_arrow_types_come_back(name, rows):
     whole = ARROW[name]
     frame = pa.table({"a": pa.chunked_array([whole[:1], whole[1:]])})
-    expected = pa.table({"a": whole if rows is None else pa.array([whole[i].as_py() for i in rows], whole.type)})
+    expected = pa.table(
+        {"a": whole if rows is None else pa.array([whole[i].as_py() for i in rows], whole.type)}
+    )
     for result in (through(frame, rows), untouched(frame, np.arange(4) if rows is None else rows)):
         assert result.schema == expected.schema
         assert result.to_pydict() == expected.to_pydict()
 
 
 def test_no_metadata_and_no_unused_label_of_arrow_survives():
-    labels = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2], pa.int8()), ["x", CANARY, "y"], ordered=True)
-    schema = pa.schema([pa.field("a", labels.type, metadata={"secret": CANARY})], metadata={"secret": CANARY})
+    labels = pa.DictionaryArray.from_arrays(
+        pa.array([0, 1, 2], pa.int8()), ["x", CANARY, "y"], ordered=True
+    )
+    schema = pa.schema(
+        [pa.field("a", labels.type, metadata={"secret": CANARY})], metadata={"secret": CANARY}
+    )
     frame = pa.Table.from_arrays([labels], schema=schema)
     for result in (through(frame, np.array([0, 2])), untouched(frame, np.array([0, 2]))):
         assert result["a"].chunk(0).dictionary.to_pylist() == ["x", "y"]
@@ -261,4 +339,7 @@ def test_subsets_of_columns():
     opened = vd.open(frame, {"id": {"role": "identifier"}}).without_identifiers()
     for library in (frame, pl.DataFrame(frame), pa.Table.from_pandas(frame)):
         result = restore(library, opened.arrow, {"a": False, "c": True}, np.arange(2))
-        assert list(result.column_names if isinstance(result, pa.Table) else result.columns) == ["a", "c"]
+        assert list(result.column_names if isinstance(result, pa.Table) else result.columns) == [
+            "a",
+            "c",
+        ]

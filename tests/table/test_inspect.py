@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import veladura as vd
-from veladura.table.connection import connect
+from veladura.table.database.connection import connect
+from veladura.table.database.scratch import clear_stale, scratch_folder
 from veladura.table.inspect import Facts, guess_role, inspect_table, looks_like_identifier
-from veladura.table.scratch import clear_stale, scratch_folder
 from veladura.table.source import IdentifierWarning
 
 
@@ -34,14 +34,22 @@ IDENTIFIERS = {
     "patient_id": range(100),
     "personId": range(100),
 }
-OTHERS = {"age": range(100), "x": [f"{i % 9}" for i in range(100)], "income": [i * 1.5 for i in range(100)], "valid": range(100)}
+OTHERS = {
+    "age": range(100),
+    "x": [f"{i % 9}" for i in range(100)],
+    "income": [i * 1.5 for i in range(100)],
+    "valid": range(100),
+}
 
 
 @pytest.mark.parametrize("lazy", [True, False])
 def test_identifiers_are_warned_of(tmp_path, lazy):
     frame = pd.DataFrame(IDENTIFIERS | OTHERS)
     frame.to_parquet(tmp_path / "a.parquet")
-    with pytest.warns(IdentifierWarning, match=r"columns \['email', 'code', 'patient_id', 'personId'\] look like identifiers") as warned:
+    with pytest.warns(
+        IdentifierWarning,
+        match=r"columns \['email', 'code', 'patient_id', 'personId'\] look like identifiers",
+    ) as warned:
         vd.open(tmp_path / "a.parquet" if lazy else frame)
     assert warned[0].filename == __file__
     assert "p1@x" not in str(warned[0].message)
@@ -74,7 +82,12 @@ def test_a_million_rows_are_looked_at_quickly(tmp_path):
     import time
 
     n = 300_000
-    pq.write_table(pa.table({"a": np.arange(n), "b": [f"v{i % 1000}" for i in range(n)], "c": np.arange(n) * 0.5}), tmp_path / "a.parquet")
+    pq.write_table(
+        pa.table(
+            {"a": np.arange(n), "b": [f"v{i % 1000}" for i in range(n)], "c": np.arange(n) * 0.5}
+        ),
+        tmp_path / "a.parquet",
+    )
     vd.open(tmp_path / "a.parquet")
     start = time.perf_counter()
     vd.open(tmp_path / "a.parquet")
@@ -98,17 +111,34 @@ def test_scratch_is_private_and_cleared(tmp_path):
 
 
 def test_scratch_goes_when_the_process_does(tmp_path):
-    code = "from pathlib import Path; from veladura.table.scratch import scratch_folder; print(scratch_folder(Path('safe')))"
-    made = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True).stdout.strip()
+    code = (
+        "from pathlib import Path; from veladura.table.database.scratch import scratch_folder;"
+        " print(scratch_folder(Path('safe')))"
+    )
+    made = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    ).stdout.strip()
     assert str(os.path.realpath(tmp_path)) in os.path.realpath(made)
     assert not (tmp_path / "safe" / "scratch").exists()
 
 
 def test_duckdb_fetches_no_extension():
-    settings = dict(connect().con.execute("SELECT name, value FROM duckdb_settings() WHERE name LIKE 'auto%extensions'").fetchall())
+    settings = dict(
+        connect()
+        .con.execute("SELECT name, value FROM duckdb_settings() WHERE name LIKE 'auto%extensions'")
+        .fetchall()
+    )
     assert set(settings.values()) == {"false"}
 
 
 def test_importing_veladura_does_not_import_ibis():
-    code = "import sys, veladura; print(any(name.split('.')[0] in ('ibis', 'duckdb', 'pandas', 'polars', 'numba') for name in sys.modules))"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "False"
+    code = (
+        "import sys, veladura; print(any(name.split('.')[0] in ('ibis', 'duckdb', 'pandas',"
+        " 'polars', 'numba') for name in sys.modules))"
+    )
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        == "False"
+    )

@@ -24,7 +24,11 @@ def test_each_column_is_counted_once_whoever_asks(stored, monkeypatch):
     _, table = stored
     asked = []
     once = counting.counts
-    monkeypatch.setattr(counting, "counts", lambda table_, columns: asked.append(tuple(columns)) or once(table_, columns))
+    monkeypatch.setattr(
+        counting,
+        "counts",
+        lambda table_, columns: asked.append(tuple(columns)) or once(table_, columns),
+    )
     for part in (table, table.select(["x"]), table.select(["g", "x"])):
         part.profile("x")
         part.profile("x")

@@ -15,24 +15,48 @@ import veladura as vd
 from veladura.errors import ColumnError, DataError
 from veladura.table.recode import fresh, recode, replace, write_arrow, write_parquet, write_table
 
-ROWS = [("02138", 1, "m"), ("02139", 2, "f"), (None, 3, "f"), ("02138", None, "m"), ("00501", 5, None), ("02139", 2, "f")]
+ROWS = [
+    ("02138", 1, "m"),
+    ("02139", 2, "f"),
+    (None, 3, "f"),
+    ("02138", None, "m"),
+    ("00501", 5, None),
+    ("02139", 2, "f"),
+]
 NAMES = ["zip", "age", "sex"]
 ZIPS = pa.table({"old": ["02138", "02139", "00501", None], "new": ["0213*", "0213*", "*", "?"]})
 AGES = pa.table({"old": pa.array([1, 2, 3, 5]), "new": ["young", "young", "old", "old"]})
-DROP = pa.table({"zip": ["0213*", "*"], "age": pa.array([None, "old"]), "sex": pa.array(["m", None])})
-EXPECTED = [("0213*", "young", "f"), ("0213*", "young", "f"), ("0213*", "young", "m"), ("?", "old", "f")]
+DROP = pa.table(
+    {"zip": ["0213*", "*"], "age": pa.array([None, "old"]), "sex": pa.array(["m", None])}
+)
+EXPECTED = [
+    ("0213*", "young", "f"),
+    ("0213*", "young", "f"),
+    ("0213*", "young", "m"),
+    ("?", "old", "f"),
+]
 
 
 @pytest.fixture(
-    params=["frame", "duckdb", "sqlite", pytest.param("postgres", marks=[pytest.mark.postgres, pytest.mark.xdist_group("postgres")])]
+    params=[
+        "frame",
+        "duckdb",
+        "sqlite",
+        pytest.param("postgres", marks=[pytest.mark.postgres, pytest.mark.xdist_group("postgres")]),
+    ]
 )
 def source(request, tmp_path):
     if request.param == "frame":
-        return lambda rows=ROWS: vd.open(pa.table([list(column) for column in zip(*rows, strict=True)], names=NAMES))
+        return lambda rows=ROWS: vd.open(
+            pa.table([list(column) for column in zip(*rows, strict=True)], names=NAMES)
+        )
     make = {"duckdb": _duckdb, "sqlite": _sqlite}.get(request.param)
     if make is not None:
         return lambda rows=ROWS: make(tmp_path, rows)
-    url, schema = request.getfixturevalue("postgres_url"), request.getfixturevalue("postgres_schema")
+    url, schema = (
+        request.getfixturevalue("postgres_url"),
+        request.getfixturevalue("postgres_schema"),
+    )
     return lambda rows=ROWS: _postgres(url, schema, rows)
 
 
@@ -81,7 +105,14 @@ def test_values_are_mapped_and_classes_dropped(source):
 
 def test_a_missing_value_without_a_mapping_stays_missing(source):
     recoded = recode(source(), {"age": AGES})
-    assert sorted(map(repr, recoded.arrow["age"].to_pylist())) == ["'old'", "'old'", "'young'", "'young'", "'young'", "None"]
+    assert sorted(map(repr, recoded.arrow["age"].to_pylist())) == [
+        "'old'",
+        "'old'",
+        "'young'",
+        "'young'",
+        "'young'",
+        "None",
+    ]
 
 
 def test_numbers_may_be_mapped_to_numbers(source):
@@ -101,7 +132,10 @@ def test_unknown_columns_are_refused(source):
 def test_a_file_is_in_an_order_that_says_nothing(source, tmp_path):
     write_parquet(recode(source(), {"zip": ZIPS}), tmp_path / "one.parquet")
     write_parquet(recode(source(ROWS[::-1]), {"zip": ZIPS}), tmp_path / 'we\'ird "two".parquet')
-    one, two = pq.read_table(tmp_path / "one.parquet"), pq.read_table(tmp_path / 'we\'ird "two".parquet')
+    one, two = (
+        pq.read_table(tmp_path / "one.parquet"),
+        pq.read_table(tmp_path / 'we\'ird "two".parquet'),
+    )
     assert one.column_names == NAMES
     assert one.to_pylist() == two.to_pylist()
     assert content(one) == content(recode(source(), {"zip": ZIPS}).arrow)
@@ -140,7 +174,7 @@ def test_a_table_of_the_same_database(source, request):
     with pytest.raises(DataError, match="already"):
         write_table(recode(opened, {"zip": ZIPS}), name)
     backend = opened.expression._find_backends()[0][0]
-    from veladura.table.connection import fetch, find
+    from veladura.table.database.connection import fetch, find
 
     written = fetch(find(backend, name))
     assert written.column_names == NAMES
@@ -161,7 +195,11 @@ def test_a_database_open_for_reading_is_not_written_to(tmp_path):
 def test_columns_are_replaced_at_some_rows():
     opened = vd.open(pa.table({"a": [1, 2, 3], "b": ["x", "y", "z"]}), {"a": {"role": "sensitive"}})
     codes = opened.codes(["a"])
-    changed = replace(opened, {"a": codes["a"].with_values(codes["a"].values * 10).take(np.array([0, 2]))}, np.array([0, 2]))
+    changed = replace(
+        opened,
+        {"a": codes["a"].with_values(codes["a"].values * 10).take(np.array([0, 2]))},
+        np.array([0, 2]),
+    )
     assert changed.arrow.to_pydict() == {"a": [10, 30], "b": ["x", "z"]}
     assert changed.schema["a"].role == "sensitive"
     assert changed.counts(["b"]).size.tolist() == [1, 1]

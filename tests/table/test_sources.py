@@ -44,12 +44,19 @@ def people(rows: int = 60) -> pa.Table:
             "age": pa.array(pick([0, 1, -5, 77, None, 2**40]), pa.int64()),
             "income": pa.array(pick([0.1, -2.5, 1e-7, None, 123456.75, 3.0]), pa.float64()),
             "born": pa.array(
-                [None if i % 9 == 0 else day + dt.timedelta(days=int(d)) for i, d in enumerate(draw.integers(20000, size=rows))]
+                [
+                    None if i % 9 == 0 else day + dt.timedelta(days=int(d))
+                    for i, d in enumerate(draw.integers(20000, size=rows))
+                ]
             ),
             "member": pa.array(pick([True, False, None])),
             "grade": pick(["low", "mid", "high", None]),
             "seen": pa.array(
-                [dt.datetime(2020, 1, 1, 3, 4, 5) + dt.timedelta(hours=int(h)) for h in draw.integers(999, size=rows)], pa.timestamp("us")
+                [
+                    dt.datetime(2020, 1, 1, 3, 4, 5) + dt.timedelta(hours=int(h))
+                    for h in draw.integers(999, size=rows)
+                ],
+                pa.timestamp("us"),
             ),
             "small": pa.array(pick([1, 2, 3]), pa.int64()),
         }
@@ -76,7 +83,10 @@ def as_parquet(table: pa.Table, folder: Path, declared: dict) -> Table:
 def as_duckdb(table: pa.Table, folder: Path, declared: dict) -> Table:
     with duckdb.connect(str(folder / "people.db")) as connection:
         connection.register("source", table)
-        connection.execute("CREATE TABLE people AS SELECT * REPLACE (income::DOUBLE AS income, age::BIGINT AS age) FROM source")
+        connection.execute(
+            "CREATE TABLE people AS SELECT * REPLACE (income::DOUBLE AS income, age::BIGINT AS age)"
+            " FROM source"
+        )
     return vd.open(f"duckdb:///{folder / 'people.db'}", declared, table="people")
 
 
@@ -84,16 +94,27 @@ def as_sqlite(table: pa.Table, folder: Path, declared: dict) -> Table:
     path = folder / "people.sqlite"
     connection = sqlite3.connect(path)
     connection.execute(
-        "CREATE TABLE people (zip TEXT, name TEXT, age INTEGER, income REAL, born TEXT, member BOOLEAN, grade TEXT, seen TEXT, small INTEGER)"
+        "CREATE TABLE people (zip TEXT, name TEXT, age INTEGER, income REAL, born TEXT, member"
+        " BOOLEAN, grade TEXT, seen TEXT, small INTEGER)"
     )
-    rows = [tuple(str(v) if isinstance(v, dt.date) else v for v in row.values()) for row in table.to_pylist()]
+    rows = [
+        tuple(str(v) if isinstance(v, dt.date) else v for v in row.values())
+        for row in table.to_pylist()
+    ]
     connection.executemany(f"INSERT INTO people VALUES ({', '.join('?' * 9)})", rows)
     connection.commit()
     connection.close()
     return vd.open(f"sqlite:///{path}", declared, table="people")
 
 
-def as_postgres(table: pa.Table, url: str, schema: str, declared: dict, types: str | None = None, name: str = "people") -> Table:
+def as_postgres(
+    table: pa.Table,
+    url: str,
+    schema: str,
+    declared: dict,
+    types: str | None = None,
+    name: str = "people",
+) -> Table:
     import psycopg
 
     types = (
@@ -105,7 +126,8 @@ def as_postgres(table: pa.Table, url: str, schema: str, declared: dict, types: s
         connection.execute(f"CREATE TABLE {schema}.{name} ({types})")
         with connection.cursor() as cursor:
             cursor.executemany(
-                f"INSERT INTO {schema}.{name} VALUES ({', '.join(['%s'] * 9)})", [tuple(row.values()) for row in table.to_pylist()]
+                f"INSERT INTO {schema}.{name} VALUES ({', '.join(['%s'] * 9)})",
+                [tuple(row.values()) for row in table.to_pylist()],
             )
     return vd.open(url, declared, table=f"{schema}.{name}")
 
@@ -122,9 +144,14 @@ def assert_same(one: Table, other: Table) -> None:
     left, right = one.codes(["name", "income", "grade"]), other.codes(["name", "income", "grade"])
     for name in left:
         np.testing.assert_array_equal(left[name].missing, right[name].missing)
-        np.testing.assert_array_equal(left[name].values[~left[name].missing], right[name].values[~right[name].missing])
+        np.testing.assert_array_equal(
+            left[name].values[~left[name].missing], right[name].values[~right[name].missing]
+        )
         assert left[name].labels is None or left[name].labels.equals(right[name].labels)
-    here, there = one.counts(["zip", "member", "age", "born"]), other.counts(["zip", "member", "age", "born"])
+    here, there = (
+        one.counts(["zip", "member", "age", "born"]),
+        other.counts(["zip", "member", "age", "born"]),
+    )
     np.testing.assert_array_equal(here.size, there.size)
     np.testing.assert_array_equal(here.codes, there.codes)
 
@@ -147,14 +174,20 @@ def test_a_csv_needs_no_declaration_to_give_the_same_kinds(tmp_path, reference):
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow", "ibis"])
 def test_frames_hold_the_same_values(library, reference):
     table = people()
-    source = {"pandas": lambda: table.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get), "polars": lambda: pl.from_arrow(table),
-              "pyarrow": lambda: table, "ibis": lambda: ibis.memtable(table)}[library]()  # fmt: skip
+    source = {
+        "pandas": lambda: table.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get),
+        "polars": lambda: pl.from_arrow(table),
+        "pyarrow": lambda: table,
+        "ibis": lambda: ibis.memtable(table),
+    }[library]()
     opened = vd.open(source, DECLARED)
     assert [field.kind for field in opened.schema] == [field.kind for field in reference.schema]
     names = ["zip", "name", "age", "income", "born", "grade", "seen"]
     left, right = opened.codes(names), reference.codes(names)
     for name in names:
-        np.testing.assert_array_equal(left[name].values[~left[name].missing], right[name].values[~right[name].missing])
+        np.testing.assert_array_equal(
+            left[name].values[~left[name].missing], right[name].values[~right[name].missing]
+        )
 
 
 def test_paths_of_database_urls(tmp_path, monkeypatch):
@@ -162,7 +195,8 @@ def test_paths_of_database_urls(tmp_path, monkeypatch):
     with duckdb.connect("near.db") as connection:
         connection.execute("CREATE TABLE t AS SELECT 1 AS a")
         connection.execute(
-            'CREATE SCHEMA s; CREATE TABLE s.t AS SELECT 2 AS a, 3 AS b; CREATE TABLE "s.t" AS SELECT 4 AS a, 5 AS b, 6 AS c'
+            'CREATE SCHEMA s; CREATE TABLE s.t AS SELECT 2 AS a, 3 AS b; CREATE TABLE "s.t" AS'
+            " SELECT 4 AS a, 5 AS b, 6 AS c"
         )
     connection = sqlite3.connect("near.sqlite")
     connection.executescript("CREATE TABLE t AS SELECT 1 AS a")
@@ -170,7 +204,11 @@ def test_paths_of_database_urls(tmp_path, monkeypatch):
     assert vd.open("duckdb:///near.db", table="t").rows == 1
     assert vd.open(f"duckdb:///{tmp_path}/near.db", table="t").rows == 1
     assert vd.open("duckdb:///near.db", table="main.t").names == ["a"]
-    assert vd.open("duckdb:///near.db", table="s.t").names == ["a", "b", "c"]  # a table by that very name comes first
+    assert vd.open("duckdb:///near.db", table="s.t").names == [
+        "a",
+        "b",
+        "c",
+    ]  # a table by that very name comes first
     assert vd.open("sqlite:///near.sqlite", table="t").rows == 1
     assert vd.open(f"sqlite:///{tmp_path}/near.sqlite", table="t").rows == 1
 
@@ -182,8 +220,9 @@ def test_an_opened_table_stays_as_it_is(reference):
 def test_numbers_of_any_width_have_one_storage(tmp_path):
     with duckdb.connect(str(tmp_path / "a.db")) as connection:
         connection.execute(
-            "CREATE TABLE t AS SELECT 1::TINYINT AS a, 2::UINTEGER AS b, 3.25::DECIMAL(9, 2) AS c, 0.5::FLOAT AS d, 7::HUGEINT AS e, "
-            "uuid() AS f, 'NaN'::DOUBLE AS g, TIMESTAMP_NS '2024-01-01 00:00:00' AS h, 9::UBIGINT AS i, 'x'::VARCHAR AS j"
+            "CREATE TABLE t AS SELECT 1::TINYINT AS a, 2::UINTEGER AS b, 3.25::DECIMAL(9, 2) AS c,"
+            " 0.5::FLOAT AS d, 7::HUGEINT AS e, uuid() AS f, 'NaN'::DOUBLE AS g, TIMESTAMP_NS"
+            " '2024-01-01 00:00:00' AS h, 9::UBIGINT AS i, 'x'::VARCHAR AS j"
         )
     opened = vd.open(f"duckdb:///{tmp_path}/a.db", {"j": "category"}, table="t")
     assert [str(field.type) for field in opened.schema] == [
@@ -199,14 +238,28 @@ def test_numbers_of_any_width_have_one_storage(tmp_path):
         "string",
     ]
     row = opened.arrow.to_pylist()[0]
-    assert (row["a"], row["b"], row["c"], row["d"], row["e"], row["g"], row["i"]) == (1, 2, 3.25, 0.5, 7.0, None, 9)
+    assert (row["a"], row["b"], row["c"], row["d"], row["e"], row["g"], row["i"]) == (
+        1,
+        2,
+        3.25,
+        0.5,
+        7.0,
+        None,
+        9,
+    )
 
 
 def test_numbers_as_categories_read_the_same_everywhere(tmp_path):
-    table = pa.table({"a": [1.0, 2.5, None], "b": pa.array([1, 2, None], pa.int32()), "c": [True, False, None]})
+    table = pa.table(
+        {"a": [1.0, 2.5, None], "b": pa.array([1, 2, None], pa.int32()), "c": [True, False, None]}
+    )
     pq.write_table(table, tmp_path / "a.parquet")
     opened = vd.open(tmp_path / "a.parquet", dict.fromkeys("abc", "category"))
-    assert opened.arrow.to_pydict() == {"a": ["1", "2.5", None], "b": ["1", "2", None], "c": ["true", "false", None]}
+    assert opened.arrow.to_pydict() == {
+        "a": ["1", "2.5", None],
+        "b": ["1", "2", None],
+        "c": ["true", "false", None],
+    }
 
 
 def test_whole_numbers_in_floats_can_be_declared_integer(tmp_path, refused):
@@ -223,7 +276,11 @@ def test_truth_can_be_declared_a_number():
 
 
 def test_a_date_cannot_be_declared_a_number():
-    with pytest.raises(vd.errors.PlanError, match="declared as integer but holds values of kind date"):
+    with pytest.raises(
+        vd.errors.PlanError, match="declared as integer but holds values of kind date"
+    ):
         vd.open(pd.DataFrame({"a": pd.to_datetime(["2024-01-01"])}), {"a": "integer"})
-    with pytest.raises(vd.errors.PlanError, match="declared as date but holds values of kind integer"):
+    with pytest.raises(
+        vd.errors.PlanError, match="declared as date but holds values of kind integer"
+    ):
         vd.open(pd.DataFrame({"a": [1]}), {"a": "date"})

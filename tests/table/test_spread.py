@@ -11,15 +11,22 @@ from hypothesis import strategies as st
 
 import veladura as vd
 from veladura.report.codebook import describe
-from veladura.table.spread import spread
+from veladura.table.quantiles import spread
 
 NUMBERS = st.one_of(
-    st.none(), st.floats(allow_infinity=False, width=64, min_value=-1e12, max_value=1e12), st.sampled_from([-0.0, 0.0, 1.0])
+    st.none(),
+    st.floats(allow_infinity=False, width=64, min_value=-1e12, max_value=1e12),
+    st.sampled_from([-0.0, 0.0, 1.0]),
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(values=st.lists(NUMBERS, min_size=1, max_size=40), limits=st.lists(st.floats(-1e12, 1e12), min_size=1, max_size=4))
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    values=st.lists(NUMBERS, min_size=1, max_size=40),
+    limits=st.lists(st.floats(-1e12, 1e12), min_size=1, max_size=4),
+)
 def test_ranks_and_counts_are_those_of_the_sorted_values(tmp_path, values, limits):
     pq.write_table(pa.table({"x": pa.array(values, pa.float64())}), tmp_path / "t.parquet")
     far = spread(vd.open(tmp_path / "t.parquet", {"x": "number"}), "x")

@@ -11,9 +11,11 @@ import pandas as pd
 import pytest
 
 import veladura as vd
-from veladura import example, methods, testing
-from veladura.masks.noise import FittedNoise, Noise
-from veladura.recipe import Draw, Recipe, Release
+from veladura import example
+from veladura.core import registry
+from veladura.core.recipe import Draw, Recipe, Release
+from veladura.methods.masks.noise import FittedNoise, Noise
+from veladura.testing import suite as testing
 
 DOMAIN = {"sex": ["female", "male"], "marital": ["single", "married", "divorced", "widowed"]}
 ALONE = {"groups": {"alone": ["single", "divorced", "widowed"]}}
@@ -44,7 +46,10 @@ RECIPES: Sequence[Recipe] = (
     vd.KAnonymity(
         quasi_identifiers=["sex", "zip"],
         k=2,
-        models=[vd.LDiversity(column="diagnosis", l=3, kind="entropy"), vd.TCloseness(column="income", t=0.5, distance="ordered")],
+        models=[
+            vd.LDiversity(column="diagnosis", l=3, kind="entropy"),
+            vd.TCloseness(column="income", t=0.5, distance="ordered"),
+        ],
         prefer="loss",
     ),
     vd.DirichletMultinomial(columns=["sex", "marital"], domain=DOMAIN, epsilon=2, m=2, size=300),
@@ -52,24 +57,51 @@ RECIPES: Sequence[Recipe] = (
     vd.Steps(
         [
             vd.Recode(columns={"marital": ALONE}),
-            vd.DirichletMultinomial(columns=["marital"], domain={"marital": ["alone", "married"]}, epsilon=1),
+            vd.DirichletMultinomial(
+                columns=["marital"], domain={"marital": ["alone", "married"]}, epsilon=1
+            ),
         ]
     ),
-    vd.Cart(columns=["income", "stay", "diagnosis"], m=2, predictors=["sex", "birth", "marital", "income"]),
+    vd.Cart(
+        columns=["income", "stay", "diagnosis"],
+        m=2,
+        predictors=["sex", "birth", "marital", "income"],
+    ),
     vd.CriticalCart(
-        critical={"income": "income > 50_000", "stay": "stay > 5", "diagnosis": 'diagnosis in ["cancer", "depression"]'},
+        critical={
+            "income": "income > 50_000",
+            "stay": "stay > 5",
+            "diagnosis": 'diagnosis in ["cancer", "depression"]',
+        },
         groups=[["income", "stay"]],
         m=2,
         predictors=["sex", "birth", "marital", "income", "stay"],
     ),
-    vd.Steps([vd.TopCode(columns={"income": 60_000}), vd.Pram(columns=["sex"]), vd.Noise(columns=["stay"])]),
+    vd.Steps(
+        [
+            vd.TopCode(columns={"income": 60_000}),
+            vd.Pram(columns=["sex"]),
+            vd.Noise(columns=["stay"]),
+        ]
+    ),
     vd.NaiveGeography(**CLINIC_MAP, grid=(6, 6)),
     vd.Donut(**CLINIC_MAP, inner=300, outer=3000),
-    vd.Geography(**CLINIC_MAP, attributes=["sex"], continuous=["stay"], grid=(4, 4), m=2, sweeps=120, burn=20, chains=2),
+    vd.Geography(
+        **CLINIC_MAP,
+        attributes=["sex"],
+        continuous=["stay"],
+        grid=(4, 4),
+        m=2,
+        sweeps=120,
+        burn=20,
+        chains=2,
+    ),
 )
 
 
-@pytest.mark.filterwarnings("ignore::veladura.mcmc.diagnostics.ChainWarning")  # short chains test the contract, not the map
+@pytest.mark.filterwarnings(
+    "ignore::veladura.numeric.mcmc.diagnostics.ChainWarning"
+)  # short chains test the contract, not the map
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: repr(recipe)[:60])
 def test_every_method_keeps_the_contract(recipe):
     vd.testing.check_recipe(recipe)
@@ -78,15 +110,19 @@ def test_every_method_keeps_the_contract(recipe):
 @pytest.mark.parametrize("recipe", WITH_EXTRA, ids=lambda recipe: recipe.method)
 def test_every_method_of_an_extra_keeps_the_contract(recipe):
     for module in recipe.needs:
-        pytest.importorskip(module, reason=f"the extra dp is not installed: {recipe.method} DID NOT RUN")
+        pytest.importorskip(
+            module, reason=f"the extra dp is not installed: {recipe.method} DID NOT RUN"
+        )
     vd.testing.check_recipe(recipe)
 
 
 def test_no_method_is_forgotten():
     tried = {
-        one.method for recipe in (*RECIPES, *WITH_EXTRA) for one in (recipe.recipes if isinstance(recipe, vd.Steps) else (recipe,))
+        one.method
+        for recipe in (*RECIPES, *WITH_EXTRA)
+        for one in (recipe.recipes if isinstance(recipe, vd.Steps) else (recipe,))
     } | {"steps"}
-    assert tried == set(methods.METHODS)
+    assert tried == set(registry.METHODS)
 
 
 # Each broken recipe is Noise with one slip, and the rule that must name it.
@@ -107,7 +143,9 @@ class KeepsACategory(Broken):
 
     def spoil(self, release, table):
         frame = release.datasets[0]
-        release.datasets[0] = frame.assign(marital=frame["marital"].cat.add_categories([f"{testing.CANARY}-unused"]))
+        release.datasets[0] = frame.assign(
+            marital=frame["marital"].cat.add_categories([f"{testing.CANARY}-unused"])
+        )
         return release
 
 
@@ -134,7 +172,12 @@ class SortsTheRows(Broken):
         arrow = first.table.arrow.take(order)
         from veladura.table.table import from_arrow
 
-        return replace(release, tables=(replace(first, table=from_arrow(arrow, first.table.schema), rows=first.rows[order]),))
+        return replace(
+            release,
+            tables=(
+                replace(first, table=from_arrow(arrow, first.table.schema), rows=first.rows[order]),
+            ),
+        )
 
 
 class DoesNothing(Broken):
@@ -162,7 +205,14 @@ class FittedInRowOrder(FittedNoise):
         columns = super().draws(context)[0].columns
         place = np.argsort(np.argsort(self.codes.rows))
         noise = {name: column.values - self.codes[name].values for name, column in columns.items()}
-        return [Draw({name: column.with_values(self.codes[name].values + noise[name][place]) for name, column in columns.items()})]
+        return [
+            Draw(
+                {
+                    name: column.with_values(self.codes[name].values + noise[name][place])
+                    for name, column in columns.items()
+                }
+            )
+        ]
 
 
 class FollowsTheInputsOrder(Noise):
@@ -170,7 +220,9 @@ class FollowsTheInputsOrder(Noise):
 
     def apply(self, table, context):
         fitted = super().apply(table, context)
-        return FittedInRowOrder(self, table, fitted.codes, fitted.numbers, fitted.spread, fitted.correlation)
+        return FittedInRowOrder(
+            self, table, fitted.codes, fitted.numbers, fitted.spread, fitted.correlation
+        )
 
 
 class LooksAtEveryColumn(Noise):
@@ -184,7 +236,9 @@ class DependsOnThreads(Noise):
     """Draws differently with another number of threads."""
 
     def protect(self, table, seed=None, *, threads=None, **kwargs):
-        return super().protect(table, int(seed) * 1000 + int(threads or 2), threads=threads, **kwargs)
+        return super().protect(
+            table, int(seed) * 1000 + int(threads or 2), threads=threads, **kwargs
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,7 +254,9 @@ class ShowsData(Noise):
 
     def apply(self, table, context):
         fitted = super().apply(table, context)
-        return FittedThatShows(self, table, fitted.codes, fitted.numbers, fitted.spread, fitted.correlation)
+        return FittedThatShows(
+            self, table, fitted.codes, fitted.numbers, fitted.spread, fitted.correlation
+        )
 
 
 class ChangesADtype(Broken):
@@ -235,7 +291,9 @@ class TellsTooMuch(Noise):
 
     def apply(self, table, context):
         fitted = super().apply(table, context)
-        return FittedThatTells(self, table, fitted.codes, fitted.numbers, fitted.spread, fitted.correlation)
+        return FittedThatTells(
+            self, table, fitted.codes, fitted.numbers, fitted.spread, fitted.correlation
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,8 +9,8 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
+from veladura.base.streams import Streams
 from veladura.errors import PlanError
-from veladura.streams import Streams
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -65,13 +65,21 @@ class Context:
         """Return the same context with its streams below a path."""
         return replace(self, streams=self.streams.within(*path))
 
-    def map(self, label: str, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+    def map(
+        self, label: str, function: Callable[[Item], Result], items: Iterable[Item]
+    ) -> list[Result]:
         """Apply a function to independent items in threads; results come in the items' order."""
         work = list(items)
         with self.progress(label, len(work)) as advance, ExitStack() as stack:
-            alone = self.threads == 1  # then in the caller's own thread: a SQLite connection is of no use in another
+            alone = (
+                self.threads == 1
+            )  # then in the caller's own thread: a SQLite connection is of no use in another
             results = []
-            for result in map(function, work) if alone else stack.enter_context(ThreadPoolExecutor(self.threads)).map(function, work):
+            for result in (
+                map(function, work)
+                if alone
+                else stack.enter_context(ThreadPoolExecutor(self.threads)).map(function, work)
+            ):
                 results.append(result)
                 advance()
             return results

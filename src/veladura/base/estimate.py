@@ -29,7 +29,10 @@ class Estimate:
 
     def __post_init__(self) -> None:
         if not (math.isnan(self.value) or self.lower <= self.value <= self.upper):
-            msg = f"an estimate needs lower <= value <= upper, got {self.lower}, {self.value}, {self.upper}."
+            msg = (
+                f"an estimate needs lower <= value <= upper, got {self.lower}, {self.value},"
+                f" {self.upper}."
+            )
             raise ValueError(msg)
 
     @classmethod
@@ -44,7 +47,11 @@ class Estimate:
         centre = float(figures.mean())
         if figures.size == 1:
             return cls.exact(centre)
-        half = float(stdtrit(figures.size - 1, (1 + level) / 2) * figures.std(ddof=1) / math.sqrt(figures.size))
+        half = float(
+            stdtrit(figures.size - 1, (1 + level) / 2)
+            * figures.std(ddof=1)
+            / math.sqrt(figures.size)
+        )
         return cls(centre, centre - half, centre + half, level)
 
     @property

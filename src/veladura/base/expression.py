@@ -4,8 +4,9 @@
     age >= 18 and not (marital in ["widowed", "divorced"]) or income is missing
     `years of school` <= age
 
-Comparisons (== != < <= > >=), ``in``, ``is missing``, ``and``, ``or``, ``not``, ``implies`` and brackets. A
-comparison with a missing value is false. Names that are not plain words stand between backquotes.
+Comparisons (== != < <= > >=), ``in``, ``is missing``, ``and``, ``or``, ``not``, ``implies`` and
+brackets. A comparison with a missing value is false. Names that are not plain words stand between
+backquotes.
 """
 
 from __future__ import annotations
@@ -31,8 +32,13 @@ _TOKENS = re.compile(
     r"""|(?P<name>[^\W\d]\w*)|(?P<sign>==|!=|<=|>=|<|>|\(|\)|\[|\]|,))"""
 )
 _COMPARE: Mapping[str, Callable[..., Mask]] = {
-    "==": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal,
-}  # fmt: skip
+    "==": np.equal,
+    "!=": np.not_equal,
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+}
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 WORDS = ("and", "or", "not", "in", "is", "missing", "implies", "true", "false")
 
@@ -259,7 +265,13 @@ def _tokens(text: str) -> Iterator[tuple[str, str, int]]:
         if found is None:
             place = at + len(text[at:]) - len(text[at:].lstrip())
             sign = text[place]
-            hint = "write == to compare" if sign == "=" else "a quote is not closed" if sign in "\"'`" else "this sign has no meaning"
+            hint = (
+                "write == to compare"
+                if sign == "="
+                else "a quote is not closed"
+                if sign in "\"'`"
+                else "this sign has no meaning"
+            )
             raise _unreadable(text, place, hint)
         kind = str(found.lastgroup)
         yield kind, found[kind], found.start(kind) - (kind == "quoted")
@@ -314,11 +326,17 @@ def _compare(column: Column, sign: str, value: Literal) -> Mask:
         equal = hits[column.values] if hits.size else np.zeros(column.size, dtype=bool)
         return np.asarray((equal if sign == "==" else ~equal) & ~column.missing)
     if column.field.kind != "ordered":
-        msg = f"column {column.name!r} holds categories without an order: they can be compared with == and != only.\n\nHint: declare kind 'ordered'."
+        msg = (
+            f"column {column.name!r} holds categories without an order: they can be compared with"
+            " == and != only.\n\nHint: declare kind 'ordered'."
+        )
         raise PlanError(msg)
     order = column.field.order or tuple(texts)
     if word not in order:
-        msg = f"a condition compares column {column.name!r} with a category that its order does not name."
+        msg = (
+            f"a condition compares column {column.name!r} with a category that its order does not"
+            " name."
+        )
         raise PlanError(msg)
     return np.asarray(_COMPARE[sign](column.values, order.index(word)) & ~column.missing)
 
@@ -326,7 +344,10 @@ def _compare(column: Column, sign: str, value: Literal) -> Mask:
 def _compare_columns(left: Column, sign: str, right: Column) -> Mask:
     both = ~left.missing & ~right.missing
     if (left.labels is None) != (right.labels is None):
-        msg = f"columns {left.name!r} and {right.name!r} are of different kinds and cannot be compared."
+        msg = (
+            f"columns {left.name!r} and {right.name!r} are of different kinds and cannot be"
+            " compared."
+        )
         raise PlanError(msg)
     if left.labels is None:
         return np.asarray(_COMPARE[sign](left.values, right.values) & both)
@@ -342,7 +363,9 @@ def _compare_columns(left: Column, sign: str, right: Column) -> Mask:
 def _texts(column: Column) -> Sequence[str]:
     from veladura.table.codes import label_text
 
-    return [] if column.labels is None else [label_text(label) for label in column.labels.to_pylist()]
+    return (
+        [] if column.labels is None else [label_text(label) for label in column.labels.to_pylist()]
+    )
 
 
 def as_text(value: Literal) -> str:
@@ -356,7 +379,10 @@ def as_number(column: Column, value: Literal) -> float | int:
     """Return a literal in the unit of a column of numbers or dates."""
     if column.field.kind != "date":
         if isinstance(value, (str, bool)):
-            msg = f"column {column.name!r} holds numbers, and a condition compares it with text.\n\nHint: write the number without quotes."
+            msg = (
+                f"column {column.name!r} holds numbers, and a condition compares it with"
+                " text.\n\nHint: write the number without quotes."
+            )
             raise PlanError(msg)
         return value
     try:
@@ -364,7 +390,10 @@ def as_number(column: Column, value: Literal) -> float | int:
     except ValueError:
         moment = None
     if moment is None:
-        msg = f"column {column.name!r} holds dates: compare it with one in quotes, as in '2020-12-31'."
+        msg = (
+            f"column {column.name!r} holds dates: compare it with one in quotes, as in"
+            " '2020-12-31'."
+        )
         raise PlanError(msg)
     return _dateas_number(column, moment)
 
@@ -375,4 +404,6 @@ def _dateas_number(column: Column, moment: datetime) -> int:
     type_ = column.field.type
     if pa.types.is_date32(type_):
         return moment.date().toordinal() - date(1970, 1, 1).toordinal()
-    return int(pa.scalar(moment.replace(tzinfo=None), pa.timestamp(getattr(type_, "unit", "ms"))).value)
+    return int(
+        pa.scalar(moment.replace(tzinfo=None), pa.timestamp(getattr(type_, "unit", "ms"))).value
+    )

@@ -27,5 +27,7 @@ def handed(signature: Any) -> Callable[[Kernel], Kernel]:
 
 def _made(signature: Any, **ways_in: bool) -> Callable[[Kernel], Kernel]:
     """Compile once, into the cache, to run without Python's lock; a division by nought is that of NumPy."""
-    made: Callable[[Kernel], Kernel] = njit(signature, cache=True, nogil=True, error_model="numpy", **ways_in)
+    made: Callable[[Kernel], Kernel] = njit(
+        signature, cache=True, nogil=True, error_model="numpy", **ways_in
+    )
     return made

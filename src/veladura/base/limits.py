@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from veladura.base.estimate import Estimate
 from veladura.errors import PlanError
-from veladura.inference.estimate import Estimate
 
 Light = Literal["green", "amber", "red"]
 
@@ -35,7 +35,10 @@ class Limit:
         if not given:
             msg = "a gate needs min or max."
             raise PlanError(msg)
-        if any(isinstance(end, bool) or not isinstance(end, (int, float)) or not math.isfinite(end) for end in given):
+        if any(
+            isinstance(end, bool) or not isinstance(end, (int, float)) or not math.isfinite(end)
+            for end in given
+        ):
             msg = f"min and max of a gate must be finite numbers, got {given}."
             raise PlanError(msg)
         if len(given) > 1 and given[0] > given[1]:
@@ -52,8 +55,18 @@ class Limit:
         """Return green for a figure within the limit, amber when only its interval reaches beyond, red for all others."""
         if estimate is None or math.isnan(estimate.value):
             return "red"
-        return "green" if self.admits(estimate) else "amber" if self.admits(Estimate.exact(estimate.value)) else "red"
+        return (
+            "green"
+            if self.admits(estimate)
+            else "amber"
+            if self.admits(Estimate.exact(estimate.value))
+            else "red"
+        )
 
     def __str__(self) -> str:
-        ends = [f"{word} {end:g}" for word, end in (("at least", self.min), ("at most", self.max)) if end is not None]
+        ends = [
+            f"{word} {end:g}"
+            for word, end in (("at least", self.min), ("at most", self.max))
+            if end is not None
+        ]
         return " and ".join(ends)

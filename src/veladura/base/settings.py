@@ -13,7 +13,14 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from veladura.errors import PlanError
 
-_WORDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false", list: "a list", dict: "a table"}
+_WORDS = {
+    str: "text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    list: "a list",
+    dict: "a table",
+}
 
 
 _HOME: ContextVar[Path] = ContextVar("home", default=Path())
@@ -52,7 +59,9 @@ def from_plain(type_: Any, value: Any, where: str) -> Any:  # noqa: PLR0911  # o
         return _sequence(arguments, value, where)
     if origin in (Mapping, dict):
         _expect(dict, value, where)
-        return {key: from_plain(arguments[1], item, f"{where}.{key}") for key, item in value.items()}
+        return {
+            key: from_plain(arguments[1], item, f"{where}.{key}") for key, item in value.items()
+        }
     return _scalar(type_, value, where)
 
 
@@ -64,7 +73,9 @@ def from_table(cls: type, table: Any, where: str) -> Any:
     for key in table:
         if key not in known:
             raise PlanError.unknown(f"{where}: key", key, known)
-    needed = [name for name, f in known.items() if f.default is MISSING and f.default_factory is MISSING]
+    needed = [
+        name for name, f in known.items() if f.default is MISSING and f.default_factory is MISSING
+    ]
     if lacking := [name for name in needed if name not in table]:
         msg = f"{where}: {', '.join(lacking)} must be given."
         raise PlanError(msg)
@@ -78,7 +89,11 @@ def from_table(cls: type, table: Any, where: str) -> Any:
 def to_plain(value: Any) -> Any:
     """Return a setting as TOML and JSON hold it; what is at its default is left out of a dataclass."""
     if is_dataclass(value) and not isinstance(value, type):
-        return {f.name: to_plain(getattr(value, f.name)) for f in fields(value) if f.init and not _is_default(f, getattr(value, f.name))}
+        return {
+            f.name: to_plain(getattr(value, f.name))
+            for f in fields(value)
+            if f.init and not _is_default(f, getattr(value, f.name))
+        }
     if isinstance(value, Mapping):
         return {str(key): to_plain(item) for key, item in value.items() if item is not None}
     if isinstance(value, (list, tuple)):
@@ -88,7 +103,11 @@ def to_plain(value: Any) -> Any:
 
 def _is_default(field: Any, value: Any) -> bool:
     default = (
-        field.default if field.default is not MISSING else field.default_factory() if field.default_factory is not MISSING else MISSING
+        field.default
+        if field.default is not MISSING
+        else field.default_factory()
+        if field.default_factory is not MISSING
+        else MISSING
     )
     return value is None or (default is not MISSING and value == default)
 
@@ -106,7 +125,10 @@ def _one_of(options: Sequence[Any], value: Any, where: str) -> Any:
             errors.append(error)
     if len(errors) == 1 or isinstance(value, dict):
         raise errors[-1]
-    msg = f"{where}: expected {' or '.join(_word(option) for option in possible)}, got {_word(type(value))}."
+    msg = (
+        f"{where}: expected {' or '.join(_word(option) for option in possible)}, got"
+        f" {_word(type(value))}."
+    )
     raise PlanError(msg)
 
 
@@ -115,11 +137,16 @@ def _sequence(arguments: Sequence[Any], value: Any, where: str) -> tuple[Any, ..
         msg = f"{where}: expected a list, got {_word(type(value))}."
         raise PlanError(msg)
     if len(arguments) == 2 and arguments[1] is Ellipsis:  # noqa: PLR2004  # tuple[X, ...]
-        return tuple(from_plain(arguments[0], item, f"{where}[{i}]") for i, item in enumerate(value))
+        return tuple(
+            from_plain(arguments[0], item, f"{where}[{i}]") for i, item in enumerate(value)
+        )
     if len(value) != len(arguments):
         msg = f"{where}: expected {len(arguments)} entries, got {len(value)}."
         raise PlanError(msg)
-    return tuple(from_plain(t, item, f"{where}[{i}]") for i, (t, item) in enumerate(zip(arguments, value, strict=True)))
+    return tuple(
+        from_plain(t, item, f"{where}[{i}]")
+        for i, (t, item) in enumerate(zip(arguments, value, strict=True))
+    )
 
 
 def _scalar(type_: Any, value: Any, where: str) -> Any:
@@ -129,7 +156,9 @@ def _scalar(type_: Any, value: Any, where: str) -> Any:
         return _HOME.get() / value
     if type_ is str and isinstance(value, date):  # TOML has dates of its own
         return value.isoformat()
-    if (isinstance(type_, type) and not isinstance(value, type_)) or (isinstance(value, bool) and type_ is not bool):
+    if (isinstance(type_, type) and not isinstance(value, type_)) or (
+        isinstance(value, bool) and type_ is not bool
+    ):
         msg = f"{where}: expected {_word(type_)}, got {_word(type(value))}."
         raise PlanError(msg)
     return value

@@ -17,24 +17,44 @@ from rich.table import Table
 from veladura.errors import PlanError, VeladuraError
 
 if TYPE_CHECKING:
-    from veladura.dp.shares import Posterior
     from veladura.inference.analysis import Analysis
     from veladura.inference.hypotheses import Test
+    from veladura.inference.posterior.shares import Posterior
 
 _console = Console(highlight=False)
-HEADINGS = {"estimate": "estimate", "error": "error", "lower": "lower", "upper": "upper", "df": "df", "p": "p", "added": "added"}
+HEADINGS = {
+    "estimate": "estimate",
+    "error": "error",
+    "lower": "lower",
+    "upper": "upper",
+    "df": "df",
+    "p": "p",
+    "added": "added",
+}
 MOST_CELLS = 200  # printed; --out writes them all
 
 
 def show_model(
-    folder: Path, formula: str, family: str, level: float, weights: str | None, *, robust: bool, ratios: bool,
-    tests: Sequence[str], as_json: bool, picture: Path | None, out: Path | None,
-) -> None:  # fmt: skip
+    folder: Path,
+    formula: str,
+    family: str,
+    level: float,
+    weights: str | None,
+    *,
+    robust: bool,
+    ratios: bool,
+    tests: Sequence[str],
+    as_json: bool,
+    picture: Path | None,
+    out: Path | None,
+) -> None:
     """Show a model of a release: coefficients, tests, and what the protection did to them."""
     from veladura.inference.analysis import analyze
     from veladura.release.package import load
 
-    found = analyze(load(folder), formula, family=family, level=level, weights=weights, robust=robust)
+    found = analyze(
+        load(folder), formula, family=family, level=level, weights=weights, robust=robust
+    )
     results = _tests(found, tests)
     if picture is not None:
         _written(lambda: found.plot(picture, exponentiate=ratios), picture)
@@ -48,7 +68,9 @@ def show_model(
     for test in results:
         _console.print(str(test), markup=False, soft_wrap=True)
     if found.rule != "none":
-        _console.print("[dim]added: share of the variance that a fit to the original would not have[/]")
+        _console.print(
+            "[dim]added: share of the variance that a fit to the original would not have[/]"
+        )
     for caution in found.cautions:
         _console.print("caution:", style="yellow", end=" ")
         _console.print(caution, markup=False, soft_wrap=True)
@@ -61,7 +83,9 @@ def _tests(found: Analysis, asked: Sequence[str]) -> list[Test]:
     """Return the tests of the whole model and of the terms that were asked for; without a likelihood, Wald only."""
     if asked:
         walds = [found.wald(term) for term in asked]
-        return walds + ([found.likelihood_ratio(term) for term in asked] if found.has_likelihood else [])
+        return walds + (
+            [found.likelihood_ratio(term) for term in asked] if found.has_likelihood else []
+        )
     if set(found.design.terms) <= {"Intercept"}:
         return []
     try:
@@ -78,7 +102,9 @@ def _coefficients(found: Analysis, *, ratios: bool) -> Table:
     for name in columns:
         shown.add_column(HEADINGS[name], justify="right")
     for term, row in frame.iterrows():
-        shown.add_row(escape(str(term)), *(_figure(column, float(row[column])) for column in columns))
+        shown.add_row(
+            escape(str(term)), *(_figure(column, float(row[column])) for column in columns)
+        )
     return shown
 
 
@@ -93,16 +119,27 @@ def _figure(column: str, value: float) -> str:
 
 
 def show_posterior(
-    folder: Path, prior: float, level: float, event: str | None, among: Sequence[str], columns: Sequence[str],
-    *, as_json: bool, picture: Path | None, out: Path | None,
-) -> None:  # fmt: skip
+    folder: Path,
+    prior: float,
+    level: float,
+    event: str | None,
+    among: Sequence[str],
+    columns: Sequence[str],
+    *,
+    as_json: bool,
+    picture: Path | None,
+    out: Path | None,
+) -> None:
     """Show the exact posterior of a private release: all cells, some columns, or the answer to one question."""
-    from veladura.dp.posterior import posterior
-    from veladura.dp.show import draw_picture
+    from veladura.inference.posterior.posterior import posterior
+    from veladura.inference.posterior.show import draw_picture
     from veladura.release.package import load
 
     if among and event is None:
-        msg = "--among names groups, and nothing is asked of them.\n\nHint: --event column=value says what to compare."
+        msg = (
+            "--among names groups, and nothing is asked of them.\n\nHint: --event column=value says"
+            " what to compare."
+        )
         raise PlanError(msg)
     found = posterior(load(folder), prior)
     tables = _questions(found, event, among, columns, level)
@@ -111,33 +148,54 @@ def show_posterior(
     if out is not None:
         _written(
             lambda: (
-                next(iter(tables.values())).to_csv(out, index=False) if len(tables) == 1 else found.table(level).to_csv(out, index=False)
+                next(iter(tables.values())).to_csv(out, index=False)
+                if len(tables) == 1
+                else found.table(level).to_csv(out, index=False)
             ),
             out,
         )
     if as_json:
-        about = {"rows_protected": found.n, "prior": prior, "level": level, "method": found.method, "error": float(found.error)}
-        _print_json(about | {name: [_plain(row) for row in frame.to_dict(orient="records")] for name, frame in tables.items()})
+        about = {
+            "rows_protected": found.n,
+            "prior": prior,
+            "level": level,
+            "method": found.method,
+            "error": float(found.error),
+        }
+        _print_json(
+            about
+            | {
+                name: [_plain(row) for row in frame.to_dict(orient="records")]
+                for name, frame in tables.items()
+            }
+        )
         return
     for frame in tables.values():
         _console.print(_frame(frame.head(MOST_CELLS)))
         if len(frame) > MOST_CELLS:
             _console.print(
-                f"... {len(frame) - MOST_CELLS} more cells: --out FILE writes them all, --column NAME sums over the others", markup=False
+                f"... {len(frame) - MOST_CELLS} more cells: --out FILE writes them all, --column"
+                " NAME sums over the others",
+                markup=False,
             )
-    told = f"\n{found.n} rows were protected; prior {prior:g} in each cell; {found.method}, error at most {found.error:.1g}; {100 * level:.4g} % intervals."
+    told = (
+        f"\n{found.n} rows were protected; prior {prior:g} in each cell; {found.method}, error at"
+        f" most {found.error:.1g}; {100 * level:.4g} % intervals."
+    )
     _console.print(told, markup=False, soft_wrap=True)
     for label, path in (("picture", picture), ("table", out)):
         if path is not None:
             _console.print(f"{label:10} {path}", markup=False, soft_wrap=True)
 
 
-def _questions(found: Posterior, event: str | None, among: Sequence[str], columns: Sequence[str], level: float) -> dict[str, Any]:
+def _questions(
+    found: Posterior, event: str | None, among: Sequence[str], columns: Sequence[str], level: float
+) -> dict[str, Any]:
     """Return one table a question: the event in groups, the values of columns, or all cells."""
     import pandas as pd
 
-    from veladura.dp.compare import column_table
-    from veladura.dp.show import answers
+    from veladura.inference.posterior.compare import column_table
+    from veladura.inference.posterior.show import answers
 
     tables: dict[str, Any] = {}
     for name in columns:
@@ -146,7 +204,10 @@ def _questions(found: Posterior, event: str | None, among: Sequence[str], column
             raise PlanError.unknown(what, name, found.domain.names)
         tables[name] = column_table(found, name, level)
     if event is not None:
-        rows = [(question, e.value, e.lower, e.upper) for question, e in answers(found, event, among, level).items()]
+        rows = [
+            (question, e.value, e.lower, e.upper)
+            for question, e in answers(found, event, among, level).items()
+        ]
         tables["answers"] = pd.DataFrame(rows, columns=["question", "estimate", "lower", "upper"])
     return tables or {"cells": found.table(level)}
 
@@ -157,7 +218,16 @@ def _frame(frame: Any) -> Table:
     for heading, right in zip(frame.columns, numeric, strict=True):
         shown.add_column(escape(str(heading)), justify="right" if right else "left")
     for row in frame.itertuples(index=False):
-        shown.add_row(*(_share(cell) if isinstance(cell, float) else escape("missing" if cell is None else str(cell)) for cell in row))
+        shown.add_row(
+            *(
+                (
+                    _share(cell)
+                    if isinstance(cell, float)
+                    else escape("missing" if cell is None else str(cell))
+                )
+                for cell in row
+            )
+        )
     return shown
 
 
@@ -171,15 +241,25 @@ def nothing_asked(folder: Path) -> PlanError:
     from veladura.report.snippets import command
 
     calls = [line for line in command(load(folder)).splitlines() if " analyze " in line]
-    call = calls[0].replace("path/to/this/folder", str(folder)) if calls else f'veladura analyze {folder} "response ~ term + term"'
-    return PlanError(f"say what to analyse: a formula, or --posterior for a differentially private release.\n\nHint: {call}")
+    call = (
+        calls[0].replace("path/to/this/folder", str(folder))
+        if calls
+        else f'veladura analyze {folder} "response ~ term + term"'
+    )
+    return PlanError(
+        "say what to analyse: a formula, or --posterior for a differentially private"
+        f" release.\n\nHint: {call}"
+    )
 
 
 def _written(write: Any, path: Path) -> None:
     try:
         write()
     except (OSError, ValueError):
-        msg = f"{path} cannot be written.\n\nHint: the folder must exist, and a picture be .png, .svg or .pdf."
+        msg = (
+            f"{path} cannot be written.\n\nHint: the folder must exist, and a picture be .png, .svg"
+            " or .pdf."
+        )
         raise PlanError(msg) from None
 
 
@@ -188,4 +268,7 @@ def _print_json(value: dict[str, Any]) -> None:
 
 
 def _plain(row: dict[Any, Any]) -> dict[str, Any]:
-    return {str(key): None if isinstance(value, float) and not np.isfinite(value) else value for key, value in row.items()}
+    return {
+        str(key): None if isinstance(value, float) and not np.isfinite(value) else value
+        for key, value in row.items()
+    }

@@ -14,20 +14,24 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from veladura.context import Advance, silent
-from veladura.context import Progress as ProgressBar
-from veladura.measure import FAMILIES, reasons
+from veladura.base.context import Advance, silent
+from veladura.base.context import Progress as ProgressBar
+from veladura.measures.measure import FAMILIES, reasons
 from veladura.report.words import limit, number
 
 if TYPE_CHECKING:
-    from veladura.assessment import Assessment
     from veladura.comparison.result import Comparison
-    from veladura.measure import Figure
+    from veladura.measures.assessment import Assessment
+    from veladura.measures.measure import Figure
+    from veladura.plan.run import Outcome
     from veladura.release.reassess import Reassessed
     from veladura.release.verify import Line
-    from veladura.run import Outcome
 
-_MARKS = {"holds": "[green]holds[/]", "broken": "[bold red]broken[/]", "attested": "[yellow]attested[/]"}
+_MARKS = {
+    "holds": "[green]holds[/]",
+    "broken": "[bold red]broken[/]",
+    "attested": "[yellow]attested[/]",
+}
 _LIGHTS = {"green": "green", "amber": "yellow", "red": "bold red"}
 _console = Console(highlight=False)
 
@@ -62,18 +66,32 @@ def show_unconfirmed(unconfirmed: Sequence[str], *, quiet: bool) -> None:
 
 def show_figures(assessment: Assessment, *, headlines: bool = False) -> int:
     """Show figures with their meaning and, where one has a limit, its light; return how many of those that apply were left out."""
-    shown = [one for one in assessment if (one.estimate is not None and (one.headline or not headlines)) or one.name in assessment.limits]
+    shown = [
+        one
+        for one in assessment
+        if (one.estimate is not None and (one.headline or not headlines))
+        or one.name in assessment.limits
+    ]
     for family in FAMILIES:
         table = Table(
-            title=family.capitalize(), title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0), show_header=False
+            title=family.capitalize(),
+            title_justify="left",
+            title_style="bold",
+            box=None,
+            padding=(0, 2, 0, 0),
+            show_header=False,
         )
         for figure in (one for one in shown if one.family == family):
             light = assessment.light(figure.name)
             told = limit(assessment.limits[figure.name], figure.unit) if light else ""
             verdict = f"\n[{_LIGHTS[light]}]{light}: {told}[/]" if light else ""
-            table.add_row(_number(figure), f"{escape(figure.name)}\n[dim]{escape(figure.meaning)}[/]{verdict}")
+            table.add_row(
+                _number(figure), f"{escape(figure.name)}\n[dim]{escape(figure.meaning)}[/]{verdict}"
+            )
         _console.print(table)
-    return sum(one.estimate is not None for one in assessment) - sum(one.estimate is not None for one in shown)
+    return sum(one.estimate is not None for one in assessment) - sum(
+        one.estimate is not None for one in shown
+    )
 
 
 def _number(figure: Figure) -> str:
@@ -81,11 +99,17 @@ def _number(figure: Figure) -> str:
     estimate, unit = figure.estimate, figure.unit
     if estimate is None:
         return "-"
-    interval = "" if estimate.is_exact else f"\n[dim]{number(estimate.lower, unit)} to {number(estimate.upper, unit)}[/]"
+    interval = (
+        ""
+        if estimate.is_exact
+        else f"\n[dim]{number(estimate.lower, unit)} to {number(estimate.upper, unit)}[/]"
+    )
     return f"{number(estimate.value, unit)}{interval}"
 
 
-def show_reassessed(found: Reassessed, html: Path | None, json: Path | None, *, quiet: bool) -> None:
+def show_reassessed(
+    found: Reassessed, html: Path | None, json: Path | None, *, quiet: bool
+) -> None:
     """Show the figures of a release folder, and write them where asked."""
     from json import dumps
 
@@ -93,7 +117,10 @@ def show_reassessed(found: Reassessed, html: Path | None, json: Path | None, *, 
         show_figures(found.assessment)
         for why, names in reasons(found.assessment).items():
             _console.print(f"[dim]not applicable: {escape(', '.join(names))}: {escape(why)}[/]")
-    for path, text in ((html, found.page), (json, lambda: dumps(found.assessment.to_json(), indent=2, ensure_ascii=False) + "\n")):
+    for path, text in (
+        (html, found.page),
+        (json, lambda: dumps(found.assessment.to_json(), indent=2, ensure_ascii=False) + "\n"),
+    ):
         if path is not None:
             path.write_text(text(), encoding="utf-8")
             say(f"written    {path}   (stays in)", quiet=quiet)
@@ -104,7 +131,11 @@ def show_outcome(outcome: Outcome, *, quiet: bool) -> None:
     if quiet:
         return
     more = show_figures(outcome.assessment, headlines=True)
-    _console.print(f"[dim]{more} more figures, and pictures: {escape(str(outcome.custodian / 'report-custodian.html'))}[/]", soft_wrap=True)
+    _console.print(
+        f"[dim]{more} more figures, and pictures:"
+        f" {escape(str(outcome.custodian / 'report-custodian.html'))}[/]",
+        soft_wrap=True,
+    )
     for verdict in outcome.verdicts:
         _console.print(f"[green]gate passed[/] {escape(str(verdict))}")
     say(f"\nrelease    {outcome.folder}\ncustodian  {outcome.custodian}   (stays in)", quiet=quiet)
@@ -117,19 +148,32 @@ def show_verified(results: Mapping[Path, Sequence[Line]], *, quiet: bool) -> Non
         shown = [line for line in lines if not quiet or line.status == "broken"]
         if not shown:
             continue
-        table = Table(title=escape(str(path)), title_justify="left", box=None, padding=(0, 2, 0, 0), show_header=False)
+        table = Table(
+            title=escape(str(path)),
+            title_justify="left",
+            box=None,
+            padding=(0, 2, 0, 0),
+            show_header=False,
+        )
         for line in shown:
             table.add_row(_MARKS[line.status], escape(line.claim), escape(line.detail))
         _console.print(table)
     if not quiet and any(line.status == "attested" for lines in results.values() for line in lines):
-        say("attested: proved against the source when it was made; --source and --record prove it again.", quiet=quiet)
+        say(
+            "attested: proved against the source when it was made; --source and --record prove it"
+            " again.",
+            quiet=quiet,
+        )
 
 
 def show_demo(outcomes: Mapping[str, Outcome], out: Path, *, quiet: bool) -> None:
     """Show one line per method."""
     if quiet:
         return
-    names = {"risk.replicated.uniques": "found alone", "utility.columns.worst": "column that moved most"}
+    names = {
+        "risk.replicated.uniques": "found alone",
+        "utility.columns.worst": "column that moved most",
+    }
     table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("method", no_wrap=True)
     for heading in names.values():
@@ -138,19 +182,35 @@ def show_demo(outcomes: Mapping[str, Outcome], out: Path, *, quiet: bool) -> Non
         figures = {figure.name: figure for figure in outcome.assessment}
         table.add_row(method, *(_short(figures.get(name)) for name in names))
     _console.print(table)
-    say("\nfound alone: rows alone with what an outsider may know, in the original and in the release.", quiet=quiet)
-    say(f"\nreleases   {out / 'releases'}/<method>/report.html\ncustodian  {out / 'custodian'}/<method>/   (stays in)", quiet=quiet)
+    say(
+        "\nfound alone: rows alone with what an outsider may know, in the original and in the"
+        " release.",
+        quiet=quiet,
+    )
+    say(
+        f"\nreleases   {out / 'releases'}/<method>/report.html\ncustodian "
+        f" {out / 'custodian'}/<method>/   (stays in)",
+        quiet=quiet,
+    )
     say(f"next       {_program()} verify {out / 'releases'}", quiet=quiet)
 
 
 def _short(figure: Figure | None) -> str:
     """Return a figure as people write it, its interval left to the report."""
-    return "-" if figure is None or figure.estimate is None else number(figure.estimate.value, figure.unit)
+    return (
+        "-"
+        if figure is None or figure.estimate is None
+        else number(figure.estimate.value, figure.unit)
+    )
 
 
 def _program() -> str:
     """Return how this program is called here: by its path where the shell would not find it by name."""
-    return "veladura" if shutil.which("veladura") or not sys.argv[0].endswith("veladura") else sys.argv[0]
+    return (
+        "veladura"
+        if shutil.which("veladura") or not sys.argv[0].endswith("veladura")
+        else sys.argv[0]
+    )
 
 
 def show_comparison(comparison: Comparison, page: Path, *, quiet: bool) -> None:
@@ -163,11 +223,16 @@ def show_comparison(comparison: Comparison, page: Path, *, quiet: bool) -> None:
     for name, _, columns, risk, utility, verdict in comparison.rows():
         colour = "green" if verdict == "on the frontier" else "yellow"
         table.add_row(
-            escape(name), columns, *(escape(one).replace(" (", "\n(") for one in (risk, utility)), f"[{colour}]{escape(verdict)}[/]"
+            escape(name),
+            columns,
+            *(escape(one).replace(" (", "\n(") for one in (risk, utility)),
+            f"[{colour}]{escape(verdict)}[/]",
         )
     _console.print(table)
     for axis, figure in (("risk", comparison.risk), ("utility", comparison.utility)):
-        meaning = next((c.figures[figure].meaning for c in comparison.candidates if figure in c.figures), "")
+        meaning = next(
+            (c.figures[figure].meaning for c in comparison.candidates if figure in c.figures), ""
+        )
         _console.print(f"\n{axis}: {escape(figure)}. [dim]{escape(meaning)}[/]")
     for note in comparison.notes:
         say(note, quiet=quiet)
@@ -176,10 +241,10 @@ def show_comparison(comparison: Comparison, page: Path, *, quiet: bool) -> None:
 
 def show_budget(folder: Path | None, *, events: bool) -> None:
     """Show the ledgers of a custodian's folder, or of the one that a plan names."""
-    from veladura.dp.show import budget_rows, event_lines
     from veladura.errors import PlanError
-    from veladura.plan import read_plan
-    from veladura.table.scratch import custodian_home
+    from veladura.inference.posterior.show import budget_rows, event_lines
+    from veladura.plan.plan import read_plan
+    from veladura.table.database.scratch import custodian_home
 
     home = folder or custodian_home()
     if home.suffix == ".toml":

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import veladura
 from veladura.comparison.candidate import Candidate, Job
-from veladura.measure import figure_names
-from veladura.plan import recipe_to
+from veladura.measures.measure import figure_names
+from veladura.plan.plan import recipe_to
 from veladura.release.custodian import source_hash
 
 if TYPE_CHECKING:
@@ -32,7 +32,9 @@ class Cache:
         if path is None or not path.exists():
             return None
         try:
-            return Candidate.from_json({**json.loads(path.read_text(encoding="utf-8")), "name": job.name})
+            return Candidate.from_json(
+                {**json.loads(path.read_text(encoding="utf-8")), "name": job.name}
+            )
         except (ValueError, KeyError, TypeError):  # of another version, or cut off: measured anew
             return None
 
@@ -46,7 +48,9 @@ class Cache:
         part.replace(path)
 
     def _path(self, job: Job, data: str | None) -> Path | None:
-        return None if self.folder is None or data is None else self.folder / f"{key(job, data)}.json"
+        return (
+            None if self.folder is None or data is None else self.folder / f"{key(job, data)}.json"
+        )
 
 
 def key(job: Job, data: str) -> str:
@@ -65,7 +69,9 @@ def _files(plain: Any) -> Iterator[str]:
     if isinstance(plain, (list, tuple)):
         for item in plain:
             yield from _files(item)
-    elif isinstance(plain, str) and len(plain) < 1000 and "\0" not in plain and Path(plain).is_file():  # noqa: PLR2004  # longest path there is, with room
+    elif (
+        isinstance(plain, str) and len(plain) < 1000 and "\0" not in plain and Path(plain).is_file()  # noqa: PLR2004
+    ):  # longest path there is, with room
         yield plain
 
 

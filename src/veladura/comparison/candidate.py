@@ -8,15 +8,15 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from veladura.assessment import assess
+from veladura.base.estimate import Estimate
 from veladura.errors import VeladuraError
-from veladura.inference.estimate import Estimate
-from veladura.measure import Figure
-from veladura.plan import read_plan
+from veladura.measures.assessment import assess
+from veladura.measures.measure import Figure
+from veladura.plan.plan import read_plan
 from veladura.table.source import open as open_table
 
 if TYPE_CHECKING:
-    from veladura.recipe import Recipe
+    from veladura.core.recipe import Recipe
     from veladura.table.table import Table
 
 MOST_CELLS = 20_000_000  # of a table whose rows are fetched to be measured
@@ -92,7 +92,11 @@ class Job:
 
     def open(self) -> Table:
         """Open the table, in memory where it is small enough: figures that look at rows can then be taken of every method."""
-        table = read_plan(self.plan).open() if self.plan is not None else open_table(self.source, self.columns)
+        table = (
+            read_plan(self.plan).open()
+            if self.plan is not None
+            else open_table(self.source, self.columns)
+        )
         if table.frame is not None or table.rows * len(table.names) > MOST_CELLS:
             return table
         return open_table(table.arrow, table.source.columns, name=table.source.name)
@@ -107,13 +111,24 @@ def evaluate(job: Job) -> Candidate:
     candidate = Candidate(job.name, _methods(job.recipe))
     try:
         table = job.open()
-        release = job.recipe.protect(table, seed=None if job.recipe.private else job.seed, threads=job.threads)
+        release = job.recipe.protect(
+            table, seed=None if job.recipe.private else job.seed, threads=job.threads
+        )
         figures = assess(table, release).figures
     except VeladuraError as error:
-        return replace(candidate, problem=str(error).partition("\n")[0], seconds=perf_counter() - start)
+        return replace(
+            candidate, problem=str(error).partition("\n")[0], seconds=perf_counter() - start
+        )
     seconds = perf_counter() - start
     names = release.tables[0].table.names
-    return replace(candidate, rule=release.rule, columns=len(names), datasets=len(release.tables), seconds=seconds, figures=dict(figures))
+    return replace(
+        candidate,
+        rule=release.rule,
+        columns=len(names),
+        datasets=len(release.tables),
+        seconds=seconds,
+        figures=dict(figures),
+    )
 
 
 def _methods(recipe: Recipe) -> str:

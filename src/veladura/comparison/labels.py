@@ -7,8 +7,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-LETTER, HEIGHT, GAP, MARKER = 6.2, 12.0, 8.0, 5.0  # in points: a letter, a line, from a point to its name, half a marker
-ANGLES = (0, 180, 30, -30, 150, -150, 60, -60, 120, -120, 90, -90)  # degrees, those that read best first
+LETTER, HEIGHT, GAP, MARKER = (
+    6.2,
+    12.0,
+    8.0,
+    5.0,
+)  # in points: a letter, a line, from a point to its name, half a marker
+ANGLES = (
+    0,
+    180,
+    30,
+    -30,
+    150,
+    -150,
+    60,
+    -60,
+    120,
+    -120,
+    90,
+    -90,
+)  # degrees, those that read best first
 RINGS = (1.0, 2.2, 3.6, 5.2, 7.0, 9.0, 11.0)  # distances that are tried, in gaps
 
 
@@ -51,19 +69,33 @@ class Label:
     @property
     def box(self) -> Box:
         """What the name covers."""
-        return Box(self.left, self.middle - HEIGHT / 2, self.left + LETTER * len(self.name), self.middle + HEIGHT / 2)
+        return Box(
+            self.left,
+            self.middle - HEIGHT / 2,
+            self.left + LETTER * len(self.name),
+            self.middle + HEIGHT / 2,
+        )
 
 
-def placed(points: Sequence[tuple[float, float]], names: Sequence[str], obstacles: Sequence[Box], frame: Box) -> list[Label]:
+def placed(
+    points: Sequence[tuple[float, float]],
+    names: Sequence[str],
+    obstacles: Sequence[Box],
+    frame: Box,
+) -> list[Label]:
     """Return a place for each name: the nearest one that covers no other name, no marker and no obstacle, else the least bad.
 
-    Names are placed from the top of the picture down, so that the order of the points does not matter.
+    Names are placed from the top of the picture down, so that the order of the points does not
+    matter.
     """
     taken = [*obstacles, *(Box(x - MARKER, y - MARKER, x + MARKER, y + MARKER) for x, y in points)]
     found: dict[int, Label] = {}
     for i in sorted(range(len(points)), key=lambda i: (-points[i][1], points[i][0], names[i])):
         tried = [_tried(points[i], names[i], ring, angle) for ring in RINGS for angle in ANGLES]
-        cost = [sum(label.box.shared(other) for other in taken) + 2 * label.box.outside(frame) for label in tried]
+        cost = [
+            sum(label.box.shared(other) for other in taken) + 2 * label.box.outside(frame)
+            for label in tried
+        ]
         found[i] = tried[min(range(len(tried)), key=lambda j: (round(cost[j], 6), j))]
         taken.append(found[i].box)
     return [found[i] for i in range(len(points))]
@@ -87,5 +119,8 @@ def along(first: tuple[float, float], last: tuple[float, float], half: float = 1
     6
     """
     steps = max(math.ceil(math.dist(first, last) / 10), 1)
-    spots = [(first[0] + (last[0] - first[0]) * i / steps, first[1] + (last[1] - first[1]) * i / steps) for i in range(steps + 1)]
+    spots = [
+        (first[0] + (last[0] - first[0]) * i / steps, first[1] + (last[1] - first[1]) * i / steps)
+        for i in range(steps + 1)
+    ]
     return [Box(x - half, y - half, x + half, y + half) for x, y in spots]

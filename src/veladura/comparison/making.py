@@ -8,19 +8,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from veladura.base.context import Progress, silent, thread_count
 from veladura.comparison import worker
 from veladura.comparison.cache import Cache, data_hash
 from veladura.comparison.candidate import Candidate, Job
 from veladura.comparison.result import Comparison, axis, check_axes
-from veladura.context import Progress, silent, thread_count
 from veladura.errors import PlanError
-from veladura.measure import open_quietly
-from veladura.plan import Plan, read_plan
-from veladura.table.scratch import custodian_home
+from veladura.measures.measure import open_quietly
+from veladura.plan.plan import Plan, read_plan
+from veladura.table.database.scratch import custodian_home
 from veladura.table.table import Table
 
 if TYPE_CHECKING:
-    from veladura.recipe import Recipe
+    from veladura.core.recipe import Recipe
 
 
 def compare(
@@ -45,11 +45,13 @@ def compare(
     seed
         Moves every recipe that takes one.
     risk, utility
-        The figures of the two axes, as in ``"utility.pmse.ratio"``. By default ones that most candidates have.
+        The figures of the two axes, as in ``"utility.pmse.ratio"``. By default ones that most
+        candidates have.
     workers
         Processes at work at once; by default one for each core. The result does not depend on it.
     custodian
-        A folder in which figures are kept, so that the same recipe on the same table is measured once.
+        A folder in which figures are kept, so that the same recipe on the same table is measured
+        once.
 
     Examples
     --------
@@ -67,8 +69,12 @@ def compare(
     declared = dict(opened.source.columns)
     jobs = [Job(name, recipe, source, declared, seed=seed) for name, recipe in named.items()]
     cache = Cache(None if custodian is None else Path(custodian))
-    candidates = _run(jobs, data_hash(opened) if custodian is not None else None, cache, workers, progress)
-    return Comparison(tuple(candidates), axis(candidates, "risk", risk), axis(candidates, "utility", utility))
+    candidates = _run(
+        jobs, data_hash(opened) if custodian is not None else None, cache, workers, progress
+    )
+    return Comparison(
+        tuple(candidates), axis(candidates, "risk", risk), axis(candidates, "utility", utility)
+    )
 
 
 def compare_plans(
@@ -89,16 +95,27 @@ def compare_plans(
     _one_source(list(plans.values()))
     names = _names(list(plans))
     jobs = [
-        Job(names[path], plan.recipe, None, {n: str(d) for n, d in plan.columns.items()}, path, plan.run.seed)
+        Job(
+            names[path],
+            plan.recipe,
+            None,
+            {n: str(d) for n, d in plan.columns.items()},
+            path,
+            plan.run.seed,
+        )
         for path, plan in plans.items()
     ]
     first = next(iter(plans.values()))
     cache = Cache(None if fresh else first.custodian_folder or custodian_home())
     candidates = _run(jobs, data_hash(first.open()), cache, workers, progress)
-    return Comparison(tuple(candidates), axis(candidates, "risk", risk), axis(candidates, "utility", utility))
+    return Comparison(
+        tuple(candidates), axis(candidates, "risk", risk), axis(candidates, "utility", utility)
+    )
 
 
-def _run(jobs: Sequence[Job], data: str | None, cache: Cache, workers: int | None, progress: Progress) -> list[Candidate]:
+def _run(
+    jobs: Sequence[Job], data: str | None, cache: Cache, workers: int | None, progress: Progress
+) -> list[Candidate]:
     """Return what became of each job; only those not known yet are run."""
     at_once = min(workers or thread_count(), len(jobs)) or 1
     threads = max(thread_count() // at_once, 1)
@@ -106,7 +123,11 @@ def _run(jobs: Sequence[Job], data: str | None, cache: Cache, workers: int | Non
     with progress("comparing", len(jobs)) as advance, ThreadPoolExecutor(at_once) as pool:
         for _ in found:
             advance()
-        running = {pool.submit(worker.run, replace(job, threads=threads)): job for job in jobs if job.name not in found}
+        running = {
+            pool.submit(worker.run, replace(job, threads=threads)): job
+            for job in jobs
+            if job.name not in found
+        }
         for done in as_completed(running):
             job = running[done]
             found[job.name] = done.result()
@@ -134,12 +155,20 @@ def _named(recipes: Mapping[str, Recipe] | Sequence[Recipe]) -> dict[str, Recipe
 def _names(paths: Sequence[Path]) -> dict[Path, str]:
     """Return what each plan is called: the name of its file, with its folder where two have the same."""
     stems = [path.stem for path in paths]
-    return {path: path.stem if stems.count(path.stem) == 1 else str(path.with_suffix("")) for path in paths}
+    return {
+        path: path.stem if stems.count(path.stem) == 1 else str(path.with_suffix(""))
+        for path in paths
+    }
 
 
 def _one_source(plans: Sequence[Plan]) -> None:
     """Refuse plans of different tables: their figures cannot be compared."""
-    places = {plan.source.url or str((plan.home / str(plan.source.path)).resolve()) for plan in plans}
+    places = {
+        plan.source.url or str((plan.home / str(plan.source.path)).resolve()) for plan in plans
+    }
     if len(places) > 1 or len({plan.source.table for plan in plans}) > 1:
-        msg = f"the plans are of {len(places)} different sources.\n\nHint: compare plans of one table; figures of different tables say nothing together."
+        msg = (
+            f"the plans are of {len(places)} different sources.\n\nHint: compare plans of one"
+            " table; figures of different tables say nothing together."
+        )
         raise PlanError(msg)

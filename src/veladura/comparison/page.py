@@ -42,7 +42,14 @@ def draw(comparison: Comparison) -> Figure:
         for candidate in comparison.placed:
             _point(axes, comparison, candidate, front=candidate in front)
         places = [_place(comparison, candidate) for candidate in comparison.edge]
-        axes.plot([x for x, _ in places], [y for _, y in places], color=FRONT, linewidth=1.2, zorder=1, label="frontier")
+        axes.plot(
+            [x for x, _ in places],
+            [y for _, y in places],
+            color=FRONT,
+            linewidth=1.2,
+            zorder=1,
+            label="frontier",
+        )
         _axis(axes, comparison, comparison.risk, "x")
         _axis(axes, comparison, comparison.utility, "y")
         axes.spines[["top", "right"]].set_visible(False)
@@ -62,9 +69,23 @@ def _point(axes: Axes, comparison: Comparison, candidate: Candidate, *, front: b
     if x is None or y is None:
         return
     colour = FRONT if front else BEATEN
-    across, along = [[x.value - x.lower], [x.upper - x.value]], [[y.value - y.lower], [y.upper - y.value]]
+    across, along = (
+        [[x.value - x.lower], [x.upper - x.value]],
+        [[y.value - y.lower], [y.upper - y.value]],
+    )
     marker = "o" if front else "s"
-    axes.errorbar(x.value, y.value, along, across, fmt=marker, color=colour, markersize=7, elinewidth=0.8, capsize=2, zorder=2)
+    axes.errorbar(
+        x.value,
+        y.value,
+        along,
+        across,
+        fmt=marker,
+        color=colour,
+        markersize=7,
+        elinewidth=0.8,
+        capsize=2,
+        zorder=2,
+    )
 
 
 def _axis(axes: Axes, comparison: Comparison, name: str, which: str) -> None:
@@ -96,25 +117,51 @@ def _labels(figure: Figure, axes: Axes, comparison: Comparison) -> None:
 
     together = _together(comparison)
     line = [on_paper(_place(comparison, candidate)) for candidate in comparison.edge]
-    spans = [(on_paper(first), on_paper(last)) for candidate in comparison.placed for first, last in _spans(comparison, candidate)]
+    spans = [
+        (on_paper(first), on_paper(last))
+        for candidate in comparison.placed
+        for first, last in _spans(comparison, candidate)
+    ]
     drawn = [
         ends for ends in (*pairwise(line), *spans) if all(map(math.isfinite, (*ends[0], *ends[1])))
     ]  # 0 is nowhere on a logarithmic axis
     lines = [box for first, last in drawn for box in along(first, last)]
     inside = axes.get_window_extent()
     frame = Box(*(float(end) / unit for end in (inside.x0, inside.y0, inside.x1, inside.y1)))
-    found = placed([on_paper(place) for place in together], [name for name, _ in together.values()], lines, frame)
+    found = placed(
+        [on_paper(place) for place in together],
+        [name for name, _ in together.values()],
+        lines,
+        frame,
+    )
     for label, (place, (name, front)) in zip(found, together.items(), strict=True):
         x, y = on_paper(place)
         side = 0.0 if label.left >= x else 1.0 if label.box.right <= x else 0.5
-        arrow = {"arrowstyle": "-", "color": BEATEN, "linewidth": 0.6, "shrinkA": 1, "shrinkB": 4, "relpos": (side, 0.5)}
+        arrow = {
+            "arrowstyle": "-",
+            "color": BEATEN,
+            "linewidth": 0.6,
+            "shrinkA": 1,
+            "shrinkB": 4,
+            "relpos": (side, 0.5),
+        }
         axes.annotate(
-            name, place, (label.left - x, label.middle - y), textcoords="offset points", ha="left", va="center",
-            color=INK if front else SOFT, arrowprops=arrow if label.led else None, parse_math=False, annotation_clip=False,
-        )  # fmt: skip
+            name,
+            place,
+            (label.left - x, label.middle - y),
+            textcoords="offset points",
+            ha="left",
+            va="center",
+            color=INK if front else SOFT,
+            arrowprops=arrow if label.led else None,
+            parse_math=False,
+            annotation_clip=False,
+        )
 
 
-def _spans(comparison: Comparison, candidate: Candidate) -> list[tuple[tuple[float, float], tuple[float, float]]]:
+def _spans(
+    comparison: Comparison, candidate: Candidate
+) -> list[tuple[tuple[float, float], tuple[float, float]]]:
     """Return the ends of the intervals of a candidate, along either axis."""
     x, y = (candidate.estimate(name) for name in (comparison.risk, comparison.utility))
     if x is None or y is None:
@@ -147,19 +194,33 @@ def _facts(comparison: Comparison) -> dict[str, Any]:
     told = [figure_of(comparison, name) for name in (comparison.risk, comparison.utility)]
     return {
         "comparison": comparison,
-        "picture": f"data:image/svg+xml;base64,{b64encode(svg(comparison)).decode()}" if comparison.placed else "",
-        "meanings": [(figure.name, figure.meaning, figure.better) for figure in told if figure is not None],
+        "picture": (
+            f"data:image/svg+xml;base64,{b64encode(svg(comparison)).decode()}"
+            if comparison.placed
+            else ""
+        ),
+        "meanings": [
+            (figure.name, figure.meaning, figure.better) for figure in told if figure is not None
+        ],
         "others": _others(comparison),
     }
 
 
 def _others(comparison: Comparison) -> list[tuple[str, str, list[str]]]:
     """Return every figure that some candidate has: name, meaning, and one text a candidate."""
-    names = [name for c in comparison.candidates for name in c.figures if c.estimate(name) is not None]
+    names = [
+        name for c in comparison.candidates for name in c.figures if c.estimate(name) is not None
+    ]
     rows = []
     for name in dict.fromkeys(names):
         figure = figure_of(comparison, name)
-        rows.append((name, "" if figure is None else figure.meaning, [written(c, name) for c in comparison.candidates]))
+        rows.append(
+            (
+                name,
+                "" if figure is None else figure.meaning,
+                [written(c, name) for c in comparison.candidates],
+            )
+        )
     return rows
 
 

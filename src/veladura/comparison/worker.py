@@ -1,6 +1,7 @@
 """One candidate in a process of its own: a job comes in on standard input, a candidate goes out.
 
-A bare process, rather than one that `multiprocessing` starts, does not run the caller's script again.
+A bare process, rather than one that `multiprocessing` starts, does not run the caller's script
+again.
 """
 
 from __future__ import annotations
@@ -16,9 +17,14 @@ from veladura.errors import DataError
 
 def run(job: Job) -> Candidate:
     """Return what became of a job, run in a process of its own."""
-    done = subprocess.run([sys.executable, "-m", __name__], input=pickle.dumps(job), capture_output=True, check=False)  # noqa: S603  # our own module
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-m", __name__], input=pickle.dumps(job), capture_output=True, check=False
+    )  # our own module
     if done.returncode:
-        msg = f"{job.name}: the process ended with code {done.returncode}.\n\nHint: it may have run out of memory; try fewer at a time (workers=1)."
+        msg = (
+            f"{job.name}: the process ended with code {done.returncode}.\n\nHint: it may have run"
+            " out of memory; try fewer at a time (workers=1)."
+        )
         raise DataError(msg)
     found: Candidate = pickle.loads(done.stdout)  # noqa: S301  # written by the process above
     return found

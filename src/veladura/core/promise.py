@@ -103,7 +103,10 @@ def checks(name: str, *, linked: bool = True) -> Callable[[Check], Check]:
     """
 
     def register(check: Check) -> Check:
-        if _CHECKS.setdefault(name, check) is not check and _CHECKS[name].__module__ != check.__module__:
+        if (
+            _CHECKS.setdefault(name, check) is not check
+            and _CHECKS[name].__module__ != check.__module__
+        ):
             msg = f"two checks are called {name!r}."
             raise ValueError(msg)
         if not linked:
@@ -138,7 +141,10 @@ def starred_tuples(counts: Counts, settings: Mapping[str, Any]) -> NDArray[np.bo
     if not settings.get("starred"):
         return np.zeros(counts.size.size, dtype=bool)
     blank = settings.get("blank", ())
-    stars = [column.missing if column.name in blank else _is(column, "*") for column in counts.columns[: len(settings["columns"])]]
+    stars = [
+        column.missing if column.name in blank else _is(column, "*")
+        for column in counts.columns[: len(settings["columns"])]
+    ]
     return np.asarray(np.logical_and.reduce(stars))
 
 
@@ -169,7 +175,13 @@ def outside_categories(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     outside = 0
     for name, allowed in settings["columns"].items():
         column = evidence.column(name)
-        labels = [] if column.labels is None else [label_text(label) for label in column.labels.to_pylist()]
+        labels = (
+            []
+            if column.labels is None
+            else [label_text(label) for label in column.labels.to_pylist()]
+        )
         known = np.isin(np.array(labels), allowed)
-        outside += int(np.count_nonzero(~known[column.values[~column.missing]])) if known.size else 0
+        outside += (
+            int(np.count_nonzero(~known[column.values[~column.missing]])) if known.size else 0
+        )
     return outside

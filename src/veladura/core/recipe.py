@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.context import Charges, Context, Progress, silent, thread_count
+from veladura.base.context import Charges, Context, Progress, silent, thread_count
+from veladura.base.streams import Streams
+from veladura.core.promise import Evidence, Promise, Proof, prove
 from veladura.errors import PromiseError
-from veladura.promise import Evidence, Promise, Proof, prove
-from veladura.streams import Streams
 
 if TYPE_CHECKING:
     from veladura.inference.analysis import Analysis
-    from veladura.inference.combine import Combined
+    from veladura.inference.combined import Combined
     from veladura.table.codes import Codes, Column
     from veladura.table.inspect import Facts
     from veladura.table.schema import Schema
@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 
 R = TypeVar("R", bound="Recipe")
 Rule = Literal["none", "partial", "full", "single", "posterior", "private"]
-PRIVATE = ("posterior", "private")  # differentially private: figures of the data are the custodian's, gates are refused
+PRIVATE = (
+    "posterior",
+    "private",
+)  # differentially private: figures of the data are the custodian's, gates are refused
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +47,8 @@ class Draw:
     linked
         False when the rows are new ones: then every column must be given.
     rows
-        Where each of the codes stands in the table, from a fitted object that keeps no codes itself.
+        Where each of the codes stands in the table, from a fitted object that keeps no codes
+        itself.
     table
         The dataset as a lazy table, recoded where the data lives; nothing else is given then.
     """
@@ -67,22 +71,36 @@ class Recipe(ABC):
     method: ClassVar[str]
     synthesizes: ClassVar[bool] = False  # whether it sets the combining rule of a chain
     random: ClassVar[bool] = True  # whether the seed moves anything
-    private: ClassVar[bool] = False  # differentially private: takes the system's entropy and charges a ledger
-    inside: ClassVar[bool] = False  # whether it works where the data lives: rows of a file or database are never fetched
+    private: ClassVar[bool] = (
+        False  # differentially private: takes the system's entropy and charges a ledger
+    )
+    inside: ClassVar[bool] = (
+        False  # whether it works where the data lives: rows of a file or database are never fetched
+    )
     seedable: ClassVar[bool] = True  # False where the noise comes from a library that takes no seed
     needs: ClassVar[tuple[str, ...]] = ()  # modules of an extra, without which it cannot run
     declared_by_holder: ClassVar[tuple[str, ...]] = ()  # settings no one but the holder can know
-    proposed: ClassVar[tuple[str, ...]] = ()  # settings that `veladura init` reads off the table, for the holder to confirm
+    proposed: ClassVar[
+        tuple[str, ...]
+    ] = ()  # settings that `veladura init` reads off the table, for the holder to confirm
 
     def __post_init__(self) -> None:
-        for f in fields(self):  # lists are what people type, tuples are what stays as it was checked
+        for f in fields(
+            self
+        ):  # lists are what people type, tuples are what stays as it was checked
             if isinstance(value := getattr(self, f.name), list):
                 object.__setattr__(self, f.name, tuple(value))
 
     def protect(
-        self, table: Any, seed: int | Streams | None = None, *, threads: int | None = None, progress: Progress = silent,
-        ledger: Charges | None = None, unsafe_repeatable: bool = False,
-    ) -> Release:  # fmt: skip
+        self,
+        table: Any,
+        seed: int | Streams | None = None,
+        *,
+        threads: int | None = None,
+        progress: Progress = silent,
+        ledger: Charges | None = None,
+        unsafe_repeatable: bool = False,
+    ) -> Release:
         """Return a release of the table: fit, then sample, from one seed.
 
         A differentially private draw is charged to the ledger first. It takes no seed, unless
@@ -92,9 +110,14 @@ class Recipe(ABC):
         return self._fit(table, context).draw(context)
 
     def fit(
-        self, table: Any, seed: int | Streams | None = None, *, threads: int | None = None, progress: Progress = silent,
+        self,
+        table: Any,
+        seed: int | Streams | None = None,
+        *,
+        threads: int | None = None,
+        progress: Progress = silent,
         unsafe_repeatable: bool = False,
-    ) -> Fitted[Any]:  # fmt: skip
+    ) -> Fitted[Any]:
         """Return what the method has learnt from the table. It holds original values."""
         return self._fit(table, _context(seed, threads, progress, None, unsafe_repeatable))
 
@@ -123,7 +146,11 @@ class Recipe(ABC):
 
     def settings(self) -> dict[str, Any]:
         """Return the settings that may be told to the recipient: those not marked private."""
-        return {f.name: _plain(getattr(self, f.name)) for f in fields(self) if not f.metadata.get("private")}
+        return {
+            f.name: _plain(getattr(self, f.name))
+            for f in fields(self)
+            if not f.metadata.get("private")
+        }
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -138,9 +165,14 @@ class Fitted(ABC, Generic[R]):
         return f"{type(self).__name__}({self.recipe!r})"
 
     def sample(
-        self, seed: int | Streams | None = None, *, threads: int | None = None, progress: Progress = silent,
-        ledger: Charges | None = None, unsafe_repeatable: bool = False,
-    ) -> Release:  # fmt: skip
+        self,
+        seed: int | Streams | None = None,
+        *,
+        threads: int | None = None,
+        progress: Progress = silent,
+        ledger: Charges | None = None,
+        unsafe_repeatable: bool = False,
+    ) -> Release:
         """Return a release drawn from the fitted method; a private one is charged again at every call."""
         return self.draw(_context(seed, threads, progress, ledger, unsafe_repeatable))
 
@@ -150,9 +182,16 @@ class Fitted(ABC, Generic[R]):
         datasets = tuple(_dataset(self.table, self.codes, draw) for draw in draws)
         step = Step(self.recipe.method, self.told(), self.changed())
         release = Release(
-            datasets, self.table, (step,), self.promises(), self.rule(), self.recipe, context.streams,
-            pictures=(self.pictures,), public_pictures=(self.public_pictures,),
-        )  # fmt: skip
+            datasets,
+            self.table,
+            (step,),
+            self.promises(),
+            self.rule(),
+            self.recipe,
+            context.streams,
+            pictures=(self.pictures,),
+            public_pictures=(self.public_pictures,),
+        )
         release.prove()
         return release
 
@@ -202,8 +241,12 @@ class Dataset:
     """
 
     table: Table
-    rows: NDArray[np.int64] | None = field(default=None, repr=False)  # original row of each released row
-    order: NDArray[np.int64] | None = field(default=None, repr=False)  # released rows in the canonical order
+    rows: NDArray[np.int64] | None = field(
+        default=None, repr=False
+    )  # original row of each released row
+    order: NDArray[np.int64] | None = field(
+        default=None, repr=False
+    )  # released rows in the canonical order
 
     def fetched(self) -> Any:
         """Return the rows in memory; a lazy table stays lazy, so that looking at a release changes nothing about it."""
@@ -231,22 +274,34 @@ class Release:
     rule: Rule
     recipe: Recipe | None = None
     streams: Streams | None = field(default=None, repr=False)
-    told: Mapping[str, Any] = field(default_factory=dict, repr=False)  # the manifest of a loaded package
-    pictures: tuple[Callable[[], Mapping[str, bytes | str]], ...] = field(default=(), repr=False)  # drawn when the custodian's page is made
-    public_pictures: tuple[Callable[[], Mapping[str, bytes]], ...] = field(default=(), repr=False)  # for both pages
+    told: Mapping[str, Any] = field(
+        default_factory=dict, repr=False
+    )  # the manifest of a loaded package
+    pictures: tuple[Callable[[], Mapping[str, bytes | str]], ...] = field(
+        default=(), repr=False
+    )  # drawn when the custodian's page is made
+    public_pictures: tuple[Callable[[], Mapping[str, bytes]], ...] = field(
+        default=(), repr=False
+    )  # for both pages
 
     def __repr__(self) -> str:
         steps = " then ".join(step.method for step in self.steps)
-        return f"Release({steps}, datasets={len(self.tables)}, rule={self.rule!r}, promises={len(self.promises)})"
+        return (
+            f"Release({steps}, datasets={len(self.tables)}, rule={self.rule!r},"
+            f" promises={len(self.promises)})"
+        )
 
     @cached_property
     def datasets(self) -> list[Any]:
         """The released frames, of the type that came in (pandas for files and databases)."""
-        from veladura.table.frames import restore
+        from veladura.table.frames.conversion import restore
 
         changed = {name for step in self.steps for name in step.changed}
         frame = None if self.original is None else self.original.frame
-        return [restore(frame, d.fetched(), {name: name in changed for name in d.table.names}, d.rows) for d in self.tables]
+        return [
+            restore(frame, d.fetched(), {name: name in changed for name in d.table.names}, d.rows)
+            for d in self.tables
+        ]
 
     @property
     def rows(self) -> NDArray[np.int64] | list[NDArray[np.int64]] | None:
@@ -271,11 +326,18 @@ class Release:
         return estimate(self, function, level=level)
 
     def analyze(
-        self, formula: str, *, family: str = "gaussian", level: float = 0.95, weights: str | None = None, robust: bool = False
-    ) -> Analysis:  # fmt: skip
+        self,
+        formula: str,
+        *,
+        family: str = "gaussian",
+        level: float = 0.95,
+        weights: str | None = None,
+        robust: bool = False,
+    ) -> Analysis:
         """Return a model by a formula such as ``log(income) ~ age + C(sex)``, combined by the release's own rule.
 
-        What the protection did to the columns of the model is told in warnings, and kept in ``cautions``.
+        What the protection did to the columns of the model is told in warnings, and kept in
+        ``cautions``.
         """
         from veladura.inference.analysis import analyze
 
@@ -291,29 +353,63 @@ class Release:
     def prove(self) -> list[Proof]:
         """Recompute every promise on every dataset; refuse a release that breaks one."""
         if self.told:  # a package: loading its methods registers the checks of their promises
-            from veladura.methods import METHODS, find
+            from veladura.core.registry import METHODS, find
 
             for step in self.steps:
                 if step.method in METHODS:
                     find(step.method)
-        proofs = [prove(promise, one) for i, one in enumerate(self.evidence()) for promise in self.promises if promise.concerns(i)]
+        proofs = [
+            prove(promise, one)
+            for i, one in enumerate(self.evidence())
+            for promise in self.promises
+            if promise.concerns(i)
+        ]
         if broken := [proof for proof in proofs if proof.status == "broken"]:
-            told = "; ".join(f"{proof.promise.claim} ({proof.violations} violations)" for proof in broken)
-            msg = f"the release does not keep its promise: {told}\n\nHint: a later step may undo an earlier one; change their order."
+            told = "; ".join(
+                f"{proof.promise.claim} ({proof.violations} violations)" for proof in broken
+            )
+            msg = (
+                f"the release does not keep its promise: {told}\n\nHint: a later step may undo an"
+                " earlier one; change their order."
+            )
             raise PromiseError(msg)
         return proofs
 
-    def save(self, folder: str | Path, custodian: str | Path | None = None, *, format: str = "parquet", force: bool = False) -> Path:  # noqa: A002
+    def save(
+        self,
+        folder: str | Path,
+        custodian: str | Path | None = None,
+        *,
+        format: str = "parquet",  # noqa: A002
+        force: bool = False,
+    ) -> Path:
         """Write the package for the recipient and the record for the custodian; return the package's folder."""
         from veladura.release.package import save
 
-        return save(self, Path(folder), None if custodian is None else Path(custodian), format=format, force=force)
+        return save(
+            self,
+            Path(folder),
+            None if custodian is None else Path(custodian),
+            format=format,
+            force=force,
+        )
 
 
 def _context(
-    seed: int | Streams | None, threads: int | None, progress: Progress, ledger: Charges | None, unsafe_repeatable: bool  # noqa: FBT001
-) -> Context:  # fmt: skip
-    return Context(Streams.of(seed), thread_count(threads), progress, ledger, seed is not None, unsafe_repeatable)
+    seed: int | Streams | None,
+    threads: int | None,
+    progress: Progress,
+    ledger: Charges | None,
+    unsafe_repeatable: bool,  # noqa: FBT001
+) -> Context:
+    return Context(
+        Streams.of(seed),
+        thread_count(threads),
+        progress,
+        ledger,
+        seed is not None,
+        unsafe_repeatable,
+    )
 
 
 def _dataset(table: Table, codes: Codes, draw: Draw) -> Dataset:

@@ -9,26 +9,26 @@ from typing import TYPE_CHECKING
 from veladura.errors import PlanError
 
 if TYPE_CHECKING:
-    from veladura.recipe import Recipe
+    from veladura.core.recipe import Recipe
 
 METHODS = {
-    "k-anonymity": ("veladura.anonymize.kanonymity", "KAnonymity"),
-    "noise": ("veladura.masks.noise", "Noise"),
-    "swap": ("veladura.masks.swap", "Swap"),
-    "microaggregation": ("veladura.masks.microaggregation", "Microaggregation"),
-    "top-code": ("veladura.masks.topcode", "TopCode"),
-    "recode": ("veladura.masks.recode", "Recode"),
-    "pram": ("veladura.masks.pram", "Pram"),
-    "dirichlet-multinomial": ("veladura.dp.dirichlet", "DirichletMultinomial"),
-    "beta-binomial": ("veladura.dp.dirichlet", "BetaBinomial"),
-    "cart": ("veladura.synth.cart", "Cart"),
-    "critical-cart": ("veladura.synth.critical", "CriticalCart"),
-    "geography": ("veladura.spatial.geography", "Geography"),
-    "naive-geography": ("veladura.spatial.baselines", "NaiveGeography"),
-    "donut": ("veladura.spatial.baselines", "Donut"),
-    "noisy-counts": ("veladura.dp.noisy", "NoisyCounts"),
-    "marginals": ("veladura.dp.marginals", "Marginals"),
-    "steps": ("veladura.steps", "Steps"),
+    "k-anonymity": ("veladura.methods.kanonymity.kanonymity", "KAnonymity"),
+    "noise": ("veladura.methods.masks.noise", "Noise"),
+    "swap": ("veladura.methods.masks.swap", "Swap"),
+    "microaggregation": ("veladura.methods.masks.microaggregation", "Microaggregation"),
+    "top-code": ("veladura.methods.masks.topcode", "TopCode"),
+    "recode": ("veladura.methods.masks.recode", "Recode"),
+    "pram": ("veladura.methods.masks.pram", "Pram"),
+    "dirichlet-multinomial": ("veladura.methods.private.dirichlet", "DirichletMultinomial"),
+    "beta-binomial": ("veladura.methods.private.dirichlet", "BetaBinomial"),
+    "cart": ("veladura.methods.cart.cart", "Cart"),
+    "critical-cart": ("veladura.methods.critical.critical", "CriticalCart"),
+    "geography": ("veladura.methods.geography.geography", "Geography"),
+    "naive-geography": ("veladura.methods.geography.baselines", "NaiveGeography"),
+    "donut": ("veladura.methods.geography.baselines", "Donut"),
+    "noisy-counts": ("veladura.methods.private.noisy", "NoisyCounts"),
+    "marginals": ("veladura.methods.private.marginals", "Marginals"),
+    "steps": ("veladura.core.steps", "Steps"),
 }
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from veladura.context import Context
+from veladura.base.context import Context
+from veladura.core.promise import Promise
+from veladura.core.recipe import Dataset, Draw, Fitted, Recipe, Release, Step
 from veladura.errors import PlanError, PromiseError
-from veladura.promise import Promise
-from veladura.recipe import Dataset, Draw, Fitted, Recipe, Release, Step
 
 if TYPE_CHECKING:
     from veladura.table.inspect import Facts
@@ -47,7 +47,11 @@ class Steps(Recipe):
         if not self.recipes:
             msg = "Steps needs at least one recipe."
             raise PlanError(msg)
-        if wrong := [type(r).__name__ for r in self.recipes if not isinstance(r, Recipe) or isinstance(r, Steps)]:
+        if wrong := [
+            type(r).__name__
+            for r in self.recipes
+            if not isinstance(r, Recipe) or isinstance(r, Steps)
+        ]:
             msg = f"Steps is made of single recipes, got {wrong}."
             raise PlanError(msg)
         if sum(recipe.synthesizes for recipe in self.recipes) > 1:
@@ -59,12 +63,20 @@ class Steps(Recipe):
         """A private step must see each row by itself, and its output as it was drawn."""
         private = [i for i, recipe in enumerate(self.recipes) if recipe.private]
         if private and private[-1] != len(self.recipes) - 1:
-            msg = "a differentially private step must be the last: its inference needs the rows as they were drawn."
-            raise PlanError(msg)
-        if private and (wrong := [recipe.method for recipe in self.recipes[:-1] if not recipe.treats_rows_alone()]):
             msg = (
-                f"before a differentially private step, these look at more than one row or at the data for their settings: {wrong}.\n\n"
-                "Hint: recode, or top-code with a given limit."
+                "a differentially private step must be the last: its inference needs the rows as"
+                " they were drawn."
+            )
+            raise PlanError(msg)
+        if private and (
+            wrong := [
+                recipe.method for recipe in self.recipes[:-1] if not recipe.treats_rows_alone()
+            ]
+        ):
+            msg = (
+                "before a differentially private step, these look at more than one row or at the"
+                f" data for their settings: {wrong}.\n\nHint: recode, or top-code with a given"
+                " limit."
             )
             raise PlanError(msg)
 
@@ -115,18 +127,35 @@ def _continue(release: Release, recipe: Recipe, context: Context) -> Release:
         recipe.apply(dataset.table, context.within("dataset", i)).draw(context.within("dataset", i))
         for i, dataset in enumerate(release.tables)
     ]
-    datasets = tuple(_chain(before, new) for before, output in zip(release.tables, outputs, strict=True) for new in output.tables)
+    datasets = tuple(
+        _chain(before, new)
+        for before, output in zip(release.tables, outputs, strict=True)
+        for new in output.tables
+    )
     earlier = {name for step in release.steps for name in step.changed}
     now = {name for output in outputs for step in output.steps for name in step.changed}
     promises = (*_provable(release.promises, now), *_provable(_joined_promises(outputs), earlier))
     left = set(datasets[0].table.names)  # a private step releases its own columns only
-    promises = tuple(promise for promise in promises if set(promise.settings.get("columns", ())) <= left)
+    promises = tuple(
+        promise for promise in promises if set(promise.settings.get("columns", ())) <= left
+    )
     rule = outputs[0].rule if recipe.synthesizes else release.rule
-    earlier_pictures = (*release.pictures, *release.public_pictures)  # they show values that are not released: for the custodian only
+    earlier_pictures = (
+        *release.pictures,
+        *release.public_pictures,
+    )  # they show values that are not released: for the custodian only
     pictures = (*earlier_pictures, *(picture for output in outputs for picture in output.pictures))
     public = tuple(picture for output in outputs for picture in output.public_pictures)
     steps = (*release.steps, _joined_step(outputs))
-    return replace(release, tables=datasets, steps=steps, promises=promises, rule=rule, pictures=pictures, public_pictures=public)
+    return replace(
+        release,
+        tables=datasets,
+        steps=steps,
+        promises=promises,
+        rule=rule,
+        pictures=pictures,
+        public_pictures=public,
+    )
 
 
 def _labels(release: Release) -> dict[str, set[str]]:
@@ -135,22 +164,33 @@ def _labels(release: Release) -> dict[str, set[str]]:
     from veladura.table.summary import summarize
 
     found = summarize([dataset.table for dataset in release.tables])
-    return {name: set(map(label_text, one.values.to_pylist())) for name, one in found.items() if one.values is not None}
+    return {
+        name: set(map(label_text, one.values.to_pylist()))
+        for name, one in found.items()
+        if one.values is not None
+    }
 
 
-def _refuse_ghosts(release: Release, recipes: Sequence[Recipe], seen: Sequence[Mapping[str, set[str]]]) -> None:
+def _refuse_ghosts(
+    release: Release, recipes: Sequence[Recipe], seen: Sequence[Mapping[str, set[str]]]
+) -> None:
     """Refuse to tell of a category that no released row holds.
 
-    A step may tell what it found in its output; a later one that leaves rows out may take the last of
-    them. What the holder declared in the recipe is told as declared.
+    A step may tell what it found in its output; a later one that leaves rows out may take the last
+    of them. What the holder declared in the recipe is told as declared.
     """
     last = seen[-1]
     for step, recipe, labels in zip(release.steps, recipes, seen, strict=True):
-        told = _texts([step.settings, *(promise.settings for promise in release.promises)]) - _texts(recipe.settings())
-        if gone := {name for name, held in labels.items() if name in last and told & (held - last[name])}:
+        told = _texts(
+            [step.settings, *(promise.settings for promise in release.promises)]
+        ) - _texts(recipe.settings())
+        if gone := {
+            name for name, held in labels.items() if name in last and told & (held - last[name])
+        }:
             msg = (
-                f"{step.method} would tell of categories of {sorted(gone)} that a later step took out of the release.\n\n"
-                "Hint: change the order of the steps: first what leaves rows out or recodes, then what tells its categories."
+                f"{step.method} would tell of categories of {sorted(gone)} that a later step took"
+                " out of the release.\n\nHint: change the order of the steps: first what leaves"
+                " rows out or recodes, then what tells its categories."
             )
             raise PromiseError(msg)
 
@@ -170,7 +210,11 @@ def _provable(promises: Sequence[Promise], others: set[str]) -> tuple[Promise, .
     What a step promises of its own input was proved when it was drawn. Against the first
     original it can be proved again only for columns that no other step changed.
     """
-    return tuple(promise for promise in promises if promise.proof == "package" or not others & set(promise.settings.get("columns", ())))
+    return tuple(
+        promise
+        for promise in promises
+        if promise.proof == "package" or not others & set(promise.settings.get("columns", ()))
+    )
 
 
 def _joined_promises(outputs: Sequence[Release]) -> tuple[Promise, ...]:
@@ -178,7 +222,11 @@ def _joined_promises(outputs: Sequence[Release]) -> tuple[Promise, ...]:
     first = outputs[0].promises
     if len(outputs) == 1 or all(output.promises == first for output in outputs):
         return first
-    return tuple(replace(promise, datasets=(i,)) for i, output in enumerate(outputs, start=1) for promise in output.promises)
+    return tuple(
+        replace(promise, datasets=(i,))
+        for i, output in enumerate(outputs, start=1)
+        for promise in output.promises
+    )
 
 
 def _joined_step(outputs: Sequence[Release]) -> Step:

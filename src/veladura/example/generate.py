@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from veladura.base.streams import Streams
 from veladura.example import path
 from veladura.example.world import ETHNICITIES, ILLNESSES, LAKE, NAMES, REGION, TOWNS, Ring
-from veladura.streams import Streams
 
 __all__ = ["make_clinic", "render"]
 

@@ -7,7 +7,7 @@ from typing import Any
 _WHERE = {
     "Pooling": "pooling",
     "analyze": "analysis",
-    "combine": "combine",
+    "combine": "combined",
     "likelihood_ratio": "hypotheses",
     "stack": "stacking",
     "wald": "hypotheses",

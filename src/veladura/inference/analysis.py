@@ -13,16 +13,24 @@ import numpy as np
 from veladura.errors import PlanError
 from veladura.inference import hypotheses
 from veladura.inference.cautions import cautions, suppressed_columns
-from veladura.inference.combine import Combined
+from veladura.inference.combined import Combined
 from veladura.inference.design import Design, build_design, read_formula
 from veladura.inference.hypotheses import Test
-from veladura.inference.model import BINARY, LIKELY, Fit, check_columns, check_family, fit, log_likelihood
+from veladura.inference.model import (
+    BINARY,
+    LIKELY,
+    Fit,
+    check_columns,
+    check_family,
+    fit,
+    log_likelihood,
+)
 from veladura.inference.pooling import Pooling
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from veladura.recipe import Release
+    from veladura.core.recipe import Release
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,30 +87,44 @@ class Analysis:
 
         Notes
         -----
-        ``added`` is the share of the variance that a fit to the original would not have: 1 - v (k/n) / T.
+        ``added`` is the share of the variance that a fit to the original would not have: 1 - v
+        (k/n) / T.
         """
         import pandas as pd
 
         if exponentiate and self.family == "gaussian":
             msg = (
-                "coefficients of the gaussian family are no logarithms of ratios.\n\nHint: exponentiate is for binomial, poisson and gamma."
+                "coefficients of the gaussian family are no logarithms of ratios.\n\nHint:"
+                " exponentiate is for binomial, poisson and gamma."
             )
             raise PlanError(msg)
         found = self.coefficients
         turn = np.exp if exponentiate else np.asarray
-        expected = np.mean([np.diag(one.covariance) for one in self.fits], axis=0) * self.pooling.share
-        figures = {"estimate": turn(found.value), "error": found.error, "lower": turn(found.lower), "upper": turn(found.upper)}
+        expected = (
+            np.mean([np.diag(one.covariance) for one in self.fits], axis=0) * self.pooling.share
+        )
+        figures = {
+            "estimate": turn(found.value),
+            "error": found.error,
+            "lower": turn(found.lower),
+            "upper": turn(found.upper),
+        }
         if exponentiate:
             figures["error"] = figures["estimate"] * found.error  # delta method
         added = np.clip(1 - expected / np.asarray(found.variance), 0.0, 1.0)
-        return pd.DataFrame(figures | {"df": found.df, "p": found.p, "added": added}, index=pd.Index(found.names, name="term"))
+        return pd.DataFrame(
+            figures | {"df": found.df, "p": found.p, "added": added},
+            index=pd.Index(found.names, name="term"),
+        )
 
     def wald(self, terms: str | Sequence[str] | None = None) -> Test:
         """Return the test that all coefficients of some terms are 0; by default of all terms but the intercept."""
         chosen, told = self._places(terms)
         q = np.array([one.params[chosen] for one in self.fits])
         covariances = np.array([one.covariance[np.ix_(chosen, chosen)] for one in self.fits])
-        return hypotheses.wald(q, covariances, self.pooling, residual=self.fits[0].residual, what=told)
+        return hypotheses.wald(
+            q, covariances, self.pooling, residual=self.fits[0].residual, what=told
+        )
 
     def likelihood_ratio(self, smaller: str | Sequence[str] | None = None) -> Test:
         """Return the likelihood-ratio test against a smaller model.
@@ -110,37 +132,59 @@ class Analysis:
         Parameters
         ----------
         smaller
-            A formula with some of the terms, or the terms to leave out; by default all but the intercept.
+            A formula with some of the terms, or the terms to leave out; by default all but the
+            intercept.
         """
         if not self.has_likelihood:
             msg = (
-                f"there is no likelihood to compare with weights, robust errors or family {self.family}.\n\nHint: wald(...) tests the same."
+                "there is no likelihood to compare with weights, robust errors or family"
+                f" {self.family}.\n\nHint: wald(...) tests the same."
             )
             raise PlanError(msg)
-        chosen, told = self._places(self._left_out(smaller) if isinstance(smaller, str) and "~" in smaller else smaller)
+        chosen, told = self._places(
+            self._left_out(smaller) if isinstance(smaller, str) and "~" in smaller else smaller
+        )
         kept = np.setdiff1d(np.arange(len(self.design.names)), chosen)
         if not kept.size:
             msg = "the smaller model has no term left, not even an intercept."
             raise PlanError(msg)
-        nulls = [fit(self.family, one.y, one.x[:, kept], number=i) for i, one in enumerate(self.fits, start=1)]
+        nulls = [
+            fit(self.family, one.y, one.x[:, kept], number=i)
+            for i, one in enumerate(self.fits, start=1)
+        ]
         pairs = list(zip(self.fits, nulls, strict=True))
-        own = [2 * (self._likelihood(one, one) - self._likelihood(null, null)) for one, null in pairs]
+        own = [
+            2 * (self._likelihood(one, one) - self._likelihood(null, null)) for one, null in pairs
+        ]
         mean, mean_null = _averaged(self.fits), _averaged(nulls)
-        pooled = [2 * (self._likelihood(mean, one) - self._likelihood(mean_null, null)) for one, null in pairs]
+        pooled = [
+            2 * (self._likelihood(mean, one) - self._likelihood(mean_null, null))
+            for one, null in pairs
+        ]
         return hypotheses.likelihood_ratio(own, pooled, len(chosen), self.pooling, what=told)
 
     def on_original(self) -> Analysis:
         """Return the same model of the original table. For the custodian only: it discloses what the release protects."""
         if self.release is None or self.release.original is None:
-            msg = "the original is not here: only the release in the holder's memory can be compared with it."
+            msg = (
+                "the original is not here: only the release in the holder's memory can be compared"
+                " with it."
+            )
             raise PlanError(msg)
         original = self.release.original
         return _analyse(
-            [(original, original.arrow)], Pooling("none", 1), self.formula, self.family,
-            level=self.coefficients.level, weights=self.weights, robust=self.robust,
-        )  # fmt: skip
+            [(original, original.arrow)],
+            Pooling("none", 1),
+            self.formula,
+            self.family,
+            level=self.coefficients.level,
+            weights=self.weights,
+            robust=self.robust,
+        )
 
-    def plot(self, path: str | Path, *, beside: Analysis | None = None, exponentiate: bool = False) -> Path:
+    def plot(
+        self, path: str | Path, *, beside: Analysis | None = None, exponentiate: bool = False
+    ) -> Path:
         """Write a picture of the coefficients with their intervals; ``beside`` is drawn next to them.
 
         With ``beside=analysis.on_original()`` the picture is the custodian's, and says so.
@@ -154,10 +198,18 @@ class Analysis:
         rows = self.table().reset_index().to_dict(orient="records")
         plain = [{key: _json(value) for key, value in row.items()} for row in rows]
         return {
-            "formula": self.formula, "family": self.family, "response": self.design.response, "rule": self.rule,
-            "datasets": self.pooling.m, "rows": list(self.rows), "level": self.coefficients.level, "weights": self.weights,
-            "robust": self.robust, "coefficients": plain, "cautions": list(self.cautions),
-        }  # fmt: skip
+            "formula": self.formula,
+            "family": self.family,
+            "response": self.design.response,
+            "rule": self.rule,
+            "datasets": self.pooling.m,
+            "rows": list(self.rows),
+            "level": self.coefficients.level,
+            "weights": self.weights,
+            "robust": self.robust,
+            "coefficients": plain,
+            "cautions": list(self.cautions),
+        }
 
     def __str__(self) -> str:
         lines = [self.heading(), "", str(self.table().to_string(float_format="{:.4g}".format))]
@@ -172,8 +224,17 @@ class Analysis:
             if self.rule != "none"
             else f"{rows} of one protected table"
         )
-        errors = f", weights {self.weights}" if self.weights else ", robust errors" if self.robust else ""
-        return f"{self.family} model of {self.design.response}: {sets}{errors}; {100 * self.coefficients.level:.4g} % intervals"
+        errors = (
+            f", weights {self.weights}"
+            if self.weights
+            else ", robust errors"
+            if self.robust
+            else ""
+        )
+        return (
+            f"{self.family} model of {self.design.response}: {sets}{errors};"
+            f" {100 * self.coefficients.level:.4g} % intervals"
+        )
 
     def _likelihood(self, at: Fit, data: Fit) -> float:
         return log_likelihood(self.family, at.params, at.dispersion, data.y, data.x)
@@ -181,7 +242,13 @@ class Analysis:
     def _places(self, terms: str | Sequence[str] | None) -> tuple[list[int], str]:
         """Return the columns of some terms, and how they are told."""
         known = self.design.terms
-        asked = [name for name in known if name != "Intercept"] if terms is None else [terms] if isinstance(terms, str) else list(terms)
+        asked = (
+            [name for name in known if name != "Intercept"]
+            if terms is None
+            else [terms]
+            if isinstance(terms, str)
+            else list(terms)
+        )
         places: list[int] = []
         for name in asked:
             if name not in known and name not in self.design.names:
@@ -201,22 +268,33 @@ class Analysis:
         response = {str(term) for term in parsed.lhs}
         own = {str(term) for term in read_formula(self.formula, self.design.columns)[0].lhs}
         if response != own or not kept <= set(known) or len(kept) == len(known):
-            msg = f"{smaller!r} is no smaller model of the same response.\n\nHint: its terms must be some of {list(known)}."
+            msg = (
+                f"{smaller!r} is no smaller model of the same response.\n\nHint: its terms must be"
+                f" some of {list(known)}."
+            )
             raise PlanError(msg)
         return [name for name in known if name not in kept]
 
 
 def analyze(
-    release: Release, formula: str, *, family: str = "gaussian", level: float = 0.95, weights: str | None = None, robust: bool = False
-) -> Analysis:  # fmt: skip
+    release: Release,
+    formula: str,
+    *,
+    family: str = "gaussian",
+    level: float = 0.95,
+    weights: str | None = None,
+    robust: bool = False,
+) -> Analysis:
     """Return a model of a release: fitted to each dataset, combined by the rule that its manifest names.
 
     Parameters
     ----------
     formula
-        As in ``log(income) ~ age + C(sex)``: names with spaces in backticks; also ``midpoint(age)`` for bands, ``year(born)`` for dates.
+        As in ``log(income) ~ age + C(sex)``: names with spaces in backticks; also ``midpoint(age)``
+        for bands, ``year(born)`` for dates.
     family
-        "gaussian", "binomial" (logit), "poisson" or "gamma" (log), or "quasi-binomial" and "quasi-poisson" with free dispersion.
+        "gaussian", "binomial" (logit), "poisson" or "gamma" (log), or "quasi-binomial" and
+        "quasi-poisson" with free dispersion.
     level
         Of the intervals.
     weights
@@ -226,36 +304,70 @@ def analyze(
     """
     pooling = Pooling.of(release)
     tables = [(dataset.table, dataset.fetched()) for dataset in release.tables]
-    return _analyse(tables, pooling, formula, family, level=level, weights=weights, robust=robust, release=release)
+    return _analyse(
+        tables,
+        pooling,
+        formula,
+        family,
+        level=level,
+        weights=weights,
+        robust=robust,
+        release=release,
+    )
 
 
 def _analyse(
-    tables: Sequence[tuple[Any, Any]], pooling: Pooling, formula: str, family: str, *,
-    level: float, weights: str | None, robust: bool, release: Release | None = None,
-) -> Analysis:  # fmt: skip
+    tables: Sequence[tuple[Any, Any]],
+    pooling: Pooling,
+    formula: str,
+    family: str,
+    *,
+    level: float,
+    weights: str | None,
+    robust: bool,
+    release: Release | None = None,
+) -> Analysis:
     check_family(family)
     suppressed = () if release is None else suppressed_columns(release)
-    design = build_design(formula, tables, binary=family in BINARY, weights=weights, suppressed=suppressed)
+    design = build_design(
+        formula, tables, binary=family in BINARY, weights=weights, suppressed=suppressed
+    )
     check_columns(design.x, design.names)
     loads = design.weights or [None] * len(tables)
     fits = tuple(
-        fit(family, y, x, load, robust=robust, number=i) for i, (y, x, load) in enumerate(zip(design.y, design.x, loads, strict=True), 1)
+        fit(family, y, x, load, robust=robust, number=i)
+        for i, (y, x, load) in enumerate(zip(design.y, design.x, loads, strict=True), 1)
     )
-    q, v = np.array([one.params for one in fits]), np.array([np.diag(one.covariance) for one in fits])
+    q, v = (
+        np.array([one.params for one in fits]),
+        np.array([np.diag(one.covariance) for one in fits]),
+    )
     coefficients = pooling.combine(q, v, level, design.names, fits[0].residual)
     known = [] if release is None else cautions(release, design.columns, formula)
-    told = (*known, *_lost_rows(design), *(() if release is None or weights else _unweighted(release)))
-    return Analysis(formula, family, coefficients, told, pooling, design, fits, weights, robust, release)
+    told = (
+        *known,
+        *_lost_rows(design),
+        *(() if release is None or weights else _unweighted(release)),
+    )
+    return Analysis(
+        formula, family, coefficients, told, pooling, design, fits, weights, robust, release
+    )
 
 
 def _lost_rows(design: Design) -> list[str]:
     total = sum(design.rows) + design.missing + design.undefined + design.starred
     reasons = {
         "a column of the formula is missing there": design.missing,
-        "a function of the formula is not defined there (a logarithm of 0 or less?)": design.undefined,
+        "a function of the formula is not defined there (a logarithm of 0 or less?)": (
+            design.undefined
+        ),
         "a value was suppressed (*) there": design.starred,
     }
-    return [f"{lost / total:.1%} of the rows are left out: {why}." for why, lost in reasons.items() if lost]
+    return [
+        f"{lost / total:.1%} of the rows are left out: {why}."
+        for why, lost in reasons.items()
+        if lost
+    ]
 
 
 def _unweighted(release: Release) -> list[str]:
@@ -268,7 +380,14 @@ def _unweighted(release: Release) -> list[str]:
 def _averaged(fits: Sequence[Fit]) -> Fit:
     """Return the mean of the estimates, the variance of errors among them."""
     params = np.mean([one.params for one in fits], axis=0)
-    return Fit(params, fits[0].covariance, float(np.mean([one.dispersion for one in fits])), np.inf, fits[0].y, fits[0].x)
+    return Fit(
+        params,
+        fits[0].covariance,
+        float(np.mean([one.dispersion for one in fits])),
+        np.inf,
+        fits[0].y,
+        fits[0].x,
+    )
 
 
 def _json(value: Any) -> Any:

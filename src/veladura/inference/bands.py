@@ -25,14 +25,19 @@ def midpoint(values: Iterable[Any]) -> NDArray[np.float64]:
     array([25. , 34.5, 90. , 41. ,  nan,  nan])
     """
     known: dict[Any, float] = {}
-    return np.array([known[v] if v in known else known.setdefault(v, _middle(v)) for v in values], dtype=np.float64)
+    return np.array(
+        [known[v] if v in known else known.setdefault(v, _middle(v)) for v in values],
+        dtype=np.float64,
+    )
 
 
 def looks_banded(values: Iterable[Any]) -> bool:
     """Whether text values are bands of numbers, all but the top of a hierarchy."""
     texts = [value for value in values if isinstance(value, str) and value != TOP]
     banded = [bool(_BAND.fullmatch(text) or _OPEN.fullmatch(text)) for text in texts]
-    return any(banded) and all(band or _PLAIN.fullmatch(text) for band, text in zip(banded, texts, strict=True))
+    return any(banded) and all(
+        band or _PLAIN.fullmatch(text) for band, text in zip(banded, texts, strict=True)
+    )
 
 
 def _middle(value: Any) -> float:

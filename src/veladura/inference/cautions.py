@@ -8,13 +8,21 @@ from typing import TYPE_CHECKING, Any
 from veladura.inference.bands import looks_banded
 
 if TYPE_CHECKING:
-    from veladura.recipe import Release, Step
+    from veladura.core.recipe import Release, Step
 
 # What a step that no combining rule knows of does to a model that uses its columns.
 EFFECTS = {
-    "noise": "noise was added; the slope of a noisy predictor shrinks towards 0 and those of related columns move, a noisy response has larger errors",
-    "swap": "values were exchanged between rows; relations with other columns are weakened, slopes shrink towards 0",
-    "microaggregation": "values are those of small groups; their spread is too small, and so are standard errors",
+    "noise": (
+        "noise was added; the slope of a noisy predictor shrinks towards 0 and those of related"
+        " columns move, a noisy response has larger errors"
+    ),
+    "swap": (
+        "values were exchanged between rows; relations with other columns are weakened, slopes"
+        " shrink towards 0"
+    ),
+    "microaggregation": (
+        "values are those of small groups; their spread is too small, and so are standard errors"
+    ),
     "top-code": "values were cut at a limit; means lie too close to the middle, and slopes are off",
     "recode": "values were replaced by a fixed rule; coefficients are about the new values",
     "pram": "categories were changed at random; differences between categories shrink towards 0",
@@ -24,7 +32,9 @@ UNKNOWN = "values were changed"
 
 def suppressed_columns(release: Release) -> tuple[str, ...]:
     """Return the columns in which ``*`` stands for a value that was taken out."""
-    return tuple(name for step in release.steps if step.method == "k-anonymity" for name in step.changed)
+    return tuple(
+        name for step in release.steps if step.method == "k-anonymity" for name in step.changed
+    )
 
 
 def cautions(release: Release, used: Collection[str] | None = None, formula: str = "") -> list[str]:
@@ -37,7 +47,10 @@ def cautions(release: Release, used: Collection[str] | None = None, formula: str
         if step.method == "k-anonymity":
             found += _generalised(release, step, columns, formula)
         elif columns:
-            found.append(f"{_listed(columns)}: {EFFECTS.get(step.method, UNKNOWN)}. The standard errors do not know of it.")
+            found.append(
+                f"{_listed(columns)}: {EFFECTS.get(step.method, UNKNOWN)}. The standard errors do"
+                " not know of it."
+            )
     return found
 
 
@@ -49,25 +62,40 @@ def _generalised(release: Release, step: Step, columns: list[str], formula: str)
         fate = "left out" if told.get("suppressed") == "drop" else "blanked"
         share = rows / (kept + rows if fate == "left out" else kept)
         yield (
-            f"{rows} rows ({share:.1%}) were {fate} because their combination of {_listed(told['quasi_identifiers'])} was rare: "
-            "rare groups are missing from the model."
+            f"{rows} rows ({share:.1%}) were {fate} because their combination of"
+            f" {_listed(told['quasi_identifiers'])} was rare: rare groups are missing from the"
+            " model."
         )
     first = release.tables[0]
     schema = first.table.schema
-    banded = [name for name in columns if schema[name].kind not in ("integer", "number", "date") and _banded(first.fetched(), name)]
+    banded = [
+        name
+        for name in columns
+        if schema[name].kind not in ("integer", "number", "date") and _banded(first.fetched(), name)
+    ]
     numbers = [name for name in columns if schema[name].kind in ("integer", "number", "date")]
     coarse = [name for name in columns if name not in banded and name not in numbers]
     if middles := [name for name in banded if f"midpoint({name})" in formula.replace(" ", "")]:
-        yield f"{_listed(middles)}: the middle of a band stands for every number in it; slopes are attenuated the more, the wider the bands."
+        yield (
+            f"{_listed(middles)}: the middle of a band stands for every number in it; slopes are"
+            " attenuated the more, the wider the bands."
+        )
     if text := [name for name in banded if name not in middles]:
         yield (
-            f"{_listed(text)}: generalised to bands of numbers, which are text; each band is a category with a coefficient of its own. "
-            f"Suggestion: midpoint({text[0]}) takes the middle of each band as a number."
+            f"{_listed(text)}: generalised to bands of numbers, which are text; each band is a"
+            f" category with a coefficient of its own. Suggestion: midpoint({text[0]}) takes the"
+            " middle of each band as a number."
         )
     if numbers:
-        yield f"{_listed(numbers)}: generalised to one number for each band; slopes are shifted and attenuated the more, the wider the bands."
+        yield (
+            f"{_listed(numbers)}: generalised to one number for each band; slopes are shifted and"
+            " attenuated the more, the wider the bands."
+        )
     if coarse:
-        yield f"{_listed(coarse)}: generalised to coarser categories; effects that differ within a category are averaged."
+        yield (
+            f"{_listed(coarse)}: generalised to coarser categories; effects that differ within a"
+            " category are averaged."
+        )
 
 
 def _banded(arrow: Any, name: str) -> bool:

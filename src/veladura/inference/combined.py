@@ -23,7 +23,8 @@ class Combined:
     Attributes
     ----------
     value, variance, df
-        Estimate, its variance, and the degrees of freedom of its t distribution (infinite for a normal one).
+        Estimate, its variance, and the degrees of freedom of its t distribution (infinite for a
+        normal one).
     lower, upper
         Ends of the interval at ``level``.
     rule
@@ -59,10 +60,19 @@ class Combined:
         return float(self.value)
 
     def __str__(self) -> str:
-        rows = zip(*(np.atleast_1d(part) for part in (self.value, self.error, self.lower, self.upper, self.df)), strict=True)
+        rows = zip(
+            *(
+                np.atleast_1d(part)
+                for part in (self.value, self.error, self.lower, self.upper, self.df)
+            ),
+            strict=True,
+        )
         names = self.names or tuple(f"q{i}" for i in range(np.atleast_1d(self.value).size))
         width = max(len(name) for name in names)
-        head = f"{'':{width}}  {'estimate':>10}  {'error':>10}  {'lower':>10}  {'upper':>10}  {'df':>8}"
+        head = (
+            f"{'':{width}}  {'estimate':>10}  {'error':>10}  {'lower':>10}  {'upper':>10} "
+            f" {'df':>8}"
+        )
         lines = [
             f"{name:{width}}  " + "  ".join(f"{x:10.4g}" for x in row[:4]) + f"  {row[4]:8.3g}"
             for name, row in zip(names, rows, strict=True)
@@ -84,12 +94,14 @@ def combine(
 
     With b the variance of the m estimates and v their mean variance:
 
-    - "partial": some columns were replaced. T = b/m + v, nu = (m - 1)(1 + m v / b)^2 (Reiter 2003, sec. 2.2).
+    - "partial": some columns were replaced. T = b/m + v, nu = (m - 1)(1 + m v / b)^2 (Reiter 2003,
+      sec. 2.2).
     - "full": rows are new, each dataset from a posterior draw of its own. T = (1 + 1/m) b - v,
-      nu = (m - 1)(1 - m v / ((m + 1) b))^2 (Raghunathan, Reiter and Rubin 2003, eq. 4 and 6). Where T is not
-      positive, T = v k/n with m - 1 degrees of freedom (Reiter 2002); nu is at least 1.
+      nu = (m - 1)(1 - m v / ((m + 1) b))^2 (Raghunathan, Reiter and Rubin 2003, eq. 4 and 6). Where
+      T is not positive, T = v k/n with m - 1 degrees of freedom (Reiter 2002); nu is at least 1.
     - "imputed": missing values were imputed. T = (1 + 1/m) b + v (Rubin 1987, eq. 3.1.5).
-    - "single": every column was replaced, in large samples, for any m. T = v (k/n + (1 + k/n)/m) for proper
+    - "single": every column was replaced, in large samples, for any m. T = v (k/n + (1 + k/n)/m)
+      for proper
       draws, v (k/n + 1/m) for simple ones; b is not used (Raab, Nowok and Dibben 2016, table 1).
 
     Parameters
@@ -122,7 +134,9 @@ def combine(
     return interval(centre, total, df, level, rule)
 
 
-def interval(value: Any, variance: Any, df: Any, level: float, rule: str, names: tuple[str, ...] = ()) -> Combined:
+def interval(
+    value: Any, variance: Any, df: Any, level: float, rule: str, names: tuple[str, ...] = ()
+) -> Combined:
     """Return estimates with their t intervals, normal ones where the degrees of freedom are infinite."""
     centre, total, freedom = (np.asarray(part, dtype=np.float64) for part in (value, variance, df))
     half = _quantile(freedom, level) * np.sqrt(total)
@@ -156,8 +170,9 @@ def needs_two(rule: str, m: int) -> None:
     """Refuse one dataset where the rule takes the variance between datasets."""
     if rule in NEEDS_TWO and m < 2:  # noqa: PLR2004
         msg = (
-            f"rule {rule!r} needs the estimates of at least 2 datasets, got {m}.\n\n"
-            "Hint: the variance between datasets cannot be seen in one; ask the holder for a release with m = 2 or more."
+            f"rule {rule!r} needs the estimates of at least 2 datasets, got {m}.\n\nHint: the"
+            " variance between datasets cannot be seen in one; ask the holder for a release with m"
+            " = 2 or more."
         )
         raise PlanError(msg)
 
@@ -172,7 +187,9 @@ def _check(q: Floats, v: Floats, rule: str) -> None:
         raise PlanError(msg)
 
 
-def _total(rule: str, m: int, b: Floats, v: Floats, share: float, *, proper: bool) -> tuple[Floats, Floats]:
+def _total(
+    rule: str, m: int, b: Floats, v: Floats, share: float, *, proper: bool
+) -> tuple[Floats, Floats]:
     """Return variance and degrees of freedom."""
     with np.errstate(divide="ignore", invalid="ignore"):
         if rule == "single":
@@ -182,7 +199,9 @@ def _total(rule: str, m: int, b: Floats, v: Floats, share: float, *, proper: boo
             within = v * share
             return b / m + within, np.where(b > 0, (m - 1) * (1 + m * within / b) ** 2, np.inf)
         if rule == "imputed":
-            return (1 + 1 / m) * b + v, np.where(b > 0, (m - 1) * (1 + m * v / ((m + 1) * b)) ** 2, np.inf)
+            return (1 + 1 / m) * b + v, np.where(
+                b > 0, (m - 1) * (1 + m * v / ((m + 1) * b)) ** 2, np.inf
+            )
         total = (1 + 1 / m) * b - v
         good = total > 0
         df = np.where(good, (m - 1) * (1 - m * v / ((m + 1) * b)) ** 2, m - 1)

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 _LITERAL = re.compile(r"\"[^\"]*\"|'[^']*'")
-_WORD = re.compile(r"(?<![\w.])([^\W\d]\w*)(?!\w|\s*[(.]|\s*=(?!=))")  # no function, no attribute, no keyword of a call
+_WORD = re.compile(
+    r"(?<![\w.])([^\W\d]\w*)(?!\w|\s*[(.]|\s*=(?!=))"
+)  # no function, no attribute, no keyword of a call
 _SPARED = ("np", "pi", "e", "treatment", "Treatment", "Sum", "Poly", "Helmert", "Diff")
 _BARE = re.compile(r"\[T?\.?(.*)\]$")
 
@@ -68,19 +70,25 @@ class Design:
 
 
 def build_design(
-    formula: str, tables: Sequence[tuple[Table, pa.Table]], *, binary: bool, weights: str | None = None, suppressed: Sequence[str] = ()
-) -> Design:  # fmt: skip
+    formula: str,
+    tables: Sequence[tuple[Table, pa.Table]],
+    *,
+    binary: bool,
+    weights: str | None = None,
+    suppressed: Sequence[str] = (),
+) -> Design:
     """Return the design of a formula for all datasets.
 
-    The matrix is made once for the rows of all datasets together: levels of categories, centres and knots
-    are then the same everywhere, and coefficients of different datasets mean the same.
+    The matrix is made once for the rows of all datasets together: levels of categories, centres and
+    knots are then the same everywhere, and coefficients of different datasets mean the same.
 
     Parameters
     ----------
     tables
         Each dataset: its table for the schema, and its rows.
     binary
-        Whether the response has two values, so that a category may be one: its last level is the event.
+        Whether the response has two values, so that a category may be one: its last level is the
+        event.
     weights
         A column of sampling weights.
     suppressed
@@ -98,11 +106,16 @@ def build_design(
     owner = owner[known]
     _enough(owner, len(tables))
     left, right = _matrices(parsed, frame)
-    sane = np.isfinite(left.to_numpy(dtype=float)).all(axis=1) & np.isfinite(right.to_numpy(dtype=float)).all(axis=1)
+    sane = np.isfinite(left.to_numpy(dtype=float)).all(axis=1) & np.isfinite(
+        right.to_numpy(dtype=float)
+    ).all(axis=1)
     owner = owner[sane]
     _enough(owner, len(tables))
     response, y = _response(left, formula, binary=binary)
-    x, load = right.to_numpy(dtype=float)[sane], None if weights is None else _weights(frame[weights].to_numpy(dtype=float)[sane], weights)
+    x, load = (
+        right.to_numpy(dtype=float)[sane],
+        None if weights is None else _weights(frame[weights].to_numpy(dtype=float)[sane], weights),
+    )
     parts = [np.flatnonzero(owner == i) for i in range(len(tables))]
     return Design(
         response,
@@ -125,19 +138,31 @@ def read_formula(formula: str, names: Sequence[str]) -> tuple[Any, list[str]]:
 
     try:
         parsed = Formula(formula)
-        needed = _named(formula, names) | ({str(name) for name in parsed.required_variables} - set(_functions()))
+        needed = _named(formula, names) | (
+            {str(name) for name in parsed.required_variables} - set(_functions())
+        )
     except (FormulaicError, SyntaxError, ValueError, TypeError):
         msg = (
-            f"{formula!r} is no formula.\n\nHint: write response ~ term + term, as in 'log(income) ~ age + C(sex)'; odd names in backticks."
+            f"{formula!r} is no formula.\n\nHint: write response ~ term + term, as in 'log(income)"
+            " ~ age + C(sex)'; odd names in backticks."
         )
         raise PlanError(msg) from None
     if not hasattr(parsed, "lhs") or not hasattr(parsed, "rhs"):
-        msg = f"{formula!r} has no response.\n\nHint: write response ~ term + term, as in 'log(income) ~ age + C(sex)'."
+        msg = (
+            f"{formula!r} has no response.\n\nHint: write response ~ term + term, as in"
+            " 'log(income) ~ age + C(sex)'."
+        )
         raise PlanError(msg)
     absent = sorted(needed - set(names))
-    if calls := [name for name in absent if re.search(rf"(?<![\w.`]){re.escape(name)}\s*\(", formula)]:
+    if calls := [
+        name for name in absent if re.search(rf"(?<![\w.`]){re.escape(name)}\s*\(", formula)
+    ]:
         what = "function"
-        raise PlanError.unknown(what, calls[0], ("log", "exp", "sqrt", "C", "I", "center", "scale", "poly", "bs", "cr", *_functions()))
+        raise PlanError.unknown(
+            what,
+            calls[0],
+            ("log", "exp", "sqrt", "C", "I", "center", "scale", "poly", "bs", "cr", *_functions()),
+        )
     if absent:
         raise ColumnError.missing("the formula", absent, list(names))
     return parsed, [name for name in names if name in needed]
@@ -147,7 +172,11 @@ def _named(formula: str, names: Sequence[str]) -> set[str]:
     """Return the names in a formula that stand for columns: formulaic does not list those inside its own transforms."""
     bare = _LITERAL.sub(" ", formula)
     quoted = set(re.findall(r"`([^`]+)`", bare))
-    words = {found[1] for found in _WORD.finditer(re.sub(r"`[^`]+`", " ", bare)) if not keyword.iskeyword(found[1])}
+    words = {
+        found[1]
+        for found in _WORD.finditer(re.sub(r"`[^`]+`", " ", bare))
+        if not keyword.iskeyword(found[1])
+    }
     return quoted | {word for word in words if word in names or word not in _SPARED}
 
 
@@ -174,7 +203,10 @@ def _known(arrow: pa.Table, suppressed: Sequence[str]) -> tuple[NDArray[np.bool_
         if name in suppressed and pa.types.is_string(column.type):
             stars = pc.fill_null(pc.equal(column, TOP), fill_value=False).to_numpy()
             if stars.all():
-                msg = f"{name!r} was generalised to one value: it cannot be in a model.\n\nHint: leave it out of the formula."
+                msg = (
+                    f"{name!r} was generalised to one value: it cannot be in a model.\n\nHint:"
+                    " leave it out of the formula."
+                )
                 raise PlanError(msg)
             shown &= ~stars
     return known & shown, int((known & ~shown).sum())
@@ -193,18 +225,27 @@ def _column(column: pa.ChunkedArray, about: Field) -> Any:
     if about.kind == "date":
         return pd.Series(column.cast(pa.timestamp("us")).to_pandas())
     if pa.types.is_integer(column.type) and about.kind == "integer":
-        return column.to_numpy()  # nothing is missing here; C(column) then names its levels 1, 2 and not 1.0, 2.0
+        return (
+            column.to_numpy()
+        )  # nothing is missing here; C(column) then names its levels 1, 2 and not 1.0, 2.0
     if about.kind in ("integer", "number") and not pa.types.is_string(column.type):
         return column.cast(pa.float64(), safe=False).to_numpy()
     coded = column.combine_chunks().dictionary_encode()
     coded = coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
     levels = coded.dictionary.to_pylist()
     rank = {label: i for i, label in enumerate(about.order)}
-    size = midpoint(levels) if looks_banded(levels) else np.zeros(len(levels))  # bands by size, not by their first digit
-    order = sorted(range(len(levels)), key=lambda i: (rank.get(label_text(levels[i]), len(rank)), size[i], levels[i]))
+    size = (
+        midpoint(levels) if looks_banded(levels) else np.zeros(len(levels))
+    )  # bands by size, not by their first digit
+    order = sorted(
+        range(len(levels)),
+        key=lambda i: (rank.get(label_text(levels[i]), len(rank)), size[i], levels[i]),
+    )
     place = np.empty(len(levels), dtype=np.int64)
     place[order] = np.arange(len(levels))
-    return pd.Categorical.from_codes(place[coded.indices.to_numpy()], categories=pd.Index([levels[i] for i in order]))
+    return pd.Categorical.from_codes(
+        place[coded.indices.to_numpy()], categories=pd.Index([levels[i] for i in order])
+    )
 
 
 def _matrices(parsed: Any, frame: pd.DataFrame) -> tuple[Any, Any]:
@@ -212,14 +253,18 @@ def _matrices(parsed: Any, frame: pd.DataFrame) -> tuple[Any, Any]:
     from formulaic.errors import FormulaicError
 
     try:
-        with np.errstate(all="ignore"):  # rows that a function is not defined for are counted and left out
-            made = model_matrix(parsed, frame, context=_functions(), na_action="ignore", output="pandas")
+        with np.errstate(
+            all="ignore"
+        ):  # rows that a function is not defined for are counted and left out
+            made = model_matrix(
+                parsed, frame, context=_functions(), na_action="ignore", output="pandas"
+            )
     except (FormulaicError, ValueError, TypeError, AttributeError, KeyError) as error:
         found = re.search(r"factor `([^`]*)`", str(error))
         told = f" at {found[1]!r}" if found else ""
         msg = (
-            f"the formula cannot be evaluated{told}.\n\n"
-            "Hint: is a category taken for a number? midpoint(column) reads numbers and bands of text, year(column) dates."
+            f"the formula cannot be evaluated{told}.\n\nHint: is a category taken for a number?"
+            " midpoint(column) reads numbers and bands of text, year(column) dates."
         )
         raise PlanError(msg) from None
     return made.lhs, made.rhs
@@ -231,15 +276,24 @@ def _response(left: Any, formula: str, *, binary: bool) -> tuple[str, Floats]:
     if values.shape[1] == 1:
         name, y = names[0], values[:, 0]
         if binary and not set(np.unique(y[np.isfinite(y)])) <= {0.0, 1.0}:
-            msg = f"family binomial needs a response of two values, and {name!r} has others than 0 and 1.\n\nHint: write I(column == value) ~ ..."
+            msg = (
+                f"family binomial needs a response of two values, and {name!r} has others than 0"
+                " and 1.\n\nHint: write I(column == value) ~ ..."
+            )
             raise PlanError(msg)
         return name, y
     variable = formula.split("~", maxsplit=1)[0].strip()
     if not binary:
-        msg = f"the response {variable!r} is a category.\n\nHint: family='binomial' for two levels, midpoint(column) for numbers or bands in text."
+        msg = (
+            f"the response {variable!r} is a category.\n\nHint: family='binomial' for two levels,"
+            " midpoint(column) for numbers or bands in text."
+        )
         raise PlanError(msg)
     if len(names) != 2:  # noqa: PLR2004
-        msg = f"family binomial needs a response of two values, and {variable!r} has {len(names)}.\n\nHint: write I(column == value) ~ ..."
+        msg = (
+            f"family binomial needs a response of two values, and {variable!r} has"
+            f" {len(names)}.\n\nHint: write I(column == value) ~ ..."
+        )
         raise PlanError(msg)
     event = _BARE.search(names[-1])
     return f"{variable} = {event[1] if event else names[-1]}", values[:, 1]
@@ -254,7 +308,10 @@ def _weights(load: Floats, name: str) -> Floats:
 
 def _enough(owner: Ints, datasets: int) -> None:
     if empty := [i + 1 for i in range(datasets) if not (owner == i).any()]:
-        msg = f"no row is left in datasets {empty}: in each row a column of the formula is missing, suppressed or not defined."
+        msg = (
+            f"no row is left in datasets {empty}: in each row a column of the formula is missing,"
+            " suppressed or not defined."
+        )
         raise DataError(msg)
 
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from veladura.errors import PlanError
-from veladura.inference.combine import CombiningRule, needs_two, single_factor
+from veladura.inference.combined import CombiningRule, needs_two, single_factor
 from veladura.inference.pooling import Pooling
 
 Floats = NDArray[np.float64]
@@ -24,7 +24,8 @@ class Test:
     Attributes
     ----------
     statistic, df, residual
-        An F statistic with its degrees of freedom; ``residual`` is infinite where it is a chi-square over ``df``.
+        An F statistic with its degrees of freedom; ``residual`` is infinite where it is a
+        chi-square over ``df``.
     p
         Probability of such a statistic or a larger one under the hypothesis.
     r
@@ -48,16 +49,30 @@ class Test:
         return self.p
 
     def __str__(self) -> str:
-        law = f"F({self.df}, {self.residual:.4g})" if np.isfinite(self.residual) else f"F({self.df}, inf)"
-        return f"{self.kind} test{f' of {self.what}' if self.what else ''}: {law} = {self.statistic:.4g}, p = {self.p:.3g}"
+        law = (
+            f"F({self.df}, {self.residual:.4g})"
+            if np.isfinite(self.residual)
+            else f"F({self.df}, inf)"
+        )
+        return (
+            f"{self.kind} test{f' of {self.what}' if self.what else ''}: {law} ="
+            f" {self.statistic:.4g}, p = {self.p:.3g}"
+        )
 
 
 def wald(
-    q: ArrayLike, covariances: ArrayLike, rule: str | Pooling = "partial", null: ArrayLike = 0.0, *, residual: float = np.inf, what: str = ""
-) -> Test:  # fmt: skip
+    q: ArrayLike,
+    covariances: ArrayLike,
+    rule: str | Pooling = "partial",
+    null: ArrayLike = 0.0,
+    *,
+    residual: float = np.inf,
+    what: str = "",
+) -> Test:
     """Return the Wald test of H0: Q = Q0 from the estimates of m datasets and their covariances.
 
-    With d quantities, v the mean covariance and b that of the estimates, S = (q - Q0)' v^-1 (q - Q0) / (d c):
+    With d quantities, v the mean covariance and b that of the estimates, S = (q - Q0)' v^-1 (q -
+    Q0) / (d c):
 
     - partial (Reiter 2005, sec. 3): r = tr(b v^-1)/(m d), c = 1 + r;
     - imputed (Li, Raghunathan and Rubin 1991): r = (1 + 1/m) tr(b v^-1)/d, c = 1 + r;
@@ -88,24 +103,32 @@ def wald(
     distance = estimates.mean(axis=0) - np.asarray(null, dtype=np.float64)
     try:
         form = float(distance @ np.linalg.solve(mean, distance))
-        spread = 0.0 if m == 1 else float(np.trace(np.linalg.solve(mean, np.atleast_2d(np.cov(estimates.T, ddof=1)))))
+        spread = (
+            0.0
+            if m == 1
+            else float(np.trace(np.linalg.solve(mean, np.atleast_2d(np.cov(estimates.T, ddof=1)))))
+        )
     except np.linalg.LinAlgError:
         msg = f"the covariance of the {d} quantities cannot be inverted: some of them say the same."
         raise PlanError(msg) from None
     return _test(form, spread, d, pooling, residual, "Wald", what)
 
 
-def likelihood_ratio(own: ArrayLike, pooled: ArrayLike, d: int, rule: str | Pooling = "partial", *, what: str = "") -> Test:
+def likelihood_ratio(
+    own: ArrayLike, pooled: ArrayLike, d: int, rule: str | Pooling = "partial", *, what: str = ""
+) -> Test:
     """Return the likelihood-ratio test of d restrictions from the statistics of m datasets.
 
-    The variance between datasets comes from the statistics alone: with L^ their mean at each dataset's own
-    estimates and L their mean at the averaged ones, tr(b v^-1) is about m (L^ - L)/(m - 1) (Meng and Rubin 1992;
-    Reiter 2005, sec. 4, for synthetic data). The rest is as in `wald`, with L for the quadratic form.
+    The variance between datasets comes from the statistics alone: with L^ their mean at each
+    dataset's own estimates and L their mean at the averaged ones, tr(b v^-1) is about m (L^ - L)/(m
+    - 1) (Meng and Rubin 1992; Reiter 2005, sec. 4, for synthetic data). The rest is as in `wald`,
+    with L for the quadratic form.
 
     Parameters
     ----------
     own, pooled
-        Twice the difference of log-likelihoods in each dataset, at its own estimates and at the averaged ones.
+        Twice the difference of log-likelihoods in each dataset, at its own estimates and at the
+        averaged ones.
     d
         Number of restrictions.
     """
@@ -113,11 +136,21 @@ def likelihood_ratio(own: ArrayLike, pooled: ArrayLike, d: int, rule: str | Pool
     m = at_own.size
     pooling = _pooling(rule, m)
     needs_two(pooling.rule, m)
-    if at_own.shape != at_mean.shape or at_own.ndim != 1 or not m or not (np.isfinite(at_own).all() and np.isfinite(at_mean).all()):
-        msg = f"own and pooled must hold one finite statistic a dataset, got shapes {at_own.shape} and {at_mean.shape}."
+    if (
+        at_own.shape != at_mean.shape
+        or at_own.ndim != 1
+        or not m
+        or not (np.isfinite(at_own).all() and np.isfinite(at_mean).all())
+    ):
+        msg = (
+            f"own and pooled must hold one finite statistic a dataset, got shapes {at_own.shape}"
+            f" and {at_mean.shape}."
+        )
         raise PlanError(msg)
     spread = 0.0 if m == 1 else max(0.0, float(at_own.mean() - at_mean.mean())) * m / (m - 1)
-    return _test(max(0.0, float(at_mean.mean())), spread, d, pooling, np.inf, "likelihood ratio", what)
+    return _test(
+        max(0.0, float(at_mean.mean())), spread, d, pooling, np.inf, "likelihood ratio", what
+    )
 
 
 def _pooling(rule: str | Pooling, m: int) -> Pooling:
@@ -130,7 +163,10 @@ def _pooling(rule: str | Pooling, m: int) -> Pooling:
 
 def _shape(q: Floats, covariances: Floats, pooling: Pooling) -> tuple[int, int]:
     if q.ndim != 2 or covariances.shape != (*q.shape, q.shape[1]) or not q.size:  # noqa: PLR2004
-        msg = f"q and covariances must have shapes (m, d) and (m, d, d), got {q.shape} and {covariances.shape}."
+        msg = (
+            f"q and covariances must have shapes (m, d) and (m, d, d), got {q.shape} and"
+            f" {covariances.shape}."
+        )
         raise PlanError(msg)
     needs_two(pooling.rule, len(q))
     if not (np.isfinite(q).all() and np.isfinite(covariances).all()):
@@ -139,19 +175,31 @@ def _shape(q: Floats, covariances: Floats, pooling: Pooling) -> tuple[int, int]:
     return q.shape
 
 
-def _test(form: float, spread: float, d: int, pooling: Pooling, residual: float, kind: str, what: str) -> Test:
+def _test(
+    form: float, spread: float, d: int, pooling: Pooling, residual: float, kind: str, what: str
+) -> Test:
     """Return the test from the quadratic form (q - Q0)' v^-1 (q - Q0) and tr(b v^-1)."""
     m, rule, share = pooling.m, pooling.rule, pooling.share
     if rule in ("none", "single"):
         factor = 1.0 if rule == "none" else single_factor(m, share, proper=pooling.proper)
         statistic = form / (d * factor)
         residual = residual if rule == "none" else np.inf
-        return Test(statistic, d, residual, float(_tail(statistic, d, residual)), factor - 1, kind, rule, what)
+        return Test(
+            statistic,
+            d,
+            residual,
+            float(_tail(statistic, d, residual)),
+            factor - 1,
+            kind,
+            rule,
+            what,
+        )
     r = spread / (m * d * share) if rule == "partial" else (1 + 1 / m) * spread / d
     if rule == "full" and r <= 1:
         msg = (
-            f"the {kind} test cannot be computed: the estimates differ less between datasets than within (r = {r:.3g}, above 1 is needed).\n\n"
-            "Hint: rule 'full' wants m of 20 or more; rule 'single' needs no variance between datasets."
+            f"the {kind} test cannot be computed: the estimates differ less between datasets than"
+            f" within (r = {r:.3g}, above 1 is needed).\n\nHint: rule 'full' wants m of 20 or more;"
+            " rule 'single' needs no variance between datasets."
         )
         raise PlanError(msg)
     scale = r - 1 if rule == "full" else (1 + r) * (share if rule == "partial" else 1.0)
@@ -170,4 +218,8 @@ def _denominator(d: int, m: int, r: float, sign: float) -> float:
 
 
 def _tail(statistic: float, d: int, residual: float) -> float:
-    return float(stats.f.sf(statistic, d, residual) if np.isfinite(residual) else stats.chi2.sf(d * statistic, d))
+    return float(
+        stats.f.sf(statistic, d, residual)
+        if np.isfinite(residual)
+        else stats.chi2.sf(d * statistic, d)
+    )

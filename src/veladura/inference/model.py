@@ -15,9 +15,14 @@ from veladura.errors import DataError, PlanError
 Floats = NDArray[np.float64]
 Family = Literal["gaussian", "binomial", "poisson", "gamma", "quasi-binomial", "quasi-poisson"]
 BINARY = ("binomial", "quasi-binomial")
-LIKELY = ("gaussian", "binomial", "poisson")  # families whose likelihood is known up to what is estimated with it
+LIKELY = (
+    "gaussian",
+    "binomial",
+    "poisson",
+)  # families whose likelihood is known up to what is estimated with it
 COLLINEAR = 1e-13
-LARGEST = 100.0  # a standard error beyond this, on columns of spread 1: the coefficient is on its way to infinity
+# a standard error beyond this, on columns of spread 1: the coefficient is on its way to infinity
+LARGEST = 100.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,11 +54,19 @@ def check_family(family: str) -> None:
         raise PlanError.unknown(what, str(family), get_args(Family))
 
 
-def fit(family: str, y: Floats, x: Floats, weights: Floats | None = None, *, robust: bool = False, number: int = 1) -> Fit:
+def fit(
+    family: str,
+    y: Floats,
+    x: Floats,
+    weights: Floats | None = None,
+    *,
+    robust: bool = False,
+    number: int = 1,
+) -> Fit:
     """Return a generalised linear model fitted to one dataset.
 
-    With weights, or when ``robust``, the covariance is the sandwich with the factor n/(n - p) (White 1980;
-    Binder 1983 for sampling weights); weights are scaled to a mean of one.
+    With weights, or when ``robust``, the covariance is the sandwich with the factor n/(n - p)
+    (White 1980; Binder 1983 for sampling weights); weights are scaled to a mean of one.
 
     Parameters
     ----------
@@ -62,7 +75,10 @@ def fit(family: str, y: Floats, x: Floats, weights: Floats | None = None, *, rob
     """
     _check_response(family, y, number)
     if y.size <= x.shape[1]:
-        msg = f"dataset {number} has {y.size} rows for {x.shape[1]} coefficients.\n\nHint: a smaller model."
+        msg = (
+            f"dataset {number} has {y.size} rows for {x.shape[1]} coefficients.\n\nHint: a smaller"
+            " model."
+        )
         raise DataError(msg)
     load = None if weights is None else weights / weights.mean()
     model = _model(family, y, x, load)
@@ -70,7 +86,10 @@ def fit(family: str, y: Floats, x: Floats, weights: Floats | None = None, *, rob
     params = np.asarray(result.params, dtype=np.float64)
     covariance = np.asarray(result.cov_params(), dtype=np.float64)
     spread = x.std(axis=0)
-    if family not in ("gaussian", "gamma") and (np.sqrt(np.diag(covariance)) * spread).max() > LARGEST:
+    if (
+        family not in ("gaussian", "gamma")
+        and (np.sqrt(np.diag(covariance)) * spread).max() > LARGEST
+    ):
         raise DataError(_unsteady(number))
     dispersion, residual = 1.0, np.inf
     if family == "gaussian":
@@ -97,31 +116,46 @@ def _model(family: str, y: Floats, x: Floats, load: Floats | None) -> Any:
 
 def _fitted(model: Any, family: str, number: int) -> Any:
     """Return the fit, or say that there is none."""
-    settings = {} if family == "gaussian" else {"maxiter": 100, **({"scale": "X2"} if family.startswith("quasi-") else {})}
+    settings = (
+        {}
+        if family == "gaussian"
+        else {"maxiter": 100, **({"scale": "X2"} if family.startswith("quasi-") else {})}
+    )
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # each is looked for below, and told in words
         try:
             result = model.fit(**settings)
         except (ValueError, FloatingPointError, np.linalg.LinAlgError):
             raise DataError(_unsteady(number)) from None
-    if not getattr(result, "converged", True) or not np.isfinite(result.params).all() or not np.isfinite(result.bse).all():
+    if (
+        not getattr(result, "converged", True)
+        or not np.isfinite(result.params).all()
+        or not np.isfinite(result.bse).all()
+    ):
         raise DataError(_unsteady(number))
     return result
 
 
 def _unsteady(number: int) -> str:
     return (
-        f"the model does not converge in dataset {number}.\n\n"
-        "Hint: a category may decide the outcome in every row, or numbers be of very different size; join rare categories, scale, or take a smaller model."
+        f"the model does not converge in dataset {number}.\n\nHint: a category may decide the"
+        " outcome in every row, or numbers be of very different size; join rare categories, scale,"
+        " or take a smaller model."
     )
 
 
 def _check_response(family: str, y: Floats, number: int) -> None:
     if family.removeprefix("quasi-") == "poisson" and (y < 0).any():
-        msg = f"family {family} needs counts: dataset {number} has {int((y < 0).sum())} negative values of the response."
+        msg = (
+            f"family {family} needs counts: dataset {number} has {int((y < 0).sum())} negative"
+            " values of the response."
+        )
         raise PlanError(msg)
     if family == "gamma" and (y <= 0).any():
-        msg = f"family gamma needs values above 0: dataset {number} has {int((y <= 0).sum())} others of the response."
+        msg = (
+            f"family gamma needs values above 0: dataset {number} has {int((y <= 0).sum())} others"
+            " of the response."
+        )
         raise PlanError(msg)
     if np.ptp(y) == 0:
         msg = f"the response has one value only in dataset {number}: there is nothing to model."
@@ -136,7 +170,10 @@ def _sandwich(result: Any, family: str, y: Floats, x: Floats, load: Floats | Non
     else:
         law, mean = result.model.family, np.asarray(result.fittedvalues)
         slope = 1 / law.link.deriv(mean)
-        residuals, curvature = (y - mean) * slope / law.variance(mean), slope**2 / law.variance(mean)
+        residuals, curvature = (
+            (y - mean) * slope / law.variance(mean),
+            slope**2 / law.variance(mean),
+        )
     scores = x * (weights * residuals)[:, None]
     bread = np.linalg.inv((x * (weights * curvature)[:, None]).T @ x)
     made: Floats = bread @ (scores.T @ scores) @ bread * (y.size / (y.size - x.shape[1]))
@@ -147,7 +184,9 @@ def log_likelihood(family: str, params: Floats, dispersion: float, y: Floats, x:
     """Return the log-likelihood at any coefficients, up to what depends on the data only."""
     linear = x @ params
     if family == "gaussian":
-        return float(-0.5 * y.size * np.log(dispersion) - 0.5 * np.sum((y - linear) ** 2) / dispersion)
+        return float(
+            -0.5 * y.size * np.log(dispersion) - 0.5 * np.sum((y - linear) ** 2) / dispersion
+        )
     if family == "binomial":
         return float(np.sum(y * linear - np.logaddexp(0.0, linear)))
     return float(np.sum(y * linear - np.exp(linear)))
@@ -155,17 +194,30 @@ def log_likelihood(family: str, params: Floats, dispersion: float, y: Floats, x:
 
 def check_columns(x: Sequence[Floats], names: Sequence[str]) -> None:
     """Refuse columns that a dataset cannot tell apart, and name them."""
-    absent = {name: [i + 1 for i, one in enumerate(x) if not one[:, j].any()] for j, name in enumerate(names)}
+    absent = {
+        name: [i + 1 for i, one in enumerate(x) if not one[:, j].any()]
+        for j, name in enumerate(names)
+    }
     if lacking := {name: places for name, places in absent.items() if places}:
         name, places = next(iter(lacking.items()))
         more = f" (and {len(lacking) - 1} more terms)" if len(lacking) > 1 else ""
         where = "the data" if len(x) == 1 else f"datasets {places} of {len(x)}"
-        msg = f"no row of {where} has the term {name!r}{more}: its coefficient cannot be estimated.\n\nHint: join rare categories, or leave the term out."
+        msg = (
+            f"no row of {where} has the term {name!r}{more}: its coefficient cannot be"
+            " estimated.\n\nHint: join rare categories, or leave the term out."
+        )
         raise DataError(msg)
     for i, one in enumerate(x):
         scaled = one / np.linalg.norm(one, axis=0)
         values, vectors = np.linalg.eigh(scaled.T @ scaled)
         if values[0] < COLLINEAR:
-            together = [name for name, load in zip(names, np.abs(vectors[:, 0]), strict=True) if load > 0.1]  # noqa: PLR2004
-            msg = f"in dataset {i + 1} the terms {together} say the same: their coefficients cannot be told apart.\n\nHint: leave one of them out."
+            together = [
+                name
+                for name, load in zip(names, np.abs(vectors[:, 0]), strict=True)
+                if load > 0.1  # noqa: PLR2004
+            ]
+            msg = (
+                f"in dataset {i + 1} the terms {together} say the same: their coefficients cannot"
+                " be told apart.\n\nHint: leave one of them out."
+            )
             raise DataError(msg)

@@ -15,14 +15,18 @@ BESIDE, BESIDE_BAND = "#8a4b08", "#e3c49d"
 INTERCEPT = "Intercept"
 
 
-def draw_coefficients(analysis: Analysis, path: Path, *, beside: Analysis | None = None, exponentiate: bool = False) -> Path:
+def draw_coefficients(
+    analysis: Analysis, path: Path, *, beside: Analysis | None = None, exponentiate: bool = False
+) -> Path:
     """Write the picture (PNG, SVG or PDF by the name of the file); the intercept is left out where there are other terms."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     frame = analysis.table(exponentiate=exponentiate)
     names = [name for name in frame.index if name != INTERCEPT] or list(frame.index)
-    figure = Figure(figsize=(7, 1.5 + (0.32 if beside is None else 0.42) * len(names)), layout="constrained")
+    figure = Figure(
+        figsize=(7, 1.5 + (0.32 if beside is None else 0.42) * len(names)), layout="constrained"
+    )
     FigureCanvasAgg(figure)
     axis = figure.subplots()
     places = np.arange(len(names))[::-1].astype(float)
@@ -31,8 +35,21 @@ def draw_coefficients(analysis: Analysis, path: Path, *, beside: Analysis | None
     if beside is not None:
         other = beside.table(exponentiate=exponentiate)
         shown = [name for name in names if name in other.index]
-        _rows(axis, other.loc[shown], places[[names.index(name) for name in shown]] - shift, BESIDE, BESIDE_BAND, "original")
-        axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12 - 0.4 / len(names)), ncols=2, frameon=False, fontsize=8)
+        _rows(
+            axis,
+            other.loc[shown],
+            places[[names.index(name) for name in shown]] - shift,
+            BESIDE,
+            BESIDE_BAND,
+            "original",
+        )
+        axis.legend(
+            loc="upper center",
+            bbox_to_anchor=(0.5, -0.12 - 0.4 / len(names)),
+            ncols=2,
+            frameon=False,
+            fontsize=8,
+        )
     axis.axvline(1.0 if exponentiate else 0.0, color="#777777", linewidth=0.8, zorder=0)
     if exponentiate:
         axis.set_xscale("log")
@@ -43,9 +60,21 @@ def draw_coefficients(analysis: Analysis, path: Path, *, beside: Analysis | None
         places, frame.loc[names].itertuples(), strict=True
     ):  # terms of different size share one scale: numbers tell the small ones
         told = f"{row.estimate:.3g} ({row.lower:.3g} to {row.upper:.3g})"
-        axis.text(1.02, place + shift, told, transform=axis.get_yaxis_transform(), va="center", fontsize=8, color=COLOUR)
+        axis.text(
+            1.02,
+            place + shift,
+            told,
+            transform=axis.get_yaxis_transform(),
+            va="center",
+            fontsize=8,
+            color=COLOUR,
+        )
     axis.spines[["top", "right"]].set_visible(False)
-    what = ("odds ratio" if "binomial" in analysis.family else "ratio") if exponentiate else "coefficient"
+    what = (
+        ("odds ratio" if "binomial" in analysis.family else "ratio")
+        if exponentiate
+        else "coefficient"
+    )
     axis.set_xlabel(f"{what}, with its {100 * analysis.coefficients.level:.4g} % interval")
     warning = "" if beside is None else "\nfor the custodian only: it shows the original"
     axis.set_title(f"{analysis.formula}{warning}", loc="left", fontsize=9)

@@ -11,21 +11,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veladura.errors import PlanError
-from veladura.inference.combine import Combined, CombiningRule, check_level, combine, interval, needs_two, rows_share
+from veladura.inference.combined import (
+    Combined,
+    CombiningRule,
+    check_level,
+    combine,
+    interval,
+    needs_two,
+    rows_share,
+)
 
 if TYPE_CHECKING:
-    from veladura.recipe import Release
+    from veladura.core.recipe import Release
 
 Floats = NDArray[np.float64]
 REFUSED = {
     "posterior": (
-        "this release is differentially private: a model fitted to its rows would take the noise for data.\n\n"
-        "Hint: vd.posterior(release) has the exact posterior of every share, veladura analyze FOLDER --posterior prints it."
+        "this release is differentially private: a model fitted to its rows would take the noise"
+        " for data.\n\nHint: vd.posterior(release) has the exact posterior of every share, veladura"
+        " analyze FOLDER --posterior prints it."
     ),
     "private": (
-        "this release is differentially private and has no posterior: no interval of a model would know of the noise.\n\n"
-        "Hint: take counts and shares from release.datasets; the manifest tells the noise. "
-        "vd.posterior is for dirichlet-multinomial, beta-binomial and noisy-counts."
+        "this release is differentially private and has no posterior: no interval of a model would"
+        " know of the noise.\n\nHint: take counts and shares from release.datasets; the manifest"
+        " tells the noise. vd.posterior is for dirichlet-multinomial, beta-binomial and"
+        " noisy-counts."
     ),
 }
 
@@ -65,22 +75,39 @@ class Pooling:
             raise PlanError(REFUSED[rule])
         if rule == "none":
             if m > 1:
-                msg = f"the manifest has {m} datasets and no combining rule: they cannot be analysed together."
+                msg = (
+                    f"the manifest has {m} datasets and no combining rule: they cannot be analysed"
+                    " together."
+                )
                 raise PlanError(msg)
             return cls(rule, m)
         if rule not in get_args(CombiningRule):
             what = "combining rule"
             raise PlanError.unknown(what, str(rule), get_args(CombiningRule))
         needs_two(rule, m)
-        told: Mapping[str, Any] = next((step.settings for step in release.steps if "original_rows" in step.settings), {})
-        return cls(rule, m, told.get("rows"), told.get("original_rows"), told.get("synthesis", "proper") == "proper")
+        told: Mapping[str, Any] = next(
+            (step.settings for step in release.steps if "original_rows" in step.settings), {}
+        )
+        return cls(
+            rule,
+            m,
+            told.get("rows"),
+            told.get("original_rows"),
+            told.get("synthesis", "proper") == "proper",
+        )
 
-    def combine(self, q: Floats, v: Floats, level: float, names: Sequence[str] = (), df: float = np.inf) -> Combined:
+    def combine(
+        self, q: Floats, v: Floats, level: float, names: Sequence[str] = (), df: float = np.inf
+    ) -> Combined:
         """Return one estimate from those of the datasets; ``df`` is that of the fit where there is nothing to combine."""
         check_level(level)
         if self.rule == "none":
             return interval(q[0], v[0], np.full_like(q[0], df), level, "none", tuple(names))
-        settings: dict[str, Any] = {"rows": self.rows, "original_rows": self.original_rows, "proper": self.proper}
+        settings: dict[str, Any] = {
+            "rows": self.rows,
+            "original_rows": self.original_rows,
+            "proper": self.proper,
+        }
         return replace(combine(q, v, self.rule, level=level, **settings), names=tuple(names))  # type: ignore[arg-type]
 
 
@@ -101,8 +128,9 @@ def estimate(release: Release, function: Callable[[Any], Any], *, level: float =
     if len(named) > 1 or len({np.shape(q) for q, _, _ in results}) > 1:
         sizes = sorted({int(np.size(q)) for q, _, _ in results})
         msg = (
-            f"the analysis gives other quantities in one dataset than in another ({sizes} of them): they cannot be combined.\n\n"
-            "Hint: a category may be missing in one dataset; name the categories, or join rare ones."
+            f"the analysis gives other quantities in one dataset than in another ({sizes} of them):"
+            " they cannot be combined.\n\nHint: a category may be missing in one dataset; name the"
+            " categories, or join rare ones."
         )
         raise PlanError(msg)
     for caution in cautions(release):
@@ -115,12 +143,23 @@ def _result(found: Any) -> tuple[Any, Any, Sequence[str]]:
     """Return estimates, variances and names of whatever an analysis returned."""
     if hasattr(found, "params") and hasattr(found, "bse"):
         params = found.params
-        return np.asarray(params, dtype=float), np.asarray(found.bse, dtype=float) ** 2, list(getattr(params, "index", ()))
+        return (
+            np.asarray(params, dtype=float),
+            np.asarray(found.bse, dtype=float) ** 2,
+            list(getattr(params, "index", ())),
+        )
     if isinstance(found, Mapping):
-        return np.array([pair[0] for pair in found.values()]), np.array([pair[1] for pair in found.values()]), list(found)
+        return (
+            np.array([pair[0] for pair in found.values()]),
+            np.array([pair[1] for pair in found.values()]),
+            list(found),
+        )
     try:
         q, v = found
     except (TypeError, ValueError):
-        msg = "the analysis must return an estimate and its variance, a mapping of names to such pairs, or a fitted model with params and bse."
+        msg = (
+            "the analysis must return an estimate and its variance, a mapping of names to such"
+            " pairs, or a fitted model with params and bse."
+        )
         raise PlanError(msg) from None
     return np.asarray(q, dtype=float), np.asarray(v, dtype=float), list(getattr(q, "index", ()))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from veladura.errors import PlanError
-from veladura.inference.combine import CombiningRule, check_level, combine
+from veladura.inference.combined import CombiningRule, check_level, combine
 
 Floats = NDArray[np.float64]
 IntervalKind = Literal["equal", "shortest"]
@@ -51,27 +51,37 @@ class Stacked:
 
     def __str__(self) -> str:
         parts = (np.atleast_1d(part) for part in (self.value, self.error, self.lower, self.upper))
-        return "\n".join(f"{a:.4g} (sd {b:.3g}; {c:.4g} to {d:.4g})" for a, b, c, d in zip(*parts, strict=True))
+        return "\n".join(
+            f"{a:.4g} (sd {b:.3g}; {c:.4g} to {d:.4g})" for a, b, c, d in zip(*parts, strict=True)
+        )
 
 
 def stack(
-    draws: Sequence[ArrayLike], *, level: float = 0.95, interval: IntervalKind = "equal", rule: CombiningRule | None = None,
-    rows: int | None = None, original_rows: int | None = None, proper: bool = True,
-) -> Stacked:  # fmt: skip
+    draws: Sequence[ArrayLike],
+    *,
+    level: float = 0.95,
+    interval: IntervalKind = "equal",
+    rule: CombiningRule | None = None,
+    rows: int | None = None,
+    original_rows: int | None = None,
+    proper: bool = True,
+) -> Stacked:
     """Return one posterior from those of m datasets: a mixture in which every dataset has the same weight.
 
-    The plain mixture has variance v + b (m - 1)/m, with v the mean posterior variance and b that of the
-    posterior means. That is right in the limit for imputed data (Zhou and Reiter 2010: many datasets). After
-    partial synthesis the variance is v + b/m, so that the mixture is too wide from m = 3 on; after "single"
-    with m = 1 it is much too narrow. With ``rule`` the posteriors are laid over each other at their common mean
-    and widened to the variance of the rule: the shape is theirs, the spread the rule's.
+    The plain mixture has variance v + b (m - 1)/m, with v the mean posterior variance and b that of
+    the posterior means. That is right in the limit for imputed data (Zhou and Reiter 2010: many
+    datasets). After partial synthesis the variance is v + b/m, so that the mixture is too wide from
+    m = 3 on; after "single" with m = 1 it is much too narrow. With ``rule`` the posteriors are laid
+    over each other at their common mean and widened to the variance of the rule: the shape is
+    theirs, the spread the rule's.
 
     Parameters
     ----------
     draws
         One array a dataset, of shape (draws,) or (draws, p); the numbers of draws may differ.
     interval
-        "equal" has the same probability outside at both ends, "shortest" is the highest density one.
+        "equal" has the same probability outside at both ends, "shortest" is the highest density
+        one.
     rule, rows, original_rows, proper
         As in `combine`; without a rule the mixture stays as it is.
 
@@ -85,8 +95,8 @@ def stack(
 
     References
     ----------
-    Zhou, X. and Reiter, J. P. (2010). A note on Bayesian inference after multiple imputation. The American
-    Statistician 64(2), 159-163.
+    Zhou, X. and Reiter, J. P. (2010). A note on Bayesian inference after multiple imputation. The
+    American Statistician 64(2), 159-163.
     """
     check_level(level)
     if interval not in get_args(IntervalKind):
@@ -100,20 +110,40 @@ def stack(
     centre = weights @ every
     spread = weights @ (every - centre) ** 2
     if rule is not None:
-        means, within = np.array([one.mean(axis=0) for one in sets]), np.array([one.var(axis=0, ddof=1) for one in sets])
-        spread = np.atleast_1d(combine(means, within, rule, rows=rows, original_rows=original_rows, proper=proper).variance)
-        own = np.concatenate([(one - mean).reshape(len(one), -1) for one, mean in zip(sets, means, strict=True)])
+        means, within = (
+            np.array([one.mean(axis=0) for one in sets]),
+            np.array([one.var(axis=0, ddof=1) for one in sets]),
+        )
+        spread = np.atleast_1d(
+            combine(
+                means, within, rule, rows=rows, original_rows=original_rows, proper=proper
+            ).variance
+        )
+        own = np.concatenate(
+            [(one - mean).reshape(len(one), -1) for one, mean in zip(sets, means, strict=True)]
+        )
         inner = weights @ own**2
-        every = centre + own * np.sqrt(np.divide(spread, inner, out=np.ones_like(inner), where=inner > 0))
+        every = centre + own * np.sqrt(
+            np.divide(spread, inner, out=np.ones_like(inner), where=inner > 0)
+        )
     ends = np.array([_ends(column, weights, level, interval) for column in every.T])
     shape = sets[0].shape[1:]
-    value, variance, lower, upper = (_bare(part.reshape(shape)) for part in (centre, spread, ends[:, 0], ends[:, 1]))
+    value, variance, lower, upper = (
+        _bare(part.reshape(shape)) for part in (centre, spread, ends[:, 0], ends[:, 1])
+    )
     return Stacked(value, variance, lower, upper, level, every.reshape(-1, *shape), weights, rule)
 
 
 def _check(sets: Sequence[Floats]) -> None:
-    if not sets or any(one.ndim not in (1, 2) or len(one) < 2 for one in sets) or len({one.shape[1:] for one in sets}) > 1:  # noqa: PLR2004
-        msg = f"draws must hold an array of shape (draws,) or (draws, p) for each dataset, got {[one.shape for one in sets]}."
+    if (
+        not sets
+        or any(one.ndim not in (1, 2) or len(one) < 2 for one in sets)  # noqa: PLR2004
+        or len({one.shape[1:] for one in sets}) > 1
+    ):
+        msg = (
+            "draws must hold an array of shape (draws,) or (draws, p) for each dataset, got"
+            f" {[one.shape for one in sets]}."
+        )
         raise PlanError(msg)
     if not all(np.isfinite(one).all() for one in sets):
         msg = "draws must be finite numbers."

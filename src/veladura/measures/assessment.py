@@ -9,16 +9,24 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from veladura.context import Context, Progress, silent, thread_count
+from veladura.base.context import Context, Progress, silent, thread_count
+from veladura.base.estimate import Estimate
+from veladura.base.limits import Light, Limit
+from veladura.base.streams import Streams
+from veladura.core.recipe import PRIVATE
 from veladura.errors import PlanError
-from veladura.inference.estimate import Estimate
-from veladura.limit import Light, Limit
-from veladura.measure import Detail, Figure, NotApplicable, Subject, measures, open_quietly, reasons
-from veladura.recipe import PRIVATE
-from veladura.streams import Streams
+from veladura.measures.measure import (
+    Detail,
+    Figure,
+    NotApplicable,
+    Subject,
+    measures,
+    open_quietly,
+    reasons,
+)
 
 if TYPE_CHECKING:
-    from veladura.recipe import Release
+    from veladura.core.recipe import Release
     from veladura.table.table import Table
 
 COLOURS: Mapping[Light, str] = {"green": "#17693a", "amber": "#7a4f01", "red": "#a3211b"}
@@ -48,7 +56,9 @@ class Assessment:
     def light(self, name: str) -> Light | None:
         """Return the traffic light of a figure against its limit; None where it has none."""
         limit, figure = self.limits.get(name), self.figures.get(name)
-        return None if limit is None else limit.light(figure.estimate if figure is not None else None)
+        return (
+            None if limit is None else limit.light(figure.estimate if figure is not None else None)
+        )
 
     def __getitem__(self, name: str) -> Estimate:
         if name not in self.figures:
@@ -68,16 +78,39 @@ class Assessment:
 
     def __str__(self) -> str:
         head = ("figure", "value", *(("gate",) if self.limits else ()), "better", "meaning")
-        known = (figure for figure in self if figure.estimate is not None or figure.name in self.limits)
+        known = (
+            figure for figure in self if figure.estimate is not None or figure.name in self.limits
+        )
         lines = [head, *(self._line(figure) for figure in known)]
         widths = [max(len(line[i]) for line in lines) for i in range(len(head) - 1)]
-        rows = ["  ".join([*(cell.ljust(width) for cell, width in zip(line[:-1], widths, strict=True)), line[-1]]) for line in lines]
+        rows = [
+            "  ".join(
+                [
+                    *(cell.ljust(width) for cell, width in zip(line[:-1], widths, strict=True)),
+                    line[-1],
+                ]
+            )
+            for line in lines
+        ]
         why = [f"{', '.join(names)}: {reason}" for reason, names in reasons(self).items()]
-        return "\n".join([rows[0], "-" * len(rows[0]), *rows[1:], *(["", "not applicable:", *why] if why else [])])
+        return "\n".join(
+            [
+                rows[0],
+                "-" * len(rows[0]),
+                *rows[1:],
+                *(["", "not applicable:", *why] if why else []),
+            ]
+        )
 
     def _line(self, figure: Figure) -> tuple[str, ...]:
         told = " ".join(filter(None, (figure.meaning, figure.note)))
-        return figure.name, _value(figure), *((self._gate(figure),) if self.limits else ()), figure.better, told
+        return (
+            figure.name,
+            _value(figure),
+            *((self._gate(figure),) if self.limits else ()),
+            figure.better,
+            told,
+        )
 
     def _gate(self, figure: Figure) -> str:
         """Return light and limit of a figure, as in "green (at most 0.2)"."""
@@ -89,7 +122,10 @@ class Assessment:
         names = ("Figure", "Value", *(("Gate",) if self.limits else ()), "Better", "Meaning")
         heads = "".join(f'<th scope="col">{head}</th>' for head in names)
         rows = "".join(self._row(figure) for figure in self)
-        return f'<table class="veladura-assessment"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
+        return (
+            "<table"
+            f' class="veladura-assessment"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
+        )
 
     _repr_html_ = to_html
 
@@ -103,16 +139,35 @@ class Assessment:
     def to_json(self) -> dict[str, Any]:
         """Return the figures as plain values, None where a number is not known."""
         return {
-            f.name: {**_numbers(f.estimate), "unit": f.unit, "better": f.better, "meaning": f.meaning, "why": f.why, "note": f.note}
-            | ({"light": light, "limit": str(self.limits[f.name])} if (light := self.light(f.name)) else {})
+            f.name: (
+                {
+                    **_numbers(f.estimate),
+                    "unit": f.unit,
+                    "better": f.better,
+                    "meaning": f.meaning,
+                    "why": f.why,
+                    "note": f.note,
+                }
+                | (
+                    {"light": light, "limit": str(self.limits[f.name])}
+                    if (light := self.light(f.name))
+                    else {}
+                )
+            )
             for f in self
         }
 
 
 def assess(
-    table: Any, release: Release, *, limits: Mapping[str, Limit] | None = None, control: Any = None, record: str | Path | None = None,
-    threads: int | None = None, progress: Progress = silent,
-) -> Assessment:  # fmt: skip
+    table: Any,
+    release: Release,
+    *,
+    limits: Mapping[str, Limit] | None = None,
+    control: Any = None,
+    record: str | Path | None = None,
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> Assessment:
     """Return risk and utility of a release beside its original.
 
     Parameters
@@ -124,11 +179,13 @@ def assess(
         What was made of it, in memory or loaded from a package. Without the link between rows
         the figures that need it are listed with the reason.
     limits
-        What figures may be, as in the plan's ``[gate]``: those figures get a traffic light. Not for a private release.
+        What figures may be, as in the plan's ``[gate]``: those figures get a traffic light. Not for
+        a private release.
     control
         Rows of the same population that the release was not made of, for attacks and distances.
     record
-        The custodian's record of a release that was loaded: it links the released rows to those of the table.
+        The custodian's record of a release that was loaded: it links the released rows to those of
+        the table.
     threads
         Measures are taken side by side; figures never depend on the number.
 
@@ -144,19 +201,33 @@ def assess(
     from threadpoolctl import threadpool_limits
 
     if limits and release.rule in PRIVATE:
-        msg = "a differentially private release is held against no limit: whether it passes would tell something of the data."
+        msg = (
+            "a differentially private release is held against no limit: whether it passes would"
+            " tell something of the data."
+        )
         raise PlanError(msg)
     if record is not None:
         from veladura.release.link import with_source
 
         release = with_source(release, table, record)
-    subject, known = Subject(_original(table, release), release, _control(control, release)), measures()
-    alone = str(subject.original.source.url or "").startswith("sqlite")  # its connections belong to one thread
+    subject, known = (
+        Subject(_original(table, release), release, _control(control, release)),
+        measures(),
+    )
+    alone = str(subject.original.source.url or "").startswith(
+        "sqlite"
+    )  # its connections belong to one thread
     context = Context(Streams(0), 1 if alone else thread_count(threads), progress)
-    with threadpool_limits(1, user_api="blas"):  # one thread a measure: more would wait for each other, and move last digits
-        found = context.map("assessing risk and utility", lambda one: one.apply(subject), known.values())
+    with threadpool_limits(
+        1, user_api="blas"
+    ):  # one thread a measure: more would wait for each other, and move last digits
+        found = context.map(
+            "assessing risk and utility", lambda one: one.apply(subject), known.values()
+        )
     figures = {figure.name: figure for taken, _ in found for figure in taken}
-    details = {name: detail for name, (_, detail) in zip(known, found, strict=True) if detail is not None}
+    details = {
+        name: detail for name, (_, detail) in zip(known, found, strict=True) if detail is not None
+    }
     return Assessment(figures, details, release.rule, limits or {})
 
 
@@ -185,7 +256,10 @@ def _control(source: Any, release: Release) -> Table | None:
 def _same(source: Any, original: Table) -> bool:
     """Whether the source is the very frame or file that the release was made of."""
     if isinstance(source, (str, Path)):
-        return original.source.file is not None and Path(source).resolve() == original.source.file.resolve()
+        return (
+            original.source.file is not None
+            and Path(source).resolve() == original.source.file.resolve()
+        )
     return original.frame is not None and original.frame is source
 
 
@@ -196,13 +270,21 @@ def _declared(source: Any, release: Release) -> dict[str, Any] | None:
     if isinstance(source, Table):
         return None
     known = {} if release.original is None else release.original.source.columns
-    return {field.name: known.get(field.name, {"role": field.role}) for field in release.tables[0].table.schema}
+    return {
+        field.name: known.get(field.name, {"role": field.role})
+        for field in release.tables[0].table.schema
+    }
 
 
 def _numbers(estimate: Estimate | None) -> dict[str, float | None]:
-    ends = (math.nan,) * 4 if estimate is None else (estimate.value, estimate.lower, estimate.upper, estimate.level)
+    ends = (
+        (math.nan,) * 4
+        if estimate is None
+        else (estimate.value, estimate.lower, estimate.upper, estimate.level)
+    )
     return {
-        name: end if math.isfinite(end) else None for name, end in zip(("value", "lower", "upper", "level"), map(float, ends), strict=True)
+        name: end if math.isfinite(end) else None
+        for name, end in zip(("value", "lower", "upper", "level"), map(float, ends), strict=True)
     }
 
 

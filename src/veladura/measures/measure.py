@@ -13,42 +13,45 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from veladura.base.estimate import Estimate
 from veladura.errors import PlanError
-from veladura.inference.estimate import Estimate
 
 if TYPE_CHECKING:
-    from veladura.promise import Evidence
-    from veladura.recipe import Release
+    from veladura.core.promise import Evidence
+    from veladura.core.recipe import Release
     from veladura.table.table import Table
 
 MEASURES = (
-    "veladura.risk.uniqueness",
-    "veladura.risk.classes",
-    "veladura.risk.unchanged",
-    "veladura.risk.intruders",
-    "veladura.risk.weighted",
-    "veladura.risk.special",
-    "veladura.risk.replicas",
-    "veladura.risk.disclosive",
-    "veladura.risk.closeness",
-    "veladura.risk.linking",
-    "veladura.risk.attacks",
-    "veladura.synth.republished",
-    "veladura.synth.critical_pools",
-    "veladura.spatial.risk",
-    "veladura.utility.columns",
-    "veladura.utility.correlations",
-    "veladura.utility.generalised",
-    "veladura.utility.contingency",
-    "veladura.utility.detailed",
-    "veladura.utility.propensity",
-    "veladura.utility.clusters",
-    "veladura.utility.intervals",
-    "veladura.utility.prediction",
-    "veladura.spatial.utility",
+    "veladura.measures.risk.uniqueness",
+    "veladura.measures.risk.classes",
+    "veladura.measures.risk.unchanged",
+    "veladura.measures.risk.intruders",
+    "veladura.measures.risk.weighted",
+    "veladura.measures.risk.special",
+    "veladura.measures.risk.replicas",
+    "veladura.measures.risk.disclosive",
+    "veladura.measures.risk.closeness",
+    "veladura.measures.risk.linking",
+    "veladura.measures.risk.attacks",
+    "veladura.measures.risk.republished",
+    "veladura.measures.risk.pools",
+    "veladura.measures.risk.location",
+    "veladura.measures.utility.columns",
+    "veladura.measures.utility.correlations",
+    "veladura.measures.utility.generalised",
+    "veladura.measures.utility.contingency",
+    "veladura.measures.utility.detailed",
+    "veladura.measures.utility.propensity",
+    "veladura.measures.utility.clusters",
+    "veladura.measures.utility.intervals",
+    "veladura.measures.utility.prediction",
+    "veladura.measures.utility.location",
 )
 FAMILIES = ("risk", "utility")
-LAZY = "the released rows stay where the data lives, and this figure needs them in memory. Load the saved release to have it."
+LAZY = (
+    "the released rows stay where the data lives, and this figure needs them in memory. Load the"
+    " saved release to have it."
+)
 Better = Literal["low", "high", "neither"]
 Unit = Literal["share", "count", "number"]
 
@@ -82,7 +85,10 @@ class Meaning:
     headline: bool = False
 
     def __post_init__(self) -> None:
-        for setting, value, possible in (("better", self.better, get_args(Better)), ("unit", self.unit, get_args(Unit))):
+        for setting, value, possible in (
+            ("better", self.better, get_args(Better)),
+            ("unit", self.unit, get_args(Unit)),
+        ):
             if value not in possible:
                 raise PlanError.unknown(setting, value, possible)
 
@@ -129,7 +135,8 @@ class Figure:
 class Subject:
     """What is measured: a prepared original without identifiers, and the release made of it.
 
-    The control, where there is one, holds people of the same population whom the release was not made of.
+    The control, where there is one, holds people of the same population whom the release was not
+    made of.
     """
 
     original: Table
@@ -139,8 +146,15 @@ class Subject:
     def __post_init__(self) -> None:
         self.original.schema.check("the release", self.tables[0].names)
         made_of = self.release.original
-        if made_of is not None and self.original is not made_of and self.original.rows != made_of.rows:
-            msg = f"the table has {self.original.rows} rows, the release was made of one with {made_of.rows}.\n\nHint: give the table that was protected."
+        if (
+            made_of is not None
+            and self.original is not made_of
+            and self.original.rows != made_of.rows
+        ):
+            msg = (
+                f"the table has {self.original.rows} rows, the release was made of one with"
+                f" {made_of.rows}.\n\nHint: give the table that was protected."
+            )
             raise PlanError(msg)
 
     @property
@@ -162,12 +176,14 @@ class Subject:
 
     def aligned(self) -> list[Evidence]:
         """Return each dataset with the original row for row beside it."""
-        from veladura.promise import Evidence
+        from veladura.core.promise import Evidence
 
         if self.release.rows is None:
             msg = "the released rows are not linked to rows of the original."
             raise NotApplicable(msg)
-        source = self.original if self.release.original is None else self.release.original  # row numbers are of this one
+        source = (
+            self.original if self.release.original is None else self.release.original
+        )  # row numbers are of this one
         return [Evidence(dataset.table, source, dataset.rows) for dataset in self.release.tables]
 
 
@@ -206,31 +222,51 @@ class Measure:
             result = Measured(dict.fromkeys(self.figures, reason))
         measured = result if isinstance(result, Measured) else Measured(result)
         if set(measured.figures) != set(self.figures):
-            msg = f"measure {self.name!r} declares {sorted(self.figures)} and gives {sorted(measured.figures)}."
+            msg = (
+                f"measure {self.name!r} declares {sorted(self.figures)} and gives"
+                f" {sorted(measured.figures)}."
+            )
             raise ValueError(msg)
         return [self._figure(short, measured) for short in self.figures], measured.detail
 
     def _figure(self, short: str, measured: Measured) -> Figure:
         found, meaning = measured.figures[short], self.figures[short]
-        why, note = (str(found), "") if isinstance(found, NotApplicable) else ("", measured.notes.get(short, ""))
+        why, note = (
+            (str(found), "")
+            if isinstance(found, NotApplicable)
+            else ("", measured.notes.get(short, ""))
+        )
         estimate = None if isinstance(found, NotApplicable) else found
         return Figure(
-            f"{self.name}.{short}", meaning.text, meaning.better, estimate, why, note, meaning.unit, meaning.public, meaning.headline
+            f"{self.name}.{short}",
+            meaning.text,
+            meaning.better,
+            estimate,
+            why,
+            note,
+            meaning.unit,
+            meaning.public,
+            meaning.headline,
         )
 
 
 _REGISTERED: dict[str, Measure] = {}
 
 
-def measure(name: str, *, figures: Mapping[str, Meaning], counted: bool = False) -> Callable[[Function], Function]:
+def measure(
+    name: str, *, figures: Mapping[str, Meaning], counted: bool = False
+) -> Callable[[Function], Function]:
     """Register a function that measures a release, under a name such as "risk.uniqueness".
 
-    One that needs nothing but `Table.counts` and `Table.rows` is ``counted``: only such measures are taken
-    of a release whose rows stay in a file or database.
+    One that needs nothing but `Table.counts` and `Table.rows` is ``counted``: only such measures
+    are taken of a release whose rows stay in a file or database.
     """
     family, _, short = name.partition(".")
     if family not in FAMILIES or not short or not figures:
-        msg = f"measure {name!r} needs a name that starts with one of {list(FAMILIES)}, a dot and a word, and at least one figure."
+        msg = (
+            f"measure {name!r} needs a name that starts with one of {list(FAMILIES)}, a dot and a"
+            " word, and at least one figure."
+        )
         raise ValueError(msg)
 
     def register(function: Function) -> Function:
@@ -275,7 +311,12 @@ def over_datasets(values: Sequence[float], lower: float = 0.0, upper: float = ma
     Estimate(value=0.5, lower=0.0, upper=1.0, level=0.95)
     """
     mean = Estimate.mean(values)
-    return Estimate(mean.value, max(mean.lower, min(lower, mean.value)), min(mean.upper, max(upper, mean.value)), mean.level)
+    return Estimate(
+        mean.value,
+        max(mean.lower, min(lower, mean.value)),
+        min(mean.upper, max(upper, mean.value)),
+        mean.level,
+    )
 
 
 def open_quietly(source: Any, columns: Mapping[str, Any] | None = None) -> Table:

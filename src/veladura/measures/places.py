@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.measure import NotApplicable, Subject
-from veladura.spatial.combinations import combinations_of
-from veladura.spatial.grid import Grid, grid_over
-from veladura.spatial.projection import Plane, plane_of
-from veladura.spatial.region import Region, region_of
+from veladura.measures.measure import NotApplicable, Subject
+from veladura.methods.geography.combinations import combinations_of
+from veladura.methods.geography.grid import Grid, grid_over
+from veladura.methods.geography.projection import Plane, plane_of
+from veladura.methods.geography.region import Region, region_of
 from veladura.table.codes import Codes, encode
 
 if TYPE_CHECKING:
-    from veladura.recipe import Step
+    from veladura.core.recipe import Step
     from veladura.table.table import Table
 
 Floats = NDArray[np.float64]
@@ -65,7 +65,9 @@ class PlacedRelease:
     def group(self) -> Ints:
         """The combination of each row of the original; attributes are released as they are."""
         everything = np.ones(self.subject.original.rows, dtype=bool)
-        return combinations_of(_columns(self.subject.original, self.attributes), self.attributes, everything).of_row
+        return combinations_of(
+            _columns(self.subject.original, self.attributes), self.attributes, everything
+        ).of_row
 
     @property
     def looked_at(self) -> tuple[str, ...]:
@@ -73,8 +75,14 @@ class PlacedRelease:
         original = self.subject.original
         if self.attributes:
             return self.attributes
-        kept = [f.name for f in original.schema if f.kind in ("category", "ordered") and f.name not in self.subject.changed]
-        return tuple(name for name in kept if 1 < len(original.arrow.column(name).unique()) <= MOST_LEVELS)[:MOST_COLUMNS]
+        kept = [
+            f.name
+            for f in original.schema
+            if f.kind in ("category", "ordered") and f.name not in self.subject.changed
+        ]
+        return tuple(
+            name for name in kept if 1 < len(original.arrow.column(name).unique()) <= MOST_LEVELS
+        )[:MOST_COLUMNS]
 
     @cached_property
     def before(self) -> Scene:
@@ -91,11 +99,19 @@ class PlacedRelease:
         link = self.subject.release.tables[number].rows
         if link is not None:
             return self.group[link]
-        both = [_columns(table, self.attributes) for table in (self.subject.original, self.subject.tables[number])]
+        both = [
+            _columns(table, self.attributes)
+            for table in (self.subject.original, self.subject.tables[number])
+        ]
         return _matched(both[0], both[1], self.attributes, self.group)
 
     def _scene(self, table: Table) -> Scene:
-        x, y = (encode(table.arrow.column(self.step.settings[name]), table.schema[self.step.settings[name]]) for name in ("x", "y"))
+        x, y = (
+            encode(
+                table.arrow.column(self.step.settings[name]), table.schema[self.step.settings[name]]
+            )
+            for name in ("x", "y")
+        )
         known = np.flatnonzero(~x.missing & ~y.missing)
         at_x, at_y = x.numbers()[known], y.numbers()[known]
         return Scene(*self.plane.forward(at_x, at_y), self.grid.locate(at_x, at_y), known)
@@ -112,15 +128,26 @@ def placed(subject: Subject) -> PlacedRelease:
     plane = plane_of(region.bounds, step.settings["coordinates"])
     across, up = step.settings.get("grid", DEFAULT_GRID)
     names = subject.tables[0].names
-    attributes = tuple(name for name in step.settings.get("attributes", ()) if name in names and name not in subject.changed)
-    return PlacedRelease(subject, step, region, plane, grid_over(region, plane, (across, up)), attributes)
+    attributes = tuple(
+        name
+        for name in step.settings.get("attributes", ())
+        if name in names and name not in subject.changed
+    )
+    return PlacedRelease(
+        subject, step, region, plane, grid_over(region, plane, (across, up)), attributes
+    )
 
 
 def _columns(table: Table, names: tuple[str, ...]) -> Codes:
-    return Codes({name: encode(table.arrow.column(name), table.schema[name]) for name in names}, np.arange(table.rows))
+    return Codes(
+        {name: encode(table.arrow.column(name), table.schema[name]) for name in names},
+        np.arange(table.rows),
+    )
 
 
-def _matched(before: Mapping[str, Any], after: Mapping[str, Any], attributes: tuple[str, ...], group: Ints) -> Ints:
+def _matched(
+    before: Mapping[str, Any], after: Mapping[str, Any], attributes: tuple[str, ...], group: Ints
+) -> Ints:
     """Return the combinations of a table without link, by what its rows hold."""
     if not attributes:
         return np.zeros(next(iter(after.values())).size if after else group.size, dtype=np.int64)

@@ -27,8 +27,13 @@ def is_recoded(original: Table, released: Table, name: str) -> bool:
 
     Someone who knows a value of the original cannot look it up in such a column.
     """
-    before, after = (column_of(table, name) if table.in_memory else table.profile(name).columns[0] for table in (original, released))
-    if (before.labels is None) != (after.labels is None) or (before.field.kind == "date") != (after.field.kind == "date"):
+    before, after = (
+        column_of(table, name) if table.in_memory else table.profile(name).columns[0]
+        for table in (original, released)
+    )
+    if (before.labels is None) != (after.labels is None) or (before.field.kind == "date") != (
+        after.field.kind == "date"
+    ):
         return True
     return before.labels is not None and not set(_label_texts(after)) <= set(_label_texts(before))
 
@@ -36,8 +41,8 @@ def is_recoded(original: Table, released: Table, name: str) -> bool:
 def common_cells(tables: Sequence[Table], names: Sequence[str]) -> tuple[list[Ints], int]:
     """Return, for each table, which cell of the cross of some columns each row is in, and the number of cells.
 
-    Missing counts as a value of its own. A column that is of categories in one table and of numbers in
-    another is compared as text.
+    Missing counts as a value of its own. A column that is of categories in one table and of numbers
+    in another is compared as text.
     """
     sizes = [table.rows for table in tables]
     cells, number = np.zeros(sum(sizes), dtype=np.int64), 1
@@ -62,9 +67,14 @@ def common_codes(columns: Sequence[Column]) -> tuple[Ints, int]:
 def _labels(columns: Sequence[Column]) -> tuple[Ints, int]:
     """Return codes into the labels of all columns together: only the labels are compared, not the rows."""
     texts = [_label_texts(column) for column in columns]
-    known = {text: code for code, text in enumerate(dict.fromkeys(text for part in texts for text in part))}
+    known = {
+        text: code
+        for code, text in enumerate(dict.fromkeys(text for part in texts for text in part))
+    }
     maps = [np.array([known[text] for text in part] or [0], dtype=np.int64) for part in texts]
-    return np.concatenate([place[column.values] for place, column in zip(maps, columns, strict=True)]), max(len(known), 1)
+    return np.concatenate(
+        [place[column.values] for place, column in zip(maps, columns, strict=True)]
+    ), max(len(known), 1)
 
 
 def _label_texts(column: Column) -> list[str]:

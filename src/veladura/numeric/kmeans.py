@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.streams import Streams
+from veladura.base.streams import Streams
 
 Floats = NDArray[np.float64]
 ROUNDS = 20
@@ -32,7 +32,9 @@ def k_means(matrix: Floats, clusters: int) -> NDArray[np.int64]:
         if np.array_equal(place, before):
             break
         size = np.bincount(place, minlength=len(centres))
-        sums = np.column_stack([np.bincount(place, weights=column, minlength=len(centres)) for column in matrix.T])
+        sums = np.column_stack(
+            [np.bincount(place, weights=column, minlength=len(centres)) for column in matrix.T]
+        )
         centres = np.where(size[:, None] > 0, sums / np.maximum(size, 1)[:, None], centres)
     return place
 
@@ -47,5 +49,7 @@ def _far_apart(rng: np.random.Generator, matrix: Floats, norms: Floats, clusters
         total = nearest.sum()
         if total <= 0:
             break
-        chosen.append(min(int(np.searchsorted(np.cumsum(nearest), rng.random() * total)), len(matrix) - 1))
+        chosen.append(
+            min(int(np.searchsorted(np.cumsum(nearest), rng.random() * total)), len(matrix) - 1)
+        )
     return matrix[chosen]

@@ -1,8 +1,8 @@
 """Compiled kernels that compare rows with rows: nearest ones, and rows that a description fits.
 
-Arrays in, arrays out; time grows with rows x rows, memory with rows. Categories are whole numbers and missing is
-a number far from all others, so that one rule serves every column: the difference, at most 1. They stand in one file because
-Numba's cache does not notice a change in another.
+Arrays in, arrays out; time grows with rows x rows, memory with rows. Categories are whole numbers
+and missing is a number far from all others, so that one rule serves every column: the difference,
+at most 1. They stand in one file because Numba's cache does not notice a change in another.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.jit import compiled, inner
+from veladura.base.jit import compiled, inner
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -29,8 +29,20 @@ def _distance(one: Floats, other: Floats, limit: float) -> float:
     return total
 
 
-@compiled("void(float64[:, ::1], float64[:, ::1], int64[::1], int64[::1], float64[::1], int64[::1], int64, int64)")
-def nearest(points: Floats, others: Floats, skip: Ints, index: Ints, distance: Floats, ties: Ints, start: int, stop: int) -> None:
+@compiled(
+    "void(float64[:, ::1], float64[:, ::1], int64[::1], int64[::1], float64[::1], int64[::1],"
+    " int64, int64)"
+)
+def nearest(
+    points: Floats,
+    others: Floats,
+    skip: Ints,
+    index: Ints,
+    distance: Floats,
+    ties: Ints,
+    start: int,
+    stop: int,
+) -> None:
     """Fill in, for each point of a range, the first of the nearest other rows, its distance, and how many are as near.
 
     ``skip`` names a row of the others that is left out for each point, or -1.

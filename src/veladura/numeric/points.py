@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.context import thread_count
+from veladura.base.context import thread_count
 from veladura.errors import PlanError
-from veladura.risk.coding import Ints, column_of, common_codes
+from veladura.numeric.coding import Ints, column_of, common_codes
 
 if TYPE_CHECKING:
     from veladura.table.codes import Column
@@ -32,13 +32,15 @@ class Near:
     ties: Ints = field(repr=False)
 
 
-def positions(tables: Sequence[Table], names: Sequence[str], reference: Sequence[int]) -> list[Floats]:
+def positions(
+    tables: Sequence[Table], names: Sequence[str], reference: Sequence[int]
+) -> list[Floats]:
     """Return each table as points, one row a row.
 
-    The place of a number is the share of the reference tables' values below it, in between by straight lines
-    and outside by the range: a difference is then the share of rows between two values, whatever their
-    scale and tails. Categories are whole numbers, and missing is a number far from all others: where two
-    values differ by more than 1 the distance is 1.
+    The place of a number is the share of the reference tables' values below it, in between by
+    straight lines and outside by the range: a difference is then the share of rows between two
+    values, whatever their scale and tails. Categories are whole numbers, and missing is a number
+    far from all others: where two values differ by more than 1 the distance is 1.
     """
     if not names:
         msg = "there is no column to compare rows by."
@@ -60,7 +62,9 @@ def _codes(columns: Sequence[Column]) -> Floats:
 def _places(columns: Sequence[Column], reference: Sequence[int]) -> Floats:
     values = np.concatenate([column.values.astype(np.float64) for column in columns])
     missing = np.concatenate([column.missing for column in columns])
-    known = np.concatenate([columns[i].values[~columns[i].missing].astype(np.float64) for i in reference])
+    known = np.concatenate(
+        [columns[i].values[~columns[i].missing].astype(np.float64) for i in reference]
+    )
     if known.size == 0:
         return np.where(missing, MISSING, 0.0)
     distinct, count = np.unique(known, return_counts=True)
@@ -74,15 +78,21 @@ def _places(columns: Sequence[Column], reference: Sequence[int]) -> Floats:
 def nearest_rows(points: Floats, others: Floats, skip: Ints | None = None) -> Near:
     """Return the nearest of the other rows for each point; the distance is the mean over columns.
 
-    Columns that tell rows apart best come first: a row is passed over as soon as it is farther than the
-    nearest so far. Blocks of points are looked at in threads, each by itself.
+    Columns that tell rows apart best come first: a row is passed over as soon as it is farther than
+    the nearest so far. Blocks of points are looked at in threads, each by itself.
     """
-    from veladura.risk.nearest_kernels import nearest
+    from veladura.numeric.nearest_kernels import nearest
 
     size = points.shape[0]
-    index, ties, distance = np.full(size, -1, dtype=np.int64), np.zeros(size, dtype=np.int64), np.zeros(size)
+    index, ties, distance = (
+        np.full(size, -1, dtype=np.int64),
+        np.zeros(size, dtype=np.int64),
+        np.zeros(size),
+    )
     left_out = np.full(size, -1, dtype=np.int64) if skip is None else skip.astype(np.int64)
-    sharp = np.argsort(-np.minimum(np.abs(others - np.roll(others, 1, axis=0)), 1.0).mean(axis=0), kind="stable")
+    sharp = np.argsort(
+        -np.minimum(np.abs(others - np.roll(others, 1, axis=0)), 1.0).mean(axis=0), kind="stable"
+    )
     ours, theirs = np.ascontiguousarray(points[:, sharp]), np.ascontiguousarray(others[:, sharp])
 
     def block(start: int) -> None:
@@ -95,7 +105,9 @@ def nearest_rows(points: Floats, others: Floats, skip: Ints | None = None) -> Ne
 
 def own_distance(points: Floats, others: Floats) -> Floats:
     """Return how far each point is from the other row in its place, mean over columns."""
-    from veladura.risk.nearest_kernels import paired
+    from veladura.numeric.nearest_kernels import paired
 
-    found: Floats = paired(np.ascontiguousarray(points), np.ascontiguousarray(others)) / points.shape[1]
+    found: Floats = (
+        paired(np.ascontiguousarray(points), np.ascontiguousarray(others)) / points.shape[1]
+    )
     return found

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from veladura.inference.estimate import Estimate
-from veladura.streams import Streams
+from veladura.base.estimate import Estimate
+from veladura.base.streams import Streams
 
 LEVEL = 0.95
 PAIRS = 50_000_000  # pairs of rows that one search of an assessment compares
@@ -44,8 +44,8 @@ def share(successes: float, trials: int, level: float = LEVEL) -> Estimate:
 
     References
     ----------
-    Wilson, E. B. (1927). Probable inference, the law of succession, and statistical inference. Journal of the
-    American Statistical Association 22(158), 209-212.
+    Wilson, E. B. (1927). Probable inference, the law of succession, and statistical inference.
+    Journal of the American Statistical Association 22(158), 209-212.
     """
     if trials == 0:
         return Estimate(0.0, 0.0, 1.0, level)
@@ -54,20 +54,28 @@ def share(successes: float, trials: int, level: float = LEVEL) -> Estimate:
     scale = 1 + z * z / trials
     centre = (found + z * z / (2 * trials)) / scale
     half = z / scale * math.sqrt(found * (1 - found) / trials + z * z / (4 * trials * trials))
-    return Estimate(found, min(max(centre - half, 0.0), found), max(min(centre + half, 1.0), found), level)
+    return Estimate(
+        found, min(max(centre - half, 0.0), found), max(min(centre + half, 1.0), found), level
+    )
 
 
 def mean_share(values: NDArray[np.float64], rows: int, level: float = LEVEL) -> Estimate:
     """Return the mean of shares over sampled rows; exact when all rows were taken.
 
-    The interval is the normal one with the correction for a finite number of rows, but never narrower than
-    that of a share that is nought or one in every sampled row.
+    The interval is the normal one with the correction for a finite number of rows, but never
+    narrower than that of a share that is nought or one in every sampled row.
     """
     taken = values.size
     mean = float(values.mean()) if taken else 0.0
     if taken == rows:
         return Estimate.exact(mean)
-    half = float(ndtri((1 + level) / 2)) * float(values.std(ddof=1)) * math.sqrt((1 - taken / rows) / taken) if taken > 1 else 1.0
+    half = (
+        float(ndtri((1 + level) / 2))
+        * float(values.std(ddof=1))
+        * math.sqrt((1 - taken / rows) / taken)
+        if taken > 1
+        else 1.0
+    )
     ends = share(mean * taken, taken, level) if half == 0 else None
     lower, upper = (mean - half, mean + half) if ends is None else (ends.lower, ends.upper)
     return Estimate(mean, min(max(lower, 0.0), mean), max(min(upper, 1.0), mean), level)

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veladura.streams import Streams
+from veladura.base.streams import Streams
 
 if TYPE_CHECKING:
     from veladura.table.codes import Column
@@ -47,10 +47,13 @@ class Rows:
         return iter((self.original, self.released))
 
 
-def matched_rows(original: Table, released: Table, kept: Sequence[str], most: int = MOST_ROWS) -> Rows:
+def matched_rows(
+    original: Table, released: Table, kept: Sequence[str], most: int = MOST_ROWS
+) -> Rows:
     """Return the rows to look at; where a release kept some columns, those that are equal in them.
 
-    A saved release is shuffled: both tables are sorted by the kept columns then. Rows that tie may stand for each other.
+    A saved release is shuffled: both tables are sorted by the kept columns then. Rows that tie may
+    stand for each other.
     """
     if kept and original.rows == released.rows:
         places = some_rows(original.rows, most)
@@ -69,15 +72,24 @@ def _sorted(table: Table, names: Sequence[str]) -> NDArray[np.int64]:
 
 
 def _equal(
-    original: Table, released: Table, names: Sequence[str], first: NDArray[np.int64] | None, second: NDArray[np.int64] | None
-) -> bool:  # fmt: skip
+    original: Table,
+    released: Table,
+    names: Sequence[str],
+    first: NDArray[np.int64] | None,
+    second: NDArray[np.int64] | None,
+) -> bool:
     """Whether some columns are the same, row for row in the orders given."""
 
     def column(table: Table, name: str, order: NDArray[np.int64] | None) -> pa.ChunkedArray:
-        return table.arrow.column(name) if order is None else table.arrow.column(name).take(pa.array(order))
+        return (
+            table.arrow.column(name)
+            if order is None
+            else table.arrow.column(name).take(pa.array(order))
+        )
 
     return all(
-        original.schema[name].type == released.schema[name].type and column(original, name, first).equals(column(released, name, second))
+        original.schema[name].type == released.schema[name].type
+        and column(original, name, first).equals(column(released, name, second))
         for name in names
     )
 
@@ -93,4 +105,8 @@ def read(table: Table, name: str, rows: NDArray[np.int64] | None = None) -> Colu
 
 def sample_note(*tables: Table, most: int = MOST_ROWS) -> str:
     """Say how many rows were looked at, where that is not all of them."""
-    return f"A sample of {most:,} rows of each table." if any(table.rows > most for table in tables) else ""
+    return (
+        f"A sample of {most:,} rows of each table."
+        if any(table.rows > most for table in tables)
+        else ""
+    )

@@ -5,13 +5,14 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from veladura import example, methods
-from veladura.context import Progress, silent
+from veladura import example
+from veladura.base.context import Progress, silent
+from veladura.core import registry
 from veladura.errors import FolderError
-from veladura.init import draft
-from veladura.plan import read_plan
-from veladura.run import Outcome, run
-from veladura.warm import warming
+from veladura.plan.draft import draft
+from veladura.plan.plan import read_plan
+from veladura.plan.run import Outcome, run
+from veladura.plan.warm import warming
 
 SEED = 1998
 FILES = ("clinic.csv", "region.geojson", "lake.geojson")
@@ -25,19 +26,30 @@ def run_demo(out: Path, *, force: bool = False, progress: Progress = silent) -> 
     _clear(out, force=force)
     for name in FILES:
         shutil.copyfile(example.path(name), out / name)
-    chosen = [method for method in methods.METHODS if method != "steps" and methods.available(method)]
+    chosen = [
+        method for method in registry.METHODS if method != "steps" and registry.available(method)
+    ]
     with warming(progress):
-        return {method: run(read_plan(_plan(out, method)), force=force, progress=progress) for method in chosen}
+        return {
+            method: run(read_plan(_plan(out, method)), force=force, progress=progress)
+            for method in chosen
+        }
 
 
 def _clear(out: Path, *, force: bool) -> None:
     """Make room: only what a demo wrote is ever removed."""
     if out.exists() and any(out.iterdir()):
         if strange := sorted(path.name for path in out.iterdir() if path.name not in _OURS):
-            msg = f"{out} holds other things than a demo: {strange[:3]}.\n\nHint: name another folder with --out."
+            msg = (
+                f"{out} holds other things than a demo: {strange[:3]}.\n\nHint: name another folder"
+                " with --out."
+            )
             raise FolderError(msg)
         if not force:
-            msg = f"{out} exists already.\n\nHint: --force replaces the demo in it, --out names another folder."
+            msg = (
+                f"{out} exists already.\n\nHint: --force replaces the demo in it, --out names"
+                " another folder."
+            )
             raise FolderError(msg)
         shutil.rmtree(out)
     (out / "plans").mkdir(parents=True)
@@ -47,9 +59,13 @@ def _plan(out: Path, method: str) -> Path:
     """Write the plan that `veladura init` drafts, with a seed and the folders of the demo."""
     path = out / "plans" / f"{method}.toml"
     text = draft(
-        str(out / "clinic.csv"), method=method, home=path.parent,
-        release=f"../releases/{method}", custodian=f"../custodian/{method}", seed=None if methods.find(method).private else SEED,
-        settings=MAP if "region" in methods.find(method).declared_by_holder else None,
-    )  # fmt: skip
+        str(out / "clinic.csv"),
+        method=method,
+        home=path.parent,
+        release=f"../releases/{method}",
+        custodian=f"../custodian/{method}",
+        seed=None if registry.find(method).private else SEED,
+        settings=MAP if "region" in registry.find(method).declared_by_holder else None,
+    )
     path.write_text(text, encoding="utf-8")
     return path

@@ -11,12 +11,12 @@ from typing import Any
 
 import tomli_w
 
-from veladura import methods
+from veladura.core import registry
+from veladura.core.recipe import Recipe
 from veladura.errors import PlanError
-from veladura.init_gate import gate_text
-from veladura.plan import steps_to_toml
-from veladura.recipe import Recipe
-from veladura.risk.uniqueness import uniqueness
+from veladura.measures.risk.uniqueness import uniqueness
+from veladura.plan.plan import steps_to_toml
+from veladura.plan.proposals import gate_text
 from veladura.table.inspect import Facts, guess_role, inspect_table
 from veladura.table.schema import Declared, Schema
 from veladura.table.source import IdentifierWarning
@@ -53,7 +53,8 @@ def draft(
     seed
         Only for a run that must be repeated.
     settings
-        Settings of the method that are known already, instead of what is suggested; paths from ``home``.
+        Settings of the method that are known already, instead of what is suggested; paths from
+        ``home``.
     """
     opened, facts = look(source, table)
     recipe = replace(_recipe(method, opened, facts), **(settings or {}))
@@ -62,7 +63,12 @@ def draft(
         _source_text(source, opened, home),
         _columns_text(opened, facts),
         _steps_text(recipe),
-        _ending(recipe, release or f"release/{opened.source.name}", custodian or f"custodian/{opened.source.name}", seed),
+        _ending(
+            recipe,
+            release or f"release/{opened.source.name}",
+            custodian or f"custodian/{opened.source.name}",
+            seed,
+        ),
     ]
     return "\n".join(parts)
 
@@ -82,10 +88,10 @@ def _recipe(method: str | None, table: Table, facts: Mapping[str, Facts]) -> Rec
     """Return the asked method's suggestion, or that of the first default that has something to do."""
     kept = table.without_identifiers()
     if method is not None:
-        return methods.find(method).suggest_for(kept, facts)
+        return registry.find(method).suggest_for(kept, facts)
     for name in DEFAULTS:
         try:
-            return methods.find(name).suggest_for(kept, facts)
+            return registry.find(name).suggest_for(kept, facts)
         except PlanError:
             continue
     msg = f"none of the methods {', '.join(DEFAULTS)} has anything to do on this table."
@@ -96,18 +102,32 @@ def _heading(table: Table, recipe: Recipe, known: Mapping[str, Any]) -> str:
     declared = [setting for setting in recipe.declared_by_holder if setting not in known]
     open_settings = [
         *(f"{recipe.method}: {setting} must come from public knowledge" for setting in declared),
-        *(f"{recipe.method}: {setting} was proposed by looking at the table" for setting in recipe.proposed),
+        *(
+            f"{recipe.method}: {setting} was proposed by looking at the table"
+            for setting in recipe.proposed
+        ),
     ]
     lines = [
         "# A plan for veladura: what is released, how, and where it goes.",
-        f"# Written by looking at {table.rows} rows and {len(table.names)} columns. Roles and kinds below are guesses:",
-        "# read them, correct them, then delete their line from `unconfirmed`. Check with: veladura run --dry-run",
+        (
+            f"# Written by looking at {table.rows} rows and {len(table.names)} columns. Roles and"
+            " kinds below are guesses:"
+        ),
+        (
+            "# read them, correct them, then delete their line from `unconfirmed`. Check with:"
+            " veladura run --dry-run"
+        ),
         "#",
-        "# This file is the holder's: it may hold values of the data. It is never part of a release.",
+        (
+            "# This file is the holder's: it may hold values of the data. It is never part of a"
+            " release."
+        ),
         *_uniques(table),
         "",
         "# What nobody has confirmed yet; `veladura run` names it until the list is empty.",
-        tomli_w.dumps({"unconfirmed": ["roles and kinds of the columns were guessed", *open_settings]}).strip(),
+        tomli_w.dumps(
+            {"unconfirmed": ["roles and kinds of the columns were guessed", *open_settings]}
+        ).strip(),
         "",
     ]
     return "\n".join(lines)
@@ -116,10 +136,18 @@ def _heading(table: Table, recipe: Recipe, known: Mapping[str, Any]) -> str:
 def _uniques(table: Table) -> list[str]:
     """Say how many rows the guessed quasi-identifiers single out."""
     if not (keys := table.schema.of_role("quasi-identifier")):
-        return ["# No column looks like a quasi-identifier (something an outsider may know of a person)."]
+        return [
+            (
+                "# No column looks like a quasi-identifier (something an outsider may know of a"
+                " person)."
+            )
+        ]
     found = uniqueness(table, keys)
     return [
-        f"# By {len(keys)} columns that an outsider may know ({', '.join(_shown(key) for key in keys)}),",
+        (
+            f"# By {len(keys)} columns that an outsider may know"
+            f" ({', '.join(_shown(key) for key in keys)}),"
+        ),
         f"# {int(found.sample_uniques)} of {table.rows} rows are the only ones of their kind.",
     ]
 
@@ -148,17 +176,34 @@ def _source_text(source: str, table: Table, home: Path) -> str:
 def _columns_text(table: Table, facts: Mapping[str, Facts]) -> str:
     """Return one short table a column, with what was seen of it as a comment."""
     lines = [
-        "# role: identifier (dropped), quasi-identifier (an outsider may know it), sensitive, geographic, weight, other",
-        '# kind: category, ordered (give order = [lowest, ..., highest]), integer, number, date (format = "%d.%m.%Y"), text',
+        (
+            "# role: identifier (dropped), quasi-identifier (an outsider may know it), sensitive,"
+            " geographic, weight, other"
+        ),
+        (
+            "# kind: category, ordered (give order = [lowest, ..., highest]), integer, number, date"
+            ' (format = "%d.%m.%Y"), text'
+        ),
     ]
     for field in table.schema:
         fact = facts[field.name]
         declared = Declared(
-            role=field.role, kind=field.kind, format=fact.format, missing=fact.missing, order=field.order, labels=field.labels
+            role=field.role,
+            kind=field.kind,
+            format=fact.format,
+            missing=fact.missing,
+            order=field.order,
+            labels=field.labels,
         )
         settings = {"role": declared.role, "kind": declared.kind}
-        settings |= {key: _listed(value) for key in ("order", "format", "labels", "missing") if (value := getattr(declared, key))}
-        note = f"{fact.distinct} distinct, {table.rows - fact.present} missing" + (f"; {fact.note}" if fact.note else "")
+        settings |= {
+            key: _listed(value)
+            for key in ("order", "format", "labels", "missing")
+            if (value := getattr(declared, key))
+        }
+        note = f"{fact.distinct} distinct, {table.rows - fact.present} missing" + (
+            f"; {fact.note}" if fact.note else ""
+        )
         lines += ["", f"# {note}", tomli_w.dumps({"columns": {field.name: settings}}).strip()]
     return "\n".join([*lines, ""])
 
@@ -176,11 +221,17 @@ def _ending(recipe: Recipe, release: str, custodian: str, seed: int | None) -> s
     return "\n".join(
         [
             tomli_w.dumps({"release": {"folder": release, "format": "parquet"}}),
-            "# Seed, source and row order stay here, and must never leave. Not inside, around or beside the release folder.",
+            (
+                "# Seed, source and row order stay here, and must never leave. Not inside, around"
+                " or beside the release folder."
+            ),
             tomli_w.dumps({"custodian": {"folder": custodian}}),
             gate_text(recipe),
             "[run]",
-            "# seed: only to repeat a run; by default it is drawn and kept in the custodian's record",
+            (
+                "# seed: only to repeat a run; by default it is drawn and kept in the custodian's"
+                " record"
+            ),
             f"seed = {seed}" if seed is not None else "# seed = 1",
             "# threads = 2     # results never depend on it",
             "",

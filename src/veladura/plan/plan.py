@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
-from veladura import methods
+from veladura.base.limits import Limit
+from veladura.base.settings import from_plain, from_table, paths_from, to_plain
+from veladura.core import registry
+from veladura.core.steps import Steps
 from veladura.errors import PlanError
-from veladura.limit import Limit
 from veladura.release.files import Format
-from veladura.steps import Steps
-from veladura.table.dialect import Dialect
+from veladura.table.database.scratch import custodian_home
+from veladura.table.files.dialect import Dialect
 from veladura.table.schema import Declared
-from veladura.table.scratch import custodian_home
 from veladura.table.source import open as open_table
-from veladura.typed import from_plain, from_table, paths_from, to_plain
 
 if TYPE_CHECKING:
-    from veladura.dp.ledger import KeptLedger
-    from veladura.recipe import Recipe
+    from veladura.core.recipe import Recipe
+    from veladura.methods.private.ledger import KeptLedger
     from veladura.table.table import Table
 
 
@@ -123,21 +123,28 @@ class Plan:
         source = self.source
         where = source.url if source.url is not None else self.home / str(source.path)
         return open_table(
-            where, self.columns, table=source.table, name=source.name, dialect=source.dialect(),
-            custodian=self.custodian_folder, writable=self.release.table is not None,
-        )  # fmt: skip
+            where,
+            self.columns,
+            table=source.table,
+            name=source.name,
+            dialect=source.dialect(),
+            custodian=self.custodian_folder,
+            writable=self.release.table is not None,
+        )
 
 
 def ledger_of(plan: Plan, name: str) -> KeptLedger | None:
     """Return what private draws are charged to: the ledger of the source's name in the custodian's folder."""
     if not (private := [step for step in plan.steps if step.private]):
         return None
-    from veladura.dp.ledger import KeptLedger, Ledger, allowance
+    from veladura.methods.private.ledger import KeptLedger, Ledger, allowance
 
     given = plan.budget
     budget = Ledger(epsilon=given.epsilon, delta=given.delta, rho=given.rho).budget
     folder = plan.custodian_folder or custodian_home()
-    return KeptLedger(folder, name, budget if budget.limit is not None else None, allowance(private))
+    return KeptLedger(
+        folder, name, budget if budget.limit is not None else None, allowance(private)
+    )
 
 
 def _tidy(path: Path) -> Path:
@@ -151,17 +158,31 @@ def read_plan(path: str | Path) -> Plan:
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        msg = f"{file} cannot be read as a plan: {getattr(error, 'strerror', None) or 'not UTF-8 text'}.\n\nHint: veladura init TABLE writes one."
+        msg = (
+            f"{file} cannot be read as a plan:"
+            f" {getattr(error, 'strerror', None) or 'not UTF-8 text'}.\n\nHint: veladura init TABLE"
+            " writes one."
+        )
         raise PlanError(msg) from None
     with paths_from(file.parent):
         plan = parse_plan(text)
-    return replace(plan, home=file.parent, steps=tuple(_from_home(step, file.parent) for step in plan.steps))
+    return replace(
+        plan, home=file.parent, steps=tuple(_from_home(step, file.parent) for step in plan.steps)
+    )
 
 
 def _from_home(recipe: Recipe, home: Path) -> Recipe:
     """Return a recipe whose paths are taken from the folder of the plan."""
-    paths = {f.name: value for f in fields(recipe) if f.metadata.get("path") and isinstance(value := getattr(recipe, f.name), str)}
-    return replace(recipe, **{name: str(home / value) for name, value in paths.items()}) if paths else recipe
+    paths = {
+        f.name: value
+        for f in fields(recipe)
+        if f.metadata.get("path") and isinstance(value := getattr(recipe, f.name), str)
+    }
+    return (
+        replace(recipe, **{name: str(home / value) for name, value in paths.items()})
+        if paths
+        else recipe
+    )
 
 
 def parse_plan(text: str) -> Plan:
@@ -171,7 +192,13 @@ def parse_plan(text: str) -> Plan:
     except tomllib.TOMLDecodeError as error:
         msg = f"the plan is not valid TOML: {error}."
         raise PlanError(msg) from None
-    known = {"source": SourcePlan, "release": ReleasePlan, "custodian": CustodianPlan, "budget": BudgetPlan, "run": RunPlan}
+    known = {
+        "source": SourcePlan,
+        "release": ReleasePlan,
+        "custodian": CustodianPlan,
+        "budget": BudgetPlan,
+        "run": RunPlan,
+    }
     possible = (*known, "columns", "step", "gate", "unconfirmed")
     for key in tables:
         if key not in possible:
@@ -179,10 +206,15 @@ def parse_plan(text: str) -> Plan:
     if "source" not in tables:
         msg = 'the plan has no [source].\n\nHint: [source] path = "people.csv".'
         raise PlanError(msg)
-    parts = {key: from_table(cls, tables[key], f"[{key}]") for key, cls in known.items() if key in tables}
+    parts = {
+        key: from_table(cls, tables[key], f"[{key}]") for key, cls in known.items() if key in tables
+    }
     steps = tables.get("step", [])
     if not isinstance(steps, list) or not steps:
-        msg = 'the plan has no [[step]]: say what to do.\n\nHint: [[step]] method = "microaggregation".'
+        msg = (
+            "the plan has no [[step]]: say what to do.\n\nHint: [[step]] method ="
+            ' "microaggregation".'
+        )
         raise PlanError(msg)
     return Plan(
         **parts,
@@ -197,10 +229,17 @@ def parse_plan(text: str) -> Plan:
 def recipe_from(table: Any, where: str = "[[step]]") -> Recipe:
     """Return the recipe that a step of a plan describes."""
     if not isinstance(table, dict) or not isinstance(table.get("method"), str):
-        msg = f"{where}: method must be given, as text.\n\nHint: possible: {', '.join(map(repr, methods.METHODS))}."
+        msg = (
+            f"{where}: method must be given, as text.\n\nHint: possible:"
+            f" {', '.join(map(repr, registry.METHODS))}."
+        )
         raise PlanError(msg)
-    cls = methods.find(table["method"])
-    recipe: Recipe = from_table(cls, {key: value for key, value in table.items() if key != "method"}, f"{where} {table['method']}")
+    cls = registry.find(table["method"])
+    recipe: Recipe = from_table(
+        cls,
+        {key: value for key, value in table.items() if key != "method"},
+        f"{where} {table['method']}",
+    )
     return recipe
 
 
@@ -218,17 +257,30 @@ def steps_to_toml(recipe: Recipe) -> str:
 def _step_to_toml(step: Mapping[str, Any]) -> str:
     """Return one ``[[step]]`` with its tables below it, as people write it."""
     nested = {key: value for key, value in step.items() if isinstance(value, dict)}
-    listed = {key: value for key, value in step.items() if isinstance(value, list) and _holds_tables(value)}
+    listed = {
+        key: value
+        for key, value in step.items()
+        if isinstance(value, list) and _holds_tables(value)
+    }
     flat = {key: value for key, value in step.items() if key not in nested and key not in listed}
     below = "".join(_item_to_toml(key, item) for key, items in listed.items() for item in items)
-    return "[[step]]\n" + tomli_w.dumps(flat) + (tomli_w.dumps({"step": nested}) if nested else "") + below
+    return (
+        "[[step]]\n"
+        + tomli_w.dumps(flat)
+        + (tomli_w.dumps({"step": nested}) if nested else "")
+        + below
+    )
 
 
 def _item_to_toml(key: str, item: Mapping[str, Any]) -> str:
     """Return one table of a list of them in a step."""
     nested = {name: value for name, value in item.items() if isinstance(value, dict)}
     flat = {name: value for name, value in item.items() if name not in nested}
-    return f"\n[[step.{key}]]\n" + tomli_w.dumps(flat) + (tomli_w.dumps({"step": {key: nested}}) if nested else "")
+    return (
+        f"\n[[step.{key}]]\n"
+        + tomli_w.dumps(flat)
+        + (tomli_w.dumps({"step": {key: nested}}) if nested else "")
+    )
 
 
 def _holds_tables(value: list[Any]) -> bool:

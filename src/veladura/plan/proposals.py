@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from veladura.limit import Limit
-from veladura.measure import measures
-from veladura.recipe import Recipe
+from veladura.base.limits import Limit
+from veladura.core.recipe import Recipe
+from veladura.measures.measure import measures
 
 # Starting points, not standards: the holder knows what the release is for.
 ALWAYS = {"risk.uniqueness.average_prosecutor": Limit(max=0.2)}
@@ -31,11 +31,24 @@ MASKED = {
 def gate_text(recipe: Recipe) -> str:
     """Return the gate of a drafted plan, every limit with what its figure says."""
     if recipe.private:
-        return "# No [gate]: whether a differentially private release passes a limit on its data would tell something of them.\n"
-    told = {f"{found.name}.{short}": meaning.text for found in measures().values() for short, meaning in found.figures.items()}
+        return (
+            "# No [gate]: whether a differentially private release passes a limit on its data would"
+            " tell something of them.\n"
+        )
+    told = {
+        f"{found.name}.{short}": meaning.text
+        for found in measures().values()
+        for short, meaning in found.figures.items()
+    }
     lines = [
-        "# Limits on figures of the assessment: the run refuses a release that misses one, by the unfavourable end of its interval.",
-        "# Take the ones you want by removing the #; `veladura assess` shows the figures beside them.",
+        (
+            "# Limits on figures of the assessment: the run refuses a release that misses one, by"
+            " the unfavourable end of its interval."
+        ),
+        (
+            "# Take the ones you want by removing the #; `veladura assess` shows the figures beside"
+            " them."
+        ),
         "# [gate]",
     ]
     for figure, limit in proposals(recipe).items():
@@ -52,4 +65,8 @@ def proposals(recipe: Recipe) -> dict[str, Limit]:
 
 
 def _ends(limit: Limit) -> str:
-    return ", ".join(f"{word} = {end:g}" for word, end in (("min", limit.min), ("max", limit.max)) if end is not None)
+    return ", ".join(
+        f"{word} = {end:g}"
+        for word, end in (("min", limit.min), ("max", limit.max))
+        if end is not None
+    )

@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from veladura.assessment import assess
-from veladura.context import Progress, silent
+from veladura.base.context import Progress, silent
 from veladura.errors import GateError
-from veladura.plan import Plan, ledger_of
+from veladura.measures.assessment import assess
+from veladura.plan.plan import Plan, ledger_of
 from veladura.release import custodian as keeper
 from veladura.release.gate import Verdict, check_gate, gate, refuse_gate, require
 from veladura.release.package import check_folder, leave_report, save, write_tables
 
 if TYPE_CHECKING:
-    from veladura.assessment import Assessment
-    from veladura.recipe import Release
+    from veladura.core.recipe import Release
+    from veladura.measures.assessment import Assessment
 
 
 @dataclass(frozen=True)
@@ -44,20 +44,30 @@ def check(plan: Plan, *, force: bool = False) -> Path:
 def rehearse(plan: Plan, *, force: bool = False, unsafe_repeatable: bool = False) -> None:
     """Check plan, source, settings, gate names and folders; draw nothing and write nothing."""
     check(plan, force=force)
-    plan.recipe.fit(plan.open(), plan.run.seed, threads=plan.run.threads, unsafe_repeatable=unsafe_repeatable)
+    plan.recipe.fit(
+        plan.open(), plan.run.seed, threads=plan.run.threads, unsafe_repeatable=unsafe_repeatable
+    )
 
 
-def run(plan: Plan, *, force: bool = False, unsafe_repeatable: bool = False, progress: Progress = silent) -> Outcome:
+def run(
+    plan: Plan, *, force: bool = False, unsafe_repeatable: bool = False, progress: Progress = silent
+) -> Outcome:
     """Protect, assess and package a table as its plan says; refuse when a promise or a threshold does not hold."""
     custodian = check(plan, force=force)
     with progress("reading the table", 1) as advance:
         table = plan.open()
         advance()
     release = plan.recipe.protect(
-        table, seed=plan.run.seed, threads=plan.run.threads, progress=progress,
-        ledger=ledger_of(plan, table.source.name), unsafe_repeatable=unsafe_repeatable,
-    )  # fmt: skip
-    assessment = assess(table, release, limits=plan.gate, threads=plan.run.threads, progress=progress)
+        table,
+        seed=plan.run.seed,
+        threads=plan.run.threads,
+        progress=progress,
+        ledger=ledger_of(plan, table.source.name),
+        unsafe_repeatable=unsafe_repeatable,
+    )
+    assessment = assess(
+        table, release, limits=plan.gate, threads=plan.run.threads, progress=progress
+    )
     verdicts = tuple(gate(assessment, plan.gate))
     try:
         require(verdicts)
@@ -68,8 +78,14 @@ def run(plan: Plan, *, force: bool = False, unsafe_repeatable: bool = False, pro
         if plan.release.table is not None:
             write_tables(release, table, plan.release.table, force=force)
         save(
-            release, plan.folder, custodian, format=plan.release.format, force=force,
-            assessment=assessment, verdicts=verdicts, plan=plan.text,
-        )  # fmt: skip
+            release,
+            plan.folder,
+            custodian,
+            format=plan.release.format,
+            force=force,
+            assessment=assessment,
+            verdicts=verdicts,
+            plan=plan.text,
+        )
         advance()
     return Outcome(release, assessment, verdicts, plan.folder, custodian)

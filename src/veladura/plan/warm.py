@@ -10,11 +10,17 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
-from veladura.context import Progress, silent
+from veladura.base.context import Progress, silent
 
-HERE = Path(__file__).parent
-AHEAD = ("anonymize", "risk")
-MEANWHILE = ("synth.draws", "synth.kernels", "synth.walk", "synth.records", "masks", "dp", "synth", "spatial")  # as a demo comes to them
+HERE = Path(__file__).parents[1]
+AHEAD = ("methods.kanonymity", "measures", "numeric.points", "numeric.nearest")
+MEANWHILE = (
+    "numeric.trees",
+    "methods.masks",
+    "inference",
+    "methods.critical",
+    "methods.geography",
+)
 LABEL = "compiling, at the first run only"
 
 
@@ -24,7 +30,7 @@ def cold_kernels() -> list[str]:
         return []
     found = []
     for path in sorted(HERE.rglob("*.py")):
-        if "from veladura.jit import" in path.read_text(encoding="utf-8"):
+        if "from veladura.base.jit import" in path.read_text(encoding="utf-8"):
             kept = list((path.parent / "__pycache__").glob(f"{path.stem}.*.nbi"))
             if not kept or max(file.stat().st_mtime for file in kept) < path.stat().st_mtime:
                 found.append(".".join(path.relative_to(HERE).with_suffix("").parts))
@@ -35,7 +41,11 @@ def cold_kernels() -> list[str]:
 def warming(progress: Progress = silent) -> Iterator[None]:
     """Compile what is not in the cache; a process that fails leaves its kernels to the run itself."""
     cold = cold_kernels()
-    ahead = [some for folder in AHEAD if (some := [name for name in cold if name.startswith(f"{folder}.")])]
+    ahead = [
+        some
+        for folder in AHEAD
+        if (some := [name for name in cold if name.startswith(f"{folder}.")])
+    ]
     later = sorted((name for name in cold if not name.startswith(AHEAD)), key=_turn)
     meanwhile = _started(later) if later else None
     try:
@@ -57,4 +67,6 @@ def _turn(name: str) -> int:
 def _started(modules: Sequence[str]) -> subprocess.Popen[bytes]:
     """Start a process that imports modules, and so compiles them."""
     code = "import " + ", ".join(f"{HERE.name}.{name}" for name in modules)
-    return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: S603  # our own names
+    return subprocess.Popen(  # noqa: S603
+        [sys.executable, "-c", code], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )  # our own names

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 import veladura
 from veladura.errors import FolderError, PlanError
-from veladura.table.scratch import custodian_home
+from veladura.table.database.scratch import custodian_home
 
 if TYPE_CHECKING:
-    from veladura.recipe import Release
+    from veladura.core.recipe import Release
     from veladura.table.table import Source, Table
 
 RECORD, ROWS, REPORT = "record.json", "rows.parquet", "report-custodian.html"
@@ -35,10 +35,16 @@ def place(release: Path, custodian: Path | None) -> Path:
     inner, outer = folder.resolve(), release.resolve()
     home = inner if custodian else custodian_home().resolve()
     for candidate in (inner, home):
-        if candidate == outer or outer in candidate.parents or candidate in outer.parents or candidate.parent == outer.parent:
+        if (
+            candidate == outer
+            or outer in candidate.parents
+            or candidate in outer.parents
+            or candidate.parent == outer.parent
+        ):
             msg = (
-                f"the custodian folder {folder} is the release folder, or inside, around or beside it.\n\n"
-                "Hint: put it elsewhere: custodian=..., [custodian] folder, or VELADURA_CUSTODIAN."
+                f"the custodian folder {folder} is the release folder, or inside, around or beside"
+                " it.\n\nHint: put it elsewhere: custodian=..., [custodian] folder, or"
+                " VELADURA_CUSTODIAN."
             )
             raise FolderError(msg)
     return folder
@@ -47,11 +53,16 @@ def place(release: Path, custodian: Path | None) -> Path:
 def refuse_existing(folder: Path, *, force: bool) -> None:
     """Refuse a custodian folder that has a record already: it may be the only one of a published release."""
     if (folder / RECORD).exists() and not force:
-        msg = f"{folder} has a record already.\n\nHint: name another custodian folder, or use force (the old record is kept under another name)."
+        msg = (
+            f"{folder} has a record already.\n\nHint: name another custodian folder, or use force"
+            " (the old record is kept under another name)."
+        )
         raise FolderError(msg)
 
 
-def write_record(folder: Path, record: dict[str, Any], rows: list[NDArray[np.int64] | None], report: str) -> None:
+def write_record(
+    folder: Path, record: dict[str, Any], rows: list[NDArray[np.int64] | None], report: str
+) -> None:
     """Write the record, its row order and the custodian's report; an older record is kept aside."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     if (folder / RECORD).exists():
@@ -82,9 +93,15 @@ def build_record(release: Release, plan: str | None, digest: str) -> dict[str, A
         "source": None if source is None else _describe_source(source),
         "recipe": repr(release.recipe),
         "plan": plan,
-        "proofs": [dict(promise.private) for promise in release.promises],  # what only the holder may know
+        "proofs": [
+            dict(promise.private) for promise in release.promises
+        ],  # what only the holder may know
         "release": digest,
-        "rows": ROWS if release.rows is not None else "no link: the released rows are new ones, or were recoded where the data lives",
+        "rows": (
+            ROWS
+            if release.rows is not None
+            else "no link: the released rows are new ones, or were recoded where the data lives"
+        ),
     }
 
 
@@ -113,7 +130,10 @@ def read_record(path: Path) -> tuple[dict[str, Any], list[NDArray[np.int64]]]:
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        msg = f"{path} is not a readable record.\n\nHint: name the record.json of the custodian folder."
+        msg = (
+            f"{path} is not a readable record.\n\nHint: name the record.json of the custodian"
+            " folder."
+        )
         raise PlanError(msg) from None
     if record.get("format") != "veladura-record":
         msg = f"{path} is not a record of a veladura release."

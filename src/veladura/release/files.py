@@ -41,10 +41,15 @@ def write_stream(parquet: Path, path: Path) -> None:
     with pq.ParquetFile(parquet) as file:
         pieces = file.iter_batches()
         names = [disarm_text(name) for name in file.schema_arrow.names]
-        schema = pa.schema([(name, type_) for name, type_ in zip(names, file.schema_arrow.types, strict=True)])
+        schema = pa.schema(
+            [(name, type_) for name, type_ in zip(names, file.schema_arrow.types, strict=True)]
+        )
         with pacsv.CSVWriter(path, schema) as out:
             for piece in pieces:
-                columns = [disarm(column) if _is_text(column.type) else column for column in pa.Table.from_batches([piece]).columns]
+                columns = [
+                    disarm(column) if _is_text(column.type) else column
+                    for column in pa.Table.from_batches([piece]).columns
+                ]
                 out.write_table(pa.table(columns, schema=schema))
 
 
@@ -57,19 +62,29 @@ def read_data(path: Path, names: list[str], types: list[pa.DataType]) -> pa.Tabl
     inner = [f"c{i}" for i in range(len(names))]
     table = pacsv.read_csv(
         path,
-        read_options=pacsv.ReadOptions(column_names=inner, skip_rows_after_names=1, block_size=1 << 26),
+        read_options=pacsv.ReadOptions(
+            column_names=inner, skip_rows_after_names=1, block_size=1 << 26
+        ),
         parse_options=pacsv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
         convert_options=pacsv.ConvertOptions(
-            column_types=dict(zip(inner, types, strict=True)), null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
+            column_types=dict(zip(inner, types, strict=True)),
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
         ),
     )
     columns = [rearm(column) if _is_text(column.type) else column for column in table.columns]
-    return pa.table([column.combine_chunks() for column in columns], schema=pa.schema(list(zip(names, types, strict=True))))
+    return pa.table(
+        [column.combine_chunks() for column in columns],
+        schema=pa.schema(list(zip(names, types, strict=True))),
+    )
 
 
 def disarm(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Put an apostrophe before text that a spreadsheet would run, or that starts with one already."""
-    live = pc.and_not(pc.match_substring_regex(column, _LIVE), pc.match_substring_regex(column, _NUMBER))
+    live = pc.and_not(
+        pc.match_substring_regex(column, _LIVE), pc.match_substring_regex(column, _NUMBER)
+    )
     return pc.if_else(live, pc.binary_join_element_wise("'", column, ""), column)
 
 

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NoReturn
 
-from veladura.assessment import Assessment
+from veladura.base.estimate import Estimate
+from veladura.base.limits import Light, Limit
+from veladura.core.recipe import PRIVATE
 from veladura.errors import GateError, PlanError
-from veladura.inference.estimate import Estimate
-from veladura.limit import Light, Limit
-from veladura.measure import figure_names
-from veladura.recipe import PRIVATE
+from veladura.measures.assessment import Assessment
+from veladura.measures.measure import figure_names
 
 __all__ = ["Limit", "Verdict", "check_gate", "gate", "refuse_gate", "require"]
 
@@ -46,7 +46,10 @@ def check_gate(names: Iterable[str]) -> None:
 
 def refuse_gate() -> NoReturn:
     """Refuse a gate on a private release: the decision itself would disclose."""
-    msg = "a differentially private release has no gate: whether it passes would tell something of the data.\n\nHint: leave [gate] out."
+    msg = (
+        "a differentially private release has no gate: whether it passes would tell something of"
+        " the data.\n\nHint: leave [gate] out."
+    )
     raise PlanError(msg)
 
 
@@ -65,7 +68,9 @@ def gate(assessment: Assessment, limits: Mapping[str, Limit]) -> list[Verdict]:
 def _judge(assessment: Assessment, name: str, limit: Limit) -> Verdict:
     figure = assessment.figures.get(name)
     if figure is None or figure.estimate is None:
-        return Verdict(name, None, limit, passed=False, why=figure.why if figure else "it was not measured")
+        return Verdict(
+            name, None, limit, passed=False, why=figure.why if figure else "it was not measured"
+        )
     return Verdict(name, figure.estimate, limit, passed=limit.admits(figure.estimate))
 
 
@@ -73,5 +78,8 @@ def require(verdicts: Iterable[Verdict]) -> None:
     """Refuse a release that misses a limit."""
     if missed := [verdict for verdict in verdicts if not verdict.passed]:
         told = "\n".join(f"  {verdict}" for verdict in missed)
-        msg = f"the release misses {len(missed)} of its limits:\n{told}\n\nHint: protect more, or change [gate] in the plan."
+        msg = (
+            f"the release misses {len(missed)} of its limits:\n{told}\n\nHint: protect more, or"
+            " change [gate] in the plan."
+        )
         raise GateError(msg)

@@ -9,19 +9,31 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import veladura
+from veladura.core.promise import Promise
 from veladura.errors import PromiseError
-from veladura.promise import Promise
 from veladura.table.codes import label_text
 from veladura.table.schema import Field
 from veladura.table.summary import Summary, summarize
 
 if TYPE_CHECKING:
-    from veladura.recipe import Release
+    from veladura.core.recipe import Release
     from veladura.table.table import Table
 
 FORMAT, VERSION = "veladura-release", 1
 MAX_LISTED = 1000
-_KEYS = {"format", "version", "library", "name", "datasets", "rows", "columns", "steps", "rule", "promises", "files"}
+_KEYS = {
+    "format",
+    "version",
+    "library",
+    "name",
+    "datasets",
+    "rows",
+    "columns",
+    "steps",
+    "rule",
+    "promises",
+    "files",
+}
 
 
 def build_manifest(release: Release, format_: str = "parquet") -> dict[str, Any]:
@@ -34,8 +46,13 @@ def build_manifest(release: Release, format_: str = "parquet") -> dict[str, Any]
         "name": first.source.name,
         "datasets": len(release.tables),
         "rows": [dataset.table.rows for dataset in release.tables],
-        "columns": [{"name": field.name, "kind": field.kind, "role": field.role} for field in first.schema],
-        "steps": [{"method": step.method, "changed": list(step.changed), "settings": dict(step.settings)} for step in release.steps],
+        "columns": [
+            {"name": field.name, "kind": field.kind, "role": field.role} for field in first.schema
+        ],
+        "steps": [
+            {"method": step.method, "changed": list(step.changed), "settings": dict(step.settings)}
+            for step in release.steps
+        ],
         "rule": release.rule,
         "promises": [promise.to_json() for promise in release.promises],
         "files": {"format": format_, "text_disarmed": format_ == "csv"},
@@ -48,7 +65,10 @@ def check_manifest(manifest: Mapping[str, Any]) -> None:
         msg = "the folder's manifest.json is not that of a veladura release."
         raise PromiseError(msg)
     if manifest.get("version") != VERSION:
-        msg = f"the manifest has version {manifest.get('version')!r}, this library reads {VERSION}.\n\nHint: use a newer veladura."
+        msg = (
+            f"the manifest has version {manifest.get('version')!r}, this library reads"
+            f" {VERSION}.\n\nHint: use a newer veladura."
+        )
         raise PromiseError(msg)
     if lacking := sorted(_KEYS - set(manifest)):
         msg = f"the manifest lacks {lacking}."
@@ -57,7 +77,10 @@ def check_manifest(manifest: Mapping[str, Any]) -> None:
 
 def promises_of(manifest: Mapping[str, Any]) -> tuple[Promise, ...]:
     """Return the promises a manifest makes."""
-    return tuple(Promise(**{**promise, "datasets": tuple(promise["datasets"])}) for promise in manifest["promises"])
+    return tuple(
+        Promise(**{**promise, "datasets": tuple(promise["datasets"])})
+        for promise in manifest["promises"]
+    )
 
 
 def build_codebook(tables: Sequence[Table]) -> list[dict[str, Any]]:
@@ -81,7 +104,11 @@ def _describe(field: Field, summary: Summary) -> dict[str, Any]:
     about["distinct"] = len(values)
     if field.kind != "text" and len(values) <= MAX_LISTED:
         about["categories"] = _sorted_categories(field, values)
-    if words := {key: word for key, word in field.labels.items() if key in {label_text(v) for v in values.to_pylist()}}:
+    if words := {
+        key: word
+        for key, word in field.labels.items()
+        if key in {label_text(v) for v in values.to_pylist()}
+    }:
         about["labels"] = words
     return about
 
@@ -100,12 +127,19 @@ def fields_of(codebook: Sequence[Mapping[str, Any]]) -> tuple[Field, ...]:
 
     return tuple(
         Field(
-            about["name"], about["kind"], type_from_text(about["type"]), about["role"],
-            tuple(map(label_text, about.get("categories", ()))) if about["kind"] == "ordered" else (),
+            about["name"],
+            about["kind"],
+            type_from_text(about["type"]),
+            about["role"],
+            (
+                tuple(map(label_text, about.get("categories", ())))
+                if about["kind"] == "ordered"
+                else ()
+            ),
             about.get("labels", {}),
         )
         for about in codebook
-    )  # fmt: skip
+    )
 
 
 def _json(value: Any) -> Any:

@@ -18,18 +18,24 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from veladura.core.recipe import Dataset, Release, Step
 from veladura.errors import FolderError, PromiseError
-from veladura.recipe import Dataset, Release, Step
 from veladura.release import custodian as keeper
 from veladura.release.files import check_format, read_data, write_data, write_stream
-from veladura.release.manifest import build_codebook, build_manifest, check_manifest, fields_of, promises_of
+from veladura.release.manifest import (
+    build_codebook,
+    build_manifest,
+    check_manifest,
+    fields_of,
+    promises_of,
+)
+from veladura.table.database.scratch import scratch_folder
 from veladura.table.schema import Schema
-from veladura.table.scratch import scratch_folder
 from veladura.table.table import Source, from_arrow
 from veladura.table.write import check_database, stored_table, write_parquet
 
 if TYPE_CHECKING:
-    from veladura.assessment import Assessment
+    from veladura.measures.assessment import Assessment
     from veladura.release.gate import Verdict
     from veladura.table.table import Table
 
@@ -61,7 +67,7 @@ def save(
     force
         Replace a release folder that exists.
     """
-    from veladura.assessment import assess
+    from veladura.measures.assessment import assess
 
     check_format(format)
     check_folder(folder, force=force)
@@ -69,15 +75,31 @@ def save(
     keeper.refuse_existing(record_folder, force=force)
     if assessment is None and release.original is not None:
         assessment = assess(release.original, release)
-    release = replace(release, public_pictures=tuple(cache(draw) for draw in release.public_pictures))  # for both pages, drawn once
+    release = replace(
+        release, public_pictures=tuple(cache(draw) for draw in release.public_pictures)
+    )  # for both pages, drawn once
     order = [_file_order(release, i) for i in range(len(release.tables))]
-    shuffled = replace(release, tables=tuple(_in_file_order(d, o) for d, o in zip(release.tables, order, strict=True)))
+    shuffled = replace(
+        release,
+        tables=tuple(_in_file_order(d, o) for d, o in zip(release.tables, order, strict=True)),
+    )
     with new_folder(folder, force=force) as fresh:
         written = write_package(shuffled, fresh, format, assessment, verdicts)
         if release.original is not None:
             digest = hashlib.sha256((fresh / SUMS).read_bytes()).hexdigest()
-            kept = tuple(d if d.table.in_memory else w for d, w in zip(release.tables, written.tables, strict=True))
-            _write_record(replace(release, tables=kept), order, record_folder, digest, assessment, verdicts, plan)
+            kept = tuple(
+                d if d.table.in_memory else w
+                for d, w in zip(release.tables, written.tables, strict=True)
+            )
+            _write_record(
+                replace(release, tables=kept),
+                order,
+                record_folder,
+                digest,
+                assessment,
+                verdicts,
+                plan,
+            )
     return folder
 
 
@@ -86,10 +108,15 @@ def check_folder(folder: Path, *, force: bool) -> None:
     if not folder.exists():
         return
     if not force:
-        msg = f"{folder} exists already.\n\nHint: name another folder, or use --force to replace it."
+        msg = (
+            f"{folder} exists already.\n\nHint: name another folder, or use --force to replace it."
+        )
         raise FolderError(msg)
     if not folder.is_dir() or (any(folder.iterdir()) and not (folder / "manifest.json").exists()):
-        msg = f"{folder} exists and is not a release: it is never replaced.\n\nHint: name another folder."
+        msg = (
+            f"{folder} exists and is not a release: it is never replaced.\n\nHint: name another"
+            " folder."
+        )
         raise FolderError(msg)
 
 
@@ -115,22 +142,39 @@ def new_folder(folder: Path, *, force: bool) -> Iterator[Path]:
             fresh.rename(folder)
         _sync(folder.parent)
     except OSError as error:
-        msg = f"{folder} could not be written: {error.strerror}. Nothing was released.\n\nHint: check space and rights there."
+        msg = (
+            f"{folder} could not be written: {error.strerror}. Nothing was released.\n\nHint: check"
+            " space and rights there."
+        )
         raise FolderError(msg) from None
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
 
 
-def write_package(release: Release, folder: Path, format_: str, assessment: Assessment | None, verdicts: tuple[Verdict, ...]) -> Release:
+def write_package(
+    release: Release,
+    folder: Path,
+    format_: str,
+    assessment: Assessment | None,
+    verdicts: tuple[Verdict, ...],
+) -> Release:
     """Write data, codebook, manifest, report and hashes into an empty folder; return what was written.
 
-    A lazy dataset is counted and proved anew from its file: a database may have changed since it was drawn.
+    A lazy dataset is counted and proved anew from its file: a database may have changed since it
+    was drawn.
     """
     (folder / "data").mkdir()
     files = [folder / "data" / f"dataset-{i}.{format_}" for i in range(1, len(release.tables) + 1)]
-    release = replace(release, tables=tuple(write_dataset(d, file, format_) for d, file in zip(release.tables, files, strict=True)))
+    release = replace(
+        release,
+        tables=tuple(
+            write_dataset(d, file, format_) for d, file in zip(release.tables, files, strict=True)
+        ),
+    )
     manifest = build_manifest(release, format_)
-    _write_json(folder / "codebook.json", build_codebook([dataset.table for dataset in release.tables]))
+    _write_json(
+        folder / "codebook.json", build_codebook([dataset.table for dataset in release.tables])
+    )
     _write_json(folder / "manifest.json", manifest)
     report = _report(replace(release, told=manifest), assessment, verdicts, "public")
     (folder / "report.html").write_text(report, encoding="utf-8")
@@ -148,14 +192,22 @@ def write_dataset(dataset: Dataset, path: Path, format_: str) -> Dataset:
     write_parquet(dataset.table, written)
     if format_ != "parquet":
         write_stream(written, path)
-    return dataset if dataset.table.stored is not None else Dataset(stored_table(dataset.table, written))
+    return (
+        dataset
+        if dataset.table.stored is not None
+        else Dataset(stored_table(dataset.table, written))
+    )
 
 
-def _report(release: Release, assessment: Assessment | None, verdicts: tuple[Verdict, ...], audience: Any) -> str:
+def _report(
+    release: Release, assessment: Assessment | None, verdicts: tuple[Verdict, ...], audience: Any
+) -> str:
     from veladura.report.facts import gather
     from veladura.report.render import render
 
-    return render(gather(release, assessment, release.prove(), verdicts=verdicts, audience=audience))
+    return render(
+        gather(release, assessment, release.prove(), verdicts=verdicts, audience=audience)
+    )
 
 
 def _write_record(
@@ -174,8 +226,16 @@ def _write_record(
         source_order = keeper.row_order(release.original)
         place = np.empty_like(source_order)
         place[source_order] = np.arange(source_order.size)
-        rows = [place[np.asarray(d.rows)[np.asarray(o)]] for d, o in zip(release.tables, order, strict=True)]
-    keeper.write_record(folder, keeper.build_record(release, plan, digest), rows, _report(release, assessment, verdicts, "custodian"))
+        rows = [
+            place[np.asarray(d.rows)[np.asarray(o)]]
+            for d, o in zip(release.tables, order, strict=True)
+        ]
+    keeper.write_record(
+        folder,
+        keeper.build_record(release, plan, digest),
+        rows,
+        _report(release, assessment, verdicts, "custodian"),
+    )
 
 
 def _file_order(release: Release, number: int) -> NDArray[np.int64] | None:
@@ -190,7 +250,9 @@ def _file_order(release: Release, number: int) -> NDArray[np.int64] | None:
     order = np.arange(rows) if dataset.order is None else dataset.order
     if release.streams is None:
         return order
-    shuffle: NDArray[np.int64] = order[release.streams("package", "shuffle", number).permutation(rows)]
+    shuffle: NDArray[np.int64] = order[
+        release.streams("package", "shuffle", number).permutation(rows)
+    ]
     return shuffle
 
 
@@ -202,7 +264,9 @@ def _in_file_order(dataset: Dataset, order: NDArray[np.int64] | None) -> Dataset
     return Dataset(from_arrow(arrow, dataset.table.schema, dataset.table.source), rows)
 
 
-def leave_report(release: Release, folder: Path, assessment: Assessment, verdicts: tuple[Verdict, ...]) -> Path:
+def leave_report(
+    release: Release, folder: Path, assessment: Assessment, verdicts: tuple[Verdict, ...]
+) -> Path:
     """Write the custodian's report of a release that was refused; return its path."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     path = folder / "refused.html"
@@ -244,7 +308,10 @@ def load(folder: str | Path) -> Release:
     check_manifest(manifest)
     fields = fields_of(codebook)
     names, types = [field.name for field in fields], [field.type for field in fields]
-    files = [path / "data" / f"dataset-{i}.{manifest['files']['format']}" for i in range(1, manifest["datasets"] + 1)]
+    files = [
+        path / "data" / f"dataset-{i}.{manifest['files']['format']}"
+        for i in range(1, manifest["datasets"] + 1)
+    ]
     try:
         arrows = [read_data(file, names, types) for file in files]
     except (OSError, pa.ArrowException, ValueError):
@@ -252,7 +319,9 @@ def load(folder: str | Path) -> Release:
         raise PromiseError(msg) from None
     source = Source(manifest["name"])
     tables = tuple(Dataset(from_arrow(arrow, Schema(fields), source)) for arrow in arrows)
-    steps = tuple(Step(step["method"], step["settings"], tuple(step["changed"])) for step in manifest["steps"])
+    steps = tuple(
+        Step(step["method"], step["settings"], tuple(step["changed"])) for step in manifest["steps"]
+    )
     return Release(tables, None, steps, promises_of(manifest), manifest["rule"], told=manifest)
 
 
@@ -267,7 +336,11 @@ def read_json(path: Path) -> Any:
 
 def listed_files(folder: Path) -> list[str]:
     """Return every file of a package but the list of hashes, by its path inside."""
-    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file() and path.name != SUMS)
+    return sorted(
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*")
+        if path.is_file() and path.name != SUMS
+    )
 
 
 def file_hash(path: Path) -> str:
@@ -277,7 +350,9 @@ def file_hash(path: Path) -> str:
 
 
 def _write_json(path: Path, value: Mapping[str, Any] | list[dict[str, Any]]) -> None:
-    path.write_text(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+    path.write_text(
+        json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8"
+    )
 
 
 def _sync(path: Path) -> None:

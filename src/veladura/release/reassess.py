@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from veladura import methods
-from veladura.assessment import Assessment, assess
-from veladura.context import Progress, silent
-from veladura.limit import Limit
-from veladura.recipe import PRIVATE
+from veladura.base.context import Progress, silent
+from veladura.base.limits import Limit
+from veladura.core import registry
+from veladura.core.recipe import PRIVATE
+from veladura.measures.assessment import Assessment, assess
 from veladura.release.gate import Verdict, check_gate, gate, refuse_gate
 from veladura.release.link import with_source
 from veladura.release.package import load
 
 if TYPE_CHECKING:
-    from veladura.recipe import Release
+    from veladura.core.recipe import Release
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,15 @@ class Reassessed:
         from veladura.report.facts import gather
         from veladura.report.render import render
 
-        return render(gather(self.release, self.assessment, self.release.prove(), verdicts=self.verdicts, audience="custodian"))
+        return render(
+            gather(
+                self.release,
+                self.assessment,
+                self.release.prove(),
+                verdicts=self.verdicts,
+                audience="custodian",
+            )
+        )
 
 
 def reassess(
@@ -51,8 +59,8 @@ def reassess(
     source
         The table that was released: anything `veladura.open` takes.
     record
-        The custodian's record. It links released rows to those of the source; without it the figures that need
-        the link are listed with the reason.
+        The custodian's record. It links released rows to those of the source; without it the
+        figures that need the link are listed with the reason.
     limits
         What figures may be, as in a plan's ``[gate]``.
     """
@@ -61,7 +69,7 @@ def reassess(
     if limits and release.rule in PRIVATE:
         refuse_gate()
     for step in release.steps:
-        methods.find(step.method)  # loading a method registers the checks of its promises
+        registry.find(step.method)  # loading a method registers the checks of its promises
     if record is not None:
         release = with_source(release, source, record)
         source = release.original

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from veladura import methods
+from veladura.core import registry
+from veladura.core.promise import Evidence, Promise, prove
+from veladura.core.recipe import Release
 from veladura.errors import PlanError, VeladuraError
-from veladura.promise import Evidence, Promise, prove
-from veladura.recipe import Release
 from veladura.release import custodian as keeper
 from veladura.release.link import same_source, with_source
 from veladura.release.manifest import build_codebook
@@ -38,14 +38,20 @@ def verify(folder: str | Path, source: Any = None, record: str | Path | None = N
         prove is proved again too; without them it is listed as attested.
     """
     if (source is None) != (record is None):
-        msg = "source and record go together: the record links the released rows to those of the source."
+        msg = (
+            "source and record go together: the record links the released rows to those of the"
+            " source."
+        )
         raise PlanError(msg)
     path = Path(folder)
     lines = [_hashes(path)]
     try:
         release = load(path)
     except VeladuraError as error:
-        return [*lines, Line("The folder can be read as a release.", "broken", str(error).split("\n")[0])]
+        return [
+            *lines,
+            Line("The folder can be read as a release.", "broken", str(error).split("\n")[0]),
+        ]
     lines += [_shape(release), _codebook(release, path)]
     evidence, promises = release.evidence(), release.promises
     if source is not None and record is not None:
@@ -53,10 +59,17 @@ def verify(folder: str | Path, source: Any = None, record: str | Path | None = N
         promises = _with_private(promises, Path(record))
         lines += found
     for step in release.steps:
-        methods.find(step.method)  # loading a method registers the checks of its promises
+        registry.find(step.method)  # loading a method registers the checks of its promises
     for promise in promises:
         proofs = [prove(promise, one) for i, one in enumerate(evidence) if promise.concerns(i)]
-        worst: Status = next((status for status in ("broken", "attested") if any(p.status == status for p in proofs)), "holds")
+        worst: Status = next(
+            (
+                status
+                for status in ("broken", "attested")
+                if any(p.status == status for p in proofs)
+            ),
+            "holds",
+        )
         violations = sum(proof.violations for proof in proofs)
         lines.append(Line(promise.claim, worst, f"{violations} violations" if violations else ""))
     return lines
@@ -67,7 +80,11 @@ def release_folders(folder: Path) -> list[Path]:
     if not folder.is_dir():
         msg = f"{folder} is not a folder.\n\nHint: name a release folder, or a folder of them."
         raise PlanError(msg)
-    found = [folder] if (folder / "manifest.json").exists() else sorted(p.parent for p in folder.glob("*/manifest.json"))
+    found = (
+        [folder]
+        if (folder / "manifest.json").exists()
+        else sorted(p.parent for p in folder.glob("*/manifest.json"))
+    )
     return found or [folder]
 
 
@@ -80,7 +97,9 @@ def _hashes(folder: Path) -> Line:
     """Compare every file with its hash; a file more or less breaks the claim too."""
     claim = "Every file is the one that was released."
     try:
-        pairs = [line.split("  ", 1) for line in (folder / SUMS).read_text(encoding="utf-8").splitlines()]
+        pairs = [
+            line.split("  ", 1) for line in (folder / SUMS).read_text(encoding="utf-8").splitlines()
+        ]
         listed = {name: digest for digest, name in pairs}
     except (OSError, ValueError):
         return Line(claim, "broken", f"{SUMS} is missing or cannot be read")
@@ -88,7 +107,11 @@ def _hashes(folder: Path) -> Line:
     if strange := sorted(set(found) ^ set(listed)):
         return Line(claim, "broken", f"missing or added: {', '.join(strange)}")
     changed = [name for name in found if file_hash(folder / name) != listed[name]]
-    return Line(claim, "broken" if changed else "holds", f"changed: {', '.join(changed)}" if changed else f"{len(found)} files")
+    return Line(
+        claim,
+        "broken" if changed else "holds",
+        f"changed: {', '.join(changed)}" if changed else f"{len(found)} files",
+    )
 
 
 def _shape(release: Release) -> Line:
@@ -100,15 +123,24 @@ def _shape(release: Release) -> Line:
 
 
 def _codebook(release: Release, folder: Path) -> Line:
-    fits = build_codebook([dataset.table for dataset in release.tables]) == read_json(folder / "codebook.json")
-    return Line("The codebook describes the released values and no others.", "holds" if fits else "broken")
+    fits = build_codebook([dataset.table for dataset in release.tables]) == read_json(
+        folder / "codebook.json"
+    )
+    return Line(
+        "The codebook describes the released values and no others.", "holds" if fits else "broken"
+    )
 
 
-def _with_source(release: Release, folder: Path, source: Any, record: Path) -> tuple[list[Evidence], list[Line]]:
+def _with_source(
+    release: Release, folder: Path, source: Any, record: Path
+) -> tuple[list[Evidence], list[Line]]:
     """Return the evidence with the original beside each dataset, and what the record itself proves."""
     told, _ = keeper.read_record(record)
     lines = [
-        _line("The record belongs to this release.", lambda: told["release"] == file_hash(folder / SUMS)),
+        _line(
+            "The record belongs to this release.",
+            lambda: told["release"] == file_hash(folder / SUMS),
+        ),
         _line("The source is the one that was released.", lambda: same_source(source, told)),
     ]
     if any(line.status == "broken" for line in lines):
@@ -121,7 +153,9 @@ def _with_private(promises: tuple[Promise, ...], record_path: Path) -> tuple[Pro
     kept = keeper.read_record(record_path)[0].get("proofs", [])
     if len(kept) != len(promises):
         return promises
-    return tuple(replace(promise, private=private) for promise, private in zip(promises, kept, strict=True))
+    return tuple(
+        replace(promise, private=private) for promise, private in zip(promises, kept, strict=True)
+    )
 
 
 def _line(claim: str, check: Callable[[], bool]) -> Line:

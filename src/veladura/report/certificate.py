@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from veladura.promise import Proof
-from veladura.recipe import Release
+from veladura.core.promise import Proof
+from veladura.core.recipe import Release
 from veladura.report import words
 from veladura.report.facts import PromiseFacts, promise_facts
 from veladura.report.render import page
@@ -17,9 +17,9 @@ MOST_FILES, MOST_COLUMNS = 14, 24  # what fits on the sheet; the rest is told by
 def certificate(folder: str | Path) -> str:
     """Return the certificate of a saved release as one page of HTML that prints to one A4 sheet.
 
-    It is made of what the package holds, so that anyone who has the files can make it again: name, size,
-    methods, promises with what became of their proof, and the hash of every file. Who approved it, and when,
-    is left blank to be written by hand.
+    It is made of what the package holds, so that anyone who has the files can make it again: name,
+    size, methods, promises with what became of their proof, and the hash of every file. Who
+    approved it, and when, is left blank to be written by hand.
     """
     from veladura.release.package import load
 
@@ -32,9 +32,14 @@ def _facts(folder: Path, release: Release, proofs: list[Proof]) -> dict[str, Any
     from veladura.release.package import SUMS, file_hash
 
     manifest = release.manifest
-    lines = [line.split("  ", 1) for line in (folder / SUMS).read_text(encoding="utf-8").splitlines()]
+    lines = [
+        line.split("  ", 1) for line in (folder / SUMS).read_text(encoding="utf-8").splitlines()
+    ]
     names = [column["name"] for column in manifest["columns"]]
-    shown = [*names[:MOST_COLUMNS], *([f"{len(names) - MOST_COLUMNS} more"] if len(names) > MOST_COLUMNS else [])]
+    shown = [
+        *names[:MOST_COLUMNS],
+        *([f"{len(names) - MOST_COLUMNS} more"] if len(names) > MOST_COLUMNS else []),
+    ]
     promises: tuple[PromiseFacts, ...] = promise_facts(manifest, proofs)
     return {
         "name": manifest["name"],
@@ -43,7 +48,12 @@ def _facts(folder: Path, release: Release, proofs: list[Proof]) -> dict[str, Any
         "more": max(len(lines) - MOST_FILES, 0),
         "sums": SUMS,
         "methods": [
-            (step["method"], words.method_sentence(step["method"]), words.enumerated(step["changed"])) for step in manifest["steps"]
+            (
+                step["method"],
+                words.method_sentence(step["method"]),
+                words.enumerated(step["changed"]),
+            )
+            for step in manifest["steps"]
         ],
         "promises": promises,
         "facts": {

@@ -51,7 +51,9 @@ class ColumnFacts:
     @property
     def highest(self) -> float:
         """The largest share that is shown."""
-        return max((max(bar.released, bar.original or 0.0) for bar in self.bars), default=0.0) or 1.0
+        return (
+            max((max(bar.released, bar.original or 0.0) for bar in self.bars), default=0.0) or 1.0
+        )
 
     @property
     def compared(self) -> bool:
@@ -59,16 +61,39 @@ class ColumnFacts:
         return any(bar.original is not None for bar in self.bars)
 
 
-def describe(table: Table, original: Table | None, changed: Sequence[str]) -> tuple[ColumnFacts, ...]:
+def describe(
+    table: Table, original: Table | None, changed: Sequence[str]
+) -> tuple[ColumnFacts, ...]:
     """Return facts on every released column; the original, if any, goes into the pictures only."""
     facts = []
     for about in table.schema:
         column = tally_of(table, about.name)
         before = None
-        if original is not None and about.name in original.names and original.schema[about.name].type == about.type:
+        if (
+            original is not None
+            and about.name in original.names
+            and original.schema[about.name].type == about.type
+        ):
             before = tally_of(original, about.name)
-        bars, binned = _bars(column, before if before is not None and (before.labels is None) == (column.labels is None) else None)
-        facts.append(ColumnFacts(about.name, KINDS[about.kind], about.role, about.name in changed, _summary(column), bars, binned))
+        bars, binned = _bars(
+            column,
+            (
+                before
+                if before is not None and (before.labels is None) == (column.labels is None)
+                else None
+            ),
+        )
+        facts.append(
+            ColumnFacts(
+                about.name,
+                KINDS[about.kind],
+                about.role,
+                about.name in changed,
+                _summary(column),
+                bars,
+                binned,
+            )
+        )
     return tuple(facts)
 
 
@@ -87,7 +112,9 @@ def _summary(tally: Tally) -> str:
 def _text(column: Column, value: Any) -> str:
     """Return one number or date of a column as people write it."""
     if column.field.kind == "date":
-        one = column.with_values(np.array([value]).astype(column.values.dtype), np.zeros(1, dtype=bool))
+        one = column.with_values(
+            np.array([value]).astype(column.values.dtype), np.zeros(1, dtype=bool)
+        )
         return str(one.to_arrow()[0].as_py())
     if float(value).is_integer() and abs(value) < 1e15:  # noqa: PLR2004  # exact as a float
         return f"{int(value):,}" if abs(value) >= 10_000 else str(int(value))  # noqa: PLR2004  # years stay as they are
@@ -105,7 +132,9 @@ def _bars(tally: Tally, before: Tally | None) -> tuple[tuple[Bar, ...], bool]:
 def _label_bars(tally: Tally, before: Tally | None) -> tuple[Bar, ...]:
     """Return the most frequent categories in their order, all others as one, and missing."""
     column, sizes = tally.column, tally.label_sizes()
-    shown = sorted(sorted(sizes, key=lambda label: -sizes[label])[:MOST_LABELS], key=list(sizes).index)
+    shown = sorted(
+        sorted(sizes, key=lambda label: -sizes[label])[:MOST_LABELS], key=list(sizes).index
+    )
     if column.field.kind != "ordered":
         shown.sort(key=lambda label: -sizes[label])
     words = [_named(column, label) for label in shown]
@@ -149,7 +178,9 @@ def _histogram(tally: Tally, edges: NDArray[np.float64]) -> list[int]:
     return [int(size) for size in np.diff([0, *inner, tally.rows - tally.lacking])]
 
 
-def _shares(labels: Sequence[str], released: Sequence[int], original: Sequence[int] | None) -> list[Bar]:
+def _shares(
+    labels: Sequence[str], released: Sequence[int], original: Sequence[int] | None
+) -> list[Bar]:
     """Return bars as shares, those of the original hidden where they stand for too few rows."""
     total = max(sum(released), 1)
     bars = [Bar(label, size / total) for label, size in zip(labels, released, strict=True)]
@@ -158,9 +189,14 @@ def _shares(labels: Sequence[str], released: Sequence[int], original: Sequence[i
     visible = [size >= FEWEST for size in original]
     hidden = [size for size in original if 0 < size < FEWEST]
     if len(hidden) == 1 and any(visible):
-        visible[min((size, place) for place, size in enumerate(original) if size >= FEWEST)[1]] = False
+        visible[min((size, place) for place, size in enumerate(original) if size >= FEWEST)[1]] = (
+            False
+        )
     whole = max(sum(original), 1)
-    return [replace(bar, original=size / whole if shown else None) for bar, size, shown in zip(bars, original, visible, strict=True)]
+    return [
+        replace(bar, original=size / whole if shown else None)
+        for bar, size, shown in zip(bars, original, visible, strict=True)
+    ]
 
 
 def told(bar: Bar) -> str:

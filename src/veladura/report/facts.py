@@ -8,23 +8,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from veladura.base.limits import Light
+from veladura.core.promise import Proof
+from veladura.core.recipe import PRIVATE
 from veladura.errors import PlanError
-from veladura.limit import Light
-from veladura.measure import Detail, Figure, reasons
-from veladura.promise import Proof
-from veladura.recipe import PRIVATE
+from veladura.measures.measure import Detail, Figure, reasons
 from veladura.report import words
 from veladura.report.codebook import ColumnFacts, describe
 from veladura.report.intervals import IntervalGroup, interval_facts
 from veladura.report.snippets import command, snippet
 
 if TYPE_CHECKING:
-    from veladura.assessment import Assessment
-    from veladura.recipe import Release
+    from veladura.core.recipe import Release
+    from veladura.measures.assessment import Assessment
     from veladura.release.gate import Verdict
 
 Audience = Literal["public", "custodian"]
-WITHHELD = "Figures of a differentially private release would themselves tell something of the data. They stay with the holder."
+WITHHELD = (
+    "Figures of a differentially private release would themselves tell something of the data. They"
+    " stay with the holder."
+)
 HALF_A_PAGE = 640.0  # points; a wider picture has a row of its own
 UNMEASURED = "Risk and utility were not measured for this page."
 
@@ -103,7 +106,9 @@ class Facts:
     details: tuple[Detail, ...] = ()
     intervals: tuple[IntervalGroup, ...] = ()
     pictures: tuple[Picture, ...] = field(default=(), repr=False)
-    texts: Mapping[str, str] = field(default_factory=dict, repr=False)  # drawn in characters, such as a tree
+    texts: Mapping[str, str] = field(
+        default_factory=dict, repr=False
+    )  # drawn in characters, such as a tree
     recipe: str = field(default="", repr=False)
 
 
@@ -142,7 +147,11 @@ def gather(
         summary=_summary(manifest),
         refused=sum(not verdict.passed for verdict in verdicts),
         steps=tuple(_step(step) for step in manifest["steps"]),
-        columns=describe(release.tables[0].table, original, [name for step in release.steps for name in step.changed]),
+        columns=describe(
+            release.tables[0].table,
+            original,
+            [name for step in release.steps for name in step.changed],
+        ),
         promises=promise_facts(manifest, list(proofs)),
         figures={},
         no_figures=withheld,
@@ -154,21 +163,32 @@ def gather(
     )
     if assessment is not None and not withheld:
         shown = [figure for figure in assessment if mine or figure.public]
-        page = replace(page, figures=_figures(shown, {v.figure: v for v in verdicts}), absent=_absent(shown, [v.figure for v in verdicts]))
+        page = replace(
+            page,
+            figures=_figures(shown, {v.figure: v for v in verdicts}),
+            absent=_absent(shown, [v.figure for v in verdicts]),
+        )
     everyone = {title: svg for draw in release.public_pictures for title, svg in draw().items()}
     if not mine:
         return replace(page, pictures=_pictures(everyone))
     own = {title: drawing for draw in release.pictures for title, drawing in draw().items()}
     return replace(
-        page, details=() if assessment is None else tuple(assessment.details.values()),
-        pictures=_pictures(everyone | {title: svg for title, svg in own.items() if isinstance(svg, bytes)}),
-        texts={title: text for title, text in own.items() if isinstance(text, str)}, recipe=repr(release.recipe),
-    )  # fmt: skip
+        page,
+        details=() if assessment is None else tuple(assessment.details.values()),
+        pictures=_pictures(
+            everyone | {title: svg for title, svg in own.items() if isinstance(svg, bytes)}
+        ),
+        texts={title: text for title, text in own.items() if isinstance(text, str)},
+        recipe=repr(release.recipe),
+    )
 
 
 def _pictures(drawings: Mapping[str, bytes]) -> tuple[Picture, ...]:
     return tuple(
-        Picture(title, f"data:image/svg+xml;base64,{b64encode(svg).decode()}", _width(svg) > HALF_A_PAGE) for title, svg in drawings.items()
+        Picture(
+            title, f"data:image/svg+xml;base64,{b64encode(svg).decode()}", _width(svg) > HALF_A_PAGE
+        )
+        for title, svg in drawings.items()
     )
 
 
@@ -184,21 +204,47 @@ def _summary(manifest: Mapping[str, Any]) -> tuple[str, ...]:
     changed = {name for step in manifest["steps"] for name in step["changed"]}
     kept = [name for name in names if name not in changed]
     sets, rows = manifest["datasets"], sorted(set(manifest["rows"]))
-    size = words.plural(rows[0], "row") if len(rows) == 1 else f"{rows[0]:,} to {words.plural(rows[-1], 'row')}"
-    first = f"This release holds {words.plural(sets, 'dataset')} of {size}{' each' if sets > 1 else ''}, with {words.plural(len(names), 'column')}."
+    size = (
+        words.plural(rows[0], "row")
+        if len(rows) == 1
+        else f"{rows[0]:,} to {words.plural(rows[-1], 'row')}"
+    )
+    first = (
+        f"This release holds {words.plural(sets, 'dataset')} of"
+        f" {size}{' each' if sets > 1 else ''}, with {words.plural(len(names), 'column')}."
+    )
     replaced = [name for name in names if name in changed]
-    second = f"The protection replaces values of {words.enumerated(replaced)}." if replaced else "No value was replaced."
-    third = f"The values of {words.enumerated(kept)} are released as they were." if kept else "No column is released as it was."
+    second = (
+        f"The protection replaces values of {words.enumerated(replaced)}."
+        if replaced
+        else "No value was replaced."
+    )
+    third = (
+        f"The values of {words.enumerated(kept)} are released as they were."
+        if kept
+        else "No column is released as it was."
+    )
     return first, second, third
 
 
 def _step(step: Mapping[str, Any]) -> StepFacts:
     meanings = words.setting_meanings(step["method"])
     told = dict(step["settings"])
-    if told.get("columns") in (list(step["changed"]), tuple(step["changed"])):  # said already; a mapping says more
+    if told.get("columns") in (
+        list(step["changed"]),
+        tuple(step["changed"]),
+    ):  # said already; a mapping says more
         del told["columns"]
-    settings = tuple(SettingFacts(name.replace("_", " "), words.setting(value), meanings.get(name, "")) for name, value in told.items())
-    return StepFacts(step["method"], words.method_sentence(step["method"]), words.enumerated(step["changed"]), settings)
+    settings = tuple(
+        SettingFacts(name.replace("_", " "), words.setting(value), meanings.get(name, ""))
+        for name, value in told.items()
+    )
+    return StepFacts(
+        step["method"],
+        words.method_sentence(step["method"]),
+        words.enumerated(step["changed"]),
+        settings,
+    )
 
 
 def promise_facts(manifest: Mapping[str, Any], proofs: list[Proof]) -> tuple[PromiseFacts, ...]:
@@ -207,22 +253,35 @@ def promise_facts(manifest: Mapping[str, Any], proofs: list[Proof]) -> tuple[Pro
     for promise in manifest["promises"]:
         found = {proof.status for proof in proofs if proof.promise.to_json() == promise}
         status = next((s for s in ("broken", "attested", "holds") if s in found), "not checked")
-        facts.append(PromiseFacts(promise["claim"], status, words.PROOFS.get((status, promise["proof"]), words.UNCHECKED)))
+        facts.append(
+            PromiseFacts(
+                promise["claim"],
+                status,
+                words.PROOFS.get((status, promise["proof"]), words.UNCHECKED),
+            )
+        )
     return tuple(facts)
 
 
-def _figures(shown: Iterable[Figure], verdicts: Mapping[str, Verdict]) -> dict[str, tuple[FigureFacts, ...]]:
+def _figures(
+    shown: Iterable[Figure], verdicts: Mapping[str, Verdict]
+) -> dict[str, tuple[FigureFacts, ...]]:
     """Return the figures of each family that apply, or that a limit asks for."""
     families: dict[str, list[FigureFacts]] = {}
     for figure in shown:
         if figure.estimate is not None or figure.name in verdicts:
-            families.setdefault(figure.family, []).append(_figure(figure, verdicts.get(figure.name)))
+            families.setdefault(figure.family, []).append(
+                _figure(figure, verdicts.get(figure.name))
+            )
     return {family: tuple(figures) for family, figures in families.items()}
 
 
 def _absent(shown: Iterable[Figure], judged: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """Return the other figures, those with one reason together."""
-    return tuple((", ".join(names), why) for why, names in reasons(figure for figure in shown if figure.name not in judged).items())
+    return tuple(
+        (", ".join(names), why)
+        for why, names in reasons(figure for figure in shown if figure.name not in judged).items()
+    )
 
 
 def _figure(figure: Figure, verdict: Verdict | None) -> FigureFacts:
@@ -231,24 +290,41 @@ def _figure(figure: Figure, verdict: Verdict | None) -> FigureFacts:
     interval = ""
     if estimate is not None and not estimate.is_exact:
         interval = f"{words.number(estimate.lower, unit)} to {words.number(estimate.upper, unit)}"
-    better = {"low": "lower is better", "high": "higher is better", "neither": "for comparison"}[figure.better]
+    better = {"low": "lower is better", "high": "higher is better", "neither": "for comparison"}[
+        figure.better
+    ]
     facts = FigureFacts(
-        figure.name, figure.meaning, value, interval, better, figure.why or figure.note, headline=figure.headline or verdict is not None
+        figure.name,
+        figure.meaning,
+        value,
+        interval,
+        better,
+        figure.why or figure.note,
+        headline=figure.headline or verdict is not None,
     )
     if verdict is None:
         return facts
     told = {"green": "passed", "amber": "missed by its interval", "red": "missed"}[verdict.light]
-    return replace(facts, limit=words.limit(verdict.limit, figure.unit), verdict=told, light=verdict.light)
+    return replace(
+        facts, limit=words.limit(verdict.limit, figure.unit), verdict=told, light=verdict.light
+    )
 
 
 def _provenance(manifest: Mapping[str, Any]) -> dict[str, str]:
     sets, extension = manifest["datasets"], manifest["files"]["format"]
-    data = f"data/dataset-1.{extension}" if sets == 1 else f"data/dataset-1.{extension} to data/dataset-{sets}.{extension}"
+    data = (
+        f"data/dataset-1.{extension}"
+        if sets == 1
+        else f"data/dataset-1.{extension} to data/dataset-{sets}.{extension}"
+    )
     return {
         "Made with": str(manifest["library"]),
         "Rows": ", ".join(f"{rows:,}" for rows in manifest["rows"]),
         "Datasets": str(sets),
         "Combining rule": str(manifest["rule"]),
         "Format": f"{manifest['format']}, version {manifest['version']}",
-        "Files": f"{data}, codebook.json (columns), manifest.json (for programs), SHA256SUMS (hash of every file)",
+        "Files": (
+            f"{data}, codebook.json (columns), manifest.json (for programs), SHA256SUMS (hash of"
+            " every file)"
+        ),
     }

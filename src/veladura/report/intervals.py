@@ -1,7 +1,8 @@
 """Standard estimates of a release with their 95 % intervals: means, shares and a few slopes, beside the original or alone.
 
-Beside the original, for the custodian, every interval is drawn in standard errors of the original, so that its own interval is
-the same band in every row. Alone, for the recipient, everything is made of the released tables: nothing of the original is read.
+Beside the original, for the custodian, every interval is drawn in standard errors of the original,
+so that its own interval is the same band in every row. Alone, for the recipient, everything is made
+of the released tables: nothing of the original is read.
 """
 
 from __future__ import annotations
@@ -15,20 +16,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.inference.estimate import Estimate
-from veladura.measure import NotApplicable
-from veladura.recipe import PRIVATE
+from veladura.base.estimate import Estimate
+from veladura.core.recipe import PRIVATE
+from veladura.measures.measure import NotApplicable
+from veladura.measures.utility.intervals import NORMAL, combiner, interval_overlap
+from veladura.measures.utility.linear import fit_all, propose
+from veladura.measures.utility.pairing import Pairing, pair
 from veladura.report.marks import Mark, Term, alone, beside
 from veladura.report.tally import SPREAD, tally_of
 from veladura.report.words import number
 from veladura.table.codes import label_text
-from veladura.utility.intervals import NORMAL, combiner, interval_overlap
-from veladura.utility.linear import fit_all, propose
-from veladura.utility.pairing import Pairing, pair
 
 if TYPE_CHECKING:
-    from veladura.measure import Unit
-    from veladura.recipe import Release
+    from veladura.core.recipe import Release
+    from veladura.measures.measure import Unit
     from veladura.table.table import Table
 
 Floats = NDArray[np.float64]
@@ -63,7 +64,11 @@ def interval_facts(release: Release, original: Table | None) -> tuple[IntervalGr
     A private release has an exact posterior instead, or no interval that would know of its noise.
     """
     if release.rule in PRIVATE:
-        return _posteriors(release, original) if release.rule == "posterior" and original is not None else ()
+        return (
+            _posteriors(release, original)
+            if release.rule == "posterior" and original is not None
+            else ()
+        )
     tables = [dataset.table for dataset in release.tables]
     pairing = pair(tables[0], tables) if original is None else pair(original, release)
     changed = [name for step in release.steps for name in step.changed]
@@ -71,7 +76,9 @@ def interval_facts(release: Release, original: Table | None) -> tuple[IntervalGr
     known = original is not None
     groups = (
         _group("Means", list(_means(pairing, changed, combined, known=known)), "number"),
-        _group("Shares of the rows", list(_shares(pairing, changed, combined, known=known)), "share"),
+        _group(
+            "Shares of the rows", list(_shares(pairing, changed, combined, known=known)), "share"
+        ),
         _slopes(pairing, changed, combined, known=known),
     )
     return tuple(group for group in groups if group is not None)
@@ -80,52 +87,89 @@ def interval_facts(release: Release, original: Table | None) -> tuple[IntervalGr
 Combiner = Callable[[Floats, Floats], tuple[Floats, Floats, Floats]]
 
 
-def _term(name: str, q: Sequence[float], v: Sequence[float], combined: Combiner, *, known: bool) -> Term:
+def _term(
+    name: str, q: Sequence[float], v: Sequence[float], combined: Combiner, *, known: bool
+) -> Term:
     """Return a quantity from its estimates and variances: of the original first, then of every dataset."""
-    value, lower, upper = (float(end[0]) for end in combined(np.array(q[1:])[:, None], np.array(v[1:])[:, None]))
+    value, lower, upper = (
+        float(end[0]) for end in combined(np.array(q[1:])[:, None], np.array(v[1:])[:, None])
+    )
     half = NORMAL * math.sqrt(v[0])
-    return Term(name, Estimate(value, lower, upper), Estimate(q[0], q[0] - half, q[0] + half) if known else None)
+    return Term(
+        name,
+        Estimate(value, lower, upper),
+        Estimate(q[0], q[0] - half, q[0] + half) if known else None,
+    )
 
 
 def _ordered(pairing: Pairing, changed: Sequence[str], form: str) -> list[str]:
     schema = pairing.original.schema
     fitting = [
-        name for name, found in pairing.forms.items() if found == form and schema[name].role != "weight" and schema[name].kind != "text"
+        name
+        for name, found in pairing.forms.items()
+        if found == form and schema[name].role != "weight" and schema[name].kind != "text"
     ]
     return sorted(fitting, key=lambda name: (name not in changed, schema[name].role != "sensitive"))
 
 
-def _means(pairing: Pairing, changed: Sequence[str], combined: Combiner, *, known: bool) -> Iterator[Term]:
+def _means(
+    pairing: Pairing, changed: Sequence[str], combined: Combiner, *, known: bool
+) -> Iterator[Term]:
     for name in _ordered(pairing, changed, "numbers")[:MOST_MEANS]:
         tallies = [tally_of(table, name) for table in (pairing.original, *pairing.released)]
         moments = [tally.moments() for tally in tallies]
         if min(rows for rows, _, _ in moments) < FEWEST_ROWS:
             continue
-        term = _term(name, [mean for _, mean, _ in moments], [variance / rows for rows, _, variance in moments], combined, known=known)
+        term = _term(
+            name,
+            [mean for _, mean, _ in moments],
+            [variance / rows for rows, _, variance in moments],
+            combined,
+            known=known,
+        )
         _, low, high, _ = (math.nan,) * 4 if known else map(float, tallies[1].quantiles(SPREAD))
         yield Term(name, term.released, term.original, low, high)
 
 
-def _shares(pairing: Pairing, changed: Sequence[str], combined: Combiner, *, known: bool) -> Iterator[Term]:
+def _shares(
+    pairing: Pairing, changed: Sequence[str], combined: Combiner, *, known: bool
+) -> Iterator[Term]:
     for name in _ordered(pairing, changed, "labels")[:MOST_COLUMNS]:
-        sizes = [tally_of(table, name).label_sizes() for table in (pairing.original, *pairing.released)]
+        sizes = [
+            tally_of(table, name).label_sizes() for table in (pairing.original, *pairing.released)
+        ]
         rows = [sum(found.values()) for found in sizes]
         if min(rows) < FEWEST_ROWS:
             continue
         labels = sorted(sizes[0], key=lambda label: -sizes[0][label])
-        for label in labels[: min(len(labels) - 1, MOST_SHARES)]:  # the last one is what the others leave
+        for label in labels[
+            : min(len(labels) - 1, MOST_SHARES)
+        ]:  # the last one is what the others leave
             q = [found.get(label, 0) / n for found, n in zip(sizes, rows, strict=True)]
-            yield _cut(_term(f"{name}: {label}", q, [p * (1 - p) / n for p, n in zip(q, rows, strict=True)], combined, known=known))
+            yield _cut(
+                _term(
+                    f"{name}: {label}",
+                    q,
+                    [p * (1 - p) / n for p, n in zip(q, rows, strict=True)],
+                    combined,
+                    known=known,
+                )
+            )
 
 
 def _cut(term: Term) -> Term:
     """Return a share whose intervals end at 0 and 1, as shares do."""
-    ends = [None if e is None else Estimate(e.value, max(e.lower, 0.0), min(e.upper, 1.0)) for e in (term.released, term.original)]
+    ends = [
+        None if e is None else Estimate(e.value, max(e.lower, 0.0), min(e.upper, 1.0))
+        for e in (term.released, term.original)
+    ]
     assert ends[0] is not None  # noqa: S101  # a term always has the release
     return Term(term.name, ends[0], ends[1], 0.0)
 
 
-def _slopes(pairing: Pairing, changed: Sequence[str], combined: Combiner, *, known: bool) -> IntervalGroup | None:
+def _slopes(
+    pairing: Pairing, changed: Sequence[str], combined: Combiner, *, known: bool
+) -> IntervalGroup | None:
     """Return the coefficients of the linear model that the table suggests; None where there is none."""
     if not all(table.in_memory for table in (pairing.original, *pairing.released)):
         return None  # a model looks at rows, and these stay where the data lives
@@ -135,30 +179,57 @@ def _slopes(pairing: Pairing, changed: Sequence[str], combined: Combiner, *, kno
     except NotApplicable:
         return None
     q, v = fits.estimates, fits.variances
-    terms = [_term(name, q[:, j].tolist(), v[:, j].tolist(), combined, known=known) for j, name in enumerate(fits.terms[:MOST_SLOPES])]
-    more = f", the first {MOST_SLOPES} of {len(fits.terms)}" if len(fits.terms) > MOST_SLOPES else ""
-    return _group(f"Slopes of {model}{more}", terms, "number", note="Numbers are in standard deviations.")
+    terms = [
+        _term(name, q[:, j].tolist(), v[:, j].tolist(), combined, known=known)
+        for j, name in enumerate(fits.terms[:MOST_SLOPES])
+    ]
+    more = (
+        f", the first {MOST_SLOPES} of {len(fits.terms)}" if len(fits.terms) > MOST_SLOPES else ""
+    )
+    return _group(
+        f"Slopes of {model}{more}", terms, "number", note="Numbers are in standard deviations."
+    )
 
 
 def _posteriors(release: Release, original: Table) -> tuple[IntervalGroup, ...]:
     """Return the marginal posteriors of a private release beside the shares of the original."""
-    from veladura.dp.compare import column_table
-    from veladura.dp.posterior import posterior
-    from veladura.dp.reading import model_of
-    from veladura.dp.show import MOST_CELLS_SHOWN
+    from veladura.inference.posterior.compare import column_table
+    from veladura.inference.posterior.posterior import posterior
+    from veladura.inference.posterior.reading import model_of
+    from veladura.inference.posterior.show import MOST_CELLS_SHOWN
 
     if model_of(release).domain.cells > MOST_CELLS_SHOWN:
         return ()
     found, terms = posterior(release), []
-    recoded = {name for step in release.steps[:-1] for name in step.changed}  # the original has other values there
-    for name in islice((name for name in found.domain.names if name in original.names and name not in recoded), MOST_COLUMNS):
+    recoded = {
+        name for step in release.steps[:-1] for name in step.changed
+    }  # the original has other values there
+    for name in islice(
+        (name for name in found.domain.names if name in original.names and name not in recoded),
+        MOST_COLUMNS,
+    ):
         counts, rows = original.counts([name]), original.rows
-        sizes = {label_text(value): int(size) for value, size in zip(counts.columns[0].to_arrow().to_pylist(), counts.size, strict=True)}
+        sizes = {
+            label_text(value): int(size)
+            for value, size in zip(
+                counts.columns[0].to_arrow().to_pylist(), counts.size, strict=True
+            )
+        }
         told = list(column_table(found, name).itertuples(index=False, name=None))
-        for label, share, lower, upper in sorted(told, key=lambda row: -row[1])[: min(len(told) - 1, MOST_SHARES)]:
+        for label, share, lower, upper in sorted(told, key=lambda row: -row[1])[
+            : min(len(told) - 1, MOST_SHARES)
+        ]:
             p = sizes.get(label_text(label), 0) / max(rows, 1)
             half = NORMAL * math.sqrt(p * (1 - p) / max(rows, 1))
-            terms.append(_cut(Term(f"{name}: {label}", Estimate(share, lower, upper), Estimate(p, p - half, p + half))))
+            terms.append(
+                _cut(
+                    Term(
+                        f"{name}: {label}",
+                        Estimate(share, lower, upper),
+                        Estimate(p, p - half, p + half),
+                    )
+                )
+            )
     group = _group("Shares of the rows, from the exact posterior", terms, "share")
     return () if group is None else (group,)
 
@@ -167,7 +238,11 @@ def _group(title: str, terms: Sequence[Term], unit: Unit, note: str = "") -> Int
     if not terms:
         return None
     marks, scale = beside(terms) if terms[0].original is not None else alone(terms, unit)
-    return IntervalGroup(title, f"{scale} {note}".strip(), tuple(_facts(term, mark, unit) for term, mark in zip(terms, marks, strict=True)))
+    return IntervalGroup(
+        title,
+        f"{scale} {note}".strip(),
+        tuple(_facts(term, mark, unit) for term, mark in zip(terms, marks, strict=True)),
+    )
 
 
 def _facts(term: Term, mark: Mark | None, unit: Unit) -> IntervalFacts:
@@ -175,10 +250,18 @@ def _facts(term: Term, mark: Mark | None, unit: Unit) -> IntervalFacts:
     if term.original is None:
         return IntervalFacts(term.name, released, "", "", f"{term.name}: release {released}", mark)
     original = written(term.original, unit)
-    ends = [tuple(np.array([end]) for end in (e.value, e.lower, e.upper)) for e in (term.original, term.released)]
+    ends = [
+        tuple(np.array([end]) for end in (e.value, e.lower, e.upper))
+        for e in (term.original, term.released)
+    ]
     overlap = number(float(interval_overlap(ends[0], ends[1])[0]), "share")  # type: ignore[arg-type]
     return IntervalFacts(
-        term.name, released, original, overlap, f"{term.name}: original {original}; release {released}; overlap {overlap}", mark
+        term.name,
+        released,
+        original,
+        overlap,
+        f"{term.name}: original {original}; release {released}; overlap {overlap}",
+        mark,
     )
 
 

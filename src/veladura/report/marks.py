@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from veladura.measures.utility.intervals import NORMAL
 from veladura.report.words import number
-from veladura.utility.intervals import NORMAL
 
 if TYPE_CHECKING:
-    from veladura.inference.estimate import Estimate
-    from veladura.measure import Unit
+    from veladura.base.estimate import Estimate
+    from veladura.measures.measure import Unit
 
 WIDTH = 200.0
 FEWEST_ERRORS, MOST_ERRORS = 4.0, 12.0  # what an axis beside the original reaches to, either way
@@ -59,10 +59,15 @@ def beside(terms: Sequence[Term]) -> tuple[list[Mark | None], str]:
     reach = max((abs(end) for ends in scaled if ends is not None for end in ends), default=0.0)
     limit = min(max(reach * 1.05, FEWEST_ERRORS), MOST_ERRORS)
     band = (_at(-NORMAL, -limit, limit), _at(NORMAL, -limit, limit))
-    marks = [None if ends is None else _mark(ends, -limit, limit, band, WIDTH / 2) for ends in scaled]
+    marks = [
+        None if ends is None else _mark(ends, -limit, limit, band, WIDTH / 2) for ends in scaled
+    ]
     return (
         marks,
-        "Grey band: the interval of the original, the same width in every row. Blue bar and dark line: interval and estimate of the release, on that scale.",
+        (
+            "Grey band: the interval of the original, the same width in every row. Blue bar and"
+            " dark line: interval and estimate of the release, on that scale."
+        ),
     )
 
 
@@ -72,7 +77,9 @@ def _in_errors(term: Term) -> tuple[float, float, float] | None:
     if original is None or original.upper <= original.lower:
         return None
     error = (original.upper - original.lower) / (2 * NORMAL)
-    lower, value, upper = ((end - original.value) / error for end in (released.lower, released.value, released.upper))
+    lower, value, upper = (
+        (end - original.value) / error for end in (released.lower, released.value, released.upper)
+    )
     return lower, value, upper
 
 
@@ -84,12 +91,20 @@ def alone(terms: Sequence[Term], unit: Unit) -> tuple[list[Mark | None], str]:
             _mark(_ends(term), 0.0, top) for term in terms
         ], f"Blue bar and dark line: interval and estimate, from 0 to {number(top, unit)}."
     if all(math.isfinite(term.low) for term in terms):  # each mean on the scale of its own column
-        marks = [_mark(_ends(term), term.low, term.high) if term.high > term.low else None for term in terms]
+        marks = [
+            _mark(_ends(term), term.low, term.high) if term.high > term.low else None
+            for term in terms
+        ]
         return (
             marks,
-            "Blue bar and dark line: interval and estimate, each between the values that a tenth of the released rows is below and a tenth above.",
+            (
+                "Blue bar and dark line: interval and estimate, each between the values that a"
+                " tenth of the released rows is below and a tenth above."
+            ),
         )
-    limit = max(max(abs(term.released.lower), abs(term.released.upper)) for term in terms) * 1.05 or 1.0
+    limit = (
+        max(max(abs(term.released.lower), abs(term.released.upper)) for term in terms) * 1.05 or 1.0
+    )
     return [
         _mark(_ends(term), -limit, limit, line=WIDTH / 2) for term in terms
     ], "Blue bar and dark line: interval and estimate. Grey line: no relation."
@@ -100,8 +115,12 @@ def _ends(term: Term) -> tuple[float, float, float]:
 
 
 def _mark(
-    ends: tuple[float, float, float], low: float, high: float, band: tuple[float, float] | None = None, line: float | None = None
-) -> Mark:  # fmt: skip
+    ends: tuple[float, float, float],
+    low: float,
+    high: float,
+    band: tuple[float, float] | None = None,
+    line: float | None = None,
+) -> Mark:
     cut = [side for side, out in (("left", ends[0] < low), ("right", ends[2] > high)) if out]
     left, dot, right = (_at(end, low, high) for end in ends)
     return Mark(left, dot, right, "both" if len(cut) > 1 else "".join(cut), band, line)

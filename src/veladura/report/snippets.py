@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from veladura.table.summary import summarize
 
 if TYPE_CHECKING:
-    from veladura.recipe import Release
+    from veladura.core.recipe import Release
 
 FOLDER = "path/to/this/folder"
 MOST_LEVELS = 8  # of a category in a first model
@@ -19,7 +19,9 @@ _HEAD = f'import veladura as vd\n\nrelease = vd.load("{FOLDER}")'
 def snippet(release: Release) -> str:
     """Return Python that loads the release and makes a first analysis with the right rule."""
     if release.rule == "posterior":
-        return f"{_HEAD}\nposterior = vd.posterior(release)\nposterior.mean, posterior.interval(0.95)"
+        return (
+            f"{_HEAD}\nposterior = vd.posterior(release)\nposterior.mean, posterior.interval(0.95)"
+        )
     if (found := first_model(release)) is not None:
         formula, family = found
         extra = "" if family == "gaussian" else f', family="{family}"'
@@ -27,7 +29,10 @@ def snippet(release: Release) -> str:
     numbers = _numbers(release)
     if _combines(release) and numbers:
         name = numbers[0]
-        return f"{_HEAD}\nrelease.estimate(lambda data: (data[{name!r}].mean(), data[{name!r}].var() / len(data)))"
+        return (
+            f"{_HEAD}\nrelease.estimate(lambda data: (data[{name!r}].mean(), data[{name!r}].var() /"
+            " len(data)))"
+        )
     if len(release.tables) > 1:
         return f"{_HEAD}\nfor data in release.datasets:\n    print(data.describe())"
     last = f"data[{numbers[:2]!r}].describe()" if numbers else "data.describe()"
@@ -42,15 +47,25 @@ def command(release: Release) -> str:
     if (found := first_model(release)) is None:
         return check
     formula, family = found
-    return f'{check}\nveladura analyze {FOLDER} "{formula}"' + ("" if family == "gaussian" else f" --family {family}")
+    return f'{check}\nveladura analyze {FOLDER} "{formula}"' + (
+        "" if family == "gaussian" else f" --family {family}"
+    )
 
 
 def first_model(release: Release) -> tuple[str, str] | None:
     """Return a formula and family that fit the columns of a release; None where no model can be combined or proposed."""
     if release.rule == "private" or (release.rule != "none" and not _combines(release)):
         return None
-    numbers = list(islice((name for name in _numbers(release) if _is_word(name) and _levels(release, name) > 1), 2))
-    groups = (name for name in _groups(release) if _is_word(name) and 1 < _levels(release, name) <= MOST_LEVELS)
+    numbers = list(
+        islice(
+            (name for name in _numbers(release) if _is_word(name) and _levels(release, name) > 1), 2
+        )
+    )
+    groups = (
+        name
+        for name in _groups(release)
+        if _is_word(name) and 1 < _levels(release, name) <= MOST_LEVELS
+    )
     if numbers:
         terms = [*numbers[1:], *(f"C({name})" for name in islice(groups, 1))]
         return (f"{numbers[0]} ~ {' + '.join(terms)}", "gaussian") if terms else None
@@ -61,7 +76,9 @@ def first_model(release: Release) -> tuple[str, str] | None:
 
 
 def _combines(release: Release) -> bool:
-    return release.rule == "single" or (release.rule in ("partial", "full") and len(release.tables) > 1)
+    return release.rule == "single" or (
+        release.rule in ("partial", "full") and len(release.tables) > 1
+    )
 
 
 def _numbers(release: Release) -> list[str]:
@@ -76,7 +93,9 @@ def _groups(release: Release) -> list[str]:
 def _of_kind(release: Release, kinds: tuple[str, ...]) -> list[str]:
     changed = {name for step in release.steps for name in step.changed}
     fields = [f for f in release.tables[0].table.schema if f.kind in kinds and f.role != "weight"]
-    return [f.name for f in sorted(fields, key=lambda f: (f.role != "sensitive", f.name not in changed))]
+    return [
+        f.name for f in sorted(fields, key=lambda f: (f.role != "sensitive", f.name not in changed))
+    ]
 
 
 def _levels(release: Release, name: str) -> int:

@@ -13,12 +13,17 @@ from numpy.typing import NDArray
 
 from veladura.table.codes import Column, encode
 from veladura.table.counts import Counts
-from veladura.table.spread import LARGEST, Spread, spread
+from veladura.table.quantiles import LARGEST, Spread, spread
 
 if TYPE_CHECKING:
     from veladura.table.table import Table
 
-SPREAD = (0.01, 0.1, 0.9, 0.99)  # shares at which pictures of numbers begin and end: asked for together, as asking costs a sort
+SPREAD = (
+    0.01,
+    0.1,
+    0.9,
+    0.99,
+)  # shares at which pictures of numbers begin and end: asked for together, as asking costs a sort
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +59,10 @@ class Tally:
         values, size = self.known
         order = np.argsort(values, kind="stable")
         reached = np.cumsum(size[order])
-        places = [int(np.searchsorted(reached, _rank(share, int(reached[-1])), side="right")) for share in shares]
+        places = [
+            int(np.searchsorted(reached, _rank(share, int(reached[-1])), side="right"))
+            for share in shares
+        ]
         return [values[order[place]] for place in places]
 
     def below(self, limits: NDArray[np.float64]) -> list[int]:
@@ -70,11 +78,17 @@ class Tally:
         numbers, size = values[fit].astype(np.float64), size[fit]
         rows = int(size.sum())
         mean = float(numbers @ size) / rows if rows else math.nan
-        return rows, mean, float(((numbers - mean) ** 2) @ size) / (rows - 1) if rows > 1 else math.nan
+        return (
+            rows,
+            mean,
+            float(((numbers - mean) ** 2) @ size) / (rows - 1) if rows > 1 else math.nan,
+        )
 
     def label_sizes(self) -> dict[str, int]:
         """Return the number of rows of each category that occurs."""
-        labels = [str(label) for label in self.labels.to_pylist()] if self.labels is not None else []
+        labels = (
+            [str(label) for label in self.labels.to_pylist()] if self.labels is not None else []
+        )
         codes, size = self.known
         sizes = np.bincount(codes, weights=size, minlength=len(labels)).astype(np.int64).tolist()
         return {label: size for label, size in zip(labels, sizes, strict=True) if size}
@@ -120,6 +134,10 @@ def tally_of(table: Table, name: str) -> Tally:
         column = encode(table.arrow.column(name), table.schema[name])
         return Tally(column, np.ones(column.size, dtype=np.int64))
     if (far := spread(table, name)) is not None:
-        return FarTally(encode(pa.array([], table.schema[name].type), table.schema[name]), np.zeros(0, dtype=np.int64), far)
+        return FarTally(
+            encode(pa.array([], table.schema[name].type), table.schema[name]),
+            np.zeros(0, dtype=np.int64),
+            far,
+        )
     counts: Counts = table.profile(name)
     return Tally(counts.columns[0], counts.size)

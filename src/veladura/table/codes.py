@@ -54,7 +54,11 @@ class Column:
     def take(self, rows: NDArray[np.int64]) -> Column:
         """Return the column at some rows."""
         values = self.values[rows]
-        return replace(self, values=values, missing=self.missing[rows] if self.missing.any() else np.zeros(values.size, dtype=bool))
+        return replace(
+            self,
+            values=values,
+            missing=self.missing[rows] if self.missing.any() else np.zeros(values.size, dtype=bool),
+        )
 
     def with_values(self, values: NDArray[Any], missing: NDArray[np.bool_] | None = None) -> Column:
         """Return the column with new values of the same kind."""
@@ -89,7 +93,10 @@ class Column:
         """Return the values as floats, NaN where missing, after refusing infinite ones."""
         numbers = np.where(self.missing, np.nan, self.values.astype(np.float64))
         if infinite := int(np.isinf(numbers).sum()):
-            msg = f"column {self.name!r} has {infinite} infinite values.\n\nHint: declare them as missing or remove them."
+            msg = (
+                f"column {self.name!r} has {infinite} infinite values.\n\nHint: declare them as"
+                " missing or remove them."
+            )
             raise DataError(msg)
         return numbers
 
@@ -152,10 +159,17 @@ def codes(table: Table, columns: Sequence[str]) -> Codes:
 
     rows = canonical_order(keys(), table.arrow.num_rows)
     taken = {}
-    for name in dict.fromkeys(columns):  # one at a time: those that no order asked for are in memory once only
-        column = encoded.pop(name) if name in encoded else encode(table.arrow.column(name), table.schema[name])
+    for name in dict.fromkeys(
+        columns
+    ):  # one at a time: those that no order asked for are in memory once only
+        column = (
+            encoded.pop(name)
+            if name in encoded
+            else encode(table.arrow.column(name), table.schema[name])
+        )
         taken[name] = column.take(rows)
-        pa.default_memory_pool().release_unused()  # what encoding leaves behind adds up to a third of the table
+        # what encoding leaves behind adds up to a third of the table
+        pa.default_memory_pool().release_unused()
     return Codes(taken, rows)
 
 
@@ -213,9 +227,14 @@ def _sorted_labels(labels: pa.Array) -> tuple[pa.Array, NDArray[np.int64]]:
 def _ordered_labels(labels: pa.Array, field_: Field) -> tuple[pa.Array, NDArray[np.int64]]:
     """Return labels in their declared order, and the place of each old label among them."""
     place = {label: i for i, label in enumerate(field_.order)}
-    rank = np.array([place.get(label_text(label), -1) for label in labels.to_pylist()], dtype=np.int64)
+    rank = np.array(
+        [place.get(label_text(label), -1) for label in labels.to_pylist()], dtype=np.int64
+    )
     if strange := int(np.count_nonzero(rank < 0)):
-        msg = f"column {field_.name!r} holds {strange} categories that its declared order does not name."
+        msg = (
+            f"column {field_.name!r} holds {strange} categories that its declared order does not"
+            " name."
+        )
         raise DataError(msg)
     if labels.type == pa.bool_():
         return pa.array([label == "true" for label in field_.order]), rank

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from veladura.errors import PlanError
 from veladura.table.codes import Column, encode
-from veladura.table.connection import fetch
-from veladura.table.faults import told_without_values
+from veladura.table.database.connection import fetch
+from veladura.table.database_errors import told_without_values
 from veladura.table.order import canonical_order
 
 if TYPE_CHECKING:
@@ -45,7 +45,11 @@ def counts(table: Table, columns: Sequence[str]) -> Counts:
     with told_without_values(table.source.name):
         grouped = fetch(table.expression.group_by(places).aggregate(size=table.expression.count()))
     coded = tuple(
-        encode(_cast(grouped.column(f"c{table.schema.position(name)}"), table.schema[name].type), table.schema[name]) for name in columns
+        encode(
+            _cast(grouped.column(f"c{table.schema.position(name)}"), table.schema[name].type),
+            table.schema[name],
+        )
+        for name in columns
     )
     size = grouped.column("size").cast(pa.int64()).to_numpy()
     order = _order(coded, size.size)
@@ -63,8 +67,8 @@ def _order(columns: Sequence[Column], size: int) -> NDArray[np.int64]:
 def thinned(counts: Counts, most: int = MOST_VALUES) -> Counts:
     """Return the counts of one column of numbers or dates with neighbours put together until few are left.
 
-    The lowest value stays by itself, every other one stands for those between it and the one before: quantiles and
-    cumulative shares are off by one part in ``most`` at the utmost.
+    The lowest value stays by itself, every other one stands for those between it and the one
+    before: quantiles and cumulative shares are off by one part in ``most`` at the utmost.
     """
     column, size = counts.columns[0], counts.size
     if column.labels is not None or size.size <= most:

@@ -9,13 +9,22 @@ from typing import Any
 
 import ibis
 
-from veladura.table.connection import home_of, run_sql, sql_text
-from veladura.table.dialect import Dialect
+from veladura.table.database.connection import home_of, run_sql, sql_text
+from veladura.table.files.dialect import Dialect
 from veladura.table.inspect import LONG_TEXT, UNIQUE_SHARE, Facts
 from veladura.table.parse import FIRST_YEAR, INTEGER, number_pattern
 from veladura.table.schema import Declared, Kind
 
-DATE_FORMATS = ("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S")
+DATE_FORMATS = (
+    "%Y-%m-%d",
+    "%d.%m.%Y",
+    "%d/%m/%Y",
+    "%m/%d/%Y",
+    "%Y/%m/%d",
+    "%d-%m-%Y",
+    "%Y-%m-%d %H:%M:%S",
+    "%Y-%m-%dT%H:%M:%S",
+)
 DATE_LIKE = r"^\s*[0-9]+[-./][0-9]+[-./][0-9]+"
 MOST_DIGITS = 18  # a 64-bit integer holds any number of so many digits
 
@@ -35,7 +44,12 @@ def guess_kinds(
     for name, found in facts.items():
         given = declared.get(name, Declared())
         kind: Kind = given.kind or ("ordered" if given.order else found.kind)
-        full[name] = replace(given, kind=kind, format=given.format or found.format, missing=given.missing or found.missing)
+        full[name] = replace(
+            given,
+            kind=kind,
+            format=given.format or found.format,
+            missing=given.missing or found.missing,
+        )
     return full, facts
 
 
@@ -45,38 +59,56 @@ def _is_unsure(declared: Declared) -> bool:
 
 
 def inspect_text(
-    expression: ibis.Table, places: Mapping[str, str], dialect: Dialect, words: Mapping[str, Sequence[str]] | None = None
+    expression: ibis.Table,
+    places: Mapping[str, str],
+    dialect: Dialect,
+    words: Mapping[str, Sequence[str]] | None = None,
 ) -> dict[str, Facts]:
     """Return facts on text columns of a DuckDB table: which of them are whole numbers, numbers or dates throughout.
 
     Two scans in plain SQL: the first sorts values into five classes, the second looks for dates
-    and words in the columns that hold both numbers and text, text that starts like a date, or long text.
+    and words in the columns that hold both numbers and text, text that starts like a date, or long
+    text.
     """
     backend, source = home_of(expression), expression.get_name()
     number = number_pattern("," if dialect.decimal == "," else ".")
     columns = {name: _present(place, (words or {}).get(name, ())) for name, place in places.items()}
-    classes = ", ".join(f"{column} AS v{i}, {_class_of(column, number)} AS k{i}" for i, column in enumerate(columns.values()))
+    classes = ", ".join(
+        f"{column} AS v{i}, {_class_of(column, number)} AS k{i}"
+        for i, column in enumerate(columns.values())
+    )
     figures = ", ".join(
-        f"count(v{i}), coalesce(max(length(v{i})), 0), count_if(k{i} = 0), count_if(k{i} = 1), count_if(k{i} = 2), count_if(k{i} = 4), "
-        f"coalesce(max(CASE WHEN k{i} <= 1 THEN length(v{i}) END), 0)"
+        f"count(v{i}), coalesce(max(length(v{i})), 0), count_if(k{i} = 0), count_if(k{i} = 1),"
+        f" count_if(k{i} = 2), count_if(k{i} = 4), coalesce(max(CASE WHEN k{i} <= 1 THEN"
+        f" length(v{i}) END), 0)"
         for i in range(len(columns))
     )
     row = run_sql(backend, f"SELECT {figures} FROM (SELECT {classes} FROM {source})")[0]  # noqa: S608
     keys = ("present", "longest", "zeros", "integer", "number", "dated", "digits")
     width = len(keys)
     seen = {
-        name: dict(zip(keys, (int(figure or 0) for figure in row[i * width : (i + 1) * width]), strict=True))
+        name: dict(
+            zip(
+                keys, (int(figure or 0) for figure in row[i * width : (i + 1) * width]), strict=True
+            )
+        )
         for i, name in enumerate(columns)
     }
     mixed = [name for name, figure in seen.items() if _is_mixed(figure)]
-    details = _details(backend, source, {name: columns[name] for name in mixed}, number) if mixed else {}
-    return {name: _text_facts(name, figure | details.get(name, {})) for name, figure in seen.items()}
+    details = (
+        _details(backend, source, {name: columns[name] for name in mixed}, number) if mixed else {}
+    )
+    return {
+        name: _text_facts(name, figure | details.get(name, {})) for name, figure in seen.items()
+    }
 
 
 def _is_mixed(figure: Mapping[str, int]) -> bool:
     """Whether a column needs a second look: not all numbers, and not all short words either."""
     numbers = figure["zeros"] + figure["integer"] + figure["number"]
-    return numbers < figure["present"] and bool(numbers or figure["dated"] or figure["longest"] > LONG_TEXT)
+    return numbers < figure["present"] and bool(
+        numbers or figure["dated"] or figure["longest"] > LONG_TEXT
+    )
 
 
 def _present(place: str, words: Sequence[str]) -> str:
@@ -88,33 +120,48 @@ def _present(place: str, words: Sequence[str]) -> str:
 def _class_of(column: str, number: str) -> str:
     """Return SQL for 0 whole number with leading zeros, 1 whole number, 2 number, 3 other text, 4 text like a date."""
     return (
-        f"CASE WHEN {column} IS NULL THEN NULL WHEN regexp_matches({column}, '{INTEGER}') "
-        f"THEN CASE WHEN regexp_matches({column}, '^\\s*[+-]?0[0-9]') THEN 0 ELSE 1 END "
-        f"WHEN regexp_matches({column}, '{number}') THEN CASE WHEN regexp_matches({column}, '^\\s*[+-]?0[0-9]') THEN 3 ELSE 2 END "
-        f"WHEN regexp_matches({column}, '{DATE_LIKE}') THEN 4 ELSE 3 END"
+        f"CASE WHEN {column} IS NULL THEN NULL WHEN regexp_matches({column}, '{INTEGER}') THEN CASE"
+        f" WHEN regexp_matches({column}, '^\\s*[+-]?0[0-9]') THEN 0 ELSE 1 END WHEN"
+        f" regexp_matches({column}, '{number}') THEN CASE WHEN regexp_matches({column},"
+        f" '^\\s*[+-]?0[0-9]') THEN 3 ELSE 2 END WHEN regexp_matches({column}, '{DATE_LIKE}') THEN"
+        " 4 ELSE 3 END"
     )
 
 
-def _details(backend: Any, source: str, columns: Mapping[str, str], number: str) -> dict[str, dict[str, Any]]:
+def _details(
+    backend: Any, source: str, columns: Mapping[str, str], number: str
+) -> dict[str, dict[str, Any]]:
     """Return figures on columns that are not all numbers: distinct values and words, and how many fit each date format."""
     figures = []
     for column in columns.values():
         strange = f"CASE WHEN {_class_of(column, number)} >= 3 THEN {column} END"
         figures += [f"count(DISTINCT {column})", f"count(DISTINCT {strange})", f"max({strange})"]
         dated = f"CASE WHEN regexp_matches({column}, '{DATE_LIKE}') THEN {column} END"
-        figures += [f"count_if(year(try_strptime({dated}, '{form}')) >= {FIRST_YEAR})" for form in DATE_FORMATS]
+        figures += [
+            f"count_if(year(try_strptime({dated}, '{form}')) >= {FIRST_YEAR})"
+            for form in DATE_FORMATS
+        ]
     row = run_sql(backend, f"SELECT {', '.join(figures)} FROM {source}")[0]  # noqa: S608
     step = 3 + len(DATE_FORMATS)
     found = {}
     for i, name in enumerate(columns):
         distinct, strange, word, *dates = row[i * step : (i + 1) * step]
-        found[name] = {"distinct": distinct, "strange": strange, "word": word, "dates": [int(fits or 0) for fits in dates]}
+        found[name] = {
+            "distinct": distinct,
+            "strange": strange,
+            "word": word,
+            "dates": [int(fits or 0) for fits in dates],
+        }
     return found
 
 
 def _text_facts(name: str, found: Mapping[str, Any]) -> Facts:
     """Return what a column of text seems to be: the narrowest kind that every value fits."""
-    present, whole, numbers = found["present"], found["zeros"] + found["integer"], found["zeros"] + found["integer"] + found["number"]
+    present, whole, numbers = (
+        found["present"],
+        found["zeros"] + found["integer"],
+        found["zeros"] + found["integer"] + found["number"],
+    )
     facts = Facts(name, "category", present, found.get("distinct", 0), found["longest"])
     if present == 0:
         return replace(facts, note="no value at all")
@@ -122,9 +169,17 @@ def _text_facts(name: str, found: Mapping[str, Any]) -> Facts:
         return replace(facts, note="leading zeros: text, not a number")
     if whole == present:
         fits = found["digits"] <= MOST_DIGITS
-        return replace(facts, kind="integer") if fits else replace(facts, note="digits too long for a number: text")
+        return (
+            replace(facts, kind="integer")
+            if fits
+            else replace(facts, note="digits too long for a number: text")
+        )
     if numbers == present:
-        return replace(facts, note="leading zeros: text, not a number") if found["zeros"] else replace(facts, kind="number")
+        return (
+            replace(facts, note="leading zeros: text, not a number")
+            if found["zeros"]
+            else replace(facts, kind="number")
+        )
     return _word_facts(facts, found, whole, numbers)
 
 
@@ -136,11 +191,18 @@ def _word_facts(facts: Facts, found: Mapping[str, Any], whole: int, numbers: int
         note = f"could also be {fitting[1]}: check the format" if len(fitting) > 1 else ""
         return replace(facts, kind="date", format=fitting[0], note=note)
     if found["dated"] == present:
-        return replace(facts, note="like dates, but not all in one known format: declare it, or make them one")
+        return replace(
+            facts, note="like dates, but not all in one known format: declare it, or make them one"
+        )
     wordlike = found.get("strange") == 1 and not re.search(r"[0-9]", str(found["word"]))
     if wordlike and numbers >= 2 and not found["zeros"] and facts.distinct > 2:  # noqa: PLR2004
         kind: Kind = "integer" if whole == numbers else "number"
-        return replace(facts, kind=kind, missing=(str(found["word"]),), note="numbers, but for one word taken as missing")
+        return replace(
+            facts,
+            kind=kind,
+            missing=(str(found["word"]),),
+            note="numbers, but for one word taken as missing",
+        )
     if numbers > present / 2:
         return replace(facts, note="numbers and other text mixed")
     if facts.longest > LONG_TEXT and facts.distinct > UNIQUE_SHARE * present:

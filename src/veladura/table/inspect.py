@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from veladura.table.connection import fetch_one, is_duckdb
-from veladura.table.faults import told_without_values
+from veladura.table.database.connection import fetch_one, is_duckdb
+from veladura.table.database_errors import told_without_values
 from veladura.table.schema import LABELLED, Field, Kind, Role
 from veladura.table.table import Table
 
@@ -59,17 +59,28 @@ def _facts(table: Table, field: Field, figures: tuple[int, int, int]) -> Facts:
 
 def find_identifiers(table: Table) -> list[str]:
     """Return the columns that look like identifiers; counts exactly only where names or lengths make it likely."""
-    likely = [field.name for field in table.schema if field.kind in LABELLED or (field.kind == "integer" and _is_named(field.name))]
+    likely = [
+        field.name
+        for field in table.schema
+        if field.kind in LABELLED or (field.kind == "integer" and _is_named(field.name))
+    ]
     if likely and not table.in_memory and is_duckdb(table.expression):
         rough = _rough_distinct(table, likely)
         likely = [name for name in likely if rough[name] > ROUGH_SHARE * table.rows]
     figures = _figures(table, likely) if likely else {}
-    return [name for name in likely if looks_like_identifier(Facts(name, table.schema[name].kind, *figures[name]))]
+    return [
+        name
+        for name in likely
+        if looks_like_identifier(Facts(name, table.schema[name].kind, *figures[name]))
+    ]
 
 
 def _rough_distinct(table: Table, names: Sequence[str]) -> dict[str, int]:
     """Return estimates of distinct values: the same for any order of rows, some ten percent off."""
-    figures = {f"n{i}": table.expression[f"c{table.schema.position(name)}"].approx_nunique() for i, name in enumerate(names)}
+    figures = {
+        f"n{i}": table.expression[f"c{table.schema.position(name)}"].approx_nunique()
+        for i, name in enumerate(names)
+    }
     with told_without_values(table.source.name):
         found = fetch_one(table.expression, figures)
     return {name: int(found[f"n{i}"]) for i, name in enumerate(names)}
@@ -78,7 +89,10 @@ def _rough_distinct(table: Table, names: Sequence[str]) -> dict[str, int]:
 def _figures(table: Table, names: Sequence[str]) -> dict[str, tuple[int, int, int]]:
     """Return how many values are present, how many are distinct, and the longest text, by column."""
     if table.in_memory:
-        return {name: _figures_of(table.arrow.column(table.schema.position(name)), table.schema[name]) for name in names}
+        return {
+            name: _figures_of(table.arrow.column(table.schema.position(name)), table.schema[name])
+            for name in names
+        }
     figures: dict[str, Any] = {}
     for i, name in enumerate(names):
         column = table.expression[f"c{table.schema.position(name)}"]
@@ -88,14 +102,23 @@ def _figures(table: Table, names: Sequence[str]) -> dict[str, tuple[int, int, in
     with told_without_values(table.source.name):
         found = fetch_one(table.expression, figures)
     return {
-        name: (int(found[f"present{i}"]), int(found[f"distinct{i}"]), int(found.get(f"longest{i}") or 0)) for i, name in enumerate(names)
+        name: (
+            int(found[f"present{i}"]),
+            int(found[f"distinct{i}"]),
+            int(found.get(f"longest{i}") or 0),
+        )
+        for i, name in enumerate(names)
     }
 
 
 def _figures_of(column: pa.ChunkedArray, field: Field) -> tuple[int, int, int]:
     present = len(column) - column.null_count
     distinct = pc.count_distinct(column, mode="only_valid").as_py()
-    longest = pc.max(pc.utf8_length(column)).as_py() or 0 if field.kind in LABELLED and pa.types.is_string(column.type) else 0
+    longest = (
+        pc.max(pc.utf8_length(column)).as_py() or 0
+        if field.kind in LABELLED and pa.types.is_string(column.type)
+        else 0
+    )
     return present, distinct, longest
 
 
@@ -121,7 +144,11 @@ def guess_role(facts: Facts) -> Role:
     name = _snake(facts.name)
     if looks_like_identifier(facts):
         return "identifier"
-    if facts.kind in ("number", "integer") and re.search(_WEIGHT_NAMES, name) and facts.distinct > FEWEST_WEIGHTS:
+    if (
+        facts.kind in ("number", "integer")
+        and re.search(_WEIGHT_NAMES, name)
+        and facts.distinct > FEWEST_WEIGHTS
+    ):
         return "weight"
     if facts.kind == "number" and re.search(_GEOGRAPHIC_NAMES, name):
         return "geographic"

@@ -15,9 +15,14 @@ ISO_DATE = "%Y-%m-%d"
 FIRST_YEAR = 1000  # "24-02-03" under %Y is not a date of the year 24
 
 _PIECES = {
-    "Y": "([0-9]{4})", "y": "([0-9]{2})", "m": "([0-9]{1,2})", "d": "([0-9]{1,2})",
-    "H": "([0-9]{1,2})", "M": "([0-9]{1,2})", "S": "([0-9]{1,2})",
-}  # fmt: skip
+    "Y": "([0-9]{4})",
+    "y": "([0-9]{2})",
+    "m": "([0-9]{1,2})",
+    "d": "([0-9]{1,2})",
+    "H": "([0-9]{1,2})",
+    "M": "([0-9]{1,2})",
+    "S": "([0-9]{1,2})",
+}
 
 
 @ibis.udf.scalar.builtin  # type: ignore[untyped-decorator]
@@ -43,7 +48,9 @@ def as_integer(text: Any, *, duckdb: bool) -> Any:
         return _where(text.re_search(INTEGER), text).try_cast("int64")
     # No try_cast there: digits first, then the range, both before the cast.
     wide = _where(text.re_search(r"^\s*[+-]?0*[0-9]{1,19}\s*$"), text).cast("decimal(38, 0)")
-    low, high = (ibis.literal(Decimal(limit), type="decimal(38, 0)") for limit in (-(2**63), 2**63 - 1))
+    low, high = (
+        ibis.literal(Decimal(limit), type="decimal(38, 0)") for limit in (-(2**63), 2**63 - 1)
+    )
     return _where((wide >= low) & (wide <= high), wide).cast("int64")
 
 
@@ -66,13 +73,20 @@ def as_date(text: Any, form: str | None, *, duckdb: bool) -> Any:
     pieces = _pieces(text, form)
     year, month, day = pieces["Y"], pieces["m"], pieces["d"]
     leap = (year % 4 == 0) & ((year % 100 != 0) | (year % 400 == 0))
-    last = ibis.cases((month.isin([4, 6, 9, 11]), 30), ((month == 2) & leap, 29), (month == 2, 28), else_=31)  # noqa: PLR2004
+    last = ibis.cases(
+        (month.isin([4, 6, 9, 11]), 30),
+        ((month == 2) & leap, 29),  # noqa: PLR2004
+        (month == 2, 28),  # noqa: PLR2004
+        else_=31,
+    )
     valid = (year >= FIRST_YEAR) & month.between(1, 12) & (day >= 1) & (day <= last)
     if not timed:
         return _where(valid, ibis.date(year, month, day))
     hour, minute, second = (pieces.get(letter, ibis.literal(0)) for letter in "HMS")
     valid &= (hour < 24) & (minute < 60) & (second < 60)  # noqa: PLR2004
-    return _where(valid, ibis.timestamp(year, month, day, hour, minute, second)).cast("timestamp(6)")
+    return _where(valid, ibis.timestamp(year, month, day, hour, minute, second)).cast(
+        "timestamp(6)"
+    )
 
 
 def has_time(form: str | None) -> bool:
@@ -87,12 +101,20 @@ def _pieces(text: Any, form: str) -> dict[str, Any]:
     if unknown := [letter for letter in letters if letter not in _PIECES]:
         what = "date format in a database: directive"
         raise PlanError.unknown(what, f"%{unknown[0]}", [f"%{letter}" for letter in _PIECES])
-    if len(set(letters)) < len(letters) or "m" not in letters or "d" not in letters or not {"Y", "y"} & set(letters):
+    if (
+        len(set(letters)) < len(letters)
+        or "m" not in letters
+        or "d" not in letters
+        or not {"Y", "y"} & set(letters)
+    ):
         msg = f"the date format {form!r} must name year, month and day once each."
         raise PlanError(msg)
     pattern = "".join(_PIECES[part] if i % 2 else re.escape(part) for i, part in enumerate(parts))
     fitting = _where(text.re_search(rf"^\s*{pattern}\s*$"), text)
-    pieces = {letter: fitting.re_extract(rf"^\s*{pattern}\s*$", i + 1).cast("int32") for i, letter in enumerate(letters)}
+    pieces = {
+        letter: fitting.re_extract(rf"^\s*{pattern}\s*$", i + 1).cast("int32")
+        for i, letter in enumerate(letters)
+    }
     if "y" in pieces:  # as POSIX has it: 69 to 99 are of the last century
         pieces["Y"] = pieces["y"] + (pieces["y"] >= 69).ifelse(1900, 2000)  # noqa: PLR2004
     return pieces

@@ -9,9 +9,9 @@ import ibis
 import pyarrow as pa
 
 from veladura.errors import DataError, PlanError
-from veladura.table.connection import fetch_one, is_duckdb
-from veladura.table.dialect import Dialect
-from veladura.table.faults import told_without_values
+from veladura.table.database.connection import fetch_one, is_duckdb
+from veladura.table.database_errors import told_without_values
+from veladura.table.files.dialect import Dialect
 from veladura.table.parse import ISO_DATE, as_date, as_integer, as_number, has_time
 from veladura.table.schema import LABELLED, Declared, Field, Kind, Schema, kind_of, storage_of
 
@@ -52,7 +52,11 @@ def prepare(
     with told_without_values(what):
         found = fetch_one(expression, figures)
     refuse_empty(int(found.pop("rows")), what)
-    refuse_misfits({fields[int(key[1:])].name: int(count or 0) for key, count in found.items()}, fields, declared)
+    refuse_misfits(
+        {fields[int(key[1:])].name: int(count or 0) for key, count in found.items()},
+        fields,
+        declared,
+    )
     return expression.select(**columns), Schema(tuple(fields))
 
 
@@ -68,7 +72,9 @@ def arrow_type(dtype: Any) -> pa.DataType | None:
         return None
 
 
-def field_of(name: str, type_: pa.DataType | None, declared: Declared, *, keep_types: bool = False) -> Field:
+def field_of(
+    name: str, type_: pa.DataType | None, declared: Declared, *, keep_types: bool = False
+) -> Field:
     """Return the description of one column: what is declared, else what its type suggests.
 
     A frame keeps the types of its category and date columns (booleans, whole numbers, time
@@ -77,11 +83,13 @@ def field_of(name: str, type_: pa.DataType | None, declared: Declared, *, keep_t
     natural = None if type_ is None else kind_of(type_)
     if type_ is None or natural is None:
         msg = (
-            f"column {name!r} holds values of type {type_ or 'unknown'}, which cannot be released.\n\n"
-            "Hint: leave the column out, or turn it into text, numbers or dates."
+            f"column {name!r} holds values of type {type_ or 'unknown'}, which cannot be"
+            " released.\n\nHint: leave the column out, or turn it into text, numbers or dates."
         )
         raise DataError(msg)
-    kind: Kind = declared.kind or ("ordered" if declared.order else "date" if declared.format else natural)
+    kind: Kind = declared.kind or (
+        "ordered" if declared.order else "date" if declared.format else natural
+    )
     if pa.types.is_null(type_):
         type_ = pa.string()
     text = kind_of(type_) == "category" and not pa.types.is_boolean(type_)
@@ -97,8 +105,13 @@ def field_of(name: str, type_: pa.DataType | None, declared: Declared, *, keep_t
 def _refuse_impossible(name: str, kind: Kind, natural: Kind, *, text: bool) -> None:
     """Refuse a date declared as a number and the reverse: no cast means what the holder meant."""
     numbers = ("integer", "number")
-    if (kind in numbers and natural == "date") or (kind == "date" and natural != "date" and not text):
-        msg = f"column {name!r} is declared as {kind} but holds values of kind {natural}.\n\nHint: declare it as {natural}, or convert the source."
+    if (kind in numbers and natural == "date") or (
+        kind == "date" and natural != "date" and not text
+    ):
+        msg = (
+            f"column {name!r} is declared as {kind} but holds values of kind {natural}.\n\nHint:"
+            f" declare it as {natural}, or convert the source."
+        )
         raise PlanError(msg)
 
 
@@ -112,7 +125,8 @@ def _without_missing_words(column: Any, words: Sequence[str]) -> Any:
 def _may_misfit(raw: Any, field: Field) -> bool:
     dtype = raw.type()
     return bool(
-        (dtype.is_string() and field.kind not in LABELLED) or (field.kind == "integer" and (dtype.is_floating() or dtype.is_decimal()))
+        (dtype.is_string() and field.kind not in LABELLED)
+        or (field.kind == "integer" and (dtype.is_floating() or dtype.is_decimal()))
     )
 
 
@@ -124,9 +138,13 @@ def _typed(raw: Any, field: Field, declared: Declared, decimal: str, *, duckdb: 
     if dtype.is_null():
         return raw.cast(str(ibis.dtype(field.type)))
     if field.kind == "date":
-        return as_date(raw, declared.format, duckdb=duckdb) if dtype.is_string() else _as_moment(raw)
+        return (
+            as_date(raw, declared.format, duckdb=duckdb) if dtype.is_string() else _as_moment(raw)
+        )
     if dtype.is_boolean():
-        return ibis.cases((raw, 1), (~raw, 0)).cast("int64" if field.kind == "integer" else "float64")
+        return ibis.cases((raw, 1), (~raw, 0)).cast(
+            "int64" if field.kind == "integer" else "float64"
+        )
     if field.kind == "integer":
         return as_integer(raw, duckdb=duckdb) if dtype.is_string() else _whole(raw)
     return as_number(raw, decimal, duckdb=duckdb) if dtype.is_string() else _as_float(raw)
@@ -144,7 +162,11 @@ def _as_moment(raw: Any) -> Any:
 def _as_float(raw: Any) -> Any:
     """Return numbers as floats. A database may keep NaN apart from missing; both mean that nothing is known."""
     number = raw if raw.type().is_float64() else raw.cast("float64")
-    return number.isnan().ifelse(ibis.null("float64"), number) if raw.type().is_floating() and _knows_nan(raw) else number
+    return (
+        number.isnan().ifelse(ibis.null("float64"), number)
+        if raw.type().is_floating() and _knows_nan(raw)
+        else number
+    )
 
 
 def _knows_nan(raw: Any) -> bool:
@@ -157,7 +179,11 @@ def _whole(raw: Any) -> Any:
     dtype = raw.type()
     if dtype.is_integer() and not dtype.is_uint64():
         return raw if dtype.is_int64() else raw.cast("int64")
-    fits = (raw.abs() < _LARGEST_WHOLE) if dtype.is_uint64() else (raw.abs() < _LARGEST_WHOLE) & (raw == raw.floor())
+    fits = (
+        (raw.abs() < _LARGEST_WHOLE)
+        if dtype.is_uint64()
+        else (raw.abs() < _LARGEST_WHOLE) & (raw == raw.floor())
+    )
     return fits.ifelse(raw, ibis.null(dtype)).cast("int64")
 
 
@@ -171,20 +197,29 @@ def _as_text(raw: Any) -> Any:
     if dtype.is_floating() or dtype.is_decimal():  # 1.0 is "1.0" in one database and "1" in another
         number = raw.cast("float64")
         whole = (number.abs() < 1e15) & (number == number.floor())  # noqa: PLR2004
-        return whole.ifelse(whole.ifelse(number, ibis.null("float64")).cast("int64").cast("string"), number.cast("string"))
+        return whole.ifelse(
+            whole.ifelse(number, ibis.null("float64")).cast("int64").cast("string"),
+            number.cast("string"),
+        )
     return raw.cast("string")
 
 
-def refuse_misfits(found: Mapping[str, int], fields: Sequence[Field], declared: Mapping[str, Declared]) -> None:
+def refuse_misfits(
+    found: Mapping[str, int], fields: Sequence[Field], declared: Mapping[str, Declared]
+) -> None:
     """Refuse a table in which values do not fit their declared kinds, told by counts."""
     if not (bad := {name: count for name, count in found.items() if count}):
         return
     kinds = {field.name: field.kind for field in fields}
     formats = {name: declared[name].format or ISO_DATE for name in bad if kinds[name] == "date"}
-    wanted = ", ".join(f"{name!r}: {kinds[name]}" + (f" {formats[name]}" if name in formats else "") for name in bad)
+    wanted = ", ".join(
+        f"{name!r}: {kinds[name]}" + (f" {formats[name]}" if name in formats else "")
+        for name in bad
+    )
     msg = (
-        f"values that do not fit the declared kind, by column: {bad}. Declared: {wanted}.\n\n"
-        "Hint: declare another kind, order or date format, add the word for missing, or mend the source."
+        f"values that do not fit the declared kind, by column: {bad}. Declared: {wanted}.\n\nHint:"
+        " declare another kind, order or date format, add the word for missing, or mend the"
+        " source."
     )
     raise DataError(msg)
 

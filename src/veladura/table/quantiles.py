@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from veladura.table.connection import home_of, run_sql
-from veladura.table.faults import told_without_values
+from veladura.table.database.connection import home_of, run_sql
+from veladura.table.database_errors import told_without_values
 
 if TYPE_CHECKING:
     from veladura.table.table import Table
@@ -35,18 +35,30 @@ class Spread:
 
     def at_ranks(self, ranks: Sequence[int]) -> list[Any]:
         """Return the numbers at some places of the sorted column, from nought."""
-        shares = ", ".join(repr((rank + 0.5) / self.known) for rank in ranks)  # the middle of a rank's own share: no rounding can miss it
+        shares = ", ".join(
+            repr((rank + 0.5) / self.known) for rank in ranks
+        )  # the middle of a rank's own share: no rounding can miss it
         return list(_asked(self.table, self.name, f"quantile_disc(x, [{shares}])")[0])
 
     def moments(self) -> tuple[int, float, float]:
         """Return how many numbers there are that can be squared, their mean and their variance; not a number where there is none."""
         which = f"FILTER (abs(x::DOUBLE) < {LARGEST!r})"
-        known, mean, variance = _asked(self.table, self.name, f"count(*) {which}, avg(x::DOUBLE) {which}, var_samp(x::DOUBLE) {which}")
-        return int(known), math.nan if mean is None else float(mean), math.nan if variance is None else float(variance)
+        known, mean, variance = _asked(
+            self.table,
+            self.name,
+            f"count(*) {which}, avg(x::DOUBLE) {which}, var_samp(x::DOUBLE) {which}",
+        )
+        return (
+            int(known),
+            math.nan if mean is None else float(mean),
+            math.nan if variance is None else float(variance),
+        )
 
     def below(self, limits: Sequence[float]) -> list[int]:
         """Return how many numbers are below each limit."""
-        sums = ", ".join(f"count(*) FILTER (x::DOUBLE < {float(limit)!r}::DOUBLE)" for limit in limits)
+        sums = ", ".join(
+            f"count(*) FILTER (x::DOUBLE < {float(limit)!r}::DOUBLE)" for limit in limits
+        )
         return [int(number) for number in _asked(self.table, self.name, sums)]
 
 
@@ -54,7 +66,12 @@ def spread(table: Table, name: str) -> Spread | None:
     """Return the numbers of a column; None where the table does not live in a DuckDB or the column holds something else."""
     type_ = table.schema[name].type
     plain = pa.types.is_integer(type_) or pa.types.is_floating(type_)
-    if table.in_memory or table.schema[name].kind not in ("integer", "number") or not plain or home_of(table.expression).name != "duckdb":
+    if (
+        table.in_memory
+        or table.schema[name].kind not in ("integer", "number")
+        or not plain
+        or home_of(table.expression).name != "duckdb"
+    ):
         return None
     return Spread(table, name, table.rows, int(_asked(table, name, "count(*)")[0]))
 
@@ -70,7 +87,9 @@ def _asked(table: Table, name: str, figures: str) -> tuple[Any, ...]:
         known = f"{place} IS NOT NULL" + (f" AND NOT isnan({place})" if floating else "")
         inner = f"SELECT {value} AS x FROM ({backend.compile(table.expression)}) WHERE {known}"  # noqa: S608
         asked = f"SELECT {figures} FROM ({inner})"  # noqa: S608
-        answers: dict[str, tuple[Any, ...]] = table.__dict__.setdefault("asked", {})  # both pages of a release ask the same
+        answers: dict[str, tuple[Any, ...]] = table.__dict__.setdefault(
+            "asked", {}
+        )  # both pages of a release ask the same
         if asked not in answers:
             answers[asked] = run_sql(backend, asked)[0]
         return answers[asked]

@@ -8,7 +8,7 @@ from typing import Any
 import ibis
 import pyarrow as pa
 
-from veladura.table.connection import is_duckdb
+from veladura.table.database.connection import is_duckdb
 from veladura.table.schema import Field, Schema
 from veladura.table.table import Table
 from veladura.table.write import row_text
@@ -28,12 +28,20 @@ def recode_tuples(table: Table, old: pa.Table, new: Mapping[str, tuple[Field, pa
     table.schema.check("old", old.column_names)
     table.schema.check("new", new)
     places = [table.schema.position(name) for name in old.column_names]
-    olds = {f"d{i}": old.column(i).cast(table.schema.fields[place].type) for i, place in enumerate(places)}
+    olds = {
+        f"d{i}": old.column(i).cast(table.schema.fields[place].type)
+        for i, place in enumerate(places)
+    }
     news = {f"n{table.schema.position(name)}": values for name, (_, values) in new.items()}
-    pairs = ibis.memtable(pa.table({**olds, **{name: _held(values) for name, values in news.items()}}))
+    pairs = ibis.memtable(
+        pa.table({**olds, **{name: _held(values) for name, values in news.items()}})
+    )
     expression = table.expression
     joined = expression.inner_join(pairs, _same(expression, pairs, places))
-    columns = {name: joined[f"n{name[1:]}"] if f"n{name[1:]}" in news else joined[name] for name in expression.columns}
+    columns = {
+        name: joined[f"n{name[1:]}"] if f"n{name[1:]}" in news else joined[name]
+        for name in expression.columns
+    }
     fields = tuple(new[field.name][0] if field.name in new else field for field in table.schema)
     return Table(Schema(fields), joined.select(**columns).view(), table.source)
 

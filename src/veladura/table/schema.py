@@ -43,7 +43,10 @@ class Declared:
     missing: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for setting, value, possible in (("role", self.role, get_args(Role)), ("kind", self.kind, get_args(Kind))):
+        for setting, value, possible in (
+            ("role", self.role, get_args(Role)),
+            ("kind", self.kind, get_args(Kind)),
+        ):
             if value is not None and value not in possible:
                 raise PlanError.unknown(setting, str(value), possible)
         if self.order and self.kind not in (None, "ordered"):
@@ -113,7 +116,9 @@ class Schema:
 
     def with_field(self, changed: Field) -> Schema:
         """Return the schema with one column described anew."""
-        return Schema(tuple(changed if field.name == changed.name else field for field in self.fields))
+        return Schema(
+            tuple(changed if field.name == changed.name else field for field in self.fields)
+        )
 
 
 def check_names(names: Sequence[str]) -> None:
@@ -158,7 +163,9 @@ def storage_of(kind: Kind, type_: pa.DataType) -> pa.DataType:
     return pa.date32()
 
 
-def describe(declared: Mapping[str, Declared | Mapping[str, object] | str], names: Sequence[str]) -> dict[str, Declared]:
+def describe(
+    declared: Mapping[str, Declared | Mapping[str, object] | str], names: Sequence[str]
+) -> dict[str, Declared]:
     """Return declarations by column; a word stands for a kind, a mapping for its settings."""
     if absent := [name for name in declared if name not in names]:
         setting = "columns"

@@ -11,10 +11,10 @@ from typing import Any
 import ibis
 
 from veladura.errors import DataError, PlanError
-from veladura.table import frames
-from veladura.table.connection import read_parquet
-from veladura.table.dialect import Dialect
-from veladura.table.faults import told_without_values
+from veladura.table.database.connection import read_parquet
+from veladura.table.database_errors import told_without_values
+from veladura.table.files.dialect import Dialect
+from veladura.table.frames import conversion as frames
 from veladura.table.prepare import check_declared, prepare
 from veladura.table.schema import Declared, check_names, describe
 from veladura.table.table import Source, Table
@@ -48,7 +48,8 @@ def open(  # noqa: A001  # the word users type: vd.open
         A pandas, polars or pyarrow frame, an Ibis table, the path of a file (CSV, Parquet; SPSS,
         Stata, SAS and Excel with the extra ``files``), or the URL of a database.
     columns
-        By name: a kind, or a mapping with ``role``, ``kind``, ``order``, ``format``, ``labels``, ``missing``.
+        By name: a kind, or a mapping with ``role``, ``kind``, ``order``, ``format``, ``labels``,
+        ``missing``.
         Kinds not given come from the types; roles not given are "other".
     table
         The table to read, when the source is a database.
@@ -69,7 +70,15 @@ def open(  # noqa: A001  # the word users type: vd.open
     """
     if isinstance(source, Table):
         return source
-    opened = _open(source, columns or {}, table=table, name=name, dialect=dialect, custodian=custodian, writable=writable)
+    opened = _open(
+        source,
+        columns or {},
+        table=table,
+        name=name,
+        dialect=dialect,
+        custodian=custodian,
+        writable=writable,
+    )
     if not columns:
         _warn_of_identifiers(opened)
     return opened
@@ -90,19 +99,32 @@ def _open(
     if isinstance(source, ibis.Table):
         return _open_expression(source, list(source.columns), columns, Source(name or "table"))
     if isinstance(source, (str, Path)) and "://" in str(source):
-        from veladura.table.database import find_table
+        from veladura.table.database.urls import find_table
 
         expression, url = find_table(str(source), table, writable=writable, custodian=custodian)
-        return _open_expression(expression, list(expression.columns), columns, Source(name or str(table), url=url, table=table))
+        return _open_expression(
+            expression,
+            list(expression.columns),
+            columns,
+            Source(name or str(table), url=url, table=table),
+        )
     if isinstance(source, (str, Path)):
         return _open_file(Path(source), columns, name, dialect, custodian)
     hint = "\n\nHint: collect() it first." if type(source).__name__ == "LazyFrame" else ""
-    msg = f"a table must be a frame, a path, a database URL or an Ibis table, got {type(source).__name__}.{hint}"
+    msg = (
+        "a table must be a frame, a path, a database URL or an Ibis table, got"
+        f" {type(source).__name__}.{hint}"
+    )
     raise PlanError(msg)
 
 
-def _open_frame(frame: Any, columns: Columns, source: Source, labels: Mapping[str, Mapping[str, str]] | None = None) -> Table:
-    from veladura.table.memory import from_frame
+def _open_frame(
+    frame: Any,
+    columns: Columns,
+    source: Source,
+    labels: Mapping[str, Mapping[str, str]] | None = None,
+) -> Table:
+    from veladura.table.frames.memory import from_frame
 
     names = frames.names_of(frame)
     check_names(names)
@@ -114,17 +136,19 @@ def _open_frame(frame: Any, columns: Columns, source: Source, labels: Mapping[st
     return from_frame(frame, declared, replace(source, columns=declared))
 
 
-def _open_file(path: Path, columns: Columns, name: str | None, dialect: Dialect | None, custodian: Path | None) -> Table:
+def _open_file(
+    path: Path, columns: Columns, name: str | None, dialect: Dialect | None, custodian: Path | None
+) -> Table:
     suffix = path.suffix.lower()
     _refuse_strange_file(path, suffix)
     source = Source(name or path.stem, file=path)
     if suffix in CSV_SUFFIXES:
-        from veladura.table.csvfile import open_csv
+        from veladura.table.files.csvfile import open_csv
 
         return open_csv(path, columns, source, dialect, custodian)
     if suffix in PARQUET_SUFFIXES:
         return _open_parquet(path, columns, source, custodian)
-    from veladura.table.foreign import read_foreign
+    from veladura.table.files.foreign import read_foreign
 
     frame, labels = read_foreign(path)
     return replace_frame(_open_frame(frame, columns, source, labels))
@@ -139,7 +163,9 @@ def _refuse_strange_file(path: Path, suffix: str) -> None:
         raise DataError(msg)
     known = (*CSV_SUFFIXES, *PARQUET_SUFFIXES, *STATISTICS_SUFFIXES, *EXCEL_SUFFIXES)
     if suffix not in known:
-        msg = f"files that end in {suffix!r} are not known.\n\nHint: possible are {', '.join(known)}."
+        msg = (
+            f"files that end in {suffix!r} are not known.\n\nHint: possible are {', '.join(known)}."
+        )
         raise PlanError(msg)
 
 
@@ -161,7 +187,9 @@ def _open_parquet(path: Path, columns: Columns, source: Source, custodian: Path 
     return _open_expression(expression, names, columns, source)
 
 
-def _open_expression(expression: ibis.Table, names: Sequence[str], columns: Columns, source: Source) -> Table:
+def _open_expression(
+    expression: ibis.Table, names: Sequence[str], columns: Columns, source: Source
+) -> Table:
     """Return a typed source as a table: names checked, kinds fixed, emptiness refused."""
     check_names(names)
     declared = describe(columns, names)

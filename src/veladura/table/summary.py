@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from veladura.table.connection import fetch
-from veladura.table.faults import told_without_values
+from veladura.table.database.connection import fetch
+from veladura.table.database_errors import told_without_values
 from veladura.table.schema import LABELLED, Field
 
 if TYPE_CHECKING:
@@ -39,7 +39,9 @@ class Summary:
 def summarize(tables: Sequence[Table]) -> dict[str, Summary]:
     """Return every column of some tables of one schema, taken together."""
     each = [_in_memory(table) if table.in_memory else _lazy(table) for table in tables]
-    return {about.name: _joined(about, [one[about.name] for one in each]) for about in tables[0].schema}
+    return {
+        about.name: _joined(about, [one[about.name] for one in each]) for about in tables[0].schema
+    }
 
 
 def _joined(about: Field, parts: Sequence[Summary]) -> Summary:
@@ -77,7 +79,9 @@ def _lazy(table: Table) -> dict[str, Summary]:
         if about.kind in LABELLED:
             found[about.name] = _values(table, about)
         else:
-            low, high = (row.column(f"{end}{i}").cast(about.type)[0].as_py() for end in ("low", "high"))
+            low, high = (
+                row.column(f"{end}{i}").cast(about.type)[0].as_py() for end in ("low", "high")
+            )
             found[about.name] = Summary(rows - row.column(f"n{i}")[0].as_py(), (low, high))
     return found
 
@@ -85,4 +89,6 @@ def _lazy(table: Table) -> dict[str, Summary]:
 def _values(table: Table, about: Field) -> Summary:
     counts = table.counts([about.name])
     column = counts.columns[0]
-    return Summary(int(counts.size[column.missing].sum()), values=column.to_arrow().drop_null().unique())
+    return Summary(
+        int(counts.size[column.missing].sum()), values=column.to_arrow().drop_null().unique()
+    )

@@ -12,12 +12,15 @@ import ibis
 import pyarrow as pa
 
 from veladura.errors import DataError
-from veladura.table.connection import fetch, fetch_one
-from veladura.table.dialect import Dialect
-from veladura.table.faults import told_without_values
+from veladura.table.database.connection import fetch, fetch_one
+from veladura.table.database_errors import told_without_values
+from veladura.table.files.dialect import Dialect
 from veladura.table.schema import Declared, Schema
 
-_MOST_KEPT, _FEW = 2_000_000, 65_536  # distinct tuples that a lazy table remembers, and one in memory
+_MOST_KEPT, _FEW = (
+    2_000_000,
+    65_536,
+)  # distinct tuples that a lazy table remembers, and one in memory
 _LARGEST_PIECE = 1 << 30  # text in one piece may be 2 GiB at most
 
 if TYPE_CHECKING:
@@ -34,9 +37,13 @@ class Source:
     file: Path | None = None
     url: str | None = None
     table: str | None = None
-    columns: Mapping[str, Declared] = field(default_factory=dict, repr=False)  # as declared or guessed
+    columns: Mapping[str, Declared] = field(
+        default_factory=dict, repr=False
+    )  # as declared or guessed
     dialect: Dialect | None = None
-    scratch: Any = field(default=None, repr=False, compare=False)  # what must live as long as any table made of it
+    scratch: Any = field(
+        default=None, repr=False, compare=False
+    )  # what must live as long as any table made of it
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +58,12 @@ class Table:
     expression: ibis.Table = field(repr=False)
     source: Source = field(default_factory=Source)
     frame: Any = field(default=None, repr=False)  # the caller's own frame, if the table was one
-    guessed: Mapping[str, Facts] = field(default_factory=dict, repr=False)  # what was seen while kinds were guessed
-    stored: Path | None = field(default=None, repr=False)  # a Parquet file of exactly these rows, in an order that says nothing
+    guessed: Mapping[str, Facts] = field(
+        default_factory=dict, repr=False
+    )  # what was seen while kinds were guessed
+    stored: Path | None = field(
+        default=None, repr=False
+    )  # a Parquet file of exactly these rows, in an order that says nothing
 
     def __repr__(self) -> str:
         return f"Table({self.source.name!r}, columns={self.names})"
@@ -67,8 +78,13 @@ class Table:
         """The whole table in memory: fetched once, in the order that defines its row numbers."""
         with told_without_values(self.source.name):
             fetched = fetch(self.expression)
-            columns = [_compact(_stored(fetched.column(i), column.type)) for i, column in enumerate(self.schema)]
-        return pa.Table.from_arrays(columns, schema=pa.schema([(column.name, column.type) for column in self.schema]))
+            columns = [
+                _compact(_stored(fetched.column(i), column.type))
+                for i, column in enumerate(self.schema)
+            ]
+        return pa.Table.from_arrays(
+            columns, schema=pa.schema([(column.name, column.type) for column in self.schema])
+        )
 
     @property
     def in_memory(self) -> bool:
@@ -97,15 +113,18 @@ class Table:
         if (kept := known.get(tuple(columns))) is not None:
             return kept
         found = counts(self, columns)
-        if found.size.size <= (_FEW if self.in_memory else _MOST_KEPT):  # asking again costs more than keeping what is small
+        if found.size.size <= (
+            _FEW if self.in_memory else _MOST_KEPT
+        ):  # asking again costs more than keeping what is small
             known[tuple(columns)] = found
         return found
 
     def profile(self, name: str) -> Counts:
         """Return the distribution of one column: its distinct values with their counts, of lazy numbers at most 65,536 of them.
 
-        Each column of a lazy table is counted once, whoever asks. Neighbours of a long list are put together at equal
-        numbers of rows, so that cumulative shares are exact at the values that stay.
+        Each column of a lazy table is counted once, whoever asks. Neighbours of a long list are put
+        together at equal numbers of rows, so that cumulative shares are exact at the values that
+        stay.
         """
         from veladura.table.counts import thinned
 
@@ -121,11 +140,18 @@ class Table:
         if list(names) == self.names:
             return self
         places = [self.schema.position(name) for name in names]
-        expression = self.expression.select(**{f"c{i}": self.expression[place] for i, place in enumerate(places)})
-        selected = replace(self, schema=self.schema.select(names), expression=expression, stored=None)
+        expression = self.expression.select(
+            **{f"c{i}": self.expression[place] for i, place in enumerate(places)}
+        )
+        selected = replace(
+            self, schema=self.schema.select(names), expression=expression, stored=None
+        )
         if self.in_memory:  # keep the row numbers that were handed out already
             selected.__dict__["arrow"] = self.arrow.select(places)
-        for kept in ("counted", "profiled"):  # the same rows: what was counted of a column holds here too
+        for kept in (
+            "counted",
+            "profiled",
+        ):  # the same rows: what was counted of a column holds here too
             selected.__dict__[kept] = self.__dict__.setdefault(kept, {})
         if "rows" in self.__dict__:
             selected.__dict__["rows"] = self.rows

@@ -16,9 +16,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from veladura.errors import DataError
-from veladura.table.connection import connect, fetch, home_of, one_at_a_time, read_parquet, run_sql, sql_name, sql_text
-from veladura.table.faults import told_without_values
-from veladura.table.scratch import scratch_folder
+from veladura.table.database.connection import (
+    connect,
+    fetch,
+    home_of,
+    one_at_a_time,
+    read_parquet,
+    run_sql,
+    sql_name,
+    sql_text,
+)
+from veladura.table.database.scratch import scratch_folder
+from veladura.table.database_errors import told_without_values
 from veladura.table.table import Table
 
 
@@ -39,11 +48,16 @@ def write_parquet(table: Table, path: Path) -> None:
     with told_without_values(table.source.name):
         backend = home_of(table.expression)
         ours = backend if backend.name == "duckdb" else connect()
-        expression = table.expression if backend.name == "duckdb" else ibis.memtable(fetch(table.expression))
+        expression = (
+            table.expression if backend.name == "duckdb" else ibis.memtable(fetch(table.expression))
+        )
         sql = _in_hashed_order(ours, expression)
         if _are_plain(table.names):
             named = ", ".join(f"c{i} AS {sql_name(name)}" for i, name in enumerate(table.names))
-            run_sql(ours, f"COPY (SELECT {named} FROM ({sql})) TO {sql_text(str(path))} (FORMAT parquet)")  # noqa: S608
+            run_sql(
+                ours,
+                f"COPY (SELECT {named} FROM ({sql})) TO {sql_text(str(path))} (FORMAT parquet)",  # noqa: S608
+            )
         else:
             fetched: pa.Table = ours.con.sql(sql).to_arrow_table()
             pq.write_table(fetched.rename_columns(table.names), path)
@@ -52,8 +66,8 @@ def write_parquet(table: Table, path: Path) -> None:
 def _in_hashed_order(backend: Any, expression: ibis.Table) -> str:
     """Return DuckDB's SQL for the rows ordered by its own hash of each.
 
-    Whether DuckDB knows that nothing is missing depends on the source, and would be written into a file;
-    behind a condition it does not know.
+    Whether DuckDB knows that nothing is missing depends on the source, and would be written into a
+    file; behind a condition it does not know.
     """
     backend._run_pre_execute_hooks(expression)  # noqa: SLF001  # makes tables in memory known to it
     names = [f"c{i}" for i in range(len(expression.columns))]
@@ -75,11 +89,15 @@ def write_table(table: Table, name: str, *, overwrite: bool = False) -> None:
     with told_without_values(table.source.name):
         if backend.name == "sqlite":  # it has no hash of text: our DuckDB puts the rows in order
             ours = connect()
-            rows = ours.con.sql(_in_hashed_order(ours, ibis.memtable(fetch(table.expression)))).to_arrow_table()
+            rows = ours.con.sql(
+                _in_hashed_order(ours, ibis.memtable(fetch(table.expression)))
+            ).to_arrow_table()
             _create(backend, name, rows.rename_columns(table.names), overwrite=overwrite)
         else:
             expression = table.expression
-            ordered = expression.order_by(md5(row_text([expression[place] for place in expression.columns])))
+            ordered = expression.order_by(
+                md5(row_text([expression[place] for place in expression.columns]))
+            )
             _create(backend, name, ordered.select(**named), overwrite=overwrite)
 
 
@@ -94,8 +112,13 @@ def write_arrow(source: Table, arrow: pa.Table, name: str, *, overwrite: bool = 
 
 def check_database(source: Table) -> None:
     """Refuse to write a table beside a file or a frame."""
-    if source.source.url is None and (source.source.file is not None or home_of(source.expression) is connect()):
-        msg = f"{source.source.name} is not in a database: a table cannot be written beside it.\n\nHint: write files instead."
+    if source.source.url is None and (
+        source.source.file is not None or home_of(source.expression) is connect()
+    ):
+        msg = (
+            f"{source.source.name} is not in a database: a table cannot be written beside"
+            " it.\n\nHint: write files instead."
+        )
         raise DataError(msg)
 
 
@@ -125,7 +148,10 @@ def settle(table: Table) -> Table:
         return table
     scratch = Scratch()
     write_parquet(table, scratch.path)
-    return stored_table(replace(table, source=replace(table.source, scratch=(table.source.scratch, scratch))), scratch.path)
+    return stored_table(
+        replace(table, source=replace(table.source, scratch=(table.source.scratch, scratch))),
+        scratch.path,
+    )
 
 
 def stored_table(table: Table, path: Path) -> Table:
@@ -144,14 +170,19 @@ def _create(backend: Any, name: str, rows: Any, *, overwrite: bool) -> None:
 
 def _check_names(backend: Any, names: Sequence[str]) -> None:
     if backend.name == "duckdb" and not _are_plain(names):
-        msg = "DuckDB cannot hold columns without a name, or whose names differ only in case.\n\nHint: write a Parquet file instead."
+        msg = (
+            "DuckDB cannot hold columns without a name, or whose names differ only in"
+            " case.\n\nHint: write a Parquet file instead."
+        )
         raise DataError(msg)
 
 
 def row_text(columns: Sequence[Any]) -> Any:
     """Return the values of a row as one text, in which missing and empty, and any two rows, differ."""
     pieces = [
-        column.isnull().ifelse("-", ibis.literal("+") + column.cast("string").replace("\\", "\\\\").replace("|", "\\|"))
+        column.isnull().ifelse(
+            "-", ibis.literal("+") + column.cast("string").replace("\\", "\\\\").replace("|", "\\|")
+        )
         for column in columns
     ]
     return ibis.literal("|").join(pieces)

@@ -15,14 +15,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from veladura import example
-from veladura.assessment import assess
-from veladura.recipe import Recipe, Release
+from veladura.core.recipe import Recipe, Release
+from veladura.measures.assessment import assess
 from veladura.release.package import save
 from veladura.table.source import open as open_table
 from veladura.table.table import Table
 
 if TYPE_CHECKING:
-    from veladura.assessment import Assessment
+    from veladura.measures.assessment import Assessment
 
 CANARY = "canary-5d41402abc4b"
 CANARY_NUMBER = 7_919_193
@@ -49,7 +49,9 @@ class Case:
     def protect(self, frame: Any = None, *, seed: int = SEED, threads: int = 2) -> Release:
         """Return a release of a frame, by default of the case's own; a private recipe is told that it is a test."""
         given = seed if self.recipe.seedable else None
-        return self.recipe.protect(self.table(frame), seed=given, threads=threads, unsafe_repeatable=True)
+        return self.recipe.protect(
+            self.table(frame), seed=given, threads=threads, unsafe_repeatable=True
+        )
 
     @cached_property
     def release(self) -> Release:
@@ -60,7 +62,11 @@ class Case:
     def _drawn_once(self) -> Release:
         """The release with pictures that are drawn once, however often it is saved."""
         made = self.release
-        return replace(made, pictures=tuple(map(cache, made.pictures)), public_pictures=tuple(map(cache, made.public_pictures)))
+        return replace(
+            made,
+            pictures=tuple(map(cache, made.pictures)),
+            public_pictures=tuple(map(cache, made.public_pictures)),
+        )
 
     def saved(self, format_: str) -> Path:
         """Return the folder in which the release is saved, with all its pages."""
@@ -73,12 +79,20 @@ class Case:
         """Return a new folder with a release in it: package and record. It is gone when the case is."""
         home = Path(tempfile.mkdtemp())
         finalize(self, shutil.rmtree, home, ignore_errors=True)
-        save(release, home / "out" / "release", home / "safe" / "record", format=format_, assessment=self._assessment)
+        save(
+            release,
+            home / "out" / "release",
+            home / "safe" / "record",
+            format=format_,
+            assessment=self._assessment,
+        )
         return home
 
     @cached_property
     def _assessment(self) -> Assessment | None:
-        return None if self.release.original is None else assess(self.release.original, self.release)
+        return (
+            None if self.release.original is None else assess(self.release.original, self.release)
+        )
 
 
 def example_frame(rows: int = 400) -> pd.DataFrame:
@@ -93,7 +107,10 @@ def example_frame(rows: int = 400) -> pd.DataFrame:
     frame["income"] = frame["income"].astype("Int64")
     frame.loc[3, "income"] = CANARY_NUMBER
     frame["stay"] = frame["stay"].astype("int32")
-    frame["marital"] = pd.Categorical(frame["marital"], categories=["single", "married", "divorced", "widowed", f"{CANARY}-unused"])
+    frame["marital"] = pd.Categorical(
+        frame["marital"],
+        categories=["single", "married", "divorced", "widowed", f"{CANARY}-unused"],
+    )
     frame["sex"] = pd.Categorical(frame["sex"])
     frame.loc[5, "diagnosis"] = f"{CANARY}-rare"
     frame.index = pd.Index([f"{CANARY}-row-{i}" for i in range(rows)], name="patient")
@@ -114,7 +131,9 @@ def same_values(one: Release, other: Release) -> bool:
 
 def equal_tables(one: pa.Table, other: pa.Table) -> bool:
     """Whether two tables hold the same values."""
-    return one.num_rows == other.num_rows and all(equal(one[name], other[name]) for name in one.column_names)
+    return one.num_rows == other.num_rows and all(
+        equal(one[name], other[name]) for name in one.column_names
+    )
 
 
 def equal(one: pa.ChunkedArray, other: pa.ChunkedArray) -> bool:
@@ -133,6 +152,12 @@ def content(path: Path) -> bytes:
     if path.suffix != ".parquet":
         return raw
     table = pq.read_table(path)
-    about = repr(pq.read_metadata(path).metadata) + repr(table.schema.metadata) + repr([field.metadata for field in table.schema])
-    values = "\n".join(str(value) for column in table.columns for value in column.unique().to_pylist())
+    about = (
+        repr(pq.read_metadata(path).metadata)
+        + repr(table.schema.metadata)
+        + repr([field.metadata for field in table.schema])
+    )
+    values = "\n".join(
+        str(value) for column in table.columns for value in column.unique().to_pylist()
+    )
     return raw + about.encode() + values.encode() + "".join(table.column_names).encode()

@@ -11,12 +11,13 @@ import pytest
 from scipy import integrate, stats
 from scipy.special import gammaln
 
-from veladura.dp import chains, exact
-from veladura.dp.compare import column_table
-from veladura.dp.domain import Domain
-from veladura.dp.posterior import from_counts, shortest
+from veladura.base.streams import Streams
 from veladura.errors import PlanError
-from veladura.streams import Streams
+from veladura.inference.posterior import chains
+from veladura.inference.posterior.compare import column_table
+from veladura.inference.posterior.posterior import from_counts, shortest
+from veladura.methods.private import exact
+from veladura.methods.private.domain import Domain
 
 LEVEL = 1e-5
 
@@ -30,13 +31,24 @@ def brute_force(released, alpha, gamma, n, log_noise=None):
     tables = np.array([x for x in product(range(n + 1), repeat=len(gamma)) if sum(x) == n])
     logs = np.sum(gammaln(gamma + tables) - gammaln(tables + 1), axis=1)
     for r in np.atleast_2d(released):
-        likelihood = gammaln(alpha + tables + r) - gammaln(alpha + tables) if log_noise is None else log_noise(r - tables)
+        likelihood = (
+            gammaln(alpha + tables + r) - gammaln(alpha + tables)
+            if log_noise is None
+            else log_noise(r - tables)
+        )
         logs += np.sum(likelihood, axis=1)
     weights = np.exp(logs - logs.max())
     return tables, weights / weights.sum()
 
 
-CASES = [(2, 6, 1, 1.0), (2, 30, 3, 0.2), (3, 7, 1, 2.0), (3, 6, 2, 0.5), (4, 6, 3, 8.0), (5, 5, 1, 1.0)]
+CASES = [
+    (2, 6, 1, 1.0),
+    (2, 30, 3, 0.2),
+    (3, 7, 1, 2.0),
+    (3, 6, 2, 0.5),
+    (4, 6, 3, 8.0),
+    (5, 5, 1, 1.0),
+]
 
 
 @pytest.mark.parametrize(("k", "n", "m", "epsilon"), CASES)
@@ -54,7 +66,9 @@ def test_moments_equal_brute_force(k, n, m, epsilon):
     assert found.error < 1e-12
     combination = rng.normal(size=k)
     shares = (gamma + tables) / total
-    within = weights @ (((shares * combination**2).sum(axis=1) - (shares @ combination) ** 2) / (total + 1))
+    within = weights @ (
+        ((shares * combination**2).sum(axis=1) - (shares @ combination) ** 2) / (total + 1)
+    )
     between = weights @ (shares @ combination) ** 2 - (weights @ shares @ combination) ** 2
     assert found.combination_variance(combination) == pytest.approx(within + between, rel=1e-8)
     assert found.combine(combination).value == pytest.approx(mean @ combination, rel=1e-10)
@@ -64,7 +78,9 @@ def test_geometric_noise_has_the_same_exact_posterior():
     noisy, gamma, scale = np.array([4, -2, 5]), np.array([0.5, 1.0, 2.0]), 1.7
     tables, weights = brute_force(noisy, None, gamma, 7, lambda away: -np.abs(away) / scale)
     found = from_counts(line(3), noisy, 7, gamma, scale=scale)
-    np.testing.assert_allclose(found.mean, (gamma + weights @ tables) / (gamma.sum() + 7), rtol=1e-12)
+    np.testing.assert_allclose(
+        found.mean, (gamma + weights @ tables) / (gamma.sum() + 7), rtol=1e-12
+    )
 
 
 def test_distribution_functions_and_intervals_equal_the_mixture_of_betas():
@@ -84,7 +100,9 @@ def test_distribution_functions_and_intervals_equal_the_mixture_of_betas():
         assert weights @ law.cdf([ends.lower[i]]) == pytest.approx(0.05, abs=1e-9)
         assert high[i] - low[i] <= ends.upper[i] - ends.lower[i] + 1e-12
         nearby = [t for t in np.linspace(0, 0.1, 400) if 0 < t < 0.1]
-        lengths = [_quantile(weights, law, t + 0.9) - _quantile(weights, law, t) for t in nearby[::40]]
+        lengths = [
+            _quantile(weights, law, t + 0.9) - _quantile(weights, law, t) for t in nearby[::40]
+        ]
         assert high[i] - low[i] <= min(lengths) + 1e-6
 
 
@@ -112,7 +130,9 @@ def test_cells_that_cannot_occur_have_no_share_and_move_nothing():
 
 
 def test_draws_follow_the_exact_moments():
-    found = from_counts(line(6), [30, 5, 1, 0, 60, 4], 120, [0.5, 1, 0.5, 0.3, 2, 0.5], alpha=100 / np.expm1(2))
+    found = from_counts(
+        line(6), [30, 5, 1, 0, 60, 4], 120, [0.5, 1, 0.5, 0.3, 2, 0.5], alpha=100 / np.expm1(2)
+    )
     draws, counts = found.draw(40_000, 3), found.draw_counts(2000, 4)
     assert (counts.sum(axis=1) == 120).all()
     z = (draws.mean(axis=0) - found.mean) / np.sqrt(found.variance / len(draws))
@@ -133,7 +153,9 @@ def test_sums_of_cells_are_exact():
     mask = np.array([1, 0, 1, 0, 0, 1], dtype=bool)
     both = found.grouped([mask, ~mask])
     assert both.mean[0] == pytest.approx(found.mean[mask].sum(), rel=1e-12)
-    assert both.variance[0] == pytest.approx(found.draw(60_000, 5)[:, mask].sum(axis=1).var(), rel=0.05)
+    assert both.variance[0] == pytest.approx(
+        found.draw(60_000, 5)[:, mask].sum(axis=1).var(), rel=0.05
+    )
     assert found.combine(np.ones(6)).value == pytest.approx(1)
     with pytest.raises(PlanError, match="every possible cell once"):
         found.grouped([mask, mask])
@@ -145,7 +167,10 @@ def samplers_pvalue(step, seed=0):
     gamma, alpha, n = np.array([0.5, 1, 0.5, 0.5]), 24 / np.expm1(1.0), 20
     truth = from_counts(line(4), released, n, gamma, alpha=alpha)
     model = chains.ChainModel(released, np.full(4, alpha), gamma, n)
-    runs = [chains.run(Streams(seed)("chain", i), step, model, 600, 500)[0].mean(axis=0) for i in range(20)]
+    runs = [
+        chains.run(Streams(seed)("chain", i), step, model, 600, 500)[0].mean(axis=0)
+        for i in range(20)
+    ]
     return min(1.0, 4 * float(stats.ttest_1samp(runs, truth.mean).pvalue.min()))
 
 
@@ -161,14 +186,19 @@ def accepted_in_reverse(rng, state, model):
     _, info = chains.metropolis(rng, state, model)
     if info.accepted:
         return chains._refresh(rng, state, model), info
-    return chains._refresh(rng, state._replace(x=rng.multinomial(model.n, state.proposal)), model), info
+    return (
+        chains._refresh(rng, state._replace(x=rng.multinomial(model.n, state.proposal)), model),
+        info,
+    )
 
 
 def without_proposal_ratio(rng, state, model):
     """Slip of the source: tau without the ratio of the proposals."""
     x = rng.multinomial(model.n, state.proposal)
     gain = chains.log_target(x, state, model) - chains.log_target(state.x, state, model)
-    return chains._refresh(rng, state._replace(x=x) if np.log(rng.random()) <= gain else state, model), chains.ChainInfo(accepted=True)
+    return chains._refresh(
+        rng, state._replace(x=x) if np.log(rng.random()) <= gain else state, model
+    ), chains.ChainInfo(accepted=True)
 
 
 @pytest.mark.parametrize("step", [chains.gibbs, chains.metropolis])
@@ -202,7 +232,9 @@ def test_a_prior_must_be_positive(prior):
         from_counts(line(2), [3, 4], 7, prior, alpha=2)
 
 
-@pytest.mark.parametrize(("arguments", "message"), [((1.0,), "between 0 and 1"), ((0.9, "widest"), "kind of interval")])
+@pytest.mark.parametrize(
+    ("arguments", "message"), [((1.0,), "between 0 and 1"), ((0.9, "widest"), "kind of interval")]
+)
 def test_a_bad_interval_is_refused(arguments, message):
     with pytest.raises(PlanError, match=message):
         from_counts(line(2), [3, 4], 7, alpha=2).interval(*arguments)
@@ -216,10 +248,20 @@ def test_questions_to_a_table():
     rate = draws[:, 0] / draws[:, :2].sum(axis=1), draws[:, 2] / draws[:, 2:].sum(axis=1)
     assert found.share(smokes).value == pytest.approx(found.mean[[0, 2]].sum())
     assert found.share(smokes, women).value == pytest.approx(rate[0].mean(), abs=0.005)
-    assert found.difference(smokes, men, women).value == pytest.approx((rate[1] - rate[0]).mean(), abs=0.005)
+    assert found.difference(smokes, men, women).value == pytest.approx(
+        (rate[1] - rate[0]).mean(), abs=0.005
+    )
     odds = np.median(draws[:, 2] * draws[:, 1] / (draws[:, 3] * draws[:, 0]))
     assert found.odds_ratio(smokes, men, women).value == pytest.approx(odds, rel=0.05)
-    assert list(found.table().columns) == ["sex", "smokes", "share", "sd", "lower", "upper", "count"]
+    assert list(found.table().columns) == [
+        "sex",
+        "smokes",
+        "share",
+        "sd",
+        "lower",
+        "upper",
+        "count",
+    ]
     assert column_table(found, "sex")["share"].sum() == pytest.approx(1)
     with pytest.raises(PlanError, match="overlap"):
         found.difference(smokes, men, men)

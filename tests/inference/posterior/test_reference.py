@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from veladura.dp import exact, urn
-from veladura.dp.domain import Domain
-from veladura.dp.posterior import from_counts
-from veladura.streams import Streams
+from veladura.base.streams import Streams
+from veladura.inference.posterior.posterior import from_counts
+from veladura.methods.private import exact, urn
+from veladura.methods.private.domain import Domain
 
 LEVEL = 1e-5
 
@@ -26,18 +26,32 @@ def releases(counts, size, m, epsilon, rng, number, alpha=None):
     exactly = exact.smallest_alpha(Fraction(str(epsilon)) / m, size)
     alpha = float(exactly) if alpha is None else alpha
     for _ in range(number):
-        yield alpha, np.array([rng.multinomial(size, rng.dirichlet(alpha + np.asarray(counts))) for _ in range(m)])
+        yield (
+            alpha,
+            np.array(
+                [rng.multinomial(size, rng.dirichlet(alpha + np.asarray(counts))) for _ in range(m)]
+            ),
+        )
 
 
 def means(counts, size, m, epsilon, prior, number, seed, alpha=None):
     rng = Streams(seed)("reference", str(counts), m, str(epsilon))
     n = int(np.sum(counts))
-    found = [from_counts(line(len(counts)), r, n, prior, alpha=a) for a, r in releases(counts, size, m, epsilon, rng, number, alpha)]
+    found = [
+        from_counts(line(len(counts)), r, n, prior, alpha=a)
+        for a, r in releases(counts, size, m, epsilon, rng, number, alpha)
+    ]
     return np.array([one.mean for one in found]), np.array([one.variance for one in found])
 
 
-# n = size = 100, x = 30, epsilon 2, uniform prior: M, mean, variance of the mean over releases, average posterior variance
-BINARY = [(1, 0.311, 0.0061, 0.0082), (2, 0.308, 0.0069, 0.0095), (5, 0.314, 0.0118, 0.0149), (10, 0.333, 0.0170, 0.0228)]
+# n = size = 100, x = 30, epsilon 2, uniform prior: M, mean, variance of the mean over releases,
+# average posterior variance
+BINARY = [
+    (1, 0.311, 0.0061, 0.0082),
+    (2, 0.308, 0.0069, 0.0095),
+    (5, 0.314, 0.0118, 0.0149),
+    (10, 0.333, 0.0170, 0.0228),
+]
 NUMBER = 400
 
 
@@ -50,10 +64,15 @@ def test_the_binary_table_by_number_of_sets(m, mean, between, within):
     assert variances[:, 0].mean() == pytest.approx(within, rel=0.08)
 
 
-@pytest.mark.parametrize(("epsilon", "mean"), [(0.1, 0.486), (0.5, 0.364), (1, 0.320), (2, 0.311), (3, 0.311), (250, 0.311)])
+@pytest.mark.parametrize(
+    ("epsilon", "mean"),
+    [(0.1, 0.486), (0.5, 0.364), (1, 0.320), (2, 0.311), (3, 0.311), (250, 0.311)],
+)
 def test_the_binary_table_by_epsilon(epsilon, mean):
     found, _ = means((30, 70), 100, 1, epsilon, 1.0, NUMBER, 2)
-    assert found[:, 0].mean() == pytest.approx(mean, abs=4.5 * found[:, 0].std() / math.sqrt(NUMBER) + 0.0015)
+    assert found[:, 0].mean() == pytest.approx(
+        mean, abs=4.5 * found[:, 0].std() / math.sqrt(NUMBER) + 0.0015
+    )
 
 
 SUSEP = (21, 24, 19, 21, 6, 2, 10, 4)
@@ -67,7 +86,8 @@ APPLICATION = {
 def test_the_collisions_of_chapter_four(alpha):
     found, _ = means(SUSEP, 107, 1, 2, 0.5, NUMBER, 3, alpha)
     error = 4.5 * found.std(axis=0) / math.sqrt(NUMBER)
-    # The printed reference is an average over an unknown number of releases; an error like ours is granted for it.
+    # The printed reference is an average over an unknown number of releases; an error like ours is
+    # granted for it.
     assert np.all(np.abs(found.mean(axis=0) - APPLICATION[alpha]) < 2 * error + 0.0015)
 
 
@@ -89,15 +109,22 @@ EXTREMES = [
 def test_rare_and_common_shares(n, size, m, expected):
     for p, mean in zip((0.01, 0.5, 0.99), expected, strict=True):
         found, _ = means((round(n * p), n - round(n * p)), size, m, 2, 1.0, 200, 8)
-        # The number of releases behind the reference is not known: twice our own error, for its error too.
-        assert found[:, 0].mean() == pytest.approx(mean, abs=2 * 4.5 * found[:, 0].std() / math.sqrt(200) + 0.0015)
+        # The number of releases behind the reference is not known: twice our own error, for its
+        # error too.
+        assert found[:, 0].mean() == pytest.approx(
+            mean, abs=2 * 4.5 * found[:, 0].std() / math.sqrt(200) + 0.0015
+        )
 
 
 FOUR = [
     (100, SHARES, (0.672, 0.105, 0.150, 0.073)),
     (500, SHARES, (0.705, 0.094, 0.150, 0.050)),
     (1000, SHARES, (0.699, 0.101, 0.151, 0.049)),
-    (500, np.array([0.96, 0.02, 0.018, 0.002]), (0.931, 0.027, 0.024, 0.019)),  # the source: .826 .062 .059 .053
+    (
+        500,
+        np.array([0.96, 0.02, 0.018, 0.002]),
+        (0.931, 0.027, 0.024, 0.019),
+    ),  # the source: .826 .062 .059 .053
 ]
 
 
@@ -110,7 +137,8 @@ def test_four_categories(n, shares, expected):
         ((alpha, r),) = releases(x, n, 1, 2, rng, 1)
         found.append(from_counts(line(4), r, n, 0.5, alpha=alpha).mean)
     error = 4.5 * np.std(found, axis=0) / math.sqrt(200)
-    # How many releases the reference averages is not known; 2.5 times our own error is granted for its error too.
+    # How many releases the reference averages is not known; 2.5 times our own error is granted for
+    # its error too.
     assert np.all(np.abs(np.mean(found, axis=0) - expected) < 2.5 * error + 0.0015)
 
 
@@ -199,4 +227,6 @@ def test_the_recipes_own_draw_gives_the_reference_mean():
     bits = urn.Bits(Streams(7)("reference", "urn").bytes)
     drawn = [urn.draw(bits, [alpha] * 2, (30, 70), 100) for _ in range(NUMBER)]
     found = [from_counts(line(2), r, 100, 1.0, alpha=alpha).mean[0] for r in drawn]
-    assert np.mean(found) == pytest.approx(0.311, abs=4.5 * np.std(found) / math.sqrt(NUMBER) + 0.0015)
+    assert np.mean(found) == pytest.approx(
+        0.311, abs=4.5 * np.std(found) / math.sqrt(NUMBER) + 0.0015
+    )

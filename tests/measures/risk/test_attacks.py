@@ -1,7 +1,8 @@
 """Attacks catch a release that copies a tenth of its rows, and let an independent sample pass.
 
-Claim: on an independent sample of the population the p-value of each attack is that of a valid test, so a
-false alarm at 1e-5 happens in one run of 100,000. Controls: a release whose first tenth, or whose whole, is copied.
+Claim: on an independent sample of the population the p-value of each attack is that of a valid
+test, so a false alarm at 1e-5 happens in one run of 100,000. Controls: a release whose first tenth,
+or whose whole, is copied.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from scipy import stats
 
 import veladura as vd
 from veladura.errors import ColumnError, DataError, PlanError
-from veladura.risk.attack import judge
+from veladura.measures.risk.attack import judge
 
 LEVEL, ROWS = 1e-5, 1500
 
@@ -21,7 +22,13 @@ LEVEL, ROWS = 1e-5, 1500
 def people(rng, n=ROWS):
     age = rng.integers(18, 90, n)
     frame = {"age": age, "sex": rng.choice(list("fm"), n), "job": rng.choice(list("abcdefghij"), n)}
-    return pd.DataFrame({**frame, "income": rng.lognormal(9 + 0.01 * age, 0.6).round(), "height": rng.normal(170, 9, n).round(1)})
+    return pd.DataFrame(
+        {
+            **frame,
+            "income": rng.lognormal(9 + 0.01 * age, 0.6).round(),
+            "height": rng.normal(170, 9, n).round(1),
+        }
+    )
 
 
 def independent(rng, original):
@@ -31,7 +38,10 @@ def independent(rng, original):
 
 def copies_a_tenth(rng, original):
     """Another sample, but a tenth of its rows are those of the original."""
-    return pd.concat([original.sample(frac=0.1, random_state=1), people(rng).iloc[ROWS // 10 :]], ignore_index=True)
+    return pd.concat(
+        [original.sample(frac=0.1, random_state=1), people(rng).iloc[ROWS // 10 :]],
+        ignore_index=True,
+    )
 
 
 def copies_everything(_rng, original):
@@ -42,7 +52,9 @@ def copies_everything(_rng, original):
 ATTACKS = {
     "singling out": vd.risk.singling_out,
     "linkability": vd.risk.linkability,
-    "attribute inference": lambda *given, **settings: vd.risk.attribute_inference(*given, attribute="income", **settings),
+    "attribute inference": lambda *given, **settings: vd.risk.attribute_inference(
+        *given, attribute="income", **settings
+    ),
     "membership": vd.risk.membership,
 }
 
@@ -79,7 +91,9 @@ def test_the_risk_of_copying_a_tenth_is_about_a_tenth(name):
 @pytest.mark.parametrize("name", ATTACKS)
 def test_p_values_of_independent_samples_are_not_too_small(name):
     """Of 40 independent samples no more have a p-value below 0.1 than a valid test allows at 1e-5."""
-    small = sum(float(attacked(name, independent, seed, rows=300).p_value) < 0.1 for seed in range(1, 41))
+    small = sum(
+        float(attacked(name, independent, seed, rows=300).p_value) < 0.1 for seed in range(1, 41)
+    )
     assert stats.binom.sf(small - 1, 40, 0.1) > LEVEL
 
 
@@ -105,7 +119,9 @@ def test_membership_tells_the_area_under_its_curve():
 def test_judging_by_hand():
     found = judge(30, 100, 10, 100)
     assert float(found.risk) == pytest.approx(0.2 / 0.9)
-    assert float(found.p_value) == pytest.approx(stats.fisher_exact([[30, 70], [10, 90]], alternative="greater").pvalue)
+    assert float(found.p_value) == pytest.approx(
+        stats.fisher_exact([[30, 70], [10, 90]], alternative="greater").pvalue
+    )
     assert found.risk.lower < 0.2 / 0.9 < found.risk.upper
     assert float(judge(1, 100, 10, 100).risk) == 0.0
     assert float(judge(5, 5, 5, 5).risk) == 0.0
@@ -116,7 +132,10 @@ def test_the_assessment_attacks_where_there_is_a_control():
     rng = np.random.default_rng(8)
     original, control = people(rng, 400), people(rng, 400)
     release = vd.Noise(columns=["income"], scale=0.0001).protect(original, seed=1)
-    names = [f"risk.attacks.{name}" for name in ("singling_out", "linkability", "attribute_inference", "membership")]
+    names = [
+        f"risk.attacks.{name}"
+        for name in ("singling_out", "linkability", "attribute_inference", "membership")
+    ]
     alone = vd.assess(original, release)
     assert all("control" in alone.figures[name].why for name in [*names, "risk.distance.nearer"])
     judged = vd.assess(original, release, control=control)

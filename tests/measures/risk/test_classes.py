@@ -11,18 +11,27 @@ from hypothesis import strategies as st
 import veladura as vd
 from veladura.errors import DataError, PlanError
 
-rows = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from([1, 2, None])), min_size=1, max_size=30)
+rows = st.lists(
+    st.tuples(st.sampled_from("abc"), st.sampled_from([1, 2, None])), min_size=1, max_size=30
+)
 
 
 def frame_of(pairs):
-    return pd.DataFrame({"zip": [one for one, _ in pairs], "age": pd.array([two for _, two in pairs], dtype="Int64")})
+    return pd.DataFrame(
+        {
+            "zip": [one for one, _ in pairs],
+            "age": pd.array([two for _, two in pairs], dtype="Int64"),
+        }
+    )
 
 
 @settings(max_examples=40, deadline=None)
 @given(rows, rows)
 def test_every_figure_is_that_of_the_rows(pairs, others):
     population = pairs + others
-    found = vd.risk.classes(frame_of(pairs), ["zip", "age"], population=frame_of(population), threshold=0.3)
+    found = vd.risk.classes(
+        frame_of(pairs), ["zip", "age"], population=frame_of(population), threshold=0.3
+    )
     f = np.array([pairs.count(row) for row in pairs])
     big = np.array([population.count(row) for row in pairs])
     assert float(found.prosecutor_highest) == pytest.approx((1 / f).max())
@@ -55,7 +64,9 @@ def test_mistakes_are_told():
 
 
 def test_the_figures_are_in_an_assessment():
-    frame = pd.DataFrame({"zip": ["a"] * 60 + ["b"] * 30, "sex": ["f", "m", "f"] * 30, "income": range(90)})
+    frame = pd.DataFrame(
+        {"zip": ["a"] * 60 + ["b"] * 30, "sex": ["f", "m", "f"] * 30, "income": range(90)}
+    )
     release = vd.KAnonymity(quasi_identifiers=["zip", "sex"], k=3).protect(frame)
     figures = vd.assess(frame, release)
     assert int(figures["risk.classes.smallest"]) >= 3

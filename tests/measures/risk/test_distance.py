@@ -10,9 +10,13 @@ from hypothesis import strategies as st
 
 import veladura as vd
 from veladura.errors import DataError, PlanError
-from veladura.risk.positions import MISSING, nearest_rows
+from veladura.numeric.points import MISSING, nearest_rows
 
-points = st.lists(st.tuples(st.sampled_from([0.0, 1.0, 2.0, np.nan]), st.sampled_from([0.0, 0.25, 0.7, np.nan])), min_size=1, max_size=9)
+points = st.lists(
+    st.tuples(st.sampled_from([0.0, 1.0, 2.0, np.nan]), st.sampled_from([0.0, 0.25, 0.7, np.nan])),
+    min_size=1,
+    max_size=9,
+)
 
 
 def between(one, other):
@@ -38,7 +42,13 @@ def test_the_kernel_finds_the_nearest_and_counts_ties(ones, others):
 
 
 def people(rng, n=400):
-    return pd.DataFrame({"age": rng.integers(18, 90, n), "job": rng.choice(list("abcde"), n), "income": rng.lognormal(10, 1, n).round()})
+    return pd.DataFrame(
+        {
+            "age": rng.integers(18, 90, n),
+            "job": rng.choice(list("abcde"), n),
+            "income": rng.lognormal(10, 1, n).round(),
+        }
+    )
 
 
 def test_copies_and_the_holdout_tell_a_release_that_copies():
@@ -65,7 +75,10 @@ def test_a_holdout_of_another_size_does_not_tilt_the_comparison():
 def test_linkage_is_what_distances_pair_by_pair_give():
     rng = np.random.default_rng(3)
     before = people(rng, 60)
-    after = before.assign(income=before["income"] * rng.lognormal(0, 0.2, 60), job=rng.permutation(before["job"].to_numpy()))
+    after = before.assign(
+        income=before["income"] * rng.lognormal(0, 0.2, 60),
+        job=rng.permutation(before["job"].to_numpy()),
+    )
     found = vd.risk.linkage(before, after)
     places = {}
     for name in ("age", "income"):
@@ -73,12 +86,15 @@ def test_linkage_is_what_distances_pair_by_pair_give():
         share = (np.cumsum(count) - count / 2) / 60
         wide = values[-1] - values[0]
         places[name] = [
-            np.interp(f[name], values, share) + (np.maximum(f[name] - values[-1], 0) - np.maximum(values[0] - f[name], 0)) / wide
+            np.interp(f[name], values, share)
+            + (np.maximum(f[name] - values[-1], 0) - np.maximum(values[0] - f[name], 0)) / wide
             for f in (before, after)
         ]
     expected = []
     for i in range(60):
-        distance = sum(np.abs(places[name][1][i] - places[name][0]) for name in places) + (before["job"] != after["job"][i])
+        distance = sum(np.abs(places[name][1][i] - places[name][0]) for name in places) + (
+            before["job"] != after["job"][i]
+        )
         nearest = np.flatnonzero(distance <= distance.min() + 1e-11)
         expected.append(1 / nearest.size if i in nearest else 0.0)
     np.testing.assert_allclose(found.per_record, expected)

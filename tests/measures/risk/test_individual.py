@@ -13,7 +13,7 @@ from scipy import integrate, stats
 
 import veladura as vd
 from veladura.errors import ColumnError, DataError, PlanError
-from veladura.risk.weighted import negative_binomial_risk
+from veladura.measures.risk.weighted import negative_binomial_risk
 
 # f, sum of weights and risk of the rows of sdcMicro's example "francdat"
 PUBLISHED = [
@@ -40,7 +40,9 @@ def test_published_values_to_eight_digits():
 def test_the_risk_is_the_mean_of_one_over_the_population(f, p):
     many = np.arange(0, int((f + 60) / p * 3) + 2000)
     direct = float(np.sum(stats.nbinom.pmf(many, f, p) / (f + many)))
-    assert negative_binomial_risk(np.array([f]), np.array([f / p]))[0] == pytest.approx(direct, rel=1e-7)
+    assert negative_binomial_risk(np.array([f]), np.array([f / p]))[0] == pytest.approx(
+        direct, rel=1e-7
+    )
 
 
 @pytest.mark.parametrize(
@@ -61,12 +63,20 @@ def test_the_risk_is_the_mean_of_one_over_the_population(f, p):
     ],
 )
 def test_ends_of_the_range_agree_with_an_integral(f, total):
-    # E(1/F) is the integral over s from 0 to 1 of E(s^F) / s; here with 1 + x = (1/s - 1) / p + 1 = exp(w)
+    # E(1/F) is the integral of E(s^F) / s for s from 0 to 1, with the logarithm of
+    # (1/s - 1) / p + 1 as its variable
     p = min(f / total, 1.0)
     ends = [0.0, 1 / f, 5 / f, 30 / f, 80.0] if f > 1 else [0.0, -np.log(p) + 1e-9, 80.0]
-    parts = [integrate.quad(lambda w: p * np.exp(w * (1 - f)) / (1 + p * np.expm1(w)), *pair, limit=500)[0] for pair in pairwise(ends)]
+    parts = [
+        integrate.quad(lambda w: p * np.exp(w * (1 - f)) / (1 + p * np.expm1(w)), *pair, limit=500)[
+            0
+        ]
+        for pair in pairwise(ends)
+    ]
     value = sum(parts)
-    assert negative_binomial_risk(np.array([f]), np.array([total]))[0] == pytest.approx(value, rel=1e-6)
+    assert negative_binomial_risk(np.array([f]), np.array([total]))[0] == pytest.approx(
+        value, rel=1e-6
+    )
 
 
 def test_without_weights_the_table_is_the_population():
@@ -76,7 +86,9 @@ def test_without_weights_the_table_is_the_population():
 
 
 def test_the_figure_needs_a_declared_weight():
-    people = pd.DataFrame({"sex": list("ffmm"), "x": [1.0, 2.0, 3.0, 4.0], "w": [10.0, 20.0, 5.0, 5.0]})
+    people = pd.DataFrame(
+        {"sex": list("ffmm"), "x": [1.0, 2.0, 3.0, 4.0], "w": [10.0, 20.0, 5.0, 5.0]}
+    )
     table = vd.open(people, {"sex": {"role": "quasi-identifier"}, "w": {"role": "weight"}})
     figures = vd.assess(table, vd.Noise(columns=["x"]).protect(table, seed=1))
     direct = vd.risk.individual(people, ["sex"], weight="w")

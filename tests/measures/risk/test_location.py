@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import veladura as vd
-from veladura.measure import NotApplicable, Subject
-from veladura.spatial.patterns import Smoother, moran, ripley_l
-from veladura.spatial.rectangles import Marked, draw_boxes, overlap, overlaps
-from veladura.spatial.risk import greedy_distances, location
-from veladura.spatial.subject import placed
+from veladura.measures.measure import NotApplicable, Subject
+from veladura.measures.places import placed
+from veladura.measures.risk.location import greedy_distances, location
+from veladura.measures.utility.patterns import Smoother, moran, ripley_l
+from veladura.measures.utility.rectangles import Marked, draw_boxes, overlap, overlaps
 
 POINTS = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=12)
 
@@ -51,7 +51,11 @@ def release_of(frame, cells=(4, 4), m=3, **settings_):
 def homes(rows=200, seed=0):
     rng = np.random.default_rng(seed)
     return pd.DataFrame(
-        {"x": rng.random(rows).round(5), "y": rng.random(rows).round(5), "ill": np.where(rng.random(rows) < 0.4, "yes", "no")}
+        {
+            "x": rng.random(rows).round(5),
+            "y": rng.random(rows).round(5),
+            "ill": np.where(rng.random(rows) < 0.4, "yes", "no"),
+        }
     )
 
 
@@ -74,14 +78,16 @@ def test_probabilities_are_shares_counted_by_hand():
 
 def test_a_column_that_names_the_cell_is_found_out():
     frame = homes(400)
-    frame["zip"] = (frame["x"] * 4).astype(int).astype(str) + (frame["y"] * 4).astype(int).astype(str)
+    frame["zip"] = (frame["x"] * 4).astype(int).astype(str) + (frame["y"] * 4).astype(int).astype(
+        str
+    )
     found = location(frame, release_of(frame))
     assert found.telling == "zip"
     assert float(found.cell_by_column) == pytest.approx(1.0, abs=0.01)
 
 
 def test_votes_of_rows_share_ties():
-    from veladura.spatial.risk import _by_row
+    from veladura.measures.risk.location import _by_row
 
     true = np.array([0, 1, 2])
     drawn = np.array([[0, 1, 7], [0, 5, 8], [3, 1, 2]])
@@ -96,10 +102,18 @@ def test_without_a_link_or_without_places_there_is_no_figure():
 
 @pytest.mark.parametrize(
     ("one", "other", "expected"),
-    [((0, 1), (0, 1), 1.0), ((0, 1), (2, 3), 0.0), ((0, 4), (1, 2), 0.5), ((0, 2), (1, 3), 0.5), ((1, 1), (0, 2), 0.0)],
+    [
+        ((0, 1), (0, 1), 1.0),
+        ((0, 1), (2, 3), 0.0),
+        ((0, 4), (1, 2), 0.5),
+        ((0, 2), (1, 3), 0.5),
+        ((1, 1), (0, 2), 0.0),
+    ],
 )
 def test_overlap_is_the_geometric_mean_of_both_shares(one, other, expected):
-    assert float(overlap(tuple(map(np.array, map(float, one))), tuple(map(np.array, map(float, other))))) == pytest.approx(expected)
+    assert float(
+        overlap(tuple(map(np.array, map(float, one))), tuple(map(np.array, map(float, other))))
+    ) == pytest.approx(expected)
 
 
 def test_rectangles_are_counted_as_by_hand():
@@ -120,7 +134,9 @@ def test_rectangles_are_counted_as_by_hand():
     combined = vd.combine(q, [a * (1 - a) / b for a, b in zip(q, k, strict=True)])
     half = 1.959963984540054 * np.sqrt(p * (1 - p) / n)
     common = max(min(p + half, combined.upper) - max(p - half, combined.lower), 0)
-    assert found.overlap[0] == pytest.approx(common / np.sqrt(2 * half * (combined.upper - combined.lower)))
+    assert found.overlap[0] == pytest.approx(
+        common / np.sqrt(2 * half * (combined.upper - combined.lower))
+    )
 
 
 def test_the_original_itself_overlaps_wholly_and_swapped_outcomes_hardly():
@@ -140,7 +156,9 @@ def test_l_is_the_count_of_pairs_and_grows_with_clusters():
     radii = np.array([0.1, 0.2])
     distance = np.hypot(*(points[:, None] - points[None]).transpose(2, 0, 1))
     pairs = [(distance <= r).sum() - 80 for r in radii]
-    assert ripley_l(points, 1.0, radii) == pytest.approx([np.sqrt(p / (80 * 79) / np.pi) for p in pairs])
+    assert ripley_l(points, 1.0, radii) == pytest.approx(
+        [np.sqrt(p / (80 * 79) / np.pi) for p in pairs]
+    )
     assert (ripley_l(points * 0.5, 1.0, radii) > ripley_l(points, 1.0, radii)).all()
 
 
@@ -154,9 +172,9 @@ def test_moran_is_its_formula():
 
 
 def test_a_uniform_pattern_is_flat_up_to_the_border():
-    from veladura.spatial.grid import grid_over
-    from veladura.spatial.projection import Plane
-    from veladura.spatial.region import region_of
+    from veladura.methods.geography.grid import grid_over
+    from veladura.methods.geography.projection import Plane
+    from veladura.methods.geography.region import region_of
 
     grid = grid_over(region_of((0.0, 0.0, 1.0, 1.0), None), Plane(), (5, 5))
     surface = Smoother(grid, 0.1).intensity(np.random.default_rng(8).random((200_000, 2)))

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import veladura as vd
+from veladura.core.recipe import Dataset, Release, Step
 from veladura.errors import ColumnError, DataError, PlanError
-from veladura.measure import NotApplicable
-from veladura.recipe import Dataset, Release, Step
+from veladura.measures.measure import NotApplicable
 
 GUARD = 1e-9
 
@@ -27,7 +27,9 @@ def near(value, target, radius, *, relative):
     return abs(value - target) <= half + GUARD * (abs(target) + half)
 
 
-def by_definition(original, datasets, known, sensitive, radius, *, relative=False, people=None, decline=False):
+def by_definition(
+    original, datasets, known, sensitive, radius, *, relative=False, people=None, decline=False
+):
     """The definition word by word: a probability for every target and row."""
     n, m = len(original), len(datasets)
     emr = k = q = s = 0.0
@@ -38,9 +40,13 @@ def by_definition(original, datasets, known, sensitive, radius, *, relative=Fals
             for j in range(n):
                 exact = all(same(data[c][j], original[c][t]) for c in known)
                 rough = all(
-                    near(data[c][j], original[c][t], radius, relative=relative) if data[c].dtype.kind in "if" else same(data[c][j], original[c][t])
+                    (
+                        near(data[c][j], original[c][t], radius, relative=relative)
+                        if data[c].dtype.kind in "if"
+                        else same(data[c][j], original[c][t])
+                    )
                     for c in sensitive
-                )  # fmt: skip
+                )
                 matched[i, j] = exact and rough
         probability = np.zeros(n)
         for i in range(m):
@@ -68,7 +74,10 @@ def tables(draw, numbers=("y",)):
     values = st.one_of(st.integers(-4, 4).map(lambda v: v / 2), st.just(np.nan))
 
     def frame():
-        columns = {"x": draw(st.lists(cells, min_size=n, max_size=n)), "g": draw(st.lists(st.integers(0, 1), min_size=n, max_size=n))}
+        columns = {
+            "x": draw(st.lists(cells, min_size=n, max_size=n)),
+            "g": draw(st.lists(st.integers(0, 1), min_size=n, max_size=n)),
+        }
         columns |= {name: draw(st.lists(values, min_size=n, max_size=n)) for name in numbers}
         return pd.DataFrame(columns).astype({"x": "object", **dict.fromkeys(numbers, float)})
 
@@ -88,7 +97,9 @@ def check(found, expected):
 def test_one_number_equals_the_definition(data, radius, relative):
     original, datasets = data
     relative = relative and radius <= 1
-    found = vd.risk.match(original, datasets, known=["x", "g"], sensitive="y", radius=radius, relative=relative)
+    found = vd.risk.match(
+        original, datasets, known=["x", "g"], sensitive="y", radius=radius, relative=relative
+    )
     check(found, by_definition(original, datasets, ["x", "g"], ["y"], radius, relative=relative))
 
 
@@ -104,7 +115,10 @@ def test_several_numbers_and_a_category_equal_the_definition(data, radius):
 @given(tables())
 def test_categories_alone_equal_the_definition(data):
     original, datasets = data
-    check(vd.risk.match(original, datasets, known="g", sensitive="x"), by_definition(original, datasets, ["g"], ["x"], 0.0))
+    check(
+        vd.risk.match(original, datasets, known="g", sensitive="x"),
+        by_definition(original, datasets, ["g"], ["x"], 0.0),
+    )
 
 
 @settings(max_examples=40, deadline=None)
@@ -113,18 +127,42 @@ def test_an_intruder_who_does_not_know_the_target_is_there(data, others, decline
     original, datasets = data
     population = others[0]
     people = [
-        sum(same(population["x"][p], original["x"][t]) and near(population["y"][p], original["y"][t], radius, relative=False) for p in range(len(population)))
+        sum(
+            same(population["x"][p], original["x"][t])
+            and near(population["y"][p], original["y"][t], radius, relative=False)
+            for p in range(len(population))
+        )
         for t in range(len(original))
-    ]  # fmt: skip
-    found = vd.risk.match(original, datasets, known="x", sensitive="y", radius=radius, population=population, decline=decline)
-    check(found, by_definition(original, datasets, ["x"], ["y"], radius, people=people, decline=decline))
+    ]
+    found = vd.risk.match(
+        original,
+        datasets,
+        known="x",
+        sensitive="y",
+        radius=radius,
+        population=population,
+        decline=decline,
+    )
+    check(
+        found,
+        by_definition(original, datasets, ["x"], ["y"], radius, people=people, decline=decline),
+    )
 
 
 def test_a_population_without_the_sensitive_column_is_counted_by_the_known_ones():
     original = pd.DataFrame({"x": ["a", "a", "b"], "y": [1.0, 2.0, 3.0]})
     population = pd.DataFrame({"x": ["a"] * 4 + ["b"]})
-    found = vd.risk.match(original, [original], known="x", sensitive="y", radius=0, population=population, decline=True)
-    # a: one match, four persons: 3/4 that it is another, so no one is picked; b: one person, surely the one.
+    found = vd.risk.match(
+        original,
+        [original],
+        known="x",
+        sensitive="y",
+        radius=0,
+        population=population,
+        decline=True,
+    )
+    # a: one match, four persons: 3/4 that it is another, so no one is picked; b: one person, surely
+    # the one.
     assert found.per_record.tolist() == [0.0, 0.0, 1.0]
 
 
@@ -132,7 +170,12 @@ def test_a_target_without_match_is_no_tie_of_all():
     original = pd.DataFrame({"x": ["a", "b", "c", "d"], "y": [0.0, 0.0, 0.0, 0.0]})
     released = original.assign(y=[9.0, 9.0, 9.0, 0.0])
     found = vd.risk.match(original, [released], known="x", sensitive="y", radius=1)
-    assert (float(found.emr), float(found.tmr), float(found.fmr), float(found.unmatched)) == (0.25, 0.25, 0.0, 0.75)
+    assert (float(found.emr), float(found.tmr), float(found.fmr), float(found.unmatched)) == (
+        0.25,
+        0.25,
+        0.0,
+        0.75,
+    )
     assert found.ties.tolist() == [0, 0, 0, 1]
 
 
@@ -144,14 +187,25 @@ def test_no_claim_gives_a_false_match_rate_of_nought():
 
 def test_a_decimal_radius_includes_its_ends():
     original = pd.DataFrame({"y": [23.1, 50.0]})
-    assert float(vd.risk.match(original, [pd.DataFrame({"y": [22.8, 50.3]})], sensitive="y", radius=0.3).tmr) == 1.0
+    assert (
+        float(
+            vd.risk.match(
+                original, [pd.DataFrame({"y": [22.8, 50.3]})], sensitive="y", radius=0.3
+            ).tmr
+        )
+        == 1.0
+    )
 
 
 def test_released_rows_are_found_by_their_link_and_dropped_rows_are_targets_too():
     original = pd.DataFrame({"x": ["a", "b", "c"], "y": [1.0, 2.0, 3.0]})
     table = vd.open(pd.DataFrame({"x": ["c", "a"], "y": [3.0, 1.0]}))
-    release = Release((Dataset(table, np.array([2, 0])),), None, (Step("test", {}, ("y",)),), (), "none")
-    assert vd.risk.match(original, release, known="x", sensitive="y", radius=0).per_record.tolist() == [1.0, 0.0, 1.0]
+    release = Release(
+        (Dataset(table, np.array([2, 0])),), None, (Step("test", {}, ("y",)),), (), "none"
+    )
+    assert vd.risk.match(
+        original, release, known="x", sensitive="y", radius=0
+    ).per_record.tolist() == [1.0, 0.0, 1.0]
     with pytest.raises(NotApplicable, match="not linked"):
         vd.risk.match(original, Release((Dataset(table),), None, (), (), "none"), known="x")
 
@@ -162,7 +216,13 @@ def test_the_order_of_rows_does_not_matter():
     datasets = [original.assign(y=original["y"] + rng.normal(size=300)) for _ in range(3)]
     mixed = rng.permutation(300)
     one = vd.risk.match(original, datasets, known="x", sensitive="y", radius=0.5)
-    other = vd.risk.match(original.iloc[mixed], [d.iloc[mixed] for d in datasets], known="x", sensitive="y", radius=0.5)
+    other = vd.risk.match(
+        original.iloc[mixed],
+        [d.iloc[mixed] for d in datasets],
+        known="x",
+        sensitive="y",
+        radius=0.5,
+    )
     np.testing.assert_allclose(one.per_record[mixed], other.per_record)
 
 
@@ -170,7 +230,10 @@ def test_a_sample_of_targets_has_intervals_around_the_whole():
     rng = np.random.default_rng(5)
     original = pd.DataFrame({"x": rng.integers(0, 30, 2000), "y": rng.normal(size=2000)})
     datasets = [original.assign(y=original["y"] + 0.1 * rng.normal(size=2000)) for _ in range(2)]
-    whole, some = (vd.risk.match(original, datasets, known="x", sensitive="y", radius=0.2, targets=t) for t in (None, 500))
+    whole, some = (
+        vd.risk.match(original, datasets, known="x", sensitive="y", radius=0.2, targets=t)
+        for t in (None, 500)
+    )
     assert whole.emr.is_exact
     assert some.targets.size == 500
     np.testing.assert_allclose(some.per_record, whole.per_record[some.targets])

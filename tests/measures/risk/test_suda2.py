@@ -29,14 +29,19 @@ def by_definition(frame, largest):
     for row in range(len(values)):
         for size in range(1, largest + 1):
             for chosen in combinations(columns, size):
-                parts = (part for smaller in range(1, size) for part in combinations(chosen, smaller))
+                parts = (
+                    part for smaller in range(1, size) for part in combinations(chosen, smaller)
+                )
                 if alone(row, chosen) and not any(alone(row, part) for part in parts):
                     found.append((row, chosen))
     return found
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(*[st.sampled_from([0, 1, 2, None])] * 4), min_size=1, max_size=12), st.integers(1, 4))
+@given(
+    st.lists(st.tuples(*[st.sampled_from([0, 1, 2, None])] * 4), min_size=1, max_size=12),
+    st.integers(1, 4),
+)
 def test_it_finds_what_a_search_through_everything_finds(rows, largest):
     frame = pd.DataFrame(rows, columns=NAMES, dtype=float)
     found = vd.risk.suda2(frame, NAMES, max_size=largest)
@@ -49,8 +54,12 @@ def test_it_finds_what_a_search_through_everything_finds(rows, largest):
         parts[list(chosen)] += worth
     np.testing.assert_allclose(found.score, score)
     np.testing.assert_array_equal(found.smallest, smallest)
-    assert {size: int(n) for size, n in found.sizes.items()} == {s: sum(len(c) == s for _, c in expected) for s in range(1, largest + 1)}
-    assert [float(found.contribution[name]) for name in NAMES] == pytest.approx(list(parts / score.sum() if score.sum() else parts))
+    assert {size: int(n) for size, n in found.sizes.items()} == {
+        s: sum(len(c) == s for _, c in expected) for s in range(1, largest + 1)
+    }
+    assert [float(found.contribution[name]) for name in NAMES] == pytest.approx(
+        list(parts / score.sum() if score.sum() else parts)
+    )
     assert float(found.special) == pytest.approx(np.mean(smallest > 0))
 
 

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 import veladura as vd
-from veladura.measure import NotApplicable
-from veladura.recipe import Dataset, Release, Step
+from veladura.core.recipe import Dataset, Release, Step
+from veladura.measures.measure import NotApplicable
 
 
 def release(before, *afters, rows=None, changed=None):
@@ -37,8 +37,22 @@ def test_only_columns_the_method_changes_count():
 
 def test_rows_are_aligned_by_the_link():
     before = pd.DataFrame({"x": [1, 2, 3]})
-    assert float(vd.risk.unchanged(before, release(before, pd.DataFrame({"x": [3, 1]}), rows=[2, 0])).rows) == 1.0
-    assert float(vd.risk.unchanged(before, release(before, pd.DataFrame({"x": [3, 1]}), rows=[0, 2])).rows) == 0.0
+    assert (
+        float(
+            vd.risk.unchanged(
+                before, release(before, pd.DataFrame({"x": [3, 1]}), rows=[2, 0])
+            ).rows
+        )
+        == 1.0
+    )
+    assert (
+        float(
+            vd.risk.unchanged(
+                before, release(before, pd.DataFrame({"x": [3, 1]}), rows=[0, 2])
+            ).rows
+        )
+        == 0.0
+    )
 
 
 def test_a_changed_type_is_compared_as_text():
@@ -57,7 +71,9 @@ def test_several_datasets_give_an_interval_between_0_and_1():
 @pytest.mark.parametrize("seed", [0, 1])
 def test_it_agrees_with_the_frames_of_a_real_release(seed):
     rng = np.random.default_rng(seed)
-    before = pd.DataFrame({"age": rng.integers(0, 90, 300), "income": rng.normal(0, 1, 300).round(1)})
+    before = pd.DataFrame(
+        {"age": rng.integers(0, 90, 300), "income": rng.normal(0, 1, 300).round(1)}
+    )
     made = vd.Noise(columns=["income", "age"], scale=0.05).protect(before, seed=seed)
     same = made.datasets[0].eq(before)
     found = vd.risk.unchanged(before, made)
@@ -69,7 +85,9 @@ def test_it_agrees_with_the_frames_of_a_real_release(seed):
 def test_it_needs_a_link_a_change_and_rows():
     before = pd.DataFrame({"x": [1, 2]})
     unlinked = release(before, before)
-    unlinked = Release(tuple(Dataset(d.table) for d in unlinked.tables), None, unlinked.steps, (), "none")
+    unlinked = Release(
+        tuple(Dataset(d.table) for d in unlinked.tables), None, unlinked.steps, (), "none"
+    )
     with pytest.raises(NotApplicable, match="not linked"):
         vd.risk.unchanged(before, unlinked)
     with pytest.raises(NotApplicable, match="changes no column"):
@@ -77,6 +95,8 @@ def test_it_needs_a_link_a_change_and_rows():
     full = release(before, before)
     none = full.tables[0].table.arrow.slice(0, 0)
     full.tables[0].table.__dict__["arrow"] = none
-    empty = Release((Dataset(full.tables[0].table, np.array([], dtype=np.int64)),), None, full.steps, (), "none")
+    empty = Release(
+        (Dataset(full.tables[0].table, np.array([], dtype=np.int64)),), None, full.steps, (), "none"
+    )
     with pytest.raises(NotApplicable, match="no rows"):
         vd.risk.unchanged(before, empty)

@@ -11,24 +11,34 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import veladura as vd
+from veladura.core.recipe import Dataset, Release, Step
 from veladura.errors import ColumnError, PlanError
-from veladura.measure import NotApplicable, Subject
-from veladura.recipe import Dataset, Release, Step
-from veladura.risk.uniqueness import keys
+from veladura.measures.measure import NotApplicable, Subject
+from veladura.measures.risk.uniqueness import keys
 
-rows = st.lists(st.tuples(st.sampled_from(["a", "b", None]), st.integers(0, 3), st.sampled_from([0.5, 1.5, None])), min_size=1, max_size=40)
+rows = st.lists(
+    st.tuples(
+        st.sampled_from(["a", "b", None]), st.integers(0, 3), st.sampled_from([0.5, 1.5, None])
+    ),
+    min_size=1,
+    max_size=40,
+)
 
 
 @settings(max_examples=40, deadline=None)
 @given(rows)
 def test_it_equals_brute_force(rows):
-    frame = pd.DataFrame(rows, columns=["x", "y", "z"]).astype({"x": "string", "y": "int64", "z": "float64"})
+    frame = pd.DataFrame(rows, columns=["x", "y", "z"]).astype(
+        {"x": "string", "y": "int64", "z": "float64"}
+    )
     found = vd.risk.uniqueness(frame, ["x", "y", "z"])
     sizes = Counter(rows)
     assert int(found.rows) == len(rows)
     assert int(found.classes) == len(sizes)
     assert int(found.sample_uniques) == sum(size == 1 for size in sizes.values())
-    assert float(found.average_prosecutor) == pytest.approx(np.mean([1 / sizes[row] for row in rows]))
+    assert float(found.average_prosecutor) == pytest.approx(
+        np.mean([1 / sizes[row] for row in rows])
+    )
     assert float(found.highest_prosecutor) == 1 / min(sizes.values())
     assert found.sizes == dict(sorted(Counter(sizes.values()).items()))
 
@@ -36,8 +46,12 @@ def test_it_equals_brute_force(rows):
 @settings(max_examples=15, deadline=None)
 @given(rows)
 def test_fewer_columns_never_make_more_uniques(rows):
-    frame = pd.DataFrame(rows, columns=["x", "y", "z"]).astype({"x": "string", "y": "int64", "z": "float64"})
-    assert int(vd.risk.uniqueness(frame, ["x"]).sample_uniques) <= int(vd.risk.uniqueness(frame, ["x", "y"]).sample_uniques)
+    frame = pd.DataFrame(rows, columns=["x", "y", "z"]).astype(
+        {"x": "string", "y": "int64", "z": "float64"}
+    )
+    assert int(vd.risk.uniqueness(frame, ["x"]).sample_uniques) <= int(
+        vd.risk.uniqueness(frame, ["x", "y"]).sample_uniques
+    )
 
 
 @pytest.mark.parametrize("columns", [[], "x"])
@@ -79,7 +93,10 @@ def test_numbers_alone_have_no_classes():
 
 def test_the_assessment_has_release_and_original_beside_each_other():
     before = vd.open(pd.DataFrame({"zip": ["1", "2", "3", "3"]}), {"zip": "category"})
-    after = [vd.open(pd.DataFrame({"zip": values}), {"zip": "category"}) for values in (["1", "1", "3", "3"], ["1", "2", "3", "4"])]
+    after = [
+        vd.open(pd.DataFrame({"zip": values}), {"zip": "category"})
+        for values in (["1", "1", "3", "3"], ["1", "2", "3", "4"])
+    ]
     figures = vd.assess(before, Release(tuple(map(Dataset, after)), None, (), (), "partial"))
     assert float(figures["risk.uniqueness.average_prosecutor"]) == 0.75
     assert not figures["risk.uniqueness.average_prosecutor"].is_exact

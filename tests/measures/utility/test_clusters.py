@@ -9,8 +9,8 @@ from sklearn.cluster import KMeans
 
 import veladura as vd
 from veladura.errors import PlanError
-from veladura.measure import NotApplicable
-from veladura.utility.kmeans import k_means
+from veladura.measures.measure import NotApplicable
+from veladura.numeric.kmeans import k_means
 
 
 def test_two_far_groups_by_hand():
@@ -33,7 +33,13 @@ def test_a_fresh_sample_has_ratio_one_and_a_lost_relation_more():
     for _ in range(30):
         original = sample()
         fresh.append(float(vd.utility.cluster(original, sample()).ratio))
-        lost.append(float(vd.utility.cluster(original, sample().assign(b=rng.permutation(original["b"]))).ratio))
+        lost.append(
+            float(
+                vd.utility.cluster(
+                    original, sample().assign(b=rng.permutation(original["b"]))
+                ).ratio
+            )
+        )
     assert abs(np.mean(fresh) - 1) < 5 * np.std(fresh, ddof=1) / np.sqrt(30)
     assert np.mean(lost) > 5
 
@@ -43,7 +49,10 @@ def test_clusters_are_as_tight_as_those_of_scikit_learn():
     matrix = np.concatenate([rng.normal(centre, 1, size=(300, 3)) for centre in (-6, 0, 6)])
 
     def spread(place):
-        return sum(((matrix[place == i] - matrix[place == i].mean(axis=0)) ** 2).sum() for i in np.unique(place))
+        return sum(
+            ((matrix[place == i] - matrix[place == i].mean(axis=0)) ** 2).sum()
+            for i in np.unique(place)
+        )
 
     theirs = KMeans(3, n_init=5, random_state=0).fit(matrix).labels_
     assert spread(k_means(matrix, 3)) == pytest.approx(spread(theirs), rel=1e-6)

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import veladura as vd
+from veladura.core.recipe import Dataset, Release
 from veladura.errors import PlanError
-from veladura.measure import NotApplicable, Subject
-from veladura.recipe import Dataset, Release
-from veladura.utility.columns import measure_columns
+from veladura.measures.measure import NotApplicable, Subject
+from veladura.measures.utility.columns import measure_columns
 
 numbers = st.lists(st.integers(-5, 5).map(float), min_size=1, max_size=30)
 words = st.lists(st.sampled_from(["a", "b", "c", None]), min_size=1, max_size=30)
@@ -35,14 +35,25 @@ def test_numbers_equal_the_kolmogorov_smirnov_statistic(first, second):
 @settings(max_examples=40, deadline=None)
 @given(words, words)
 def test_categories_equal_total_variation_with_missing_as_a_value(first, second):
-    frames = [pd.DataFrame({"x": pd.Series(["a", *values], dtype="string"), "y": 1.0}) for values in (first, second)]
+    frames = [
+        pd.DataFrame({"x": pd.Series(["a", *values], dtype="string"), "y": 1.0})
+        for values in (first, second)
+    ]
     shares = [frame["x"].fillna("?").value_counts(normalize=True) for frame in frames]
     found = vd.utility.columns(*frames)
-    assert float(found.distances["x"]) == pytest.approx(shares[0].sub(shares[1], fill_value=0).abs().sum() / 2)
+    assert float(found.distances["x"]) == pytest.approx(
+        shares[0].sub(shares[1], fill_value=0).abs().sum() / 2
+    )
 
 
 @settings(max_examples=20, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from(["a", None]), st.one_of(st.none(), st.floats(-1e6, 1e6))), min_size=1, max_size=20))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["a", None]), st.one_of(st.none(), st.floats(-1e6, 1e6))),
+        min_size=1,
+        max_size=20,
+    )
+)
 def test_identical_tables_have_no_distance(rows):
     frame = pd.DataFrame(rows, columns=["s", "x"]).astype({"s": "string", "x": "float64"})
     found = vd.utility.columns(frame, frame)
@@ -50,8 +61,13 @@ def test_identical_tables_have_no_distance(rows):
 
 
 def test_missing_numbers_count_by_their_share():
-    before, after = pd.DataFrame({"x": [1.0, 2.0, 3.0, 4.0]}), pd.DataFrame({"x": [1.0, 2.0, None, None]})
-    assert float(vd.utility.columns(before, before.assign(x=[1.0, 2.0, 4.0, np.nan])).worst) == pytest.approx(1 / 3 - 1 / 12)
+    before, after = (
+        pd.DataFrame({"x": [1.0, 2.0, 3.0, 4.0]}),
+        pd.DataFrame({"x": [1.0, 2.0, None, None]}),
+    )
+    assert float(
+        vd.utility.columns(before, before.assign(x=[1.0, 2.0, 4.0, np.nan])).worst
+    ) == pytest.approx(1 / 3 - 1 / 12)
     assert float(vd.utility.columns(before, after).worst) == 0.5
     assert float(vd.utility.columns(before, pd.DataFrame({"x": np.full(4, np.nan)})).worst) == 1.0
 
@@ -65,7 +81,9 @@ def test_dates_of_different_storage_are_on_one_axis():
     days = pd.date_range("2020-01-01", periods=10)
     before, after = pd.DataFrame({"d": days.date}), pd.DataFrame({"d": days})
     assert float(vd.utility.columns(before, after).worst) == 0.0
-    assert float(vd.utility.columns(before, after.assign(d=days + pd.Timedelta(days=5))).worst) == 0.5
+    assert (
+        float(vd.utility.columns(before, after.assign(d=days + pd.Timedelta(days=5))).worst) == 0.5
+    )
 
 
 def test_mean_worst_and_its_name():
@@ -83,7 +101,9 @@ def test_several_datasets_are_averaged():
 
 def test_what_cannot_be_compared_is_told():
     before = pd.DataFrame({"age": [31, 45], "zip": ["02138", "02139"], "sex": ["f", "m"]})
-    after = pd.DataFrame({"age": ["30-39", "40-49"], "zip": ["0213*", "0213*"], "sex": ["f", "m"], "new": [1, 2]})
+    after = pd.DataFrame(
+        {"age": ["30-39", "40-49"], "zip": ["0213*", "0213*"], "sex": ["f", "m"], "new": [1, 2]}
+    )
     found = vd.utility.columns(before, after)
     assert set(found.distances) == {"sex"}
     assert found.left_out["age"] == "its numbers were recoded to labels"

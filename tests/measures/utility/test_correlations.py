@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import veladura as vd
-from veladura.measure import NotApplicable, Subject
-from veladura.recipe import Dataset, Release, Step
-from veladura.utility.correlations import MAX_COLUMNS, associations, measure_correlations
+from veladura.core.recipe import Dataset, Release, Step
+from veladura.measures.measure import NotApplicable, Subject
+from veladura.measures.utility.correlations import MAX_COLUMNS, associations, measure_correlations
 
 
 @pytest.fixture
@@ -29,7 +29,11 @@ def test_each_kind_of_pair_equals_an_independent_computation(frame):
     table = vd.open(frame, {"x": "number"})
     xy, xg, xo, yg, _, go = associations(table, ["x", "y", "group", "other"], {"x", "y"})
     assert xy == pytest.approx(stats.spearmanr(frame["x"], frame["y"]).statistic)
-    assert go == pytest.approx(stats.contingency.association(pd.crosstab(frame["group"], frame["other"]).to_numpy(), method="cramer"))
+    assert go == pytest.approx(
+        stats.contingency.association(
+            pd.crosstab(frame["group"], frame["other"]).to_numpy(), method="cramer"
+        )
+    )
     for found, value, labels in ((xg, "x", "group"), (xo, "x", "other"), (yg, "y", "group")):
         ranks = frame[value].rank()
         between = ((ranks.groupby(frame[labels]).transform("mean") - ranks.mean()) ** 2).sum()
@@ -44,7 +48,9 @@ def test_ordered_categories_are_ranked():
 
 def test_rows_with_a_missing_value_are_left_out_of_the_pair():
     frame = pd.DataFrame({"a": ["x", "y", None, "x", "y"], "b": ["u", "v", "v", "u", None]})
-    assert associations(vd.open(frame, {"a": "category"}), ["a", "b"], set())[0] == pytest.approx(1.0)
+    assert associations(vd.open(frame, {"a": "category"}), ["a", "b"], set())[0] == pytest.approx(
+        1.0
+    )
 
 
 @pytest.mark.parametrize("other", [[1, 2, 3], ["a", "b", "c"], [None, None, 1.0]])
@@ -57,7 +63,13 @@ def test_a_constant_is_associated_with_nothing(constant, other):
 
 @settings(max_examples=20, deadline=None)
 @given(
-    st.lists(st.tuples(st.sampled_from(["a", "b", None]), st.integers(0, 9), st.sampled_from([0.5, 2.5, None])), min_size=1, max_size=20)
+    st.lists(
+        st.tuples(
+            st.sampled_from(["a", "b", None]), st.integers(0, 9), st.sampled_from([0.5, 2.5, None])
+        ),
+        min_size=1,
+        max_size=20,
+    )
 )
 def test_identical_tables_have_no_difference_and_no_association_is_above_one(rows):
     frame = pd.DataFrame(rows, columns=["s", "i", "x"]).astype({"s": "string", "x": "float64"})
@@ -72,7 +84,9 @@ def test_a_shuffled_column_loses_its_associations(frame):
     assert found.largest_pair == ("x", "y")
     assert float(found.largest) > 0.5
     assert float(found.pairs["group", "other"][1]) == 0.0
-    assert float(found.mean) == pytest.approx(np.mean([float(moved) for _, moved in found.pairs.values()]))
+    assert float(found.mean) == pytest.approx(
+        np.mean([float(moved) for _, moved in found.pairs.values()])
+    )
 
 
 def test_recoded_and_text_columns_are_left_out(frame):
@@ -86,8 +100,13 @@ def test_recoded_and_text_columns_are_left_out(frame):
 
 def test_changed_columns_are_preferred_when_there_are_too_many():
     rng = np.random.default_rng(0)
-    table = vd.open(pd.DataFrame({f"n{i}": rng.normal(size=20) for i in range(MAX_COLUMNS + 2)}), {"n0": "number"})
-    release = Release((Dataset(table),), None, (Step("test", {}, (f"n{MAX_COLUMNS + 1}",)),), (), "none")
+    table = vd.open(
+        pd.DataFrame({f"n{i}": rng.normal(size=20) for i in range(MAX_COLUMNS + 2)}),
+        {"n0": "number"},
+    )
+    release = Release(
+        (Dataset(table),), None, (Step("test", {}, (f"n{MAX_COLUMNS + 1}",)),), (), "none"
+    )
     found = measure_correlations(Subject(table, release))
     assert found.notes["mean"] == "2 columns left out: only 40 columns are used."
     assert len(vd.utility.correlations(table, table, first=["n41"]).pairs) == 40 * 39 / 2

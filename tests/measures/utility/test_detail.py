@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import veladura as vd
-from veladura.measure import NotApplicable
+from veladura.measures.measure import NotApplicable
 
 ZIPS = ["0213", "0214", "0251", "0252", "1000"]
 AGES = [20, 21, 30, 31, 40]
@@ -19,7 +19,13 @@ AGES = [20, 21, 30, 31, 40]
 
 def people(rows, seed=0):
     rng = np.random.default_rng(seed)
-    return pd.DataFrame({"zip": rng.choice(ZIPS, rows), "age": rng.choice(AGES, rows), "sex": rng.choice(["f", "m"], rows)})
+    return pd.DataFrame(
+        {
+            "zip": rng.choice(ZIPS, rows),
+            "age": rng.choice(AGES, rows),
+            "sex": rng.choice(["f", "m"], rows),
+        }
+    )
 
 
 def recipe(**settings):
@@ -31,7 +37,11 @@ def written_out(frame, release):
     """Every released row as all the rows it may stand for, with weights: zips by their prefix, ages by their interval."""
     out = []
     for row in release.datasets[0].itertuples(index=False):
-        zips = [z for z in frame["zip"].unique() if all(a in (b, "*") for a, b in zip(str(row.zip).ljust(4, "*"), z, strict=True))]
+        zips = [
+            z
+            for z in frame["zip"].unique()
+            if all(a in (b, "*") for a, b in zip(str(row.zip).ljust(4, "*"), z, strict=True))
+        ]
         ages = [a for a in frame["age"].unique() if _within(a, row.age)]
         out += [(z, a, row.sex, 1 / len(zips) / len(ages)) for z, a in product(zips, ages)]
     return pd.DataFrame(out, columns=["zip", "age", "sex", "weight"])
@@ -46,7 +56,10 @@ def _within(age, label):
 def brute(frame, release):
     spread, found = written_out(frame, release), []
     for names in map(list, combinations(frame.columns, 2)):
-        before, after = frame.groupby(names).size() / len(frame), spread.groupby(names)["weight"].sum() / len(frame)
+        before, after = (
+            frame.groupby(names).size() / len(frame),
+            spread.groupby(names)["weight"].sum() / len(frame),
+        )
         found.append((before.subtract(after, fill_value=0).abs().sum() + 1 - after.sum()) / 2)
     return float(np.mean(found))
 
@@ -64,7 +77,9 @@ def test_without_coarser_values_it_is_the_distance_of_tables():
     release = vd.Swap(columns=["age"]).protect(frame, seed=1)
     expected = vd.utility.tables(frame, release)
     found = vd.utility.detail(frame, release)
-    assert (float(found.one), float(found.two)) == pytest.approx((float(expected.ways[1]), float(expected.ways[2])))
+    assert (float(found.one), float(found.two)) == pytest.approx(
+        (float(expected.ways[1]), float(expected.ways[2]))
+    )
 
 
 def test_it_sees_what_a_comparison_at_the_released_level_does_not():
@@ -72,23 +87,37 @@ def test_it_sees_what_a_comparison_at_the_released_level_does_not():
     frame = people(80)
     release = recipe(k=80).protect(frame)
     assert float(vd.utility.tables(frame, release).ways[1]) == 0.0
-    uniform = [np.abs(frame[name].value_counts(normalize=True) - 1 / frame[name].nunique()).sum() / 2 for name in ("zip", "age")]
+    uniform = [
+        np.abs(frame[name].value_counts(normalize=True) - 1 / frame[name].nunique()).sum() / 2
+        for name in ("zip", "age")
+    ]
     assert float(vd.utility.detail(frame, release).one) == pytest.approx(sum(uniform) / 3)
 
 
 def test_groups_of_categories_are_known_by_the_rows_they_were_made_of():
     frame = pd.DataFrame({"job": ["cook"] * 30 + ["smith"] * 10 + ["nurse"] * 60, "n": range(100)})
     release = vd.Recode(columns={"job": {"groups": {"other": ["cook", "smith"]}}}).protect(frame)
-    assert float(vd.utility.detail(frame[["job"]], release).one) == pytest.approx(0.1 / 2)  # job moves 10 rows of 100, n none
+    assert float(vd.utility.detail(frame[["job"]], release).one) == pytest.approx(
+        0.1 / 2
+    )  # job moves 10 rows of 100, n none
 
 
 @pytest.mark.parametrize(
-    "settings_", [{"recoding": "local"}, {"recoding": "mondrian"}, {"suppressed": "star"}, {"preserve_type": True}], ids=str
+    "settings_",
+    [
+        {"recoding": "local"},
+        {"recoding": "mondrian"},
+        {"suppressed": "star"},
+        {"preserve_type": True},
+    ],
+    ids=str,
 )
 def test_every_kind_of_generalisation_lies_between_nothing_and_everything_lost(settings_):
     frame = people(200, 3)
     lost = float(vd.utility.detail(frame, recipe(k=200).protect(frame)).two)
-    found = float(vd.utility.detail(frame, recipe(k=5, max_suppression=0.1, **settings_).protect(frame)).two)
+    found = float(
+        vd.utility.detail(frame, recipe(k=5, max_suppression=0.1, **settings_).protect(frame)).two
+    )
     assert 0 < found < lost
 
 
@@ -96,11 +125,15 @@ def test_a_loaded_release_has_the_same_figure(tmp_path):
     frame = people(100)
     release = recipe(k=6, max_suppression=0.2).protect(frame)
     loaded = vd.load(release.save(tmp_path / "out" / "r", custodian=tmp_path / "safe" / "c"))
-    assert float(vd.utility.detail(frame, loaded).two) == pytest.approx(float(vd.utility.detail(frame, release).two))
+    assert float(vd.utility.detail(frame, loaded).two) == pytest.approx(
+        float(vd.utility.detail(frame, release).two)
+    )
 
 
 def test_free_text_alone_is_refused():
-    table = vd.open(pd.DataFrame({"t": ["a b"] * 20, "x": range(20)}), {"t": "text", "x": "integer"})
+    table = vd.open(
+        pd.DataFrame({"t": ["a b"] * 20, "x": range(20)}), {"t": "text", "x": "integer"}
+    )
     release = vd.Noise(columns=["x"]).protect(table, seed=1)
     with pytest.raises(NotApplicable, match="no released column"):
         vd.utility.detail(table.select(["t"]), _only(release, "t"))
@@ -109,4 +142,8 @@ def test_free_text_alone_is_refused():
 def _only(release, name):
     from dataclasses import replace
 
-    return replace(release, tables=tuple(replace(d, table=d.table.select([name])) for d in release.tables), original=None)
+    return replace(
+        release,
+        tables=tuple(replace(d, table=d.table.select([name])) for d in release.tables),
+        original=None,
+    )

@@ -7,15 +7,19 @@ import pandas as pd
 import pytest
 
 import veladura as vd
-from veladura.measure import NotApplicable
-from veladura.utility.domain import generalise, released_levels
+from veladura.measures.measure import NotApplicable
+from veladura.measures.utility.domain import generalise, released_levels
 
 
 @pytest.fixture
 def people():
     rng = np.random.default_rng(1)
     return pd.DataFrame(
-        {"age": rng.integers(20, 80, 400), "zip": rng.choice(["02138", "02139", "02141", "02142"], 400), "pay": rng.normal(size=400)}
+        {
+            "age": rng.integers(20, 80, 400),
+            "zip": rng.choice(["02138", "02139", "02141", "02142"], 400),
+            "pay": rng.normal(size=400),
+        }
     )
 
 
@@ -31,7 +35,9 @@ def test_figures_by_hand(people):
     sizes = data.groupby(["age", "zip"]).size()
     lost = len(people) - len(data)
     levels = release.manifest["steps"][0]["settings"]["levels"]
-    assert float(found.precision) == pytest.approx(np.mean([1 - levels["age"] / 5, 1 - levels["zip"] / 5]))
+    assert float(found.precision) == pytest.approx(
+        np.mean([1 - levels["age"] / 5, 1 - levels["zip"] / 5])
+    )
     assert float(found.completeness) == pytest.approx(1 - lost / len(people))
     assert float(found.discernibility) == pytest.approx((sizes**2).sum() + lost * len(people))
     assert float(found.indistinct) == pytest.approx(float(found.discernibility) / len(people) ** 2)
@@ -40,7 +46,9 @@ def test_figures_by_hand(people):
 
 
 def test_starred_rows_are_no_class(people):
-    drop, star = (recipe(max_suppression=0.1, suppressed=how).protect(people) for how in ("drop", "star"))
+    drop, star = (
+        recipe(max_suppression=0.1, suppressed=how).protect(people) for how in ("drop", "star")
+    )
     one, other = (vd.utility.generalisation(people, release) for release in (drop, star))
     assert float(one.discernibility) == pytest.approx(float(other.discernibility))
     assert float(one.average_class) == pytest.approx(float(other.average_class))
@@ -58,8 +66,12 @@ def test_without_suppression_nothing_moves_on_the_generalised_domain(people):
 
 def test_a_loaded_package_is_compared_alike(people, tmp_path):
     release = recipe(max_suppression=0.05).protect(people)
-    loaded = vd.load(release.save(tmp_path / "out" / "release", custodian=tmp_path / "safe" / "record"))
-    assert float(vd.utility.columns(people, loaded).mean) == pytest.approx(float(vd.utility.columns(people, release).mean))
+    loaded = vd.load(
+        release.save(tmp_path / "out" / "release", custodian=tmp_path / "safe" / "record")
+    )
+    assert float(vd.utility.columns(people, loaded).mean) == pytest.approx(
+        float(vd.utility.columns(people, release).mean)
+    )
 
 
 @pytest.mark.parametrize("preserve", [False, True])
@@ -95,6 +107,8 @@ def test_other_methods_generalise_nothing(people):
 
 def test_a_table_that_was_not_generalised_is_left_as_it_is(people):
     rows = [[str(age), "*"] for age in range(20, 80)]
-    release = vd.KAnonymity(quasi_identifiers=["age"], k=5, hierarchies={"age": vd.Hierarchy.explicit(rows)}).protect(people)
+    release = vd.KAnonymity(
+        quasi_identifiers=["age"], k=5, hierarchies={"age": vd.Hierarchy.explicit(rows)}
+    ).protect(people)
     strange = people.assign(age=people["age"] + 100)
     assert vd.utility.columns(strange, release).coarser == ()

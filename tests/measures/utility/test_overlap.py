@@ -11,12 +11,14 @@ from hypothesis import strategies as st
 
 import veladura as vd
 from veladura.errors import PlanError
-from veladura.measure import NotApplicable
-from veladura.utility.intervals import interval_overlap
-from veladura.utility.linear import fit_all, propose
-from veladura.utility.pairing import pair
+from veladura.measures.measure import NotApplicable
+from veladura.measures.utility.intervals import interval_overlap
+from veladura.measures.utility.linear import fit_all, propose
+from veladura.measures.utility.pairing import pair
 
-ends = st.tuples(st.floats(-5, 5), st.floats(0.01, 5)).map(lambda pair_: (pair_[0], pair_[0] - pair_[1], pair_[0] + pair_[1]))
+ends = st.tuples(st.floats(-5, 5), st.floats(0.01, 5)).map(
+    lambda pair_: (pair_[0], pair_[0] - pair_[1], pair_[0] + pair_[1])
+)
 
 
 def arrays(interval):
@@ -48,7 +50,12 @@ def people():
     rng = np.random.default_rng(1)
     age, sex = rng.normal(40, 10, 500), rng.choice(["f", "f", "m"], 500)
     return pd.DataFrame(
-        {"income": 10 * age + 50 * (sex == "m") + rng.normal(0, 60, 500), "age": age, "sex": sex, "note": ["free text"] * 500}
+        {
+            "income": 10 * age + 50 * (sex == "m") + rng.normal(0, 60, 500),
+            "age": age,
+            "sex": sex,
+            "note": ["free text"] * 500,
+        }
     )
 
 
@@ -57,7 +64,12 @@ def test_the_proposed_model_is_that_of_statsmodels(people):
     model = propose(pairing, ["income"])
     assert str(model) == "income ~ age + sex"
     fits = fit_all(pairing, model)
-    scaled = people.assign(**{name: (people[name] - people[name].mean()) / people[name].std(ddof=0) for name in ("income", "age")})
+    scaled = people.assign(
+        **{
+            name: (people[name] - people[name].mean()) / people[name].std(ddof=0)
+            for name in ("income", "age")
+        }
+    )
     theirs = smf.ols("income ~ age + C(sex)", scaled).fit()
     assert fits.terms == ("age", "sex: m")
     np.testing.assert_allclose(fits.estimates[0], theirs.params[["age", "C(sex)[T.m]"]])
@@ -67,7 +79,15 @@ def test_the_proposed_model_is_that_of_statsmodels(people):
 def test_a_response_of_categories_is_whether_it_is_the_most_frequent(people):
     pairing = pair(people[["sex", "age"]], people[["sex", "age"]])
     fits = fit_all(pairing, propose(pairing, ["sex"]))
-    theirs = smf.ols("y ~ age", pd.DataFrame({"y": (people["sex"] == "f") * 1.0, "age": (people["age"] - people["age"].mean()) / people["age"].std(ddof=0)})).fit()  # fmt: skip
+    theirs = smf.ols(
+        "y ~ age",
+        pd.DataFrame(
+            {
+                "y": (people["sex"] == "f") * 1.0,
+                "age": (people["age"] - people["age"].mean()) / people["age"].std(ddof=0),
+            }
+        ),
+    ).fit()
     np.testing.assert_allclose(fits.estimates[0], [theirs.params["age"]])
 
 
@@ -76,10 +96,15 @@ def test_a_given_formula_is_fitted_in_all_tables_with_the_same_reference(people)
     found = vd.utility.overlap(people, changed, "income ~ age + C(sex)")
     assert set(found.terms) == {"C(sex)[T.m]", "age"}
     theirs = smf.ols("income ~ age + C(sex)", people).fit()
-    low, high = theirs.params["age"] - 1.959964 * theirs.bse["age"], theirs.params["age"] + 1.959964 * theirs.bse["age"]
+    low, high = (
+        theirs.params["age"] - 1.959964 * theirs.bse["age"],
+        theirs.params["age"] + 1.959964 * theirs.bse["age"],
+    )
     assert found.terms["age"].original.lower == pytest.approx(low)
     assert found.terms["age"].original.upper == pytest.approx(high)
-    poisson = vd.utility.overlap(people.assign(n=[1, 2] * 250), people.assign(n=[1, 2] * 250), "n ~ age", family="poisson")
+    poisson = vd.utility.overlap(
+        people.assign(n=[1, 2] * 250), people.assign(n=[1, 2] * 250), "n ~ age", family="poisson"
+    )
     assert float(poisson.mean) == pytest.approx(1)
 
 
@@ -97,14 +122,23 @@ def test_a_lost_relation_has_no_overlap_and_a_kept_one_has(people):
     lost = people.assign(income=rng.permutation(people["income"]))
     assert float(vd.utility.overlap(people, lost).least) == 0
     assert float(vd.utility.overlap(people, lost).difference) > 3
-    assert float(vd.utility.overlap(people, people.assign(income=people["income"] + rng.normal(size=500))).mean) > 0.9
+    assert (
+        float(
+            vd.utility.overlap(
+                people, people.assign(income=people["income"] + rng.normal(size=500))
+            ).mean
+        )
+        > 0.9
+    )
 
 
 def test_what_cannot_be_fitted_is_refused_with_its_reason(people):
     with pytest.raises(NotApplicable, match="fewer than two columns"):
         vd.utility.overlap(people[["age"]], people[["age"]])
     with pytest.raises(NotApplicable, match="nothing varies enough"):
-        vd.utility.overlap(people.assign(age=1.0)[["income", "age"]], people.assign(age=1.0)[["income", "age"]])
+        vd.utility.overlap(
+            people.assign(age=1.0)[["income", "age"]], people.assign(age=1.0)[["income", "age"]]
+        )
     with pytest.raises(NotApplicable, match="too few rows"):
         vd.utility.overlap(people[:6], people[:6])
     with pytest.raises(NotApplicable, match="no coefficient"):

@@ -8,7 +8,7 @@ import pytest
 
 import veladura as vd
 from veladura.errors import ColumnError
-from veladura.measure import NotApplicable
+from veladura.measures.measure import NotApplicable
 
 
 def sample(rng, n=3000):
@@ -33,7 +33,9 @@ def test_a_fresh_sample_loses_nothing_and_shuffled_columns_lose_all():
 def test_variance_explained_is_that_of_ranks_and_of_shares():
     """A category that another column gives away is explained wholly; noise is not explained at all."""
     rng = np.random.default_rng(2)
-    frame = pd.DataFrame({"x": rng.choice(list("ab"), 2000), "noise": rng.normal(size=2000)}).assign(copy=lambda d: d["x"])
+    frame = pd.DataFrame(
+        {"x": rng.choice(list("ab"), 2000), "noise": rng.normal(size=2000)}
+    ).assign(copy=lambda d: d["x"])
     found = vd.utility.predict(frame, frame)
     assert float(found.targets["copy"][0]) == pytest.approx(1.0)
     assert abs(float(found.targets["noise"][0])) < 0.15

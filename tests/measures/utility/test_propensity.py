@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 
 import veladura as vd
 from veladura.errors import PlanError
-from veladura.utility.propensity import logistic
+from veladura.measures.utility.propensity import logistic
 
 
 def population(rng, n):
@@ -34,8 +34,16 @@ def redrawn(rng, frame):
     [
         (redrawn, "simple", True),
         (lambda rng, o: population(rng, len(o)), "proper", True),
-        (lambda rng, o: population(rng, len(o)), "simple", False),  # a fresh sample is no simple synthesis: expect 2
-        (lambda rng, o: o.assign(b=rng.permutation(o["b"])), "simple", False),  # the relation is lost
+        (
+            lambda rng, o: population(rng, len(o)),
+            "simple",
+            False,
+        ),  # a fresh sample is no simple synthesis: expect 2
+        (
+            lambda rng, o: o.assign(b=rng.permutation(o["b"])),
+            "simple",
+            False,
+        ),  # the relation is lost
     ],
     ids=["bootstrap", "fresh", "fresh as simple", "shuffled"],
 )
@@ -44,7 +52,9 @@ def test_the_ratio_is_one_when_the_model_is_right(make, synthesis, right):
     ratios = []
     for _ in range(40):
         original = population(rng, 600)
-        ratios.append(float(vd.utility.pmse(original, make(rng, original), synthesis=synthesis).ratio))
+        ratios.append(
+            float(vd.utility.pmse(original, make(rng, original), synthesis=synthesis).ratio)
+        )
     assert (abs(np.mean(ratios) - 1) < 0.2) == right
 
 
@@ -72,6 +82,8 @@ def test_a_release_brings_its_own_null():
     release = vd.Cart(m=2).protect(original, seed=1)
     assert vd.utility.pmse(original, release).null == "proper"
     figures = vd.assess(original, release)
-    assert float(figures["utility.pmse.ratio"]) == pytest.approx(float(vd.utility.pmse(original, release).ratio))
+    assert float(figures["utility.pmse.ratio"]) == pytest.approx(
+        float(vd.utility.pmse(original, release).ratio)
+    )
     with pytest.raises(PlanError, match="did you mean 'simple'"):
         vd.utility.pmse(original, release, synthesis="simpel")

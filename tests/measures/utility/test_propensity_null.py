@@ -1,7 +1,8 @@
 """Standardised pMSE is 1 in expectation for correct synthesis, by both models, and clearly above for marginals only.
 
-Claim: the mean of the ratio over independent replicates differs from 1 by less than five standard errors and the
-few per cent that a simulated null may be off (false alarm about 1e-5). Controls: columns drawn each by itself must be far above.
+Claim: the mean of the ratio over independent replicates differs from 1 by less than five standard
+errors and the few per cent that a simulated null may be off (false alarm about 1e-5). Controls:
+columns drawn each by itself must be far above.
 """
 
 from __future__ import annotations
@@ -12,15 +13,17 @@ import pytest
 
 import veladura as vd
 from veladura.errors import PlanError
-from veladura.utility.propensity_tree import predictors_of, stacked
-from veladura.utility.sampling import matched_rows
+from veladura.measures.utility.propensity_tree import predictors_of, stacked
+from veladura.numeric.sampling import matched_rows
 
 REPLICATES, ROWS, SLACK = 40, 600, 0.04
 
 
 def population(rng, n=ROWS):
     z = rng.normal(size=n)
-    return pd.DataFrame({"a": z, "b": z + rng.normal(size=n), "c": np.where(z + rng.normal(size=n) > 0, "x", "y")})
+    return pd.DataFrame(
+        {"a": z, "b": z + rng.normal(size=n), "c": np.where(z + rng.normal(size=n) > 0, "x", "y")}
+    )
 
 
 def redrawn(rng, frame):
@@ -40,7 +43,9 @@ def conditional(rng, frame):
 
 def marginals_only(rng, frame):
     """Control: every column drawn by itself."""
-    return pd.DataFrame({name: frame[name].to_numpy()[rng.integers(len(frame), size=len(frame))] for name in frame})
+    return pd.DataFrame(
+        {name: frame[name].to_numpy()[rng.integers(len(frame), size=len(frame))] for name in frame}
+    )
 
 
 def ratios(make, synthesis, model, replaced=None):
@@ -48,7 +53,17 @@ def ratios(make, synthesis, model, replaced=None):
     found = []
     for _ in range(REPLICATES):
         original = population(rng)
-        found.append(float(vd.utility.pmse(original, make(rng, original), model=model, synthesis=synthesis, replaced=replaced).ratio))
+        found.append(
+            float(
+                vd.utility.pmse(
+                    original,
+                    make(rng, original),
+                    model=model,
+                    synthesis=synthesis,
+                    replaced=replaced,
+                ).ratio
+            )
+        )
     return np.array(found)
 
 
@@ -58,7 +73,12 @@ def is_one(found):
 
 @pytest.mark.parametrize("model", ["logistic", "tree"])
 @pytest.mark.parametrize(
-    ("make", "synthesis", "replaced"), [(redrawn, "simple", list("abc")), (fresh, "proper", list("abc")), (conditional, "proper", ["b"])]
+    ("make", "synthesis", "replaced"),
+    [
+        (redrawn, "simple", list("abc")),
+        (fresh, "proper", list("abc")),
+        (conditional, "proper", ["b"]),
+    ],
 )
 def test_the_ratio_is_one_for_correct_synthesis(make, synthesis, replaced, model):
     assert is_one(ratios(make, synthesis, model, replaced))
@@ -86,7 +106,9 @@ def test_a_shuffled_package_is_matched_by_the_columns_that_were_kept():
     released = vd.open(conditional(rng, original.frame).iloc[order].reset_index(drop=True))
     rows = matched_rows(original, released, ["a", "c"])
     assert rows.aligned
-    np.testing.assert_array_equal(original.frame["a"].to_numpy()[rows.original], released.frame["a"].to_numpy()[rows.released])
+    np.testing.assert_array_equal(
+        original.frame["a"].to_numpy()[rows.original], released.frame["a"].to_numpy()[rows.released]
+    )
     assert not matched_rows(original, vd.open(fresh(rng, original.frame)), ["a"]).aligned
 
 
@@ -107,10 +129,14 @@ def test_one_dataset_has_an_interval_that_holds_the_truth_and_several_a_t_interv
     covered = []
     for _ in range(60):
         original = population(rng)
-        ratio = vd.utility.pmse(original, fresh(rng, original), synthesis="proper", replaced=list("abc")).ratio
+        ratio = vd.utility.pmse(
+            original, fresh(rng, original), synthesis="proper", replaced=list("abc")
+        ).ratio
         assert ratio.lower < ratio.value < ratio.upper
         covered.append(ratio.lower <= 1 <= ratio.upper)
-    assert np.mean(covered) > 0.75  # 95 % were it not for the skew of a chi-squared law with 5 degrees of freedom
+    assert (
+        np.mean(covered) > 0.75
+    )  # 95 % were it not for the skew of a chi-squared law with 5 degrees of freedom
 
 
 def test_g_is_the_score_of_main_effects():
@@ -123,7 +149,10 @@ def test_g_is_the_score_of_main_effects():
 
 def test_tree_scores_are_those_of_the_leaves():
     """A tree on one binary column has two leaves at most: pMSE by hand."""
-    before, after = pd.DataFrame({"x": ["a"] * 60 + ["b"] * 40}), pd.DataFrame({"x": ["a"] * 30 + ["b"] * 70})
+    before, after = (
+        pd.DataFrame({"x": ["a"] * 60 + ["b"] * 40}),
+        pd.DataFrame({"x": ["a"] * 30 + ["b"] * 70}),
+    )
     found = vd.utility.pmse(before, after, model="tree", replaced=["x"])
     by_hand = (90 * (30 / 90 - 0.5) ** 2 + 110 * (70 / 110 - 0.5) ** 2) / 200
     assert float(found.value) == pytest.approx(by_hand)

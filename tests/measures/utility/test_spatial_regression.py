@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from veladura.errors import DataError, PlanError
-from veladura.spatial import regression
+from veladura.measures.utility import spatial_regression as regression
 
 
 def world(seed, rows=120, sigma2=2.0, tau2=0.5, phi=1.0):
@@ -18,7 +18,12 @@ def world(seed, rows=120, sigma2=2.0, tau2=0.5, phi=1.0):
     covariance = sigma2 * np.exp(-phi * distance) + tau2 * np.eye(rows)
     group = rng.random(rows) < 0.5
     y = 1 + 2 * group + np.linalg.cholesky(covariance) @ rng.standard_normal(rows)
-    return pd.DataFrame({"x": points[:, 0], "y": points[:, 1], "group": np.where(group, "b", "a"), "z": y}), distance
+    return (
+        pd.DataFrame(
+            {"x": points[:, 0], "y": points[:, 1], "group": np.where(group, "b", "a"), "z": y}
+        ),
+        distance,
+    )
 
 
 def test_weights_are_the_marginal_likelihood_by_quadrature(monkeypatch):
@@ -35,9 +40,14 @@ def test_weights_are_the_marginal_likelihood_by_quadrature(monkeypatch):
         inverse, (_, log) = np.linalg.inv(inner), np.linalg.slogdet(inner)
         one = np.ones(12)
         squares = y @ inverse @ y - 2 * beta * (one @ inverse @ y) + beta**2 * (one @ inverse @ one)
-        density = -0.5 * (12 * np.log(sigma2)[:, None] + log + squares[None] / sigma2[:, None]) - np.log(sigma2)[:, None]
+        density = (
+            -0.5 * (12 * np.log(sigma2)[:, None] + log + squares[None] / sigma2[:, None])
+            - np.log(sigma2)[:, None]
+        )
         top = density.max()
-        logs.append(top + np.log(np.trapezoid(np.trapezoid(np.exp(density - top), beta, axis=1), sigma2)))
+        logs.append(
+            top + np.log(np.trapezoid(np.trapezoid(np.exp(density - top), beta, axis=1), sigma2))
+        )
     assert np.log(table.weight[1] / table.weight[0]) == pytest.approx(logs[1] - logs[0], abs=1e-3)
 
 
@@ -46,7 +56,9 @@ def test_intervals_hold_the_truth_as_often_as_they_say():
     hits = 0
     for seed in range(60):
         frame, _ = world(seed, rows=60)
-        low, high = regression.spatial_regression(frame, "z", ["group"], x="x", y="y", draws=600).interval()
+        low, high = regression.spatial_regression(
+            frame, "z", ["group"], x="x", y="y", draws=600
+        ).interval()
         hits += bool(low[1] <= 2 <= high[1])
     assert stats.binom.cdf(hits, 60, 0.95) > 1e-5
     assert stats.binom.cdf(hits - 25, 60, 0.95) < 1e-5  # the check would see intervals half as wide
@@ -59,7 +71,9 @@ def test_draws_of_datasets_are_stacked():
     both = regression.spatial_regression(Release(), "z", ["group"], x="x", y="y", draws=500)
     assert both.draws.shape == (1000, 5)
     assert both.names == ("intercept", "group_b", "sigma2", "tau2", "phi")
-    alone = regression.spatial_regression(Release.datasets[0], "z", ["group"], x="x", y="y", draws=500)
+    alone = regression.spatial_regression(
+        Release.datasets[0], "z", ["group"], x="x", y="y", draws=500
+    )
     assert np.array_equal(both.draws[:500], alone.draws)
     assert "sigma2" in str(both)
     assert all(0 < share <= 1 for share in regression.posterior_overlap(both, alone).values())

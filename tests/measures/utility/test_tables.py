@@ -9,9 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import veladura as vd
-from veladura.measure import NotApplicable
+from veladura.measures.measure import NotApplicable
 
-rows = st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("xyz"), st.sampled_from("pq")), min_size=4, max_size=40)
+rows = st.lists(
+    st.tuples(st.sampled_from("ab"), st.sampled_from("xyz"), st.sampled_from("pq")),
+    min_size=4,
+    max_size=40,
+)
 
 
 def by_pandas(before, after, names):
@@ -46,7 +50,10 @@ def test_chance_alone_is_what_a_fresh_sample_gives():
 
     found = [vd.utility.tables(sample(), sample()) for _ in range(20)]
     for way in (1, 2, 3):
-        moved, expected = np.mean([float(one.ways[way]) for one in found]), np.mean([one.expected[way] for one in found])
+        moved, expected = (
+            np.mean([float(one.ways[way]) for one in found]),
+            np.mean([one.expected[way] for one in found]),
+        )
         assert moved == pytest.approx(expected, rel=0.1)
 
 
@@ -61,4 +68,7 @@ def test_a_stated_number_of_tables_is_drawn_when_there_are_many():
 
 def test_free_text_alone_cannot_be_compared():
     with pytest.raises(NotApplicable, match="no released column"):
-        vd.utility.tables(vd.open(pd.DataFrame({"t": ["a b"]}), {"t": "text"}), vd.open(pd.DataFrame({"t": ["c d"]}), {"t": "text"}))
+        vd.utility.tables(
+            vd.open(pd.DataFrame({"t": ["a b"]}), {"t": "text"}),
+            vd.open(pd.DataFrame({"t": ["c d"]}), {"t": "text"}),
+        )

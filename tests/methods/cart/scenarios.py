@@ -36,7 +36,9 @@ def regression(data):
 def overlap(lower, upper, other_lower, other_upper):
     """Karr et al. (2006): mean share of each interval that lies in the other."""
     width = np.minimum(upper, other_upper) - np.maximum(lower, other_lower)
-    return np.where(width > 0, width / 2 * (1 / (upper - lower) + 1 / (other_upper - other_lower)), 0.0)
+    return np.where(
+        width > 0, width / 2 * (1 / (upper - lower) + 1 / (other_upper - other_lower)), 0.0
+    )
 
 
 def mean_overlap(errors, synthesise, repetitions):
@@ -56,7 +58,11 @@ def ours(data, seed):
 
 def shuffled(data, seed):
     """Control: y drawn from its column alone."""
-    return vd.Cart(columns=["y"], m=5, model="sample").protect(data, seed=seed, threads=1).estimate(regression)
+    return (
+        vd.Cart(columns=["y"], m=5, model="sample")
+        .protect(data, seed=seed, threads=1)
+        .estimate(regression)
+    )
 
 
 def silverman(data, seed):
@@ -69,7 +75,9 @@ def silverman(data, seed):
         for c in np.unique(cell):
             inside = data["y"].to_numpy()[cell == c]
             width = 1.06 * inside.std(ddof=1) * inside.size**-0.2
-            y[cell == c] = rng.choice(inside, inside.size, p=rng.dirichlet(np.ones(inside.size))) + width * rng.standard_normal(inside.size)
+            y[cell == c] = rng.choice(
+                inside, inside.size, p=rng.dirichlet(np.ones(inside.size))
+            ) + width * rng.standard_normal(inside.size)
         slopes, variances = regression(data.assign(y=y))
         q.append(slopes)
         v.append(variances)

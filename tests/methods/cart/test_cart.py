@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 import veladura as vd
-from veladura import testing
 from veladura.errors import ColumnError, DataError, PlanError, PromiseError
-from veladura.synth.republished import single_numbers
-from veladura.synth.rules import RuleWarning
+from veladura.measures.risk.republished import single_numbers
+from veladura.methods.cart.rules import RuleWarning
+from veladura.testing import suite as testing
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,9 @@ def people():
             "smoke": smoke,
             "cigarettes": np.where(smoke == "NO", -8, rng.poisson(15, n)),
             "income": np.round(rng.lognormal(10, 0.8, n), 2),
-            "born": pd.Timestamp("1950-01-01") + pd.to_timedelta(rng.integers(0, 15000, n), unit="D"),
+            "born": (
+                pd.Timestamp("1950-01-01") + pd.to_timedelta(rng.integers(0, 15000, n), unit="D")
+            ),
             "size": rng.choice(["small", "medium", "large"], n),
             "member": rng.random(n) < 0.3,
         }
@@ -48,7 +50,9 @@ def synthetic_case():
 
 
 @pytest.mark.parametrize(
-    "check", [check for check in testing.CHECKS if check.__name__ != "ignores_unused_columns"], ids=lambda c: c.__name__
+    "check",
+    [check for check in testing.CHECKS if check.__name__ != "ignores_unused_columns"],
+    ids=lambda c: c.__name__,
 )
 def test_a_fully_synthetic_table_keeps_the_contract(check, synthetic_case):
     # Every column is used when every column is replaced: the one check left out has nothing to say.
@@ -58,14 +62,18 @@ def test_a_fully_synthetic_table_keeps_the_contract(check, synthetic_case):
 @pytest.mark.parametrize("model", ["cart", "bagging", "forest", "parametric", "sample"])
 @pytest.mark.parametrize("smoothing", ["local", "kernel", "none"])
 def test_no_single_number_is_republished(people, model, smoothing):
-    release = vd.Cart(m=2, model=model, smoothing=smoothing, trees=3).protect(people[["age", "sex", "income", "born"]], seed=1)
+    release = vd.Cart(m=2, model=model, smoothing=smoothing, trees=3).protect(
+        people[["age", "sex", "income", "born"]], seed=1
+    )
     for data in release.datasets:
         for name in ("age", "income", "born"):
             assert not singles(people[name]) & set(data[name].dropna())
 
 
 def test_single_numbers_come_out_where_they_may(people):
-    release = vd.Cart(columns=["income"], smoothing="none", republish=["income"], m=1).protect(people, seed=1)
+    release = vd.Cart(columns=["income"], smoothing="none", republish=["income"], m=1).protect(
+        people, seed=1
+    )
     assert singles(people["income"]) & set(release.datasets[0]["income"])
     assert not release.promises
 
@@ -76,19 +84,27 @@ def test_the_proof_sees_a_republished_number(people):
 
 
 def test_missing_values_spikes_decimals_and_kinds_are_kept(people):
-    data = vd.Cart(m=1, columns=["income", "cigarettes", "born", "size", "member", "age"]).protect(people, seed=2).datasets[0]
+    data = (
+        vd.Cart(m=1, columns=["income", "cigarettes", "born", "size", "member", "age"])
+        .protect(people, seed=2)
+        .datasets[0]
+    )
     assert data.dtypes.equals(people.dtypes)
     assert abs(data["income"].isna().mean() - people["income"].isna().mean()) < 0.05
     assert abs((data["income"] == 0).mean() - (people["income"] == 0).mean()) < 0.05
     assert (data["income"].dropna().round(2) == data["income"].dropna()).all()
     assert (data["born"].dt.normalize() == data["born"]).all()
-    assert (data["cigarettes"] == -8).sum() == pytest.approx((people["cigarettes"] == -8).sum(), rel=0.1)
+    assert (data["cigarettes"] == -8).sum() == pytest.approx(
+        (people["cigarettes"] == -8).sum(), rel=0.1
+    )
     assert set(data["size"]) == {"small", "medium", "large"}
 
 
 def test_relations_are_kept_and_shuffled_columns_are_seen(people):
     """Claim: the mean income by smoking and the pair table are kept; the control draws each column alone."""
-    frame = people.assign(income=people["income"].fillna(1) * np.where(people["smoke"] == "YES", 3, 1))
+    frame = people.assign(
+        income=people["income"].fillna(1) * np.where(people["smoke"] == "YES", 3, 1)
+    )
     gaps = {}
     for model in ("cart", "sample"):
         data = vd.Cart(m=1, model=model).protect(frame, seed=3).datasets[0]
@@ -100,7 +116,11 @@ def test_relations_are_kept_and_shuffled_columns_are_seen(people):
 
 @pytest.mark.parametrize("order", ["given", ["cigarettes", "smoke"], "dependence"])
 def test_rules_hold_in_every_row(people, order):
-    rules = ['smoke == "NO" implies cigarettes == -8', "age > 80 implies income == 0 or income is missing", "cigarettes < 200"]
+    rules = [
+        'smoke == "NO" implies cigarettes == -8',
+        "age > 80 implies income == 0 or income is missing",
+        "cigarettes < 200",
+    ]
     for model in ("cart", "sample"):
         release = vd.Cart(m=2, rules=rules, order=order, model=model).protect(people, seed=4)
         for data in release.datasets:
@@ -109,7 +129,9 @@ def test_rules_hold_in_every_row(people, order):
 
 
 def test_a_rule_on_columns_that_stay_binds_the_one_that_is_drawn(people):
-    release = vd.Cart(columns=["smoke"], m=1, rules=['smoke == "NO" implies cigarettes == -8']).protect(people, seed=4)
+    release = vd.Cart(
+        columns=["smoke"], m=1, rules=['smoke == "NO" implies cigarettes == -8']
+    ).protect(people, seed=4)
     data = release.datasets[0]
     assert (data.loc[data["smoke"] == "NO", "cigarettes"] == -8).all()
     assert release.rule == "partial"
@@ -119,27 +141,48 @@ def test_a_rule_that_a_few_rows_break_is_told_with_their_number(people):
     frame = people.copy()
     frame.loc[frame.index[frame["smoke"] == "NO"][:2], "cigarettes"] = 20
     with pytest.warns(RuleWarning, match="in 2 rows"):
-        release = vd.Cart(m=1, rules=['smoke == "NO" implies cigarettes == -8']).protect(frame, seed=1)
+        release = vd.Cart(m=1, rules=['smoke == "NO" implies cigarettes == -8']).protect(
+            frame, seed=1
+        )
     assert (release.datasets[0].query("smoke == 'NO'")["cigarettes"] == -8).all()
 
 
 def test_groups_are_drawn_from_one_donor(people):
-    frame = people[["sex", "age", "smoke", "size"]].assign(twin=people["smoke"] + "/" + people["size"])
-    data = vd.Cart(m=1, model="sample", groups=[["smoke", "size", "twin"]]).protect(frame, seed=1).datasets[0]
+    frame = people[["sex", "age", "smoke", "size"]].assign(
+        twin=people["smoke"] + "/" + people["size"]
+    )
+    data = (
+        vd.Cart(m=1, model="sample", groups=[["smoke", "size", "twin"]])
+        .protect(frame, seed=1)
+        .datasets[0]
+    )
     assert (data["twin"] == data["smoke"] + "/" + data["size"]).all()
     apart = vd.Cart(m=1, model="sample").protect(frame, seed=1).datasets[0]
     assert (apart["twin"] != apart["smoke"] + "/" + apart["size"]).mean() > 0.3
-    exact = vd.Cart(m=1, groups=[["age", "income"]], smoothing="none", republish=["age", "income"]).protect(people, seed=1).datasets[0]
+    exact = (
+        vd.Cart(m=1, groups=[["age", "income"]], smoothing="none", republish=["age", "income"])
+        .protect(people, seed=1)
+        .datasets[0]
+    )
     assert ((exact["income"] == 0) == (exact["age"] > 80)).all()
 
 
 def test_strata_are_synthesised_each_by_itself(people):
-    frame = people[["smoke", "age"]].assign(age=np.where(people["smoke"] == "NO", people["age"], people["age"] + 1000))
+    frame = people[["smoke", "age"]].assign(
+        age=np.where(people["smoke"] == "NO", people["age"], people["age"] + 1000)
+    )
     for strata in (["smoke"], ["age > 1000"]):
-        release = vd.Cart(columns=["age"] if strata == ["smoke"] else ["smoke"], strata=strata, model="sample", m=1).protect(frame, seed=1)
+        release = vd.Cart(
+            columns=["age"] if strata == ["smoke"] else ["smoke"],
+            strata=strata,
+            model="sample",
+            m=1,
+        ).protect(frame, seed=1)
         data = release.datasets[0]
         assert ((data["age"] >= 1000) == (data["smoke"] == "YES")).all()
-    whole = vd.Cart(strata=["smoke"], model="sample", m=1, rows=300).protect(frame, seed=1).datasets[0]
+    whole = (
+        vd.Cart(strata=["smoke"], model="sample", m=1, rows=300).protect(frame, seed=1).datasets[0]
+    )
     assert ((whole["age"] >= 1000) == (whole["smoke"] == "YES")).all()
 
 
@@ -153,13 +196,26 @@ def test_other_numbers_of_rows_and_what_the_manifest_tells(people):
     release = vd.Cart(m=3, rows=250).protect(people, seed=1)
     settings = release.manifest["steps"][0]["settings"]
     assert [len(data) for data in release.datasets] == [250] * 3
-    assert (settings["rows"], settings["original_rows"], settings["synthesis"], release.rule) == (250, 800, "proper", "single")
+    assert (settings["rows"], settings["original_rows"], settings["synthesis"], release.rule) == (
+        250,
+        800,
+        "proper",
+        "single",
+    )
     assert release.rows is None
 
 
 def test_weights_and_order_of_categories_are_carried():
-    frame = testing.example_frame(200)[["sex", "stay"]].assign(weight=np.arange(200.0) + 0.5, level=(["low", "mid", "top", "low"] * 50))
-    table = vd.open(frame, {"weight": {"role": "weight"}, "level": {"kind": "ordered", "order": ["low", "mid", "top"]}})
+    frame = testing.example_frame(200)[["sex", "stay"]].assign(
+        weight=np.arange(200.0) + 0.5, level=(["low", "mid", "top", "low"] * 50)
+    )
+    table = vd.open(
+        frame,
+        {
+            "weight": {"role": "weight"},
+            "level": {"kind": "ordered", "order": ["low", "mid", "top"]},
+        },
+    )
     release = vd.Cart(columns=["stay", "level"], m=1).protect(table, seed=1)
     assert release.datasets[0]["weight"].tolist() == frame["weight"].tolist()
     assert release.tables[0].table.schema["level"].order == ("low", "mid", "top")
@@ -167,7 +223,11 @@ def test_weights_and_order_of_categories_are_carried():
 
 def test_predictors_that_are_not_named_have_no_say(people):
     frame = people[["sex", "age", "smoke", "cigarettes"]]
-    alone = vd.Cart(columns=["cigarettes"], predictors={"cigarettes": ["sex"]}, m=1).protect(frame, seed=1).datasets[0]
+    alone = (
+        vd.Cart(columns=["cigarettes"], predictors={"cigarettes": ["sex"]}, m=1)
+        .protect(frame, seed=1)
+        .datasets[0]
+    )
     assert (alone.loc[alone["smoke"] == "NO", "cigarettes"] != -8).mean() > 0.1
 
 
@@ -217,7 +277,9 @@ def test_settings_are_checked(settings, why):
 )
 def test_settings_that_do_not_fit_the_table_are_refused(people, settings, error, why):
     frame = (
-        people.assign(cigarettes=people["cigarettes"].where(people.index != 3, 31).where(people.index == 3, 5))
+        people.assign(
+            cigarettes=people["cigarettes"].where(people.index != 3, 31).where(people.index == 3, 5)
+        )
         if "strata" in settings
         else people
     )
@@ -226,7 +288,9 @@ def test_settings_that_do_not_fit_the_table_are_refused(people, settings, error,
 
 
 def test_odd_columns_are_synthesised_as_they_are(people):
-    frame = people.assign(constant=7, empty=np.nan, word="x", nothing=pd.Series([None] * len(people), dtype="object"))
+    frame = people.assign(
+        constant=7, empty=np.nan, word="x", nothing=pd.Series([None] * len(people), dtype="object")
+    )
     data = vd.Cart(m=1).protect(frame, seed=1).datasets[0]
     assert (data["constant"] == 7).all()
     assert (data["word"] == "x").all()
@@ -242,13 +306,17 @@ def test_fewer_rows_than_a_leaf_are_refused(people, rows):
 
 def test_infinite_values_identifiers_and_text_are_refused(people):
     with pytest.raises(DataError, match="'income' has 1 infinite"):
-        vd.Cart(m=1).protect(people.assign(income=people["income"].where(people.index != 0, np.inf)), seed=1)
+        vd.Cart(m=1).protect(
+            people.assign(income=people["income"].where(people.index != 0, np.inf)), seed=1
+        )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with pytest.raises(DataError, match="'code' has 800 categories in 800 rows"):
             vd.Cart(m=1).protect(people.assign(code=[f"c{i}" for i in range(800)]), seed=1)
         with pytest.raises(PlanError, match=r"free text.*remarks"):
-            vd.Cart(m=1).protect(vd.open(people.assign(remarks="none"), {"remarks": "text"}), seed=1)
+            vd.Cart(m=1).protect(
+                vd.open(people.assign(remarks="none"), {"remarks": "text"}), seed=1
+            )
 
 
 def test_a_column_without_a_free_number_is_told_and_not_promised():
@@ -268,26 +336,44 @@ def test_a_leaf_of_single_whole_numbers_gives_others():
 
 def test_categories_that_one_row_holds_are_told_as_a_risk(people):
     frame = people[["sex", "age"]].assign(job=["rare", *(["a", "b"] * 400)][:800])
-    counts = [int(vd.assess(frame, vd.Cart(m=1).protect(frame, seed=s))["risk.republished.single_categories"]) for s in range(6)]
+    counts = [
+        int(
+            vd.assess(frame, vd.Cart(m=1).protect(frame, seed=s))[
+                "risk.republished.single_categories"
+            ]
+        )
+        for s in range(6)
+    ]
     assert max(counts) == 1
 
 
 def test_a_promise_that_is_broken_is_seen(people, monkeypatch):
-    monkeypatch.setattr("veladura.synth.column.Subject.accepted", lambda self, places: np.ones(places.size, dtype=bool))
-    monkeypatch.setattr("veladura.synth.column.Subject.settle", lambda self, places: places)
+    monkeypatch.setattr(
+        "veladura.numeric.trees.column.Subject.accepted",
+        lambda self, places: np.ones(places.size, dtype=bool),
+    )
+    monkeypatch.setattr("veladura.numeric.trees.column.Subject.settle", lambda self, places: places)
     with pytest.raises(PromiseError, match=r"occur once|occurs once"):
         vd.Cart(m=1, smoothing="none").protect(people, seed=1)
 
 
 def test_the_same_values_for_any_number_of_threads(people):
     for settings in ({}, {"proper": True}, {"model": "forest", "trees": 3}):
-        one, two = (vd.Cart(m=3, **settings).protect(people, seed=5, threads=threads) for threads in (1, 2))
+        one, two = (
+            vd.Cart(m=3, **settings).protect(people, seed=5, threads=threads) for threads in (1, 2)
+        )
         assert all(a.equals(b) for a, b in zip(one.datasets, two.datasets, strict=True))
 
 
 def test_many_levels_do_not_freeze():
     rng = np.random.default_rng(1)
     n = 20_000
-    frame = pd.DataFrame({"a": rng.integers(0, 1000, n).astype(str), "b": rng.integers(0, 1000, n).astype(str), "x": rng.normal(size=n)})
+    frame = pd.DataFrame(
+        {
+            "a": rng.integers(0, 1000, n).astype(str),
+            "b": rng.integers(0, 1000, n).astype(str),
+            "x": rng.normal(size=n),
+        }
+    )
     data = vd.Cart(m=1).protect(frame, seed=1).datasets[0]
     assert data["b"].nunique() > 900

@@ -8,14 +8,16 @@ import pytest
 
 import veladura as vd
 from veladura.errors import ColumnError
-from veladura.synth import plots
+from veladura.methods.cart import plots
 from veladura.table.codes import encode
 
 
 @pytest.fixture(scope="module")
 def case():
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"x": np.append(rng.normal(size=299), 1e6), "g": ["rare", *["a"] * 150, *["b"] * 149]})
+    frame = pd.DataFrame(
+        {"x": np.append(rng.normal(size=299), 1e6), "g": ["rare", *["a"] * 150, *["b"] * 149]}
+    )
     recipe = vd.Cart(m=2)
     return frame, recipe.protect(frame, seed=1), recipe.fit(frame, seed=1)
 
@@ -36,7 +38,10 @@ def test_figures_are_drawn(case):
     assert len(plots.marginals(frame, release).axes) == 2
     assert len(plots.pairs(frame, release, "x", "g").axes) == 2
     assert plots.tree_text(fitted, "g").startswith("300 rows")
-    assert list(plots.tree_texts(fitted)) == ["Tree of x, its first levels", "Tree of g, its first levels"]
+    assert list(plots.tree_texts(fitted)) == [
+        "Tree of x, its first levels",
+        "Tree of g, its first levels",
+    ]
     with pytest.raises(ColumnError, match="nobody"):
         plots.tree_text(fitted, "nobody")
 
@@ -53,7 +58,9 @@ def test_what_is_left_over_holds_ten_rows_or_none():
 
 def test_fewer_than_ten_numbers_are_not_shown():
     frame = pd.DataFrame({"x": [1.5] * 4 + [None] * 30, "g": ["a", "b"] * 17})
-    column = encode(vd.Cart(m=1).protect(frame, seed=1).original.arrow.column("x"), vd.open(frame).schema["x"])
+    column = encode(
+        vd.Cart(m=1).protect(frame, seed=1).original.arrow.column("x"), vd.open(frame).schema["x"]
+    )
     assert plots.shares(column, [column])[1].tolist() == [0.0]
 
 

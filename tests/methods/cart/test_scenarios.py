@@ -12,14 +12,16 @@ import pytest
 import veladura as vd
 
 sys.path.insert(0, str(Path(__file__).parent))
-import scenarios
+from tests.methods.cart import scenarios
 
 WANTED = 0.84
 
 
 @pytest.mark.parametrize("errors", scenarios.ERRORS)
 def test_intervals_overlap_in_every_scenario(errors):
-    assert scenarios.mean_overlap(errors, scenarios.ours, 8) > WANTED - 0.04  # eight repetitions: a rougher figure
+    assert (
+        scenarios.mean_overlap(errors, scenarios.ours, 8) > WANTED - 0.04
+    )  # eight repetitions: a rougher figure
 
 
 def test_shuffled_columns_are_seen():

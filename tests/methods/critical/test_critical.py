@@ -13,13 +13,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import veladura as vd
+from veladura.core.promise import prove
 from veladura.errors import ColumnError, DataError, PlanError, PromiseError
-from veladura.plan import parse_plan, steps_to_toml
-from veladura.promise import prove
+from veladura.methods.critical.cells import CriticalWarning
+from veladura.methods.critical.picture import forced_splits
+from veladura.methods.critical.propose import threshold
+from veladura.plan.plan import parse_plan, steps_to_toml
 from veladura.release.verify import holds, verify
-from veladura.synth.critical_cells import CriticalWarning
-from veladura.synth.critical_picture import forced_splits
-from veladura.synth.critical_propose import threshold
 from veladura.table.table import from_arrow
 
 NAMES = ["wage", "rent", "capital"]
@@ -28,10 +28,14 @@ NAMES = ["wage", "rent", "capital"]
 def incomes(seed=0, rows=600):
     """Three correlated amounts with heavy tails (Gaussian copula), and columns that go with them or not."""
     rng = np.random.default_rng(seed)
-    normal = rng.multivariate_normal(np.zeros(3), [[1, 0.8, 0.6], [0.8, 1, 0.7], [0.6, 0.7, 1]], rows)
+    normal = rng.multivariate_normal(
+        np.zeros(3), [[1, 0.8, 0.6], [0.8, 1, 0.7], [0.6, 0.7, 1]], rows
+    )
     frame = pd.DataFrame(np.round(np.exp(9 + normal), 0).astype("int64"), columns=NAMES)
     job = np.where(normal[:, 0] > 1, rng.choice(["judge", "spy"], rows), "clerk")
-    return frame.assign(age=rng.integers(20, 80, rows), job=job, school=np.round(10 + 2 * normal[:, 0], 1))
+    return frame.assign(
+        age=rng.integers(20, 80, rows), job=job, school=np.round(10 + 2 * normal[:, 0], 1)
+    )
 
 
 FRAME = incomes()
@@ -49,18 +53,28 @@ def check_cells(frame, release, found, *, values=True):
         for name in frame.columns:
             mark = found.get(name, np.zeros(len(frame), dtype=bool))
             before, after = (one[name].to_numpy()[~mark] for one in (frame, data))
-            assert after.tolist() == before.tolist() if before.dtype == object else after.tobytes() == before.tobytes()
+            assert (
+                after.tolist() == before.tolist()
+                if before.dtype == object
+                else after.tobytes() == before.tobytes()
+            )
             if values and name in found:
                 assert not set(data.loc[mark, name]) & set(frame.loc[mark, name])
 
 
-@pytest.mark.parametrize("groups", [None, [], [NAMES], [["wage", "rent"]], [["wage", "rent"], ["capital", "age"]]])
+@pytest.mark.parametrize(
+    "groups", [None, [], [NAMES], [["wage", "rent"]], [["wage", "rent"], ["capital", "age"]]]
+)
 @pytest.mark.parametrize("inside", [True, False])
 def test_only_critical_cells_change_and_no_critical_value_comes_out(groups, inside):
-    release = vd.CriticalCart(critical=CRITICAL, groups=groups, keep_inside=inside, m=2).protect(FRAME, seed=1)
+    release = vd.CriticalCart(critical=CRITICAL, groups=groups, keep_inside=inside, m=2).protect(
+        FRAME, seed=1
+    )
     check_cells(FRAME, release, marks())
     for data in release.datasets:
-        outside = sum(int((data.loc[mark, name] <= LIMIT[name]).sum()) for name, mark in marks().items())
+        outside = sum(
+            int((data.loc[mark, name] <= LIMIT[name]).sum()) for name, mark in marks().items()
+        )
         assert (outside == 0) == inside
     assert release.rule == "partial"
 
@@ -70,7 +84,9 @@ NUMBERS = st.one_of(st.integers(-5, 40), st.integers(-1000, 1000))
 
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(
-    st.lists(st.tuples(NUMBERS, NUMBERS, st.sampled_from("abc"), st.booleans()), min_size=8, max_size=60),
+    st.lists(
+        st.tuples(NUMBERS, NUMBERS, st.sampled_from("abc"), st.booleans()), min_size=8, max_size=60
+    ),
     st.sampled_from([None, [], [["x", "y"]], [["x", "y", "g"]]]),
     st.sampled_from(["local", "kernel", "none"]),
     st.booleans(),
@@ -80,8 +96,14 @@ NUMBERS = st.one_of(st.integers(-5, 40), st.integers(-1000, 1000))
 def test_promises_hold_on_any_table(rows, groups, smoothing, inside, limit, seed):
     frame = pd.DataFrame(rows, columns=["x", "y", "g", "gone"])
     frame["x"] = frame["x"].astype("Int64").mask(frame.pop("gone"))
-    critical = {"x": f"x > {limit}", "y": f"y < {limit} or g == 'b'", "g": "g in ['a', 'b'] and y > 0"}
-    recipe = vd.CriticalCart(critical=critical, groups=groups, smoothing=smoothing, keep_inside=inside, m=1, min_leaf=3)
+    critical = {
+        "x": f"x > {limit}",
+        "y": f"y < {limit} or g == 'b'",
+        "g": "g in ['a', 'b'] and y > 0",
+    }
+    recipe = vd.CriticalCart(
+        critical=critical, groups=groups, smoothing=smoothing, keep_inside=inside, m=1, min_leaf=3
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CriticalWarning)
         fitted = recipe.fit(frame, seed=seed)
@@ -111,7 +133,10 @@ def test_promises_hold_on_any_table(rows, groups, smoothing, inside, limit, seed
 def test_combinations_and_their_cells_are_reported():
     fitted = vd.CriticalCart(critical=CRITICAL, groups=[NAMES]).fit(FRAME, seed=1)
     counted = pd.DataFrame(marks()).value_counts()
-    found = {tuple(name in pattern.columns for name in NAMES): pattern.rows.size for pattern in fitted.structure}
+    found = {
+        tuple(name in pattern.columns for name in NAMES): pattern.rows.size
+        for pattern in fitted.structure
+    }
     assert found == {key: count for key, count in counted.items() if any(key)}
     assert sum(fitted.cells.count.values()) == sum(int(mark.sum()) for mark in marks().values())
 
@@ -130,9 +155,15 @@ def test_forced_splits_give_every_combination_that_occurs_its_own_branch():
 
 def test_pictures_are_the_custodians(tmp_path):
     release = vd.CriticalCart(critical=CRITICAL, m=2).protect(FRAME, seed=1)
-    assert {title.split(" of ")[0] for title in release.pictures[0]()} == {"Critical cells", "Forced splits", "Ties between columns"}
+    assert {title.split(" of ")[0] for title in release.pictures[0]()} == {
+        "Critical cells",
+        "Forced splits",
+        "Ties between columns",
+    }
     release.save(tmp_path / "out" / "release", custodian=tmp_path / "safe" / "record")
-    assert "Forced splits of" in (tmp_path / "safe" / "record" / "report-custodian.html").read_text()
+    assert (
+        "Forced splits of" in (tmp_path / "safe" / "record" / "report-custodian.html").read_text()
+    )
     assert "Forced splits of" not in (tmp_path / "out" / "release" / "report.html").read_text()
 
 
@@ -141,9 +172,11 @@ def test_pictures_are_the_custodians(tmp_path):
 
 @pytest.mark.parametrize("rows", [None, "age > 30", [bool(x) for x in FRAME["age"] > 30]])
 def test_a_record_proves_again_what_the_manifest_keeps_to_itself(rows, tmp_path):
-    release = vd.CriticalCart(critical={"wage": (LIMIT["wage"], None), "job": 'job == "spy" or job == "judge"'}, rows=rows, m=2).protect(
-        FRAME, seed=1
-    )
+    release = vd.CriticalCart(
+        critical={"wage": (LIMIT["wage"], None), "job": 'job == "spy" or job == "judge"'},
+        rows=rows,
+        m=2,
+    ).protect(FRAME, seed=1)
     release.save(tmp_path / "out" / "release", custodian=tmp_path / "safe" / "record")
     public = "".join(path.read_text() for path in (tmp_path / "out" / "release").glob("*.*"))
     assert str(LIMIT["wage"]) not in public
@@ -152,14 +185,19 @@ def test_a_record_proves_again_what_the_manifest_keeps_to_itself(rows, tmp_path)
     alone = verify(tmp_path / "out" / "release")
     assert holds(alone)
     assert {line.status for line in alone[3:]} == {"attested"}
-    proved = verify(tmp_path / "out" / "release", FRAME, tmp_path / "safe" / "record" / "record.json")
+    proved = verify(
+        tmp_path / "out" / "release", FRAME, tmp_path / "safe" / "record" / "record.json"
+    )
     assert {line.status for line in proved} == {"holds"}
 
 
 def test_conditions_are_told_when_asked():
-    release = vd.CriticalCart(critical={"wage": (LIMIT["wage"], None), "rent": CRITICAL["rent"]}, groups=[], m=1, tell=True).protect(
-        FRAME, seed=1
-    )
+    release = vd.CriticalCart(
+        critical={"wage": (LIMIT["wage"], None), "rent": CRITICAL["rent"]},
+        groups=[],
+        m=1,
+        tell=True,
+    ).protect(FRAME, seed=1)
     assert json.loads(json.dumps(release.manifest))["steps"][0]["settings"]["critical"] == {
         "wage": [LIMIT["wage"], None],
         "rent": CRITICAL["rent"],
@@ -174,9 +212,14 @@ def tampered(release, name, change):
     import pyarrow as pa
 
     arrow = first.table.arrow.set_column(
-        first.table.names.index(name), name, pa.array(frame[name], first.table.arrow.schema.field(name).type)
+        first.table.names.index(name),
+        name,
+        pa.array(frame[name], first.table.arrow.schema.field(name).type),
     )
-    return replace(release, tables=(replace(first, table=from_arrow(arrow, first.table.schema)), *release.tables[1:]))
+    return replace(
+        release,
+        tables=(replace(first, table=from_arrow(arrow, first.table.schema)), *release.tables[1:]),
+    )
 
 
 def shift_another(values):
@@ -197,7 +240,11 @@ def leave_the_range(values):
 
 @pytest.mark.parametrize(
     ("change", "broken"),
-    [(shift_another, "critical-cells"), (bring_one_back, "critical-values"), (leave_the_range, "critical-inside")],
+    [
+        (shift_another, "critical-cells"),
+        (bring_one_back, "critical-values"),
+        (leave_the_range, "critical-inside"),
+    ],
 )
 def test_the_proofs_see(change, broken):
     release = vd.CriticalCart(critical=CRITICAL, m=1).protect(FRAME, seed=1)
@@ -216,7 +263,9 @@ def test_the_proof_of_own_values_sees():
         return values
 
     spoilt = tampered(release, "wage", restore).evidence()[0]
-    assert [p.name for p in release.promises if prove(p, spoilt).status == "broken"] == ["critical-own"]
+    assert [p.name for p in release.promises if prove(p, spoilt).status == "broken"] == [
+        "critical-own"
+    ]
 
 
 # The ways of the source, and options
@@ -224,7 +273,9 @@ def test_the_proof_of_own_values_sees():
 
 @pytest.mark.parametrize("groups", [[], [NAMES]])
 def test_bare_relocation_hands_out_values_of_other_rows(groups):
-    release = vd.CriticalCart(critical=CRITICAL, groups=groups, smoothing="none", m=2).protect(FRAME, seed=1)
+    release = vd.CriticalCart(critical=CRITICAL, groups=groups, smoothing="none", m=2).protect(
+        FRAME, seed=1
+    )
     for data in release.datasets:
         for name, mark in marks().items():
             assert not (data.loc[mark, name] == FRAME.loc[mark, name]).any()
@@ -233,18 +284,39 @@ def test_bare_relocation_hands_out_values_of_other_rows(groups):
 
 
 @pytest.mark.parametrize(
-    "setting", [{"regrow": True}, {"consistency": False}, {"scale": "deviation", "groups": [NAMES]}, {"spread": 0.8, "groups": [NAMES]}]
+    "setting",
+    [
+        {"regrow": True},
+        {"consistency": False},
+        {"scale": "deviation", "groups": [NAMES]},
+        {"spread": 0.8, "groups": [NAMES]},
+    ],
 )
 def test_options_keep_the_claims(setting):
-    check_cells(FRAME, vd.CriticalCart(**{"critical": CRITICAL, "groups": [], "m": 2, **setting}).protect(FRAME, seed=1), marks())
+    check_cells(
+        FRAME,
+        vd.CriticalCart(**{"critical": CRITICAL, "groups": [], "m": 2, **setting}).protect(
+            FRAME, seed=1
+        ),
+        marks(),
+    )
 
 
 def test_options_move_the_draws():
     def drawn(**setting):
-        return vd.CriticalCart(**{"critical": CRITICAL, "groups": [], "m": 1, **setting}).protect(FRAME, seed=1).datasets[0]
+        return (
+            vd.CriticalCart(**{"critical": CRITICAL, "groups": [], "m": 1, **setting})
+            .protect(FRAME, seed=1)
+            .datasets[0]
+        )
 
     plain = drawn()
-    for setting in ({"regrow": True, "consistency": False}, {"consistency": False}, {"groups": [NAMES]}, {"bandwidth": 0.5}):
+    for setting in (
+        {"regrow": True, "consistency": False},
+        {"consistency": False},
+        {"groups": [NAMES]},
+        {"bandwidth": 0.5},
+    ):
         assert not drawn(**setting).equals(plain)
 
 
@@ -269,7 +341,9 @@ def test_other_cells_are_replaced_too_when_asked():
 def test_a_mask_of_rows_and_a_condition_mark_cells_that_meet_both():
     old = FRAME["age"] > 50
     for rows in (old.to_numpy(), "age > 50"):
-        release = vd.CriticalCart(critical={"wage": CRITICAL["wage"]}, rows=rows, m=1).protect(FRAME, seed=1)
+        release = vd.CriticalCart(critical={"wage": CRITICAL["wage"]}, rows=rows, m=1).protect(
+            FRAME, seed=1
+        )
         check_cells(FRAME, release, {"wage": marks()["wage"] & old.to_numpy()})
     release = vd.CriticalCart(critical=["wage"], rows="age > 50", m=1).protect(FRAME, seed=1)
     check_cells(FRAME, release, {"wage": old.to_numpy()})
@@ -278,7 +352,11 @@ def test_a_mask_of_rows_and_a_condition_mark_cells_that_meet_both():
 def test_categories_are_drawn_from_critical_ones_alone_and_in_tuples():
     mark = FRAME["job"].isin(["judge", "spy"]).to_numpy()
     for groups in ([], [["job", "wage"]]):
-        recipe = vd.CriticalCart(critical={"job": 'job in ["judge", "spy"]', "wage": CRITICAL["wage"]}, groups=groups, m=2)
+        recipe = vd.CriticalCart(
+            critical={"job": 'job in ["judge", "spy"]', "wage": CRITICAL["wage"]},
+            groups=groups,
+            m=2,
+        )
         for data in recipe.protect(FRAME, seed=1).datasets:
             assert (data.loc[~mark, "job"] == "clerk").all()
             assert set(data.loc[mark, "job"]) == {"judge", "spy"}
@@ -286,9 +364,19 @@ def test_categories_are_drawn_from_critical_ones_alone_and_in_tuples():
 
 
 def test_missing_values_dates_and_whole_columns():
-    frame = FRAME.assign(born=pd.Timestamp("1990-01-01") - pd.to_timedelta(FRAME["age"] * 365 + FRAME["wage"] % 365, unit="D"))
+    frame = FRAME.assign(
+        born=pd.Timestamp("1990-01-01")
+        - pd.to_timedelta(FRAME["age"] * 365 + FRAME["wage"] % 365, unit="D")
+    )
     frame["rent"] = frame["rent"].astype(float).mask(frame["age"] > 70)
-    recipe = vd.CriticalCart(critical={"born": 'born < "1930-01-01"', "rent": "rent is missing or rent > 20_000", "wage": "all"}, m=1)
+    recipe = vd.CriticalCart(
+        critical={
+            "born": 'born < "1930-01-01"',
+            "rent": "rent is missing or rent > 20_000",
+            "wage": "all",
+        },
+        m=1,
+    )
     data = recipe.protect(frame, seed=1).datasets[0]
     assert data.dtypes.equals(frame.dtypes)
     assert (data.loc[frame["born"] < "1930-01-01", "born"] < "1930-01-01").all()
@@ -312,9 +400,13 @@ def test_a_condition_every_row_meets_is_told():
 
 def test_groups_that_cannot_matter_or_overlap_are_told():
     with pytest.warns(CriticalWarning) as told:
-        fitted = vd.CriticalCart(critical=CRITICAL, groups=[["age", "job"], ["wage", "rent"], ["rent", "capital"]]).fit(FRAME, seed=1)
+        fitted = vd.CriticalCart(
+            critical=CRITICAL, groups=[["age", "job"], ["wage", "rent"], ["rent", "capital"]]
+        ).fit(FRAME, seed=1)
     texts = [str(one.message) for one in told]
-    assert any("without a confidential column" in text and "['age', 'job']" in text for text in texts)
+    assert any(
+        "without a confidential column" in text and "['age', 'job']" in text for text in texts
+    )
     assert any("treated as one" in text for text in texts)
     assert [set(one.confidential) for one in fitted.classes] == [set(NAMES)]
 
@@ -329,7 +421,9 @@ def test_one_distinct_critical_value_is_told_and_its_pool_widened():
     assert new.nunique() > 0.5 * len(new)
 
 
-@pytest.mark.parametrize("critical", [{"job": 'job == "spy"'}, {"wage": f"wage == {FRAME['wage'].max()}"}])
+@pytest.mark.parametrize(
+    "critical", [{"job": 'job == "spy"'}, {"wage": f"wage == {FRAME['wage'].max()}"}]
+)
 def test_cells_that_nothing_can_replace_are_listed_and_stay(critical):
     name = next(iter(critical))
     with pytest.warns(CriticalWarning, match="nothing can replace"):
@@ -366,10 +460,18 @@ def test_a_rare_combination_draws_from_rows_critical_in_at_least_its_columns():
     [
         ({"critical": {}}, PlanError, "names confidential columns"),
         ({"critical": "wage"}, PlanError, "names confidential columns"),
-        ({"critical": {"wage": "wage >"}}, PlanError, r"ends too early.\n\n    wage >\n          \^"),
+        (
+            {"critical": {"wage": "wage >"}},
+            PlanError,
+            r"ends too early.\n\n    wage >\n          \^",
+        ),
         ({"critical": {"wage": "wage > import"}}, ColumnError, "import"),
         ({"critical": {"wage": [1, 2, 3]}}, PlanError, "min, a max"),
-        ({"critical": {"pay": "pay > 1"}}, ColumnError, "critical names columns that are not in the table"),
+        (
+            {"critical": {"pay": "pay > 1"}},
+            ColumnError,
+            "critical names columns that are not in the table",
+        ),
         ({"critical": {"wage": "pay > 1"}}, ColumnError, "pay"),
         ({"groups": [["wage", "pay"]]}, ColumnError, "groups names columns"),
         ({"groups": [["wage"]]}, PlanError, "at least two"),
@@ -411,9 +513,21 @@ def test_thresholds_cannot_come_from_a_schema_alone():
 @pytest.mark.parametrize(
     "recipe",
     [
-        vd.CriticalCart(critical={"wage": (1, None), "rent": {"min": 2, "max": 5}, "capital": "capital > 3 or age < 4"}),
+        vd.CriticalCart(
+            critical={
+                "wage": (1, None),
+                "rent": {"min": 2, "max": 5},
+                "capital": "capital > 3 or age < 4",
+            }
+        ),
         vd.CriticalCart(critical=["wage"], groups=[], rows=[True, False]),
-        vd.CriticalCart(critical=["wage"], groups=[["wage", "rent"]], rows="age > 3", keep_inside=False, smoothing="none"),
+        vd.CriticalCart(
+            critical=["wage"],
+            groups=[["wage", "rent"]],
+            rows="age > 3",
+            keep_inside=False,
+            smoothing="none",
+        ),
     ],
 )
 def test_a_plan_gives_the_recipe_back(recipe):
@@ -440,8 +554,13 @@ def test_replaceability_is_counted_by_column_and_overall():
         leaves = model.leaves if hasattr(model, "leaves") else tree.find(fitted.base, branch.rows)
         for name in branch.columns:
             values = fitted.codes[name].values
-            pools = [values[tree.order[tree.nodes[leaf, 5] : tree.nodes[leaf, 6]]] for leaf in leaves]
-            shares[name] += [(len(set(pool)), np.ptp(pool) / np.ptp(values[fitted.cells.marks[name]])) for pool in pools]
+            pools = [
+                values[tree.order[tree.nodes[leaf, 5] : tree.nodes[leaf, 6]]] for leaf in leaves
+            ]
+            shares[name] += [
+                (len(set(pool)), np.ptp(pool) / np.ptp(values[fitted.cells.marks[name]]))
+                for pool in pools
+            ]
     for name in NAMES:
         distinct, width = np.array(shares[name]).T
         cells[name] = len(distinct)
@@ -450,9 +569,15 @@ def test_replaceability_is_counted_by_column_and_overall():
         assert told[name]["range"] == pytest.approx(np.median(width), abs=1e-4)
     assert cells == fitted.cells.count
     for figure, value in told["overall"].items():
-        assert value == pytest.approx(np.average([told[n][figure] for n in NAMES], weights=[cells[n] for n in NAMES]), abs=1e-3)
+        assert value == pytest.approx(
+            np.average([told[n][figure] for n in NAMES], weights=[cells[n] for n in NAMES]),
+            abs=1e-3,
+        )
     release = fitted.sample(seed=1)
-    assert float(vd.assess(FRAME, release)["utility.replaceability.donors"]) == told["overall"]["donors"]
+    assert (
+        float(vd.assess(FRAME, release)["utility.replaceability.donors"])
+        == told["overall"]["donors"]
+    )
 
 
 # Correlations
@@ -460,14 +585,22 @@ def test_replaceability_is_counted_by_column_and_overall():
 
 def correlation_error(frame, way, seed):
     inside = sum(mark.astype(int) for mark in marks(frame, CRITICAL).values()) >= 2
-    release = vd.CriticalCart(**{"critical": CRITICAL, "m": 5, **way}).protect(frame, seed=seed, threads=1)
-    true, *made = (data.loc[inside, NAMES].corr("spearman").to_numpy()[np.triu_indices(3, 1)] for data in (frame, *release.datasets))
+    release = vd.CriticalCart(**{"critical": CRITICAL, "m": 5, **way}).protect(
+        frame, seed=seed, threads=1
+    )
+    true, *made = (
+        data.loc[inside, NAMES].corr("spearman").to_numpy()[np.triu_indices(3, 1)]
+        for data in (frame, *release.datasets)
+    )
     return float(np.abs(np.mean(made, axis=0) - true).mean())
 
 
 def test_tuples_keep_correlations_that_column_by_column_replacement_loses():
     """Claim: over eight tables the error of tuples is less than half that of the source's base algorithm, in mean and in every table."""
     frames = [incomes(seed) for seed in range(8)]
-    tuples, single = ([correlation_error(f, {"groups": groups}, i) for i, f in enumerate(frames)] for groups in ([NAMES], []))
+    tuples, single = (
+        [correlation_error(f, {"groups": groups}, i) for i, f in enumerate(frames)]
+        for groups in ([NAMES], [])
+    )
     assert np.mean(tuples) < 0.5 * np.mean(single)
     assert all(a < b for a, b in zip(tuples, single, strict=True))

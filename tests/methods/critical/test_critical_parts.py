@@ -15,14 +15,14 @@ from scipy.sparse.csgraph import connected_components
 
 import veladura as vd
 from veladura.errors import PlanError
-from veladura.synth.cart import Bounds
-from veladura.synth.critical_cells import Cells, Condition, read_condition, read_conditions
-from veladura.synth.critical_classes import find_classes, find_ties, first_split, order_columns
-from veladura.synth.critical_cluster import divide, moments
-from veladura.synth.critical_single import restricted
-from veladura.synth.critical_terms import common_node
-from veladura.synth.critical_tuples import Moving
-from veladura.synth.tree import END, FEATURE, LEFT, PARENT, START, Tree, grow, stack
+from veladura.methods.cart.cart import Bounds
+from veladura.methods.critical.cells import Cells, Condition, read_condition, read_conditions
+from veladura.methods.critical.classes import find_classes, find_ties, first_split, order_columns
+from veladura.methods.critical.cluster import divide, moments
+from veladura.methods.critical.single import restricted
+from veladura.methods.critical.terms import common_node
+from veladura.methods.critical.tuples import Moving
+from veladura.numeric.trees.tree import END, FEATURE, LEFT, PARENT, START, Tree, grow, stack
 
 NAMES = list("abcdefgh")
 
@@ -40,18 +40,25 @@ def codes_of(frame):
 def test_patterns_are_the_combinations_that_occur(rows):
     marks = np.array(rows)
     cells = Cells({}, dict(zip(NAMES, marks.T, strict=False)))
-    found = {pattern.columns: sorted(pattern.rows.tolist()) for pattern in cells.patterns(NAMES[:4])}
+    found = {
+        pattern.columns: sorted(pattern.rows.tolist()) for pattern in cells.patterns(NAMES[:4])
+    }
     expected: dict = {}
     for i, row in enumerate(rows):
         if any(row):
-            expected.setdefault(tuple(n for n, z in zip(NAMES, row, strict=False) if z), []).append(i)
+            expected.setdefault(tuple(n for n, z in zip(NAMES, row, strict=False) if z), []).append(
+                i
+            )
     assert found == expected
 
 
 def test_no_number_of_columns_is_too_many_for_a_pattern():
     marks = {f"y{i}": np.array([i % 2 == 0, i == 130, False]) for i in range(200)}
     found = Cells({}, marks).patterns(list(marks))
-    assert {pattern.columns for pattern in found} == {tuple(f"y{i}" for i in range(0, 200, 2)), ("y130",)}
+    assert {pattern.columns for pattern in found} == {
+        tuple(f"y{i}" for i in range(0, 200, 2)),
+        ("y130",),
+    }
 
 
 @pytest.mark.parametrize(
@@ -65,7 +72,12 @@ def test_no_number_of_columns_is_too_many_for_a_pattern():
     ],
 )
 def test_conditions_and_closed_intervals_mark_what_they_say(given_, expected):
-    assert read_condition("x", given_).marks(codes_of(pd.DataFrame({"x": [1.0, 2.0, 3.0, None]}))).tolist() == expected
+    assert (
+        read_condition("x", given_)
+        .marks(codes_of(pd.DataFrame({"x": [1.0, 2.0, 3.0, None]})))
+        .tolist()
+        == expected
+    )
 
 
 def test_an_interval_without_ends_is_refused():
@@ -76,7 +88,11 @@ def test_an_interval_without_ends_is_refused():
 def test_a_new_value_is_judged_beside_the_other_columns_of_its_row():
     columns = codes_of(pd.DataFrame({"x": [1, 2, 3], "y": [0, 5, 2]}))
     condition = read_conditions({"x": "x > y"})["x"]
-    assert condition.fits(columns, np.array([0, 1, 2]), np.array([4, 4, 2])).tolist() == [True, False, False]
+    assert condition.fits(columns, np.array([0, 1, 2]), np.array([4, 4, 2])).tolist() == [
+        True,
+        False,
+        False,
+    ]
     assert not condition.alone
     assert Condition("x").alone
 
@@ -91,15 +107,22 @@ def test_a_new_value_is_judged_beside_the_other_columns_of_its_row():
 def test_classes_are_connected_components(groups, order):
     index = {name: i for i, name in enumerate(NAMES)}
     edges = [(index[a], index[b]) for group in groups for a in group for b in group]
-    graph = coo_array((np.ones(len(edges)), tuple(np.array(edges).T) if edges else ([], [])), shape=(8, 8))
+    graph = coo_array(
+        (np.ones(len(edges)), tuple(np.array(edges).T) if edges else ([], [])), shape=(8, 8)
+    )
     label = connected_components(graph, directed=False)[1]
-    expected = {frozenset(n for n in NAMES if label[index[n]] == label[index[name]]) for name in order}
+    expected = {
+        frozenset(n for n in NAMES if label[index[n]] == label[index[name]]) for name in order
+    }
     found = find_classes(groups, order, NAMES)
     assert {frozenset((*one.confidential, *one.others)) for one in found} == expected
     assert [name for one in found for name in one.confidential if name == one.confidential[0]] == [
         name for name in order if name in {one.confidential[0] for one in found}
     ]
-    assert all(list(one.confidential) == [name for name in order if name in one.confidential] for one in found)
+    assert all(
+        list(one.confidential) == [name for name in order if name in one.confidential]
+        for one in found
+    )
 
 
 def test_ties_are_rank_correlations_and_cramers_v():
@@ -110,9 +133,14 @@ def test_ties_are_rank_correlations_and_cramers_v():
     frame.loc[:9, "y"] = np.nan
     codes = vd.open(frame).codes(["x", "g", "y"])
     found = {(tie.first, tie.second): tie for tie in find_ties(codes, ["y"], ["x", "g", "y"])}
-    assert set(found) == {("x", "y"), ("g", "y")}  # pairs without a confidential column do not matter
+    assert set(found) == {
+        ("x", "y"),
+        ("g", "y"),
+    }  # pairs without a confidential column do not matter
     known = frame.dropna()
-    assert found["x", "y"].strength == pytest.approx(abs(stats.spearmanr(known["x"], known["y"]).statistic))
+    assert found["x", "y"].strength == pytest.approx(
+        abs(stats.spearmanr(known["x"], known["y"]).statistic)
+    )
     assert found["g", "y"].measure == "Cramér's V"
 
 
@@ -123,7 +151,11 @@ def chain(splits):
         nodes.append([feature, 0, 2 * depth + 1, 0, -1, 0, 9, -1, depth])
         nodes.append([-1, 0, 0, 0, -1, 0, 9, 0, depth + 1])
     return Tree(
-        np.arange(9), np.array(nodes), np.zeros((len(nodes), 2)), np.zeros(0, dtype=np.uint64), np.zeros(len(nodes), dtype=np.int64)
+        np.arange(9),
+        np.array(nodes),
+        np.zeros((len(nodes), 2)),
+        np.zeros(0, dtype=np.uint64),
+        np.zeros(len(nodes), dtype=np.int64),
     )
 
 
@@ -134,8 +166,15 @@ def test_columns_with_more_critical_cells_come_first_and_the_less_dependent_of_e
     def tree_of(name, tied):
         return trees[name], {feature[other]: other for other in tied}
 
-    # b splits by a at the root, a by b one level down, c by neither: c, a, b; d has most cells of all.
-    assert order_columns({"a": 5, "b": 5, "c": 5, "d": 9, "e": 1}, tree_of) == ["d", "c", "a", "b", "e"]
+    # b splits by a at the root, a by b one level down, c by neither: c, a, b; d has most cells of
+    # all.
+    assert order_columns({"a": 5, "b": 5, "c": 5, "d": 9, "e": 1}, tree_of) == [
+        "d",
+        "c",
+        "a",
+        "b",
+        "e",
+    ]
     assert first_split(chain([3, 1, 1]), {1: "b"}) == 1
     assert first_split(None, {}) == math.inf
 
@@ -144,11 +183,19 @@ def test_columns_with_more_critical_cells_come_first_and_the_less_dependent_of_e
 
 
 def rmsstd(values):
-    return math.sqrt(((values - values.mean(axis=0)) ** 2).sum() / (values.shape[1] * (len(values) - 1)))
+    return math.sqrt(
+        ((values - values.mean(axis=0)) ** 2).sum() / (values.shape[1] * (len(values) - 1))
+    )
 
 
 @settings(deadline=None)
-@given(st.integers(0, 10**6), st.integers(2, 80), st.integers(1, 6), st.integers(1, 3), st.sampled_from([0.0, 0.3]))
+@given(
+    st.integers(0, 10**6),
+    st.integers(2, 80),
+    st.integers(1, 6),
+    st.integers(1, 3),
+    st.sampled_from([0.0, 0.3]),
+)
 def test_clusters_part_the_rows_and_keep_their_minima(seed, rows, min_rows, distinct, small):
     rng = np.random.default_rng(seed)
     points = rng.integers(0, 4, (rows, 3)).astype(float)
@@ -210,9 +257,17 @@ DRAWS, LEVEL = 20_000, 1e-5
 
 
 def kernel(rng, chosen):
-    mean, root, size = moments(LEAF, np.ones(len(LEAF), dtype=bool), np.array([0]), np.array([len(LEAF)]))
+    mean, root, size = moments(
+        LEAF, np.ones(len(LEAF), dtype=bool), np.array([0]), np.array([len(LEAF)])
+    )
     moving = Moving(mean, root, size, np.array([True, True]), [None, None])
-    return moving.moved(rng, chosen, np.ones((len(chosen), 2), dtype=bool), np.zeros(len(chosen), dtype=np.int64), 1.0)
+    return moving.moved(
+        rng,
+        chosen,
+        np.ones((len(chosen), 2), dtype=bool),
+        np.zeros(len(chosen), dtype=np.int64),
+        1.0,
+    )
 
 
 def unshrunken(rng, chosen):
@@ -230,7 +285,9 @@ def each_by_itself(rng, chosen):
 def unmoved_mean(rng, chosen):
     """Slip: drawn back towards nought instead of the mean."""
     h = 12 ** (-1 / 6)
-    return (chosen + h * rng.multivariate_normal([0, 0], np.cov(LEAF.T), len(chosen))) / np.sqrt(1 + h**2)
+    return (chosen + h * rng.multivariate_normal([0, 0], np.cov(LEAF.T), len(chosen))) / np.sqrt(
+        1 + h**2
+    )
 
 
 def kept_pvalue(move, seed):
@@ -240,7 +297,9 @@ def kept_pvalue(move, seed):
     h2 = 12 ** (-1 / 3)
     centred = moved - LEAF.mean(axis=0)
     expected = np.cov(LEAF.T) * (11 / 12 + h2) / (1 + h2)
-    products = np.column_stack([centred, centred[:, 0] ** 2, centred[:, 1] ** 2, centred[:, 0] * centred[:, 1]])
+    products = np.column_stack(
+        [centred, centred[:, 0] ** 2, centred[:, 1] ** 2, centred[:, 0] * centred[:, 1]]
+    )
     truth = np.array([0, 0, expected[0, 0], expected[1, 1], expected[0, 1]])
     z = (products.mean(axis=0) - truth) / (products.std(axis=0) / np.sqrt(DRAWS))
     return float(min(1.0, 5 * 2 * stats.norm.sf(np.abs(z).max())))
@@ -261,11 +320,15 @@ def test_the_check_of_the_kernel_sees(broken):
 def test_the_common_node_of_leaves_is_their_lowest_ancestor():
     rng = np.random.default_rng(0)
     codes = vd.open(pd.DataFrame({"x": rng.normal(size=200)})).codes(["x"])
-    from veladura.synth.bins import binning_of
-    from veladura.synth.tree import ranks
+    from veladura.numeric.trees.bins import binning_of
+    from veladura.numeric.trees.tree import ranks
 
     binning = binning_of(codes["x"])
-    tree = grow(stack([binning.codes(codes["x"].values, codes["x"].missing)], [binning]), [0], ranks(codes["x"].values))
+    tree = grow(
+        stack([binning.codes(codes["x"].values, codes["x"].missing)], [binning]),
+        [0],
+        ranks(codes["x"].values),
+    )
 
     def above(node):
         return [] if node < 0 else [*above(tree.nodes[node, PARENT]), node]
@@ -281,8 +344,8 @@ def test_a_tree_of_all_rows_hands_out_critical_donors_only_and_enough_of_them():
     rng = np.random.default_rng(1)
     x = rng.normal(size=400)
     codes = vd.open(pd.DataFrame({"x": x})).codes(["x"])
-    from veladura.synth.bins import binning_of
-    from veladura.synth.tree import ranks
+    from veladura.numeric.trees.bins import binning_of
+    from veladura.numeric.trees.tree import ranks
 
     binning = binning_of(codes["x"])
     base = stack([binning.codes(codes["x"].values, codes["x"].missing)], [binning])
@@ -293,4 +356,6 @@ def test_a_tree_of_all_rows_hands_out_critical_donors_only_and_enough_of_them():
         inside = tree.order[tree.nodes[leaf, START] : tree.nodes[leaf, END]]
         assert donors[inside].all()
         assert len(inside) >= 5
-    assert restricted(grow(base, [0], ranks(codes["x"].values)), np.zeros(400, dtype=bool), 5) is None
+    assert (
+        restricted(grow(base, [0], ranks(codes["x"].values)), np.zeros(400, dtype=bool), 5) is None
+    )

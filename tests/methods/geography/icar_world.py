@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from veladura.spatial import icar_chain
-from veladura.spatial.icar_model import Counts, Design, Graph
+from veladura.methods.geography import icar_chain
+from veladura.methods.geography.icar_model import Counts, Design, Graph
 
 
 def lattice(rows, columns):
@@ -61,7 +61,9 @@ class World:
         effects = len(model.totals)
         precision = rng.gamma(p.spatial_shape, 1 / p.spatial_rate, effects + 1)
         precision[-1] = rng.gamma(p.extra_shape, 1 / p.extra_rate)
-        effect = np.stack([self.draw_effect(rng, tau, p.intercept_variance) for tau in precision[:-1]])
+        effect = np.stack(
+            [self.draw_effect(rng, tau, p.intercept_variance) for tau in precision[:-1]]
+        )
         for j in range(effects - slopes, effects):
             if p.slope == "normal":
                 precision[j] = 1 / p.slope_variance
@@ -75,6 +77,11 @@ class World:
     def observe(self, counts):
         """Return the model with these counts, by cell and combination."""
         values = counts.astype(np.float64)
-        totals = np.concatenate([self.design.dummies @ values.T, np.einsum("kbg,gb->kg", self.design.covariates, values)])
+        totals = np.concatenate(
+            [
+                self.design.dummies @ values.T,
+                np.einsum("kbg,gb->kg", self.design.covariates, values),
+            ]
+        )
         groups = np.eye(self.graph.parts)[self.model.group]
         return self.model._replace(counts=values, totals=totals, group_totals=totals @ groups)

@@ -11,11 +11,11 @@ import pytest
 import shapely
 
 import veladura as vd
+from veladura.core.promise import Evidence, prove
 from veladura.errors import DataError, PlanError, PromiseError
-from veladura.mcmc.diagnostics import ChainWarning
-from veladura.promise import Evidence, prove
-from veladura.spatial.continuous import surface_of
-from veladura.spatial.region import RegionWarning
+from veladura.methods.geography.continuous import surface_of
+from veladura.methods.geography.region import RegionWarning
+from veladura.numeric.mcmc.diagnostics import ChainWarning
 
 LAND = shapely.Polygon([(0, 0), (10, 0), (10, 10), (0, 10)])
 LAKE = shapely.Point(5, 5).buffer(2)
@@ -28,13 +28,29 @@ def people(rows=240, seed=0):
     place = place[~shapely.contains_xy(LAKE.buffer(0.01), *place.T)][:rows].round(3)
     ill = rng.random(rows) < np.where(place[:, 0] < 5, 0.8, 0.2)
     return pd.DataFrame(
-        {"x": place[:, 0], "y": place[:, 1], "ill": np.where(ill, "yes", "no"), "sex": rng.choice(["f", "m"], rows), "z": (50 + place[:, 0] + rng.standard_normal(rows)).round(2)}
-    )  # fmt: skip
+        {
+            "x": place[:, 0],
+            "y": place[:, 1],
+            "ill": np.where(ill, "yes", "no"),
+            "sex": rng.choice(["f", "m"], rows),
+            "z": (50 + place[:, 0] + rng.standard_normal(rows)).round(2),
+        }
+    )
 
 
 def recipe(**settings):
     chain = {"grid": (5, 5), "m": 3, "sweeps": 300, "burn": 100, "chains": 2}
-    return vd.Geography(**{"x": "x", "y": "y", "region": LAND, "exclude": LAKE, "attributes": ["ill"], **chain, **settings})
+    return vd.Geography(
+        **{
+            "x": "x",
+            "y": "y",
+            "region": LAND,
+            "exclude": LAKE,
+            "attributes": ["ill"],
+            **chain,
+            **settings,
+        }
+    )
 
 
 @pytest.fixture(scope="module")
@@ -49,12 +65,17 @@ def test_places_are_new_usable_and_the_rest_is_as_it_was(released):
     for data in released.datasets:
         assert shapely.intersects_xy(LAND, data["x"], data["y"]).all()
         assert not shapely.contains_xy(LAKE, data["x"], data["y"]).any()
-        assert not set(zip(data["x"], data["y"], strict=True)) & set(zip(original["x"], original["y"], strict=True))
+        assert not set(zip(data["x"], data["y"], strict=True)) & set(
+            zip(original["x"], original["y"], strict=True)
+        )
         pd.testing.assert_frame_equal(data[["ill", "sex"]], original[["ill", "sex"]])
         assert np.array_equal(data["x"], data["x"].round(3))
         assert not np.array_equal(data["z"], original["z"])
     assert released.rule == "partial"
-    assert {promise.name: promise.proof for promise in released.promises} == {"inside-region": "package", "new-places": "source"}
+    assert {promise.name: promise.proof for promise in released.promises} == {
+        "inside-region": "package",
+        "new-places": "source",
+    }
 
 
 def contrast(data, places):
@@ -68,7 +89,12 @@ def test_the_map_is_kept_where_the_model_sees_it(released):
     original = people()
     truth = contrast(original, original)
     kept = np.mean([contrast(data, data) for data in released.datasets])
-    blind = np.mean([contrast(data, data.sample(frac=1, random_state=i).reset_index()) for i, data in enumerate(released.datasets)])
+    blind = np.mean(
+        [
+            contrast(data, data.sample(frac=1, random_state=i).reset_index())
+            for i, data in enumerate(released.datasets)
+        ]
+    )
     assert kept > truth / 3
     assert abs(blind) < truth / 3
 
@@ -85,7 +111,10 @@ def test_datasets_differ_and_the_manifest_tells_no_path(released):
     assert "region" not in released.manifest["steps"][0]["settings"]
     assert released.manifest["promises"][0]["settings"]["region"]["type"] == "Polygon"
     assert "/" not in told.replace("geography", "")
-    assert released.manifest["steps"][0]["settings"]["cells"] == 24 or released.manifest["steps"][0]["settings"]["cells"] == 25
+    assert (
+        released.manifest["steps"][0]["settings"]["cells"] == 24
+        or released.manifest["steps"][0]["settings"]["cells"] == 25
+    )
 
 
 def test_pictures_for_everyone_and_for_the_custodian(released):
@@ -100,10 +129,16 @@ def test_pictures_for_everyone_and_for_the_custodian(released):
 
 
 BROKEN = {
-    "in the lake": ("inside-region", lambda f: f.assign(x=[5.0, *f["x"][1:]], y=[5.0, *f["y"][1:]])),
+    "in the lake": (
+        "inside-region",
+        lambda f: f.assign(x=[5.0, *f["x"][1:]], y=[5.0, *f["y"][1:]]),
+    ),
     "off the land": ("inside-region", lambda f: f.assign(x=[11.0, *f["x"][1:]])),
     "half a place": ("inside-region", lambda f: f.assign(x=[np.nan, *f["x"][1:]])),
-    "an original place": ("new-places", lambda f: f.assign(x=[people()["x"][7], *f["x"][1:]], y=[people()["y"][7], *f["y"][1:]])),
+    "an original place": (
+        "new-places",
+        lambda f: f.assign(x=[people()["x"][7], *f["x"][1:]], y=[people()["y"][7], *f["y"][1:]]),
+    ),
 }
 
 
@@ -112,7 +147,12 @@ def test_a_broken_promise_is_seen(released, name, spoil):
     promise = next(promise for promise in released.promises if promise.name == name)
     evidence = Evidence(vd.open(spoil(released.datasets[0])), vd.open(people()), np.arange(240))
     assert prove(promise, evidence).status == "broken"
-    assert prove(promise, Evidence(vd.open(released.datasets[0]), vd.open(people()), np.arange(240))).status == "holds"
+    assert (
+        prove(
+            promise, Evidence(vd.open(released.datasets[0]), vd.open(people()), np.arange(240))
+        ).status
+        == "holds"
+    )
 
 
 def test_a_later_step_that_moves_places_off_the_land_is_refused():
@@ -145,40 +185,100 @@ def test_degrees_work_like_the_plane():
     frame["x"], frame["y"] = frame["x"] / 20 - 71.5, frame["y"] / 20 + 42.2
     lake = shapely.transform(LAKE, lambda at: at / 20 + (-71.5, 42.2))
     land = shapely.transform(LAND, lambda at: at / 20 + (-71.5, 42.2))
-    data = recipe(region=land, exclude=lake, coordinates="degrees").protect(frame, seed=1).datasets[0]
+    data = (
+        recipe(region=land, exclude=lake, coordinates="degrees").protect(frame, seed=1).datasets[0]
+    )
     assert shapely.intersects_xy(land, data["x"], data["y"]).all()
     assert not shapely.contains_xy(lake, data["x"], data["y"]).any()
 
 
 MISTAKES = {
     "no region": (lambda f: recipe(region=None), PlanError, "region must be declared"),
-    "points outside": (lambda f: recipe().protect(f.assign(x=f["x"] + 5)), DataError, r"\d+ of 240 places lie outside"),
-    "points in the lake": (lambda f: recipe(exclude=shapely.box(0, 0, 6, 6)).protect(f), DataError, r"0 off the land, \d+ in an excluded area"),
-    "swapped": (lambda f: recipe(region=shapely.box(0, 10, 10, 20), exclude=None).protect(f.assign(x=f["x"] + 10)), DataError, "look swapped"),
-    "degrees for metres": (lambda f: recipe(region=shapely.box(500_000, 0, 600_000, 90_000), exclude=None).protect(f), DataError, "look like degrees"),
-    "metres for degrees": (lambda f: recipe(coordinates="degrees", region=shapely.box(0, 0, 5000, 10), exclude=None).protect(f), PlanError, "beyond longitude"),
+    "points outside": (
+        lambda f: recipe().protect(f.assign(x=f["x"] + 5)),
+        DataError,
+        r"\d+ of 240 places lie outside",
+    ),
+    "points in the lake": (
+        lambda f: recipe(exclude=shapely.box(0, 0, 6, 6)).protect(f),
+        DataError,
+        r"0 off the land, \d+ in an excluded area",
+    ),
+    "swapped": (
+        lambda f: recipe(region=shapely.box(0, 10, 10, 20), exclude=None).protect(
+            f.assign(x=f["x"] + 10)
+        ),
+        DataError,
+        "look swapped",
+    ),
+    "degrees for metres": (
+        lambda f: recipe(region=shapely.box(500_000, 0, 600_000, 90_000), exclude=None).protect(f),
+        DataError,
+        "look like degrees",
+    ),
+    "metres for degrees": (
+        lambda f: recipe(
+            coordinates="degrees", region=shapely.box(0, 0, 5000, 10), exclude=None
+        ).protect(f),
+        PlanError,
+        "beyond longitude",
+    ),
     "unknown attribute": (lambda f: recipe(attributes=["sick"]).protect(f), PlanError, "sick"),
-    "a number as attribute": (lambda f: recipe(attributes=["z"]).protect(f), PlanError, "is of kind 'number'"),
-    "a category as number": (lambda f: recipe(continuous=["sex"]).protect(f), PlanError, "no kind that the mask can treat"),
+    "a number as attribute": (
+        lambda f: recipe(attributes=["z"]).protect(f),
+        PlanError,
+        "is of kind 'number'",
+    ),
+    "a category as number": (
+        lambda f: recipe(continuous=["sex"]).protect(f),
+        PlanError,
+        "no kind that the mask can treat",
+    ),
     "named twice": (lambda f: recipe(continuous=["x"]), PlanError, "named twice"),
     "one word": (lambda f: recipe(attributes="ill"), PlanError, "must be a list"),
     "x and y the same": (lambda f: recipe(y="x"), PlanError, "two different columns"),
-    "a text as x": (lambda f: recipe(x="ill", attributes=()).protect(f), PlanError, "no kind that the mask can treat"),
+    "a text as x": (
+        lambda f: recipe(x="ill", attributes=()).protect(f),
+        PlanError,
+        "no kind that the mask can treat",
+    ),
     "grid of three": (lambda f: recipe(grid=(3, 3, 3)), PlanError, "two whole numbers"),
     "grid of none": (lambda f: recipe(grid=(0, 3)), PlanError, "at least 1"),
     "coordinates": (lambda f: recipe(coordinates="radians"), PlanError, "radians"),
-    "too few draws": (lambda f: recipe(sweeps=10, burn=9, chains=1), PlanError, "must leave at least m"),
-    "no addresses inside": (lambda f: recipe(addresses=[(20, 20), (30, 30)]).protect(f), DataError, "0 of 2 addresses"),
+    "too few draws": (
+        lambda f: recipe(sweeps=10, burn=9, chains=1),
+        PlanError,
+        "must leave at least m",
+    ),
+    "no addresses inside": (
+        lambda f: recipe(addresses=[(20, 20), (30, 30)]).protect(f),
+        DataError,
+        "0 of 2 addresses",
+    ),
     "addresses of three": (lambda f: recipe(addresses=[(1, 2, 3)]), PlanError, "list of points"),
-    "no place at all": (lambda f: recipe(missing="keep").protect(f.assign(x=np.nan)), DataError, "no row has both"),
-    "ring inside out": (lambda f: vd.Donut(x="x", y="y", region=LAND, inner=3, outer=2), PlanError, "0 <= inner < outer"),
-    "no room in the ring": (lambda f: vd.Donut(x="x", y="y", region=LAND, inner=50, outer=51).protect(f), DataError, "make outer larger"),
+    "no place at all": (
+        lambda f: recipe(missing="keep").protect(f.assign(x=np.nan)),
+        DataError,
+        "no row has both",
+    ),
+    "ring inside out": (
+        lambda f: vd.Donut(x="x", y="y", region=LAND, inner=3, outer=2),
+        PlanError,
+        "0 <= inner < outer",
+    ),
+    "no room in the ring": (
+        lambda f: vd.Donut(x="x", y="y", region=LAND, inner=50, outer=51).protect(f),
+        DataError,
+        "make outer larger",
+    ),
     "coarse decimals": (
-        lambda f: vd.NaiveGeography(x="x", y="y", region=[0, 0, 1, 1], grid=(1, 1)).protect(pd.DataFrame({"x": [0, 0, 1, 1], "y": [0, 1, 0, 1]})),
+        lambda f: vd.NaiveGeography(x="x", y="y", region=[0, 0, 1, 1], grid=(1, 1)).protect(
+            pd.DataFrame({"x": [0, 0, 1, 1], "y": [0, 1, 0, 1]})
+        ),
         DataError,
         "found no new point",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("mistake", "error", "message"), MISTAKES.values(), ids=MISTAKES.keys())
@@ -203,17 +303,29 @@ def test_degrees_declared_as_planar_are_warned_of():
 
 def test_many_or_empty_combinations_get_advice():
     frame = people().assign(code=[f"c{i}" for i in range(240)])
-    with pytest.warns(RegionWarning, match=r"240 combinations, 240 of them.*Merge categories of 'code' \(240 levels\)"):
+    with pytest.warns(
+        RegionWarning,
+        match=r"240 combinations, 240 of them.*Merge categories of 'code' \(240 levels\)",
+    ):
         recipe(attributes=["code"], grid=(2, 2), sweeps=60, burn=10, m=2).protect(frame, seed=1)
 
 
 def test_no_attributes_means_one_map():
-    assert recipe(attributes=(), sweeps=80, burn=20).protect(people(), seed=1).manifest["steps"][0]["settings"]["m"] == 3
+    assert (
+        recipe(attributes=(), sweeps=80, burn=20)
+        .protect(people(), seed=1)
+        .manifest["steps"][0]["settings"]["m"]
+        == 3
+    )
 
 
 def test_donut_moves_by_no_less_and_no_more():
     frame = people()
-    for data in vd.Donut(x="x", y="y", region=LAND, exclude=LAKE, inner=0.5, outer=1.5, m=2).protect(frame, seed=1).datasets:
+    for data in (
+        vd.Donut(x="x", y="y", region=LAND, exclude=LAKE, inner=0.5, outer=1.5, m=2)
+        .protect(frame, seed=1)
+        .datasets
+    ):
         way = np.hypot(data["x"] - frame["x"], data["y"] - frame["y"])
         assert way.between(0.5, 1.5).all()
 
@@ -247,7 +359,11 @@ def test_the_choice_of_a_grid_gives_a_curve_and_a_reason():
 
 
 def test_the_recommended_grid_is_the_safest_of_the_useful_ones():
-    from veladura.spatial.choose import Candidate, _decide
+    from veladura.methods.geography.choose import Candidate, _decide
 
-    curve = (Candidate((5, 5), 25, 0.80, 1.0, 0.1), Candidate((10, 10), 100, 0.79, 1.5, 0.1), Candidate((20, 20), 400, 0.70, 2.0, 0.1))
+    curve = (
+        Candidate((5, 5), 25, 0.80, 1.0, 0.1),
+        Candidate((10, 10), 100, 0.79, 1.5, 0.1),
+        Candidate((20, 20), 400, 0.70, 2.0, 0.1),
+    )
     assert _decide(curve).recommended == (10, 10)

@@ -12,11 +12,17 @@ from hypothesis import strategies as st
 
 from veladura import example
 from veladura.errors import PlanError
-from veladura.spatial.grid import SLIVER, grid_over
-from veladura.spatial.icar_model import Graph
-from veladura.spatial.place import Writing, draw_points
-from veladura.spatial.projection import EARTH, EqualArea, Plane, plane_of
-from veladura.spatial.region import Region, RegionWarning, plain_shape, read_shape, region_of
+from veladura.methods.geography.grid import SLIVER, grid_over
+from veladura.methods.geography.icar_model import Graph
+from veladura.methods.geography.place import Writing, draw_points
+from veladura.methods.geography.projection import EARTH, EqualArea, Plane, plane_of
+from veladura.methods.geography.region import (
+    Region,
+    RegionWarning,
+    plain_shape,
+    read_shape,
+    region_of,
+)
 
 NOTHING = Writing((None, None), np.empty(0, dtype=complex))
 STAR = shapely.Polygon([(0, 0), (4, 1), (9, 0), (8, 5), (9.5, 9), (5, 7), (1, 9), (2, 5)])
@@ -41,8 +47,16 @@ def test_areas_are_those_of_the_land_that_is_left():
 
 def test_neighbours_share_a_side_or_corner_and_no_others():
     grid = star()
-    squares = [shapely.union_all(squares_of(grid)[grid.square[grid.piece_cell == cell]]) for cell in range(grid.cells)]
-    touching = {(i, j) for i in range(grid.cells) for j in range(grid.cells) if i != j and squares[i].distance(squares[j]) < 1e-9}
+    squares = [
+        shapely.union_all(squares_of(grid)[grid.square[grid.piece_cell == cell]])
+        for cell in range(grid.cells)
+    ]
+    touching = {
+        (i, j)
+        for i in range(grid.cells)
+        for j in range(grid.cells)
+        if i != j and squares[i].distance(squares[j]) < 1e-9
+    }
     assert {tuple(pair) for pair in grid.pairs.tolist()} == touching
 
 
@@ -69,11 +83,15 @@ def test_a_point_is_located_in_the_cell_whose_piece_holds_it():
     x, y = x[inside], y[inside]
     holds = np.array([shapely.intersects_xy(shape, x, y) for shape in grid.shapes])
     expected = [{int(c) for c in grid.piece_cell[column]} for column in holds.T]
-    assert all(cell in cells for cell, cells in zip(grid.locate(x, y).tolist(), expected, strict=True))
+    assert all(
+        cell in cells for cell, cells in zip(grid.locate(x, y).tolist(), expected, strict=True)
+    )
 
 
 def test_islands_are_parts_of_their_own():
-    islands = shapely.union_all([shapely.box(0, 0, 2, 2), shapely.box(7, 7, 10, 10), shapely.box(9.4, 0.2, 9.6, 0.4)])
+    islands = shapely.union_all(
+        [shapely.box(0, 0, 2, 2), shapely.box(7, 7, 10, 10), shapely.box(9.4, 0.2, 9.6, 0.4)]
+    )
     grid = grid_over(Region(islands), Plane(), (10, 10))
     graph = Graph.of_pairs(grid.cells, grid.pairs)
     assert graph.parts == 2
@@ -100,11 +118,20 @@ def test_points_keep_clear_of_the_pond_and_spread_by_area():
     fine = grid_over(grid.region, Plane(), (24, 18))
     shape = shapely.union_all(grid.shapes[grid.piece_cell == cell])
     share = shapely.area(shapely.intersection(fine.shapes, shape)) / shape.area
-    square = np.searchsorted(fine.x_edges, x, "right") - 1 + 24 * (np.searchsorted(fine.y_edges, y, "right") - 1)
+    square = (
+        np.searchsorted(fine.x_edges, x, "right")
+        - 1
+        + 24 * (np.searchsorted(fine.y_edges, y, "right") - 1)
+    )
     count = np.array([np.count_nonzero(square == s) for s in fine.square])
     kept = share > 1e-3
-    assert stats.chisquare(count[kept], share[kept] / share[kept].sum() * count[kept].sum()).pvalue > 1e-5
-    bent = stats.chisquare(np.sort(count[kept]), share[kept] / share[kept].sum() * count[kept].sum()).pvalue
+    assert (
+        stats.chisquare(count[kept], share[kept] / share[kept].sum() * count[kept].sum()).pvalue
+        > 1e-5
+    )
+    bent = stats.chisquare(
+        np.sort(count[kept]), share[kept] / share[kept].sum() * count[kept].sum()
+    ).pvalue
     assert bent < 1e-5  # the test sees points that pile up
 
 
@@ -112,7 +139,11 @@ def test_points_are_written_with_the_decimals_of_the_source_and_are_new():
     grid = star((4, 4))
     taken = np.array([complex(x, y) for x in range(10) for y in range(10) if (x + y) % 2])
     x, y = draw_points(
-        np.random.default_rng(2), grid, np.arange(grid.cells).repeat(20), Writing((0, 0), np.sort(taken)), lambda rows: rows % grid.cells
+        np.random.default_rng(2),
+        grid,
+        np.arange(grid.cells).repeat(20),
+        Writing((0, 0), np.sort(taken)),
+        lambda rows: rows % grid.cells,
     )
     assert (x == np.round(x)).all()
     assert ((x + y) % 2 == 0).all()
@@ -122,8 +153,10 @@ def test_points_are_written_with_the_decimals_of_the_source_and_are_new():
 @settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.tuples(st.floats(0, 10), st.floats(0, 10)), min_size=3, max_size=8),
-    st.integers(1, 9), st.integers(1, 9), st.integers(0, 2**32 - 1),
-)  # fmt: skip
+    st.integers(1, 9),
+    st.integers(1, 9),
+    st.integers(0, 2**32 - 1),
+)
 def test_any_polygon_gives_a_grid_whose_points_are_usable(corners, across, up, seed):
     land = shapely.MultiPoint(corners).convex_hull
     if land.geom_type != "Polygon" or land.area < 1e-3:
@@ -194,7 +227,12 @@ def test_everything_excluded_is_refused():
 def test_forms_of_a_region_are_the_same(tmp_path):
     file = tmp_path / "box.geojson"
     box = shapely.box(0, 0, 2, 3)
-    file.write_text(json.dumps({"type": "Feature", "properties": {}, "geometry": json.loads(shapely.to_geojson(box))}), encoding="utf-8")
+    file.write_text(
+        json.dumps(
+            {"type": "Feature", "properties": {}, "geometry": json.loads(shapely.to_geojson(box))}
+        ),
+        encoding="utf-8",
+    )
     for given_ in (box, file, str(file), [0, 0, 2, 3], json.loads(shapely.to_geojson(box))):
         assert read_shape(plain_shape(given_, "region"), "region").equals(box)
     with pytest.raises(PlanError, match="must be a shapely geometry"):

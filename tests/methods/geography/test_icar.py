@@ -11,15 +11,15 @@ import pytest
 from numba import njit
 from scipy import integrate, stats
 
-from veladura.context import Context
-from veladura.mcmc.diagnostics import ChainWarning
-from veladura.spatial import icar_kernels as kernels
-from veladura.spatial.icar import sample
-from veladura.spatial.icar_model import Counts, Design, Priors
-from veladura.streams import Streams
+from veladura.base.context import Context
+from veladura.base.streams import Streams
+from veladura.methods.geography import icar_kernels as kernels
+from veladura.methods.geography.icar import sample
+from veladura.methods.geography.icar_model import Counts, Design, Priors
+from veladura.numeric.mcmc.diagnostics import ChainWarning
 
 sys.path.insert(0, str(Path(__file__).parent))
-from icar_world import BROKEN, CODES, lattice
+from tests.methods.geography.icar_world import BROKEN, CODES, lattice
 
 LEVEL = 1e-5
 REFERENCE = json.loads(Path(__file__).with_name("reference_icar.json").read_text(encoding="utf-8"))
@@ -63,22 +63,32 @@ def test_one_dimensional_draws_follow_their_law(count, rate, precision):
     mass = integrate.cumulative_trapezoid(np.exp(log - log.max()), at, initial=0)
     p = stats.kstest(drawn[:, 0], lambda x: np.interp(x, at, mass / mass[-1])).pvalue
     assert p > LEVEL
-    shifted = stats.kstest(drawn[:, 0] + 0.1 * drawn[:, 0].std(), lambda x: np.interp(x, at, mass / mass[-1])).pvalue
+    shifted = stats.kstest(
+        drawn[:, 0] + 0.1 * drawn[:, 0].std(), lambda x: np.interp(x, at, mass / mass[-1])
+    ).pvalue
     assert shifted < LEVEL  # the test would see a law that is a tenth of its spread aside
 
 
 def small(seed=0):
     rng = np.random.default_rng(seed)
     counts = rng.poisson(2.0, (3, 9))
-    return Counts(counts, np.zeros(9)), BROKEN, Design(CODES, rng.normal(size=(1, 3, 9)) * (counts > 0)), Priors(slope="icar")
+    return (
+        Counts(counts, np.zeros(9)),
+        BROKEN,
+        Design(CODES, rng.normal(size=(1, 3, 9)) * (counts > 0)),
+        Priors(slope="icar"),
+    )
 
 
 SHORT = {"sweeps": 900, "burn": 300, "thin": 2, "chains": 3}
 
 
-@pytest.mark.filterwarnings("ignore::veladura.mcmc.diagnostics.ChainWarning")
+@pytest.mark.filterwarnings("ignore::veladura.numeric.mcmc.diagnostics.ChainWarning")
 def test_the_same_bytes_for_any_number_of_threads():
-    one, three = (sample(*small(), m=4, context=Context(Streams(5), threads=threads), **SHORT) for threads in (1, 3))
+    one, three = (
+        sample(*small(), m=4, context=Context(Streams(5), threads=threads), **SHORT)
+        for threads in (1, 3)
+    )
     assert one.intensity.tobytes() == three.intensity.tobytes()
     assert one.mean.tobytes() == three.mean.tobytes()
     assert all(one.traces[name].tobytes() == three.traces[name].tobytes() for name in one.traces)
@@ -88,17 +98,32 @@ def test_the_same_bytes_for_any_number_of_threads():
 
 def test_chains_too_short_to_trust_are_told():
     with pytest.warns(ChainWarning, match=r"have not mixed[\s\S]*Hint: raise sweeps"):
-        sample(*small(), m=2, context=Context(Streams(5), threads=1), sweeps=40, burn=10, thin=1, chains=2)
+        sample(
+            *small(),
+            m=2,
+            context=Context(Streams(5), threads=1),
+            sweeps=40,
+            burn=10,
+            thin=1,
+            chains=2,
+        )
 
 
-@pytest.mark.filterwarnings("ignore::veladura.mcmc.diagnostics.ChainWarning")
+@pytest.mark.filterwarnings("ignore::veladura.numeric.mcmc.diagnostics.ChainWarning")
 def test_a_level_without_rows_in_a_part_does_no_harm():
     """Its intercept follows the prior alone; all intensities stay finite."""
     counts, graph, design, _ = small()
     values = counts.values.copy()
     values[2, 6:8] = 0
     found = sample(
-        Counts(values, counts.offset), graph, Design(design.codes), Priors(), m=2, context=Context(Streams(1)), sweeps=4000, burn=1000
+        Counts(values, counts.offset),
+        graph,
+        Design(design.codes),
+        Priors(),
+        m=2,
+        context=Context(Streams(1)),
+        sweeps=4000,
+        burn=1000,
     )
     assert np.all(np.isfinite(found.intensity))
     assert np.all(found.intensity >= 0)
@@ -119,17 +144,37 @@ def test_posterior_means_are_those_of_nuts(name):
     case, figures = stored["case"], stored["figures"]
     counts = Counts(np.array(case["counts"]), np.full(36, -np.log(36)))
     design = Design(np.array(case["codes"]), np.array(case["covariates"]).reshape(-1, 6, 36))
-    draws = sample(counts, lattice(6, 6), design, Priors(**case["priors"]), m=400, context=Context(Streams(2)), sweeps=9000, burn=1000)
+    draws = sample(
+        counts,
+        lattice(6, 6),
+        design,
+        Priors(**case["priors"]),
+        m=400,
+        context=Context(Streams(2)),
+        sweeps=9000,
+        burn=1000,
+    )
     scores = []
     for j, effect in enumerate(design.names):
-        for ours, theirs in ((f"mean of {effect}, part 0", f"mean {j}"), (f"log sd of {effect}", f"log sd {j}")):
+        for ours, theirs in (
+            (f"mean of {effect}, part 0", f"mean {j}"),
+            (f"log sd of {effect}", f"log sd {j}"),
+        ):
             if theirs in figures:
                 trace = draws.traces[ours]
-                scores.append((trace.mean() - figures[theirs]["mean"]) / standard_error(ours, figures[theirs], trace))
+                scores.append(
+                    (trace.mean() - figures[theirs]["mean"])
+                    / standard_error(ours, figures[theirs], trace)
+                )
     trace = draws.traces["log sd of eps"]
-    scores.append((trace.mean() - figures["log sd eps"]["mean"]) / standard_error("eps", figures["log sd eps"], trace))
+    scores.append(
+        (trace.mean() - figures["log sd eps"]["mean"])
+        / standard_error("eps", figures["log sd eps"], trace)
+    )
     theirs = {key: np.array(value) for key, value in figures["intensity"].items()}
-    error = np.sqrt(theirs["sd"] ** 2 / theirs["ess"] + draws.intensity.var(axis=0) / 400)  # 400 draws, all but independent
+    error = np.sqrt(
+        theirs["sd"] ** 2 / theirs["ess"] + draws.intensity.var(axis=0) / 400
+    )  # 400 draws, all but independent
     scores += list(((draws.mean - theirs["mean"]) / error).ravel())
     limit = stats.norm.isf(LEVEL / 2 / len(scores))
     assert np.abs(scores).max() < limit

@@ -11,25 +11,39 @@ import pytest
 from numba import njit
 from scipy import stats
 
-from veladura.spatial import icar_kernels as kernels
-from veladura.spatial.icar_arrays import FLOATS, MODEL, NONE, STATE
-from veladura.spatial.icar_chain import scalars, sweep
-from veladura.spatial.icar_model import Graph, Priors
-from veladura.streams import Streams
+from veladura.base.streams import Streams
+from veladura.methods.geography import icar_kernels as kernels
+from veladura.methods.geography.icar_arrays import FLOATS, MODEL, NONE, STATE
+from veladura.methods.geography.icar_chain import scalars, sweep
+from veladura.methods.geography.icar_model import Graph, Priors
 
 sys.path.insert(0, str(Path(__file__).parent))
-from icar_world import BROKEN, CODES, World
+from tests.methods.geography.icar_world import BROKEN, CODES, World
 
 REPLICATES, SWEEPS, LEVEL = 3000, 8, 1e-5
-COVARIATES = np.random.default_rng(5).normal(size=(2, 3, 9)) * (np.random.default_rng(6).random((2, 3, 9)) < 0.6)
-TIGHT = {"intercept_variance": 0.5, "spatial_shape": 4, "spatial_rate": 4, "extra_shape": 4, "extra_rate": 2}
+COVARIATES = np.random.default_rng(5).normal(size=(2, 3, 9)) * (
+    np.random.default_rng(6).random((2, 3, 9)) < 0.6
+)
+TIGHT = {
+    "intercept_variance": 0.5,
+    "spatial_shape": 4,
+    "spatial_rate": 4,
+    "extra_shape": 4,
+    "extra_rate": 2,
+}
 LONE = Graph.of_pairs(9, [(0, 1)])
 WORLDS = {
     "lone cells": World(LONE, CODES, COVARIATES[:0], Priors(**TIGHT)),
     "levels only": World(BROKEN, CODES, COVARIATES[:0], Priors(**TIGHT)),
-    "normal slopes": World(BROKEN, CODES, COVARIATES, Priors(**TIGHT, slope="normal", slope_variance=0.3)),
-    "smooth slopes": World(BROKEN, CODES, COVARIATES, Priors(**TIGHT, slope="icar", slope_variance=0.3)),
-    "smooth slopes around 0": World(BROKEN, CODES, COVARIATES[:1], Priors(**TIGHT, slope="icar", slope_variance=0)),
+    "normal slopes": World(
+        BROKEN, CODES, COVARIATES, Priors(**TIGHT, slope="normal", slope_variance=0.3)
+    ),
+    "smooth slopes": World(
+        BROKEN, CODES, COVARIATES, Priors(**TIGHT, slope="icar", slope_variance=0.3)
+    ),
+    "smooth slopes around 0": World(
+        BROKEN, CODES, COVARIATES[:1], Priors(**TIGHT, slope="icar", slope_variance=0)
+    ),
 }
 
 
@@ -43,10 +57,21 @@ def summaries(model, state):
     """What the chains trace, single effects of every kind of cell, and what ties parameters to counts."""
     trace = np.zeros(scalars(model))
     note(model, state, trace)
-    single = [*state.effect[:, [0, 3, 6, 8]].ravel(), state.eps[0, 0], state.eps[8, 2], (state.eps**2).sum()]
+    single = [
+        *state.effect[:, [0, 3, 6, 8]].ravel(),
+        state.eps[0, 0],
+        state.eps[8, 2],
+        (state.eps**2).sum(),
+    ]
     lone = state.effect[:, model.part < 0].sum(axis=1) - model.size[-1] * state.mean[:, 0]
-    single += [*(lone * np.sqrt(state.precision[:-1])) ** 2]  # a chi-squared variable each, times the number of lone cells
-    ties = [(state.effect * model.totals).sum(), (state.eps * model.counts).sum(), (np.log(state.rate) * model.counts).sum()]
+    single += [
+        *(lone * np.sqrt(state.precision[:-1])) ** 2
+    ]  # a chi-squared variable each, times the number of lone cells
+    ties = [
+        (state.effect * model.totals).sum(),
+        (state.eps * model.counts).sum(),
+        (np.log(state.rate) * model.counts).sum(),
+    ]
     return np.array([*trace, *single, *ties])
 
 
@@ -84,7 +109,9 @@ def adrift(model):
 def misplaced(model):
     """Slip: lone cells move with the last part, not with the one around whose mean they are spread."""
     group = np.where(model.part < 0, model.part.max(), model.part)
-    return model._replace(group=group, group_totals=model.totals @ np.eye(model.part.max() + 1)[group])
+    return model._replace(
+        group=group, group_totals=model.totals @ np.eye(model.part.max() + 1)[group]
+    )
 
 
 def careless(model):
@@ -114,7 +141,9 @@ def swept(name, slip):
 
 def invariance_pvalue(name, slip):
     """Both samples must come from one law: Kolmogorov's test of each summary, Bonferroni over them."""
-    pairs = [(a, b) for a, b in zip(fresh(name).T, swept(name, slip).T, strict=True) if np.ptp(a) > 1e-9]
+    pairs = [
+        (a, b) for a, b in zip(fresh(name).T, swept(name, slip).T, strict=True) if np.ptp(a) > 1e-9
+    ]
     return min(1.0, len(pairs) * min(stats.ks_2samp(a, b).pvalue for a, b in pairs))
 
 

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from veladura.errors import PlanError
-from veladura.spatial.icar_chain import lay_out, settle
-from veladura.spatial.icar_model import Counts, Design, Graph, Priors, standardise
+from veladura.methods.geography.icar_chain import lay_out, settle
+from veladura.methods.geography.icar_model import Counts, Design, Graph, Priors, standardise
 
 sys.path.insert(0, str(Path(__file__).parent))
-from icar_world import BROKEN, CODES, World, lattice, precision_matrix
+from tests.methods.geography.icar_world import BROKEN, CODES, World, lattice, precision_matrix
 
 
 def test_a_lattice_has_corners_of_three_and_inner_cells_of_eight():
@@ -30,12 +30,19 @@ def test_parts_come_largest_first_and_lone_cells_are_none():
     assert (BROKEN.cells, BROKEN.parts, BROKEN.rank) == (9, 2, 7)
 
 
-@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)).filter(lambda pair: pair[0] != pair[1]), max_size=20))
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 9), st.integers(0, 9)).filter(lambda pair: pair[0] != pair[1]),
+        max_size=20,
+    )
+)
 def test_the_rank_is_that_of_the_precision_with_lone_cells_proper(pairs):
     graph = Graph.of_pairs(10, pairs)
     matrix = precision_matrix(graph) + np.diag((graph.part < 0).astype(float))
     assert np.linalg.matrix_rank(matrix) == graph.rank
-    assert {tuple(pair) for pair in graph.pairs.tolist()} == {(min(pair), max(pair)) for pair in pairs}
+    assert {tuple(pair) for pair in graph.pairs.tolist()} == {
+        (min(pair), max(pair)) for pair in pairs
+    }
 
 
 def test_a_world_observes_as_the_model_is_laid_out():
@@ -43,21 +50,34 @@ def test_a_world_observes_as_the_model_is_laid_out():
     rng = np.random.default_rng(0)
     counts = rng.poisson(1.0, (9, 3))
     world = World(BROKEN, CODES, rng.normal(size=(2, 3, 9)), Priors())
-    for ours, laid in zip(world.observe(counts), lay_out(Counts(counts.T, world.offset), BROKEN, world.design, Priors()), strict=True):
+    for ours, laid in zip(
+        world.observe(counts),
+        lay_out(Counts(counts.T, world.offset), BROKEN, world.design, Priors()),
+        strict=True,
+    ):
         assert np.asarray(ours) == pytest.approx(np.asarray(laid))
 
 
 def test_dummies_name_the_levels_above_the_first():
     design = Design(np.array([[0, 0], [0, 2], [1, 1]]))
     assert design.dummies.tolist() == [[1, 1, 1], [0, 0, 1], [0, 0, 1], [0, 1, 0]]
-    assert design.names == ("common", "attribute 0 level 1", "attribute 1 level 1", "attribute 1 level 2")
+    assert design.names == (
+        "common",
+        "attribute 0 level 1",
+        "attribute 1 level 1",
+        "attribute 1 level 2",
+    )
     assert design.levels == (2, 3)
 
 
 def test_standardising_runs_over_the_cells_that_hold_rows():
     counts = np.array([[1, 0, 2, 5], [0, 0, 1, 0], [1, 1, 0, 0]])
-    means = np.array([[1.0, np.nan, 3.0, 5.0], [np.nan, np.nan, 7.0, np.nan], [4.0, 4.0, np.nan, np.nan]])
-    assert standardise(means, counts) == pytest.approx(np.array([[-1, 0, 0, 1], [0, 0, 0, 0], [0, 0, 0, 0]]))
+    means = np.array(
+        [[1.0, np.nan, 3.0, 5.0], [np.nan, np.nan, 7.0, np.nan], [4.0, 4.0, np.nan, np.nan]]
+    )
+    assert standardise(means, counts) == pytest.approx(
+        np.array([[-1, 0, 0, 1], [0, 0, 0, 0], [0, 0, 0, 0]])
+    )
 
 
 def test_the_first_rates_are_the_formula():
@@ -86,9 +106,15 @@ REFUSED = {
     "spatial_rate must be a number above 0": lambda: Priors(spatial_rate=0),
     "slope_variance must be": lambda: Priors(slope_variance=-1),
     "did you mean 'icar'": lambda: Priors(slope="icra"),
-    "the design 3, the neighbours 4": lambda: lay_out(Counts(COUNTS, np.zeros(9)), lattice(2, 2), Design(CODES), Priors()),
-    "covariates must have the shape": lambda: lay_out(Counts(COUNTS, np.zeros(9)), BROKEN, Design(CODES, np.ones((1, 3, 8))), Priors()),
-    "no two of 9 usable cells touch": lambda: lay_out(Counts(COUNTS, np.zeros(9)), Graph.of_pairs(9, []), Design(CODES), Priors()),
+    "the design 3, the neighbours 4": lambda: lay_out(
+        Counts(COUNTS, np.zeros(9)), lattice(2, 2), Design(CODES), Priors()
+    ),
+    "covariates must have the shape": lambda: lay_out(
+        Counts(COUNTS, np.zeros(9)), BROKEN, Design(CODES, np.ones((1, 3, 8))), Priors()
+    ),
+    "no two of 9 usable cells touch": lambda: lay_out(
+        Counts(COUNTS, np.zeros(9)), Graph.of_pairs(9, []), Design(CODES), Priors()
+    ),
 }
 
 

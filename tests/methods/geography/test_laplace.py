@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from veladura.context import Context
-from veladura.spatial import laplace
-from veladura.spatial.icar import sample
-from veladura.spatial.icar_model import Counts, Design, Priors
-from veladura.streams import Streams
+from veladura.base.context import Context
+from veladura.base.streams import Streams
+from veladura.methods.geography import laplace
+from veladura.methods.geography.icar import sample
+from veladura.methods.geography.icar_model import Counts, Design, Priors
 
 sys.path.insert(0, str(Path(__file__).parent))
-from icar_world import BROKEN, lattice, precision_matrix
+from tests.methods.geography.icar_world import BROKEN, lattice, precision_matrix
 
 
 def hills(side, rows, seed=0):
@@ -26,14 +26,21 @@ def hills(side, rows, seed=0):
     centres = [(0.2, 0.3), (0.7, 0.2), (0.3, 0.8), (0.8, 0.8)]
     lam = np.array([np.exp(-((x - a) ** 2 + (y - b) ** 2) / 0.1).ravel() for a, b in centres])
     codes = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
-    return Counts(rng.poisson(rows * lam / lam.sum()), np.full(side**2, -2 * np.log(side))), lattice(side, side), Design(codes)
+    return (
+        Counts(rng.poisson(rows * lam / lam.sum()), np.full(side**2, -2 * np.log(side))),
+        lattice(side, side),
+        Design(codes),
+    )
 
 
 def test_the_mode_maximises_the_log_posterior():
     """Against a general optimiser on the log posterior written out, precisions fixed."""
     rng = np.random.default_rng(1)
     graph, codes = lattice(3, 2), np.array([[0], [1]])
-    counts, precision = Counts(rng.poisson(2.0, (2, 6)), rng.normal(size=6)), np.array([2.0, 3.0, 1.5])
+    counts, precision = (
+        Counts(rng.poisson(2.0, (2, 6)), rng.normal(size=6)),
+        np.array([2.0, 3.0, 1.5]),
+    )
     system = laplace._system(counts, graph, Design(codes), Priors(intercept_variance=2.0))
     q, values = precision_matrix(graph), counts.values
 
@@ -41,12 +48,19 @@ def test_the_mode_maximises_the_log_posterior():
         effect, eps = unknown[:12].reshape(2, 6), unknown[12:].reshape(2, 6)
         linear = counts.offset + effect[0] + codes * effect[1] + eps
         log = (values * linear - np.exp(linear)).sum() - precision[2] * (eps**2).sum() / 2
-        return -log + sum(tau * u @ q @ u / 2 + (u**2).sum() / (2 * 2.0 * 6) for tau, u in zip(precision, effect, strict=False))
+        return -log + sum(
+            tau * u @ q @ u / 2 + (u**2).sum() / (2 * 2.0 * 6)
+            for tau, u in zip(precision, effect, strict=False)
+        )
 
-    wanted = optimize.minimize(minus_log_posterior, np.zeros(24), method="BFGS", options={"gtol": 1e-6}).x
+    wanted = optimize.minimize(
+        minus_log_posterior, np.zeros(24), method="BFGS", options={"gtol": 1e-6}
+    ).x
     effect, eps = np.zeros(12), np.zeros(12)
     for _ in range(5):
-        effect, eps, *_ = laplace._mode(system, values.ravel().astype(float), np.tile(counts.offset, 2), precision, effect, eps)
+        effect, eps, *_ = laplace._mode(
+            system, values.ravel().astype(float), np.tile(counts.offset, 2), precision, effect, eps
+        )
     assert np.concatenate([effect, eps]) == pytest.approx(wanted, abs=1e-4)
 
 
@@ -54,10 +68,22 @@ def test_draws_have_the_covariance_of_the_normal_law():
     """Perturbing and solving gives the inverse of the precision, entry by entry within six standard errors."""
     rng, m = np.random.default_rng(2), 20_000
     counts = Counts(rng.poisson(2.0, (2, 6)), np.zeros(6))
-    system = laplace._system(counts, lattice(3, 2), Design(np.array([[0], [1]])), Priors(intercept_variance=2.0))
+    system = laplace._system(
+        counts, lattice(3, 2), Design(np.array([[0], [1]])), Priors(intercept_variance=2.0)
+    )
     precision = np.array([2.0, 3.0, 1.5])
-    *_, solve, weight, _ = laplace._mode(system, counts.values.ravel().astype(float), np.zeros(12), precision, np.zeros(12), np.zeros(12))
-    noise = [rng.standard_normal((rows.shape[0], m)) for rows in (system.matrix, *system.rows, np.zeros((12, 1)), np.zeros((12, 1)))]
+    *_, solve, weight, _ = laplace._mode(
+        system,
+        counts.values.ravel().astype(float),
+        np.zeros(12),
+        precision,
+        np.zeros(12),
+        np.zeros(12),
+    )
+    noise = [
+        rng.standard_normal((rows.shape[0], m))
+        for rows in (system.matrix, *system.rows, np.zeros((12, 1)), np.zeros((12, 1)))
+    ]
     spread = laplace._perturb(system, solve, weight, precision, noise)
     wanted = np.asarray(solve(np.eye(12)))
     error = np.sqrt((wanted**2 + np.outer(np.diag(wanted), np.diag(wanted))) / m)
@@ -81,7 +107,9 @@ def test_maps_are_close_to_those_of_the_chains():
 def test_parts_lone_cells_and_covariates_are_taken(slope, variance):
     rng = np.random.default_rng(0)
     counts = Counts(rng.poisson(2.0, (3, 9)), np.zeros(9))
-    design = Design(np.array([[0, 0], [0, 1], [1, 0]]), rng.normal(size=(2, 3, 9)) * (counts.values > 0))
+    design = Design(
+        np.array([[0, 0], [0, 1], [1, 0]]), rng.normal(size=(2, 3, 9)) * (counts.values > 0)
+    )
     priors = Priors(slope=slope, slope_variance=variance)
     found = laplace.approximate(counts, BROKEN, design, priors, m=20, rng=Streams(0)("laplace"))
     assert found.intensity.shape == (20, 3, 9)

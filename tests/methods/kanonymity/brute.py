@@ -29,11 +29,16 @@ class Small:
     @property
     def population(self) -> pd.DataFrame:
         width = len(self.names)
-        return pd.DataFrame([*(row[:width] for row in self.rows), *self.others], columns=list(self.names))
+        return pd.DataFrame(
+            [*(row[:width] for row in self.rows), *self.others], columns=list(self.names)
+        )
 
     @property
     def hierarchies(self) -> dict[str, vd.Hierarchy]:
-        return {name: vd.Hierarchy.explicit(ladder) for name, ladder in zip(self.names, self.ladders, strict=True)}
+        return {
+            name: vd.Hierarchy.explicit(ladder)
+            for name, ladder in zip(self.names, self.ladders, strict=True)
+        }
 
     @property
     def nodes(self) -> list[tuple[int, ...]]:
@@ -62,10 +67,21 @@ def small_tables(draw: st.DrawFn, columns: int = 3, rows: int = 14, secrets: int
     width = draw(st.integers(1, columns))
     sizes = [draw(st.integers(1, 4)) for _ in range(width)]
     tuples = st.tuples(*(st.integers(0, size - 1).map("v{}".format) for size in sizes))
-    body = draw(st.lists(st.tuples(tuples, st.integers(0, secrets - 1).map("s{}".format)), min_size=5, max_size=rows))
+    body = draw(
+        st.lists(
+            st.tuples(tuples, st.integers(0, secrets - 1).map("s{}".format)),
+            min_size=5,
+            max_size=rows,
+        )
+    )
     others = draw(st.lists(tuples, max_size=12))
     hierarchies = tuple(draw(ladders(size)) for size in sizes)
-    return Small(tuple(f"q{c}" for c in range(width)), hierarchies, tuple((*one, secret) for one, secret in body), tuple(others))
+    return Small(
+        tuple(f"q{c}" for c in range(width)),
+        hierarchies,
+        tuple((*one, secret) for one, secret in body),
+        tuple(others),
+    )
 
 
 def suppressed(table: Small, node, sets, good) -> int:
@@ -80,15 +96,23 @@ def suppressed(table: Small, node, sets, good) -> int:
                 groups.setdefault(tuple(one[c] for c in columns), []).append(secret)
             shared = Counter(tuple(one[c] for c in columns) for one in people)
             fine = {key for key, secrets in groups.items() if good(secrets, shared[key])}
-            alive = [(one, secret) for one, secret in alive if tuple(one[c] for c in columns) in fine]
+            alive = [
+                (one, secret) for one, secret in alive if tuple(one[c] for c in columns) in fine
+            ]
         if len(alive) == before:
             return len(table.rows) - len(alive)
 
 
-def minimal(table: Small, allowed: int, good, sets=None, refused=lambda _node: False) -> set[tuple[int, ...]]:
+def minimal(
+    table: Small, allowed: int, good, sets=None, refused=lambda _node: False
+) -> set[tuple[int, ...]]:
     """The good nodes below which there is no other good one."""
     every = sets or (tuple(range(len(table.names))),)
-    fine = [node for node in table.nodes if not refused(node) and suppressed(table, node, every, good) <= allowed]
+    fine = [
+        node
+        for node in table.nodes
+        if not refused(node) and suppressed(table, node, every, good) <= allowed
+    ]
     below = lambda a, b: a != b and all(x <= y for x, y in zip(a, b, strict=True))  # noqa: E731
     return {node for node in fine if not any(below(other, node) for other in fine)}
 
@@ -96,7 +120,10 @@ def minimal(table: Small, allowed: int, good, sets=None, refused=lambda _node: F
 def someone_absent(table: Small, node) -> bool:
     """Whether people share a combination with no row of the table."""
     held = {table.raised(row, node) for row in table.rows}
-    return any(table.raised(tuple(row), node) not in held for row in table.population.itertuples(index=False))
+    return any(
+        table.raised(tuple(row), node) not in held
+        for row in table.population.itertuples(index=False)
+    )
 
 
 def distinct(secrets, l):  # noqa: E741
@@ -138,7 +165,9 @@ def hierarchical(secrets, whole, t, ladder):
         above: dict[str, float] = {}
         for parent in set(parents.values()):
             mine = [extra[child] for child, one in parents.items() if one == parent]
-            cost += level / height * min(sum(x for x in mine if x > 0), -sum(x for x in mine if x < 0))
+            cost += (
+                level / height * min(sum(x for x in mine if x > 0), -sum(x for x in mine if x < 0))
+            )
             above[parent] = sum(mine)
         extra = above
     return cost <= t + 1e-12

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 import veladura as vd
-from veladura.assessment import Assessment
+from veladura.measures.assessment import Assessment
 from veladura.release.package import save
 
 COLUMNS = ["zip", "age", "sex"]
@@ -31,24 +31,46 @@ def people(seed: int, rows: int = 60, missing: float = 0.0) -> pd.DataFrame:
 
 
 def hierarchies() -> dict[str, vd.Hierarchy]:
-    return {"zip": vd.Hierarchy.mask(5), "age": vd.Hierarchy.intervals([5, 10, 20]), "sex": vd.Hierarchy.star()}
+    return {
+        "zip": vd.Hierarchy.mask(5),
+        "age": vd.Hierarchy.intervals([5, 10, 20]),
+        "sex": vd.Hierarchy.star(),
+    }
 
 
 def recipe(**settings):
-    return vd.KAnonymity(**{"quasi_identifiers": COLUMNS, "k": 3, "max_suppression": 0.2, "hierarchies": hierarchies(), **settings})
+    return vd.KAnonymity(
+        **{
+            "quasi_identifiers": COLUMNS,
+            "k": 3,
+            "max_suppression": 0.2,
+            "hierarchies": hierarchies(),
+            **settings,
+        }
+    )
 
 
 def unmeasured(release, folder, format_="parquet"):
     """A saved release without figures and pictures: they are not what these tests are about."""
     plain = replace(release, pictures=(), public_pictures=())
-    return save(plain, folder / "out" / "r", folder / "safe" / "c", format=format_, assessment=Assessment({}))
+    return save(
+        plain,
+        folder / "out" / "r",
+        folder / "safe" / "c",
+        format=format_,
+        assessment=Assessment({}),
+    )
 
 
 def written(release, folder, format_="parquet") -> pd.DataFrame:
     """The rows of a saved release, every value as text, missing as None."""
     saved = unmeasured(release, folder, format_)
     path = saved / "data" / f"dataset-1.{format_}"
-    frame = pd.read_parquet(path) if format_ == "parquet" else pd.read_csv(path, dtype=str, keep_default_na=False, na_values=[""])
+    frame = (
+        pd.read_parquet(path)
+        if format_ == "parquet"
+        else pd.read_csv(path, dtype=str, keep_default_na=False, na_values=[""])
+    )
     return frame.astype(object).where(frame.notna(), None)
 
 

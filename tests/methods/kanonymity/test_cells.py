@@ -6,15 +6,21 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from recount import people, recipe
+from tests.methods.kanonymity.recount import people, recipe
 
 import veladura as vd
-from veladura.anonymize.cells import MOST_SETS, blank_cells
-from veladura.anonymize.classes import group_numbers, group_rows
-from veladura.anonymize.wildcard import matching_rows
+from veladura.methods.kanonymity.cells import MOST_SETS, blank_cells
+from veladura.methods.kanonymity.classes import group_numbers, group_rows
+from veladura.methods.kanonymity.wildcard import matching_rows
 
 tables = st.tuples(
-    st.lists(st.lists(st.integers(0, 2), min_size=4, max_size=4), min_size=1, max_size=12, unique_by=tuple), st.integers(0, 10_000)
+    st.lists(
+        st.lists(st.integers(0, 2), min_size=4, max_size=4),
+        min_size=1,
+        max_size=12,
+        unique_by=tuple,
+    ),
+    st.integers(0, 10_000),
 )
 
 
@@ -62,8 +68,14 @@ def test_one_cell_is_enough_where_one_column_makes_a_row_rare():
 def test_wildcards_need_no_more_cells_than_a_value_of_their_own():
     for seed in range(20):
         frame = people(seed, missing=0.1)
-        told = [recipe(k=4, suppressed="cells", missing=reading).protect(frame).steps[0].settings for reading in ("wildcard", "category")]
-        assert sum(told[0]["suppressed_cells"].values()) <= sum(told[1]["suppressed_cells"].values()) + 4 * told[1]["suppressed_rows"]
+        told = [
+            recipe(k=4, suppressed="cells", missing=reading).protect(frame).steps[0].settings
+            for reading in ("wildcard", "category")
+        ]
+        assert (
+            sum(told[0]["suppressed_cells"].values())
+            <= sum(told[1]["suppressed_cells"].values()) + 4 * told[1]["suppressed_rows"]
+        )
 
 
 def test_many_columns_are_done_in_time():

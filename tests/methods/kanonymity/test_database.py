@@ -11,18 +11,32 @@ import duckdb
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from recount import COLUMNS, people, recipe, smallest_group, unmeasured, without_stars
+from tests.methods.kanonymity.recount import (
+    COLUMNS,
+    people,
+    recipe,
+    smallest_group,
+    unmeasured,
+    without_stars,
+)
 
 import veladura as vd
 from veladura.errors import DataError, PromiseError
-from veladura.plan import parse_plan
+from veladura.plan.plan import parse_plan
+from veladura.plan.run import run
 from veladura.release.verify import holds, verify
-from veladura.run import run
-from veladura.table.connection import fetch, find, home_of
+from veladura.table.database.connection import fetch, find, home_of
 from veladura.table.table import Table
 
 KINDS = {"zip": "category", "age": "integer", "sex": "category", "income": "integer"}
-FORMS = [{}, {"suppressed": "star"}, {"suppressed": "cells"}, {"recoding": "local"}, {"recoding": "mondrian"}, {"missing": "wildcard"}]
+FORMS = [
+    {},
+    {"suppressed": "star"},
+    {"suppressed": "cells"},
+    {"recoding": "local"},
+    {"recoding": "mondrian"},
+    {"missing": "wildcard"},
+]
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +45,12 @@ def frame():
 
 
 @pytest.fixture(
-    params=["csv", "parquet", "duckdb", pytest.param("postgres", marks=[pytest.mark.postgres, pytest.mark.xdist_group("postgres")])]
+    params=[
+        "csv",
+        "parquet",
+        "duckdb",
+        pytest.param("postgres", marks=[pytest.mark.postgres, pytest.mark.xdist_group("postgres")]),
+    ]
 )
 def source(request, tmp_path, frame):
     """The arguments of vd.open for the same rows, in another order, from every kind of source."""
@@ -68,19 +87,34 @@ def rows_stay(monkeypatch):
 
 
 def opened(source):
-    return vd.open(**source, columns={name: {"kind": kind} for name, kind in KINDS.items()}, name="people")
+    return vd.open(
+        **source, columns={name: {"kind": kind} for name, kind in KINDS.items()}, name="people"
+    )
 
 
 def rows_of(frame):
-    return sorted(map(str, frame[[*COLUMNS, "income"]].astype(object).where(frame.notna(), None).to_numpy().tolist()))
+    return sorted(
+        map(
+            str,
+            frame[[*COLUMNS, "income"]]
+            .astype(object)
+            .where(frame.notna(), None)
+            .to_numpy()
+            .tolist(),
+        )
+    )
 
 
 @pytest.mark.parametrize("form", FORMS, ids=str)
-def test_rows_stay_where_they_are_from_counting_to_the_file(source, form, tmp_path, rows_stay, frame):
+def test_rows_stay_where_they_are_from_counting_to_the_file(
+    source, form, tmp_path, rows_stay, frame
+):
     release = recipe(k=4, **form).protect(opened(source))
     assert release.rows is None
     assert not release.tables[0].table.in_memory
-    saved = replace(release, pictures=()).save(tmp_path / "out" / "r", custodian=tmp_path / "safe" / "c")
+    saved = replace(release, pictures=()).save(
+        tmp_path / "out" / "r", custodian=tmp_path / "safe" / "c"
+    )
     back = pd.read_parquet(saved / "data" / "dataset-1.parquet")
     assert form or smallest_group(without_stars(back)) >= 4
     record = json.loads((tmp_path / "safe" / "c" / "record.json").read_text(encoding="utf-8"))
@@ -99,10 +133,16 @@ def test_a_frame_and_every_source_give_the_same_rows(source, form, frame):
 @pytest.mark.parametrize("format_", ["parquet", "csv"])
 def test_what_is_written_verifies_and_loads(source, tmp_path, frame, format_):
     release = recipe(k=4, suppressed="cells").protect(opened(source))
-    saved = replace(release, pictures=()).save(tmp_path / "out" / "r", custodian=tmp_path / "safe" / "c", format=format_)
+    saved = replace(release, pictures=()).save(
+        tmp_path / "out" / "r", custodian=tmp_path / "safe" / "c", format=format_
+    )
     assert holds(verify(saved))
-    assert rows_of(vd.load(saved).datasets[0]) == rows_of(recipe(k=4, suppressed="cells").protect(frame).datasets[0])
-    assert "stay where the data lives" in (tmp_path / "safe" / "c" / "report-custodian.html").read_text(encoding="utf-8")
+    assert rows_of(vd.load(saved).datasets[0]) == rows_of(
+        recipe(k=4, suppressed="cells").protect(frame).datasets[0]
+    )
+    assert "stay where the data lives" in (
+        tmp_path / "safe" / "c" / "report-custodian.html"
+    ).read_text(encoding="utf-8")
 
 
 def test_every_source_gives_the_same_bytes(source, tmp_path, frame):
@@ -125,11 +165,16 @@ def test_the_order_of_the_file_says_nothing(source, tmp_path, frame):
 
 
 def plan_of(source, home, extra=""):
-    place = f'path = "{source["source"]}"' if source.get("table") is None else f'url = "{source["source"]}"\ntable = "{source["table"]}"'
+    place = (
+        f'path = "{source["source"]}"'
+        if source.get("table") is None
+        else f'url = "{source["source"]}"\ntable = "{source["table"]}"'
+    )
     columns = "\n".join(f'[columns.{name}]\nkind = "{kind}"' for name, kind in KINDS.items())
     return parse_plan(
-        f'[source]\n{place}\n{columns}\n[[step]]\nmethod = "k-anonymity"\nquasi_identifiers = ["zip", "age", "sex"]\nk = 4\n'
-        f'max_suppression = 0.2\n[release]\nfolder = "{home}/out/r"\n{extra}\n[custodian]\nfolder = "{home}/safe/c"\n'
+        f'[source]\n{place}\n{columns}\n[[step]]\nmethod = "k-anonymity"\nquasi_identifiers ='
+        ' ["zip", "age", "sex"]\nk = 4\nmax_suppression = 0.2\n[release]\nfolder ='
+        f' "{home}/out/r"\n{extra}\n[custodian]\nfolder = "{home}/safe/c"\n'
     )
 
 
@@ -178,9 +223,13 @@ def test_what_was_proved_is_what_is_written_whatever_the_source_does(living, tmp
     release = recipe(k=4).protect(living)
     before = release.datasets[0]
     add_a_stranger(living)
-    saved = replace(release, pictures=()).save(tmp_path / "out" / "r", custodian=tmp_path / "safe" / "c")
+    saved = replace(release, pictures=()).save(
+        tmp_path / "out" / "r", custodian=tmp_path / "safe" / "c"
+    )
     assert holds(verify(saved))
-    pd.testing.assert_frame_equal(pd.read_parquet(saved / "data" / "dataset-1.parquet"), before, check_dtype=False)
+    pd.testing.assert_frame_equal(
+        pd.read_parquet(saved / "data" / "dataset-1.parquet"), before, check_dtype=False
+    )
 
 
 def test_scratch_goes_when_no_table_needs_it(living):

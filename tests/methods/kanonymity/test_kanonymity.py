@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import brute
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.methods.kanonymity import brute
 
 import veladura as vd
+from veladura.core.recipe import Dataset, Release
 from veladura.errors import ColumnError, DataError, PlanError, PromiseError
-from veladura.plan import parse_plan, read_plan, steps_to_toml
-from veladura.recipe import Dataset, Release
+from veladura.plan.plan import parse_plan, read_plan, steps_to_toml
 from veladura.table.table import from_arrow
 
-FRAME = pd.DataFrame({"zip": ["02138", "02139", "02141", "02142"] * 5, "sex": ["f", "m"] * 10, "illness": list("abcde") * 4})
+FRAME = pd.DataFrame(
+    {
+        "zip": ["02138", "02139", "02141", "02142"] * 5,
+        "sex": ["f", "m"] * 10,
+        "illness": list("abcde") * 4,
+    }
+)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +56,11 @@ def test_settings_that_cannot_be_meant(given_, match):
         ({"k": 21}, DataError, "no solution exists: the table has 20 rows, fewer than k = 21"),
         ({"max_suppression": 20}, DataError, r"below the number of rows \(20\)"),
         ({"quasi_identifiers": ["zap"]}, ColumnError, "did you mean"),
-        ({"hierarchies": {"zip": vd.Hierarchy.explicit([("02138", "*")])}}, DataError, r"3 values \(15 rows\) are not in its hierarchy"),
+        (
+            {"hierarchies": {"zip": vd.Hierarchy.explicit([("02138", "*")])}},
+            DataError,
+            r"3 values \(15 rows\) are not in its hierarchy",
+        ),
     ],
 )
 def test_tables_that_cannot_be_protected(given_, error, match):
@@ -59,7 +69,9 @@ def test_tables_that_cannot_be_protected(given_, error, match):
 
 
 def test_one_is_enough_where_models_say_what_is_asked():
-    recipe = vd.KAnonymity(quasi_identifiers=["zip", "sex"], k=1, models=[vd.LDiversity(column="illness", l=3)])
+    recipe = vd.KAnonymity(
+        quasi_identifiers=["zip", "sex"], k=1, models=[vd.LDiversity(column="illness", l=3)]
+    )
     assert [promise.name for promise in recipe.protect(FRAME).promises] == ["distinct-l-diversity"]
 
 
@@ -74,7 +86,12 @@ def test_one_is_enough_where_models_say_what_is_asked():
             models=[
                 vd.LDiversity(column="a", l=3, kind="recursive", c=2.5),
                 vd.LDiversity(column="a", l=3),
-                vd.TCloseness(column="b", t=0.2, distance="hierarchical", hierarchy=vd.Hierarchy.groups({"x": ["p", "q"]})),
+                vd.TCloseness(
+                    column="b",
+                    t=0.2,
+                    distance="hierarchical",
+                    hierarchy=vd.Hierarchy.groups({"x": ["p", "q"]}),
+                ),
                 vd.KMap(k=4, population="people.csv"),
                 vd.DeltaPresence(lower=0.1, upper=0.5, population="people.csv", absent="ignore"),
             ],
@@ -88,8 +105,14 @@ def test_a_plan_gives_the_recipe_back(recipe):
 def test_paths_in_a_plan_are_taken_from_its_folder(tmp_path):
     vd.Hierarchy.explicit([("a", "*"), ("b", "*")]).to_csv(tmp_path / "h.csv")
     plan = tmp_path / "plan.toml"
-    step = '[[step]]\nmethod = "k-anonymity"\nquasi_identifiers = ["q"]\nk = 1\n[step.hierarchies.q]\nfile = "h.csv"\n'
-    plan.write_text(f'[source]\npath = "t.csv"\n{step}[[step.models]]\nk = 2\npopulation = "people.csv"\n', encoding="utf-8")
+    step = (
+        '[[step]]\nmethod = "k-anonymity"\nquasi_identifiers = ["q"]\nk ='
+        ' 1\n[step.hierarchies.q]\nfile = "h.csv"\n'
+    )
+    plan.write_text(
+        f'[source]\npath = "t.csv"\n{step}[[step.models]]\nk = 2\npopulation = "people.csv"\n',
+        encoding="utf-8",
+    )
     recipe = read_plan(plan).recipe
     assert recipe.hierarchies["q"].rows == (("a", "*"), ("b", "*"))
     assert recipe.models[0].population == tmp_path / "people.csv"
@@ -100,13 +123,24 @@ def smallest(frame: pd.DataFrame, columns) -> int:
     return int(frame.groupby(list(columns), dropna=False).size().min()) if len(frame) else 0
 
 
-@given(table=brute.small_tables(rows=30), k=st.integers(2, 4), several=st.booleans(), star=st.booleans())
+@given(
+    table=brute.small_tables(rows=30),
+    k=st.integers(2, 4),
+    several=st.booleans(),
+    star=st.booleans(),
+)
 @settings(max_examples=40, deadline=None)
-def test_a_written_release_keeps_k_when_other_code_counts(tmp_path_factory, table, k, several, star):
+def test_a_written_release_keeps_k_when_other_code_counts(
+    tmp_path_factory, table, k, several, star
+):
     names = list(table.names)
     sets = [[name] for name in names] if several else [names]
     recipe = vd.KAnonymity(
-        quasi_identifiers=sets, k=k, max_suppression=0.3, hierarchies=table.hierarchies, suppressed="star" if star else "drop"
+        quasi_identifiers=sets,
+        k=k,
+        max_suppression=0.3,
+        hierarchies=table.hierarchies,
+        suppressed="star" if star else "drop",
     )
     path = tmp_path_factory.mktemp("release") / "out.csv"
     recipe.protect(table.frame).datasets[0].to_csv(path, index=False)
@@ -120,7 +154,9 @@ def test_a_written_release_keeps_k_when_other_code_counts(tmp_path_factory, tabl
 
 def test_the_check_sees_one_record_moved():
     """The control: a release with one row moved to another group breaks its promise."""
-    release = vd.KAnonymity(quasi_identifiers=["zip", "sex"], k=5, models=[vd.LDiversity(column="illness", l=3)]).protect(FRAME)
+    release = vd.KAnonymity(
+        quasi_identifiers=["zip", "sex"], k=5, models=[vd.LDiversity(column="illness", l=3)]
+    ).protect(FRAME)
     table = release.tables[0].table
     spoilt = table.arrow.to_pylist()
     spoilt[0]["sex"] = "other"
@@ -133,7 +169,9 @@ def test_the_check_sees_one_record_moved():
 
 
 def test_the_manifest_tells_sets_and_models():
-    recipe = vd.KAnonymity(quasi_identifiers=[["zip"], ["sex"]], k=2, models=[vd.TCloseness(column="illness", t=0.5)])
+    recipe = vd.KAnonymity(
+        quasi_identifiers=[["zip"], ["sex"]], k=2, models=[vd.TCloseness(column="illness", t=0.5)]
+    )
     told = recipe.protect(FRAME).manifest["steps"][0]["settings"]
     assert told["quasi_identifiers"] == ["zip", "sex"]
     assert told["sets"] == [["zip"], ["sex"]]

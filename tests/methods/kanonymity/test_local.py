@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from recount import COLUMNS, people, recipe, smallest_group
+from tests.methods.kanonymity.recount import COLUMNS, people, recipe, smallest_group
 
 import veladura as vd
 
@@ -15,7 +15,10 @@ import veladura as vd
 @given(st.integers(0, 10_000), st.integers(2, 8), st.sampled_from([0.0, 0.15]))
 def test_fewer_rows_are_lost_and_frequent_ones_stay_as_they_were(seed, k, missing):
     frame = people(seed, missing=missing)
-    plain, local = recipe(k=k, max_suppression=0.4).protect(frame), recipe(k=k, max_suppression=0.4, recoding="local").protect(frame)
+    plain, local = (
+        recipe(k=k, max_suppression=0.4).protect(frame),
+        recipe(k=k, max_suppression=0.4, recoding="local").protect(frame),
+    )
     assert local.steps[0].settings["suppressed_rows"] < k
     assert set(plain.rows.tolist()) <= set(local.rows.tolist())
     assert smallest_group(local.datasets[0]) >= k
@@ -25,9 +28,17 @@ def test_fewer_rows_are_lost_and_frequent_ones_stay_as_they_were(seed, k, missin
 
 
 def test_rare_rows_go_up_only_as_far_as_they_must():
-    frame = pd.DataFrame({"zip": ["02138"] * 5 + ["02139", "02139", "02141", "02141", "10001"], "sex": ["f"] * 10})
+    frame = pd.DataFrame(
+        {"zip": ["02138"] * 5 + ["02139", "02139", "02141", "02141", "10001"], "sex": ["f"] * 10}
+    )
     rules = {"zip": vd.Hierarchy.mask(5), "sex": vd.Hierarchy.star()}
-    asked = vd.KAnonymity(quasi_identifiers=["zip", "sex"], k=4, max_suppression=5, hierarchies=rules, recoding="local")
+    asked = vd.KAnonymity(
+        quasi_identifiers=["zip", "sex"],
+        k=4,
+        max_suppression=5,
+        hierarchies=rules,
+        recoding="local",
+    )
     release = asked.protect(frame)
     assert release.datasets[0]["zip"].tolist() == ["02138"] * 5 + ["021**"] * 4
     told = release.steps[0].settings

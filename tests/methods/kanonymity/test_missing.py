@@ -7,16 +7,18 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from recount import COLUMNS, people, recipe
+from tests.methods.kanonymity.recount import COLUMNS, people, recipe
 
 import veladura as vd
-from veladura.anonymize.wildcard import matched, matching_rows
+from veladura.core.promise import Evidence, Promise, prove
 from veladura.errors import PromiseError
-from veladura.promise import Evidence, Promise, prove
+from veladura.methods.kanonymity.wildcard import matched, matching_rows
 
 tables = st.integers(1, 12).flatmap(
     lambda rows: st.tuples(
-        st.lists(st.lists(st.integers(-1, 2), min_size=3, max_size=3), min_size=rows, max_size=rows),
+        st.lists(
+            st.lists(st.integers(-1, 2), min_size=3, max_size=3), min_size=rows, max_size=rows
+        ),
         st.lists(st.integers(1, 4), min_size=rows, max_size=rows),
     )
 )
@@ -25,7 +27,11 @@ tables = st.integers(1, 12).flatmap(
 def by_pairs(codes, sizes):
     """Compare every row with every other."""
     return [
-        sum(n for there, n in zip(codes, sizes, strict=True) if all(a < 0 or b < 0 or a == b for a, b in zip(one, there, strict=True)))
+        sum(
+            n
+            for there, n in zip(codes, sizes, strict=True)
+            if all(a < 0 or b < 0 or a == b for a, b in zip(one, there, strict=True))
+        )
         for one in codes
     ]
 
@@ -60,7 +66,10 @@ def test_a_value_of_its_own_is_the_stricter_reading(seed, k):
 
 def test_the_promise_names_its_readings():
     frame = people(3, missing=0.2)
-    claims = {reading: [p.claim for p in recipe(missing=reading).protect(frame).promises] for reading in ("category", "wildcard", "both")}
+    claims = {
+        reading: [p.claim for p in recipe(missing=reading).protect(frame).promises]
+        for reading in ("category", "wildcard", "both")
+    }
     assert [len(found) for found in claims.values()] == [1, 1, 2]
     assert "value of its own" in claims["category"][0]
     assert "matches anything" in claims["wildcard"][0]
@@ -77,14 +86,21 @@ def test_one_row_moved_breaks_the_promise(name):
 
 def test_suppressed_rows_match_no_one():
     frame = pd.DataFrame({"zip": ["a", "a", "*"], "sex": ["f", "f", "*"]})
-    promise = Promise("group-size-wildcard", "two", "package", {"columns": ["zip", "sex"], "k": 3, "starred": True})
+    promise = Promise(
+        "group-size-wildcard",
+        "two",
+        "package",
+        {"columns": ["zip", "sex"], "k": 3, "starred": True},
+    )
     assert prove(promise, Evidence(vd.open(frame))).violations == 1
 
 
 def test_a_later_step_that_takes_the_promise_away_is_refused():
     frame = pd.DataFrame({"age": [30, 40] * 20})
     with pytest.raises(PromiseError, match="does not keep its promise"):
-        vd.Steps([vd.KAnonymity(quasi_identifiers=["age"], k=8), vd.Noise(columns=["age"])]).protect(frame, seed=1)
+        vd.Steps(
+            [vd.KAnonymity(quasi_identifiers=["age"], k=8), vd.Noise(columns=["age"])]
+        ).protect(frame, seed=1)
 
 
 def test_rows_without_any_value_are_a_group_like_others():

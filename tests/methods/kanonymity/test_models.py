@@ -6,12 +6,12 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-import brute
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.methods.kanonymity import brute
 
 import veladura as vd
 from veladura.errors import ColumnError, DataError, PlanError
@@ -25,7 +25,14 @@ def found(table: brute.Small, allowed: int, k: int, models, **more) -> set[tuple
     if allowed >= len(table.rows):
         allowed = len(table.rows) - 1
     recipe = vd.KAnonymity(
-        **{"quasi_identifiers": table.names, "k": k, "max_suppression": allowed, "hierarchies": table.hierarchies, "models": models, **more}
+        **{
+            "quasi_identifiers": table.names,
+            "k": k,
+            "max_suppression": allowed,
+            "hierarchies": table.hierarchies,
+            "models": models,
+            **more,
+        }
     )
     try:
         fitted = recipe.fit(table.frame)
@@ -44,13 +51,21 @@ def whole(table: brute.Small) -> list[str]:
 DIVERSE = {
     "distinct": (vd.LDiversity(column="secret", l=2), lambda s: brute.distinct(s, 2)),
     "entropy": (vd.LDiversity(column="secret", l=2, kind="entropy"), lambda s: brute.entropy(s, 2)),
-    "recursive": (vd.LDiversity(column="secret", l=2, kind="recursive", c=1.5), lambda s: brute.recursive(s, 2, 1.5)),
+    "recursive": (
+        vd.LDiversity(column="secret", l=2, kind="recursive", c=1.5),
+        lambda s: brute.recursive(s, 2, 1.5),
+    ),
 }
 CLOSE = {
     "equal": (vd.TCloseness(column="secret", t=0.3), lambda s, w: brute.equal(s, w, 0.3)),
-    "ordered": (vd.TCloseness(column="secret", t=0.2, distance="ordered"), lambda s, w: brute.ordered(s, w, 0.2)),
+    "ordered": (
+        vd.TCloseness(column="secret", t=0.2, distance="ordered"),
+        lambda s, w: brute.ordered(s, w, 0.2),
+    ),
     "hierarchical": (
-        vd.TCloseness(column="secret", t=0.25, distance="hierarchical", hierarchy=vd.Hierarchy.explicit(TREE)),
+        vd.TCloseness(
+            column="secret", t=0.25, distance="hierarchical", hierarchy=vd.Hierarchy.explicit(TREE)
+        ),
         lambda s, w: brute.hierarchical(s, w, 0.25, TREE),
     ),
 }
@@ -62,7 +77,9 @@ CLOSE = {
 def test_diversity_is_as_defined(kind, table, allowed, k):
     model, good = DIVERSE[kind]
     allowed = min(allowed, len(table.rows) - 1)
-    assert found(table, allowed, k, [model]) == brute.minimal(table, allowed, lambda s, _: len(s) >= k and good(s))
+    assert found(table, allowed, k, [model]) == brute.minimal(
+        table, allowed, lambda s, _: len(s) >= k and good(s)
+    )
 
 
 @pytest.mark.parametrize("distance", CLOSE)
@@ -88,8 +105,14 @@ def test_models_with_a_population_are_as_defined(absent, table, allowed, k):
         else:
             model = vd.DeltaPresence(lower=0.2, upper=0.7, population=path, absent=absent)
             good = lambda s, p: len(s) >= k and 0.2 - 1e-12 <= len(s) / p <= 0.7 + 1e-12  # noqa: E731
-        refused = (lambda node: brute.someone_absent(table, node)) if absent == "refuse" else (lambda _: False)
-        assert found(table, allowed, k, [model]) == brute.minimal(table, allowed, good, refused=refused)
+        refused = (
+            (lambda node: brute.someone_absent(table, node))
+            if absent == "refuse"
+            else (lambda _: False)
+        )
+        assert found(table, allowed, k, [model]) == brute.minimal(
+            table, allowed, good, refused=refused
+        )
 
 
 @given(table=brute.small_tables(), allowed=st.integers(0, 4))
@@ -97,7 +120,11 @@ def test_models_with_a_population_are_as_defined(absent, table, allowed, k):
 def test_models_combine(table, allowed):
     allowed = min(allowed, len(table.rows) - 1)
     models = [DIVERSE["distinct"][0], CLOSE["equal"][0]]
-    expected = brute.minimal(table, allowed, lambda s, _: len(s) >= 2 and brute.distinct(s, 2) and brute.equal(s, whole(table), 0.3))
+    expected = brute.minimal(
+        table,
+        allowed,
+        lambda s, _: len(s) >= 2 and brute.distinct(s, 2) and brute.equal(s, whole(table), 0.3),
+    )
     assert found(table, allowed, 2, models) == expected
 
 
@@ -105,18 +132,25 @@ def test_models_combine(table, allowed):
 @EXAMPLES
 def test_models_hold_for_every_quasi_identifier(table, allowed, data):
     allowed = min(allowed, len(table.rows) - 1)
-    places = st.lists(st.integers(0, len(table.names) - 1), min_size=1, unique=True).map(lambda one: tuple(sorted(one)))
+    places = st.lists(st.integers(0, len(table.names) - 1), min_size=1, unique=True).map(
+        lambda one: tuple(sorted(one))
+    )
     sets = tuple(data.draw(st.lists(places, min_size=1, max_size=3)))
     names = [[table.names[c] for c in one] for one in sets]
     used = [name for name in table.names if any(name in one for one in names)]
     width = [table.names.index(name) for name in used]
     part = replace(
-        table, names=tuple(used), ladders=tuple(table.ladders[c] for c in width),
-        rows=tuple((*(row[c] for c in width), row[-1]) for row in table.rows), others=(),
-    )  # fmt: skip
+        table,
+        names=tuple(used),
+        ladders=tuple(table.ladders[c] for c in width),
+        rows=tuple((*(row[c] for c in width), row[-1]) for row in table.rows),
+        others=(),
+    )
     inside = tuple(tuple(used.index(table.names[c]) for c in one) for one in sets)
     order = list(dict.fromkeys(name for one in names for name in one))
-    expected = brute.minimal(part, allowed, lambda s, _: len(s) >= 2 and brute.distinct(s, 2), inside)
+    expected = brute.minimal(
+        part, allowed, lambda s, _: len(s) >= 2 and brute.distinct(s, 2), inside
+    )
     got = found(part, allowed, 2, [DIVERSE["distinct"][0]], quasi_identifiers=names)
     assert {tuple(node[order.index(name)] for name in used) for node in got} == expected
 
@@ -131,12 +165,18 @@ def test_two_sensitive_columns_are_both_protected(tmp_path):
     least = out.groupby(["q", "r"])[["x", "y"]].nunique().min()
     assert least["x"] >= 2
     assert least["y"] >= 3
-    assert [promise.name for promise in release.promises] == ["group-size", "distinct-l-diversity", "distinct-l-diversity"]
+    assert [promise.name for promise in release.promises] == [
+        "group-size",
+        "distinct-l-diversity",
+        "distinct-l-diversity",
+    ]
 
 
 def test_closeness_with_dropped_rows_is_proved_by_the_holder_only():
     frame = pd.DataFrame({"q": ["a"] * 20 + ["b"] * 20 + ["c"], "x": ["u", "v"] * 20 + ["u"]})
-    recipe = vd.KAnonymity(quasi_identifiers=["q"], k=2, max_suppression=1, models=[vd.TCloseness(column="x", t=0.2)])
+    recipe = vd.KAnonymity(
+        quasi_identifiers=["q"], k=2, max_suppression=1, models=[vd.TCloseness(column="x", t=0.2)]
+    )
     assert recipe.protect(frame).promises[-1].proof == "source"
     assert replace(recipe, suppressed="star").protect(frame).promises[-1].proof == "package"
 
@@ -145,7 +185,9 @@ def test_a_manifest_tells_no_path_of_the_population(tmp_path):
     frame = pd.DataFrame({"q": list("aabb"), "x": list("uvuv")})
     path = tmp_path / "register.csv"
     pd.DataFrame({"q": list("aabbaaabbbz")}).to_csv(path, index=False)
-    release = vd.KAnonymity(quasi_identifiers=["q"], k=2, models=[vd.KMap(k=4, population=path)]).protect(frame)
+    release = vd.KAnonymity(
+        quasi_identifiers=["q"], k=2, models=[vd.KMap(k=4, population=path)]
+    ).protect(frame)
     assert "register" not in str(release.manifest)
     assert release.promises[-1].settings["population"] == [["a", 5], ["b", 5]]
 
@@ -190,12 +232,17 @@ def test_models_with_a_population_refuse():
     with pytest.raises(PlanError, match="absent 'x' is not known"):
         vd.DeltaPresence(lower=0.1, upper=0.2, population="p.csv", absent="x")
     with pytest.raises(PlanError, match="one population"):
-        vd.KAnonymity(quasi_identifiers=["q"], models=[vd.KMap(k=2, population="a.csv"), vd.KMap(k=2, population="b.csv")])
+        vd.KAnonymity(
+            quasi_identifiers=["q"],
+            models=[vd.KMap(k=2, population="a.csv"), vd.KMap(k=2, population="b.csv")],
+        )
 
 
 def test_a_table_that_is_no_part_of_the_population_is_refused(tmp_path):
     pd.DataFrame({"q": list("aab")}).to_csv(tmp_path / "p.csv", index=False)
-    recipe = vd.KAnonymity(quasi_identifiers=["q"], k=1, models=[vd.KMap(k=2, population=tmp_path / "p.csv")])
+    recipe = vd.KAnonymity(
+        quasi_identifiers=["q"], k=1, models=[vd.KMap(k=2, population=tmp_path / "p.csv")]
+    )
     with pytest.raises(DataError, match="2 rows of the table are not in the population"):
         recipe.fit(pd.DataFrame({"q": list("aabbc")}))
 
@@ -203,20 +250,32 @@ def test_a_table_that_is_no_part_of_the_population_is_refused(tmp_path):
 def test_a_column_that_cannot_be_diverse_is_refused():
     frame = pd.DataFrame({"q": list("aabb"), "x": ["canary-one"] * 4})
     with pytest.raises(DataError, match="'x' has 1 different values") as error:
-        vd.KAnonymity(quasi_identifiers=["q"], k=2, models=[vd.LDiversity(column="x", l=2)]).fit(frame)
+        vd.KAnonymity(quasi_identifiers=["q"], k=2, models=[vd.LDiversity(column="x", l=2)]).fit(
+            frame
+        )
     assert "canary" not in str(error.value)
 
 
 def test_models_that_nothing_meets_are_refused():
     frame = pd.DataFrame({"q": list("aabb"), "x": list("uuuv")})
-    with pytest.raises(DataError, match="no solution exists: even with every quasi-identifier at its top level, entropy-l-diversity"):
-        vd.KAnonymity(quasi_identifiers=["q"], k=2, models=[vd.LDiversity(column="x", l=2, kind="entropy")]).fit(frame)
+    with pytest.raises(
+        DataError,
+        match=(
+            "no solution exists: even with every quasi-identifier at its top level,"
+            " entropy-l-diversity"
+        ),
+    ):
+        vd.KAnonymity(
+            quasi_identifiers=["q"], k=2, models=[vd.LDiversity(column="x", l=2, kind="entropy")]
+        ).fit(frame)
 
 
 def test_a_sensitive_column_must_be_there_and_no_quasi_identifier():
     frame = pd.DataFrame({"q": list("aabb"), "x": list("uvuv")})
     with pytest.raises(ColumnError, match="models names columns that are not in the table"):
-        vd.KAnonymity(quasi_identifiers=["q"], k=2, models=[vd.LDiversity(column="z", l=2)]).fit(frame)
+        vd.KAnonymity(quasi_identifiers=["q"], k=2, models=[vd.LDiversity(column="z", l=2)]).fit(
+            frame
+        )
     with pytest.raises(PlanError, match="quasi-identifier and sensitive at once"):
         vd.KAnonymity(quasi_identifiers=["q"], k=2, models=[vd.LDiversity(column="q", l=2)])
     tree = vd.TCloseness(column="x", t=0.1, distance="hierarchical", hierarchy=vd.Hierarchy.star())
@@ -226,10 +285,12 @@ def test_a_sensitive_column_must_be_there_and_no_quasi_identifier():
 
 def test_the_corrected_entropy_lets_small_groups_pass():
     """Two values in a group of four, three to one: 0.56 nats by shares, more by the correction (Stammler et al. 2016)."""
-    from veladura.anonymize.view import Pairs
+    from veladura.methods.kanonymity.view import Pairs
 
     pairs = Pairs(np.array([0, 0]), np.array([0, 1]), np.array([3, 1]))
-    plain, corrected = (float(pairs.entropy(np.array([4]), corrected=flag)[0]) for flag in (False, True))
+    plain, corrected = (
+        float(pairs.entropy(np.array([4]), corrected=flag)[0]) for flag in (False, True)
+    )
     g = {1: -1.2703628454614782, 3: 0.7296371545385218, 4: 1.3963038212051886}
     assert plain == pytest.approx(-(0.75 * np.log(0.75) + 0.25 * np.log(0.25)))
     assert corrected == pytest.approx(g[4] - (3 * g[3] + g[1]) / 4)

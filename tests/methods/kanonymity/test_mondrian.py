@@ -9,13 +9,15 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from recount import COLUMNS, people, recipe, smallest_group
+from tests.methods.kanonymity.recount import COLUMNS, people, recipe, smallest_group
 
 import veladura as vd
 
 
 def release_of(frame, k=3, columns=None, **settings_):
-    return vd.KAnonymity(quasi_identifiers=columns or list(frame.columns), k=k, recoding="mondrian", **settings_).protect(frame)
+    return vd.KAnonymity(
+        quasi_identifiers=columns or list(frame.columns), k=k, recoding="mondrian", **settings_
+    ).protect(frame)
 
 
 @settings(max_examples=30, deadline=None)
@@ -47,7 +49,10 @@ def covers(label, value):
 def test_a_column_is_cut_at_its_median():
     frame = pd.DataFrame({"age": [1, 2, 3, 4, 5, 6, 7, 8]})
     assert release_of(frame, k=4).datasets[0]["age"].tolist() == ["< 5"] * 4 + [">= 5"] * 4
-    assert release_of(frame, k=2).datasets[0]["age"].tolist() == ["< 3"] * 2 + ["[3, 5)"] * 2 + ["[5, 7)"] * 2 + [">= 7"] * 2
+    assert (
+        release_of(frame, k=2).datasets[0]["age"].tolist()
+        == ["< 3"] * 2 + ["[3, 5)"] * 2 + ["[5, 7)"] * 2 + [">= 7"] * 2
+    )
     assert release_of(frame, k=5).datasets[0]["age"].tolist() == ["*"] * 8
 
 
@@ -57,7 +62,9 @@ def test_rows_of_one_value_are_never_taken_apart():
 
 
 def test_ends_of_the_data_are_not_told():
-    frame = pd.DataFrame({"income": np.arange(1000, 1100) ** 2, "age": np.tile(np.arange(20, 30), 10)})
+    frame = pd.DataFrame(
+        {"income": np.arange(1000, 1100) ** 2, "age": np.tile(np.arange(20, 30), 10)}
+    )
     texts = " ".join(release_of(frame, k=5).datasets[0]["income"])
     assert str(1000**2) not in texts
     assert str(1099**2) not in texts
@@ -73,17 +80,30 @@ def test_categories_are_sets_or_common_ancestors():
 
 
 def test_dates_become_ranges_of_days():
-    frame = pd.DataFrame({"birth": pd.to_datetime(["1980-01-01", "1981-01-01", "1990-01-01", "1991-01-01"])})
-    assert release_of(frame, k=2).datasets[0]["birth"].tolist() == ["< 1990-01-01"] * 2 + [">= 1990-01-01"] * 2
+    frame = pd.DataFrame(
+        {"birth": pd.to_datetime(["1980-01-01", "1981-01-01", "1990-01-01", "1991-01-01"])}
+    )
+    assert (
+        release_of(frame, k=2).datasets[0]["birth"].tolist()
+        == ["< 1990-01-01"] * 2 + [">= 1990-01-01"] * 2
+    )
 
 
 def test_more_is_kept_than_by_one_level_for_all():
     frame = people(8, rows=400)
-    cut, levelled = recipe(k=5, recoding="mondrian").protect(frame), recipe(k=5, max_suppression=0).protect(frame)
+    cut, levelled = (
+        recipe(k=5, recoding="mondrian").protect(frame),
+        recipe(k=5, max_suppression=0).protect(frame),
+    )
     told = cut.steps[0].settings
     assert "levels" not in told
-    assert told["precision_by_cell"] > np.mean(list(levelled.steps[0].settings["precision"].values()))
-    assert cut.datasets[0].groupby(COLUMNS, dropna=False).ngroups > levelled.datasets[0].groupby(COLUMNS, dropna=False).ngroups
+    assert told["precision_by_cell"] > np.mean(
+        list(levelled.steps[0].settings["precision"].values())
+    )
+    assert (
+        cut.datasets[0].groupby(COLUMNS, dropna=False).ngroups
+        > levelled.datasets[0].groupby(COLUMNS, dropna=False).ngroups
+    )
 
 
 @pytest.mark.parametrize("k", [2, 5])

@@ -7,12 +7,12 @@ import re
 import xml.etree.ElementTree as ET
 
 import pytest
-from recount import people, recipe
+from tests.methods.kanonymity.recount import people, recipe
 
 import veladura as vd
-from veladura.anonymize import picture
-from veladura.anonymize.kept import BAR, FULL, kept_picture
 from veladura.errors import DataError
+from veladura.methods.kanonymity import picture
+from veladura.methods.kanonymity.kept import BAR, FULL, kept_picture
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,9 @@ def test_a_picture_is_the_same_each_time_and_can_be_written(kind, fitted, tmp_pa
 
 
 def test_a_lattice_that_no_one_could_read_is_refused():
-    wide = vd.KAnonymity(quasi_identifiers=["zip", "age", "sex", "income"], k=2, max_suppression=0.5).fit(people(1))
+    wide = vd.KAnonymity(
+        quasi_identifiers=["zip", "age", "sex", "income"], k=2, max_suppression=0.5
+    ).fit(people(1))
     assert wide.lattice.nodes > picture.MOST_NODES
     with pytest.raises(DataError, match="can be drawn so that it can be read"):
         picture.drawn("lattice", wide)
@@ -56,7 +58,12 @@ def test_a_lattice_that_no_one_could_read_is_refused():
 
 def test_names_with_odd_letters_are_shown_as_they_are():
     frame = people(1).rename(columns={"zip": "$zip$ <b> & Ω"})
-    drawn = picture.drawn("lattice", vd.KAnonymity(quasi_identifiers=["$zip$ <b> & Ω", "sex"], k=2, max_suppression=0.1).fit(frame))
+    drawn = picture.drawn(
+        "lattice",
+        vd.KAnonymity(quasi_identifiers=["$zip$ <b> & Ω", "sex"], k=2, max_suppression=0.1).fit(
+            frame
+        ),
+    )
     assert any("$zip$ <b> & Ω" in text for text in texts_of(drawn))
 
 
@@ -70,13 +77,25 @@ def test_the_custodians_page_holds_them_and_the_public_one_does_not(tmp_path):
     )
     assert len(drawn) == 3
     assert any(b"k-minimal generalisations" in one for one in drawn)
-    assert public == [kept_picture(release.manifest["steps"][0]["settings"])]  # what the manifest tells, and nothing of the search
+    assert public == [
+        kept_picture(release.manifest["steps"][0]["settings"])
+    ]  # what the manifest tells, and nothing of the search
 
 
-@pytest.mark.parametrize("settings", [{}, {"recoding": "local"}, {"recoding": "mondrian"}, {"suppressed": "star"}], ids=str)
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"recoding": "local"}, {"recoding": "mondrian"}, {"suppressed": "star"}],
+    ids=str,
+)
 def test_what_stays_is_drawn_as_long_as_it_is(settings):
-    told = recipe(k=3, max_suppression=0.1, **settings).protect(people(1, rows=200)).manifest["steps"][0]["settings"]
+    told = (
+        recipe(k=3, max_suppression=0.1, **settings)
+        .protect(people(1, rows=200))
+        .manifest["steps"][0]["settings"]
+    )
     svg = ET.fromstring(kept_picture(told))  # noqa: S314  # our own file
     bars = [float(node.get("width")) for node in svg.iter() if node.get("fill") == FULL]
-    assert bars == pytest.approx([BAR * share for share in (*told["precision"].values(), told["completeness"])], abs=0.06)
+    assert bars == pytest.approx(
+        [BAR * share for share in (*told["precision"].values(), told["completeness"])], abs=0.06
+    )
     assert f"{told['suppressed_rows']:,} left out" in " ".join(texts_of(kept_picture(told)))

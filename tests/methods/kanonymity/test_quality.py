@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from collections import Counter
 
-import brute
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.methods.kanonymity import brute
 
 import veladura as vd
-from veladura.anonymize.quality import QUALITIES, measure
 from veladura.errors import PlanError
+from veladura.methods.kanonymity.quality import QUALITIES, measure
 
 
 def cost(name: str, table: brute.Small, node, k: int) -> float:
@@ -33,12 +33,21 @@ def cost(name: str, table: brute.Small, node, k: int) -> float:
             domain = len(table.ladders[c])
             share = Counter(step[node[c]] for step in table.ladders[c])
             total = sum(1.0 if sizes[row] < k else share[row[c]] / domain for row in rows)
-            product *= 1 + (max((total / n - 1 / domain) / (1 - 1 / domain), 0.0) if domain > 1 else 0.0)
+            product *= 1 + (
+                max((total / n - 1 / domain) / (1 - 1 / domain), 0.0) if domain > 1 else 0.0
+            )
         return product ** (1 / width) - 1
     bits = 0.0
     for c in range(width):
-        before, after, left = Counter(row[c] for row in table.rows), Counter(row[c] for row in rows), Counter(row[c] for row in gone)
-        bits += sum(math.log2(after[row[c]] / before[original[c]]) for row, original in zip(rows, table.rows, strict=True))
+        before, after, left = (
+            Counter(row[c] for row in table.rows),
+            Counter(row[c] for row in rows),
+            Counter(row[c] for row in gone),
+        )
+        bits += sum(
+            math.log2(after[row[c]] / before[original[c]])
+            for row, original in zip(rows, table.rows, strict=True)
+        )
         if name == "non-uniform-entropy":
             bits += sum(math.log2(len(gone) / left[row[c]]) for row in gone)
     return bits
@@ -49,23 +58,42 @@ def cost(name: str, table: brute.Small, node, k: int) -> float:
 @settings(max_examples=40, deadline=None)
 def test_the_best_node_is_the_best_of_all_that_satisfy(name, table, allowed, k):
     allowed = min(allowed, len(table.rows) - 1)
-    recipe = vd.KAnonymity(quasi_identifiers=table.names, k=k, max_suppression=allowed, hierarchies=table.hierarchies, prefer=name)
+    recipe = vd.KAnonymity(
+        quasi_identifiers=table.names,
+        k=k,
+        max_suppression=allowed,
+        hierarchies=table.hierarchies,
+        prefer=name,
+    )
     fitted = recipe.fit(table.frame)
     every = (tuple(range(len(table.names))),)
-    good = [node for node in table.nodes if brute.suppressed(table, node, every, lambda s, _: len(s) >= k) <= allowed]
+    good = [
+        node
+        for node in table.nodes
+        if brute.suppressed(table, node, every, lambda s, _: len(s) >= k) <= allowed
+    ]
     quality = measure(name, fitted.lattice, {})
     for node in good:
-        assert quality.value(node, fitted.judge.at(node)) == pytest.approx(cost(name, table, node, k), abs=1e-9)
+        assert quality.value(node, fitted.judge.at(node)) == pytest.approx(
+            cost(name, table, node, k), abs=1e-9
+        )
     chosen = tuple(fitted.chosen.levels.values())
     assert chosen in good
-    assert cost(name, table, chosen, k) == pytest.approx(min(cost(name, table, node, k) for node in good), abs=1e-9)
+    assert cost(name, table, chosen, k) == pytest.approx(
+        min(cost(name, table, node, k) for node in good), abs=1e-9
+    )
 
 
 def test_the_best_node_need_not_be_minimal():
     """Suppressing twelve rows is allowed, but merging two values keeps them all."""
     frame = pd.DataFrame({"x": ["a"] * 20 + [f"b{i}" for i in range(12)]})
     ladder = [("a", "A", "*"), *((f"b{i}", "B", "*") for i in range(12))]
-    settings_ = {"quasi_identifiers": ["x"], "k": 5, "max_suppression": 12, "hierarchies": {"x": vd.Hierarchy.explicit(ladder)}}
+    settings_ = {
+        "quasi_identifiers": ["x"],
+        "k": 5,
+        "max_suppression": 12,
+        "hierarchies": {"x": vd.Hierarchy.explicit(ladder)},
+    }
     fitted = vd.KAnonymity(**settings_, prefer="discernibility").fit(frame)
     assert [node.levels["x"] for node in fitted.minimal] == [0]
     assert fitted.chosen.levels["x"] == 1
@@ -73,14 +101,25 @@ def test_the_best_node_need_not_be_minimal():
 
 
 def test_weights_move_the_choice_of_a_quality_model():
-    frame = pd.DataFrame([(a, b) for a in "pqrs" for b in "wxyz" for _ in range(1)], columns=["a", "b"])
+    frame = pd.DataFrame(
+        [(a, b) for a in "pqrs" for b in "wxyz" for _ in range(1)], columns=["a", "b"]
+    )
     stars = {name: vd.Hierarchy.star() for name in "ab"}
     chosen = {
-        heavy: vd.KAnonymity(
-            quasi_identifiers=["a", "b"], k=2, max_suppression=0, hierarchies=stars, prefer="non-uniform-entropy", weights={heavy: 9.0}
-        ).fit(frame).chosen.levels
+        heavy: (
+            vd.KAnonymity(
+                quasi_identifiers=["a", "b"],
+                k=2,
+                max_suppression=0,
+                hierarchies=stars,
+                prefer="non-uniform-entropy",
+                weights={heavy: 9.0},
+            )
+            .fit(frame)
+            .chosen.levels
+        )
         for heavy in "ab"
-    }  # fmt: skip
+    }
     assert chosen == {"a": {"a": 0, "b": 1}, "b": {"a": 1, "b": 0}}
 
 

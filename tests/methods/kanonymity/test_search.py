@@ -4,33 +4,52 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import brute
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.methods.kanonymity import brute
 
 import veladura as vd
-from veladura.anonymize.explore import minimal_of
-from veladura.anonymize.search import allowed_rows
+from veladura.methods.kanonymity.explore import minimal_of
+from veladura.methods.kanonymity.search import allowed_rows
 
-ZIPS = [("02138", "0213*", "021**"), ("02139", "0213*", "021**"), ("02141", "0214*", "021**"), ("02142", "0214*", "021**")]
+ZIPS = [
+    ("02138", "0213*", "021**"),
+    ("02139", "0213*", "021**"),
+    ("02141", "0214*", "021**"),
+    ("02142", "0214*", "021**"),
+]
 HIERARCHIES = {"ethnicity": vd.Hierarchy.star(), "zip": vd.Hierarchy.explicit(ZIPS)}
-TWELVE = pd.DataFrame([(e, z[0]) for e in ("asian", "black", "white") for z in ZIPS], columns=["ethnicity", "zip"])
+TWELVE = pd.DataFrame(
+    [(e, z[0]) for e in ("asian", "black", "white") for z in ZIPS], columns=["ethnicity", "zip"]
+)
 EIGHT = pd.DataFrame(
     [
-        ("asian", "02138"), ("asian", "02138"), ("asian", "02142"), ("asian", "02142"),
-        ("black", "02138"), ("black", "02141"), ("black", "02142"), ("white", "02138"),
+        ("asian", "02138"),
+        ("asian", "02138"),
+        ("asian", "02142"),
+        ("asian", "02142"),
+        ("black", "02138"),
+        ("black", "02141"),
+        ("black", "02142"),
+        ("white", "02138"),
     ],
     columns=["ethnicity", "zip"],
-)  # fmt: skip
+)
 
 
 def fitted(frame, k, allowed, **more):
-    return vd.KAnonymity(**{"quasi_identifiers": list(frame), "k": k, "max_suppression": allowed, "hierarchies": HIERARCHIES, **more}).fit(
-        frame
-    )
+    return vd.KAnonymity(
+        **{
+            "quasi_identifiers": list(frame),
+            "k": k,
+            "max_suppression": allowed,
+            "hierarchies": HIERARCHIES,
+            **more,
+        }
+    ).fit(frame)
 
 
 def vectors(fit) -> list[tuple[int, ...]]:
@@ -40,17 +59,28 @@ def vectors(fit) -> list[tuple[int, ...]]:
 @pytest.mark.parametrize(
     ("k", "expected"),
     [
-        (2, [(0, 1), (1, 0)]), (3, [(0, 2), (1, 0)]), (4, [(0, 2), (1, 1)]), (5, [(1, 1)]), (6, [(1, 1)]),
+        (2, [(0, 1), (1, 0)]),
+        (3, [(0, 2), (1, 0)]),
+        (4, [(0, 2), (1, 1)]),
+        (5, [(1, 1)]),
+        (6, [(1, 1)]),
         *((k, [(1, 2)]) for k in range(7, 13)),
     ],
-)  # fmt: skip
+)
 def test_the_twelve_rows_of_the_paper(k, expected):
     assert vectors(fitted(TWELVE, k, 0)) == expected
 
 
 @pytest.mark.parametrize(
     ("allowed", "expected"),
-    [(0, [(1, 1)]), (1, [(0, 2), (1, 0)]), (2, [(0, 1), (1, 0)]), (3, [(0, 1), (1, 0)]), (4, [(0, 0)]), (7, [(0, 0)])],
+    [
+        (0, [(1, 1)]),
+        (1, [(0, 2), (1, 0)]),
+        (2, [(0, 1), (1, 0)]),
+        (3, [(0, 1), (1, 0)]),
+        (4, [(0, 0)]),
+        (7, [(0, 0)]),
+    ],
 )
 def test_the_eight_rows_of_the_paper_with_suppression(allowed, expected):
     assert vectors(fitted(EIGHT, 2, allowed)) == expected
@@ -58,8 +88,18 @@ def test_the_eight_rows_of_the_paper_with_suppression(allowed, expected):
 
 def test_rows_suppressed_and_tuples_kept_at_every_node_of_the_eight_rows():
     fit = fitted(EIGHT, 2, 0)
-    counted = {node: (fit.judge.at(node).suppressed, fit.judge.at(node).distinct) for node in [(a, b) for a in (0, 1) for b in (0, 1, 2)]}
-    assert counted == {(0, 0): (4, 2), (0, 1): (2, 3), (0, 2): (1, 2), (1, 0): (1, 2), (1, 1): (0, 2), (1, 2): (0, 1)}
+    counted = {
+        node: (fit.judge.at(node).suppressed, fit.judge.at(node).distinct)
+        for node in [(a, b) for a in (0, 1) for b in (0, 1, 2)]
+    }
+    assert counted == {
+        (0, 0): (4, 2),
+        (0, 1): (2, 3),
+        (0, 2): (1, 2),
+        (1, 0): (1, 2),
+        (1, 1): (0, 2),
+        (1, 2): (0, 1),
+    }
 
 
 @pytest.mark.parametrize(
@@ -70,7 +110,11 @@ def test_rows_suppressed_and_tuples_kept_at_every_node_of_the_eight_rows():
         (2, ["min-relative-distance"], (0, 1)),
         (2, ["max-distinct"], (0, 1)),
         (1, ["min-suppression", "min-distance"], (1, 0)),  # a tie, broken by the second policy
-        (1, ["max-distinct"], (0, 2)),  # a tie, broken by the documented order: smallest levels from the left
+        (
+            1,
+            ["max-distinct"],
+            (0, 2),
+        ),  # a tie, broken by the documented order: smallest levels from the left
     ],
 )
 def test_policies_on_the_eight_rows(allowed, prefer, chosen):
@@ -111,25 +155,43 @@ def test_the_antichain_is_that_of_brute_force(table, allowed, k):
 def test_several_quasi_identifiers_are_decided_at_the_fixed_point(table, allowed, k, data):
     allowed = min(allowed, len(table.rows) - 1)
     width = len(table.names)
-    more = data.draw(st.lists(st.lists(st.integers(0, width - 1), min_size=1, unique=True).map(sorted), max_size=2))
-    sets = (*(tuple(one) for one in more), tuple(range(width)) if data.draw(st.booleans()) else (0,), (width - 1,))
+    more = data.draw(
+        st.lists(
+            st.lists(st.integers(0, width - 1), min_size=1, unique=True).map(sorted), max_size=2
+        )
+    )
+    sets = (
+        *(tuple(one) for one in more),
+        tuple(range(width)) if data.draw(st.booleans()) else (0,),
+        (width - 1,),
+    )
     used = sorted({c for one in sets for c in one})
     part = replace(
-        table, names=tuple(table.names[c] for c in used), ladders=tuple(table.ladders[c] for c in used),
-        rows=tuple((*(row[c] for c in used), row[-1]) for row in table.rows), others=(),
-    )  # fmt: skip
+        table,
+        names=tuple(table.names[c] for c in used),
+        ladders=tuple(table.ladders[c] for c in used),
+        rows=tuple((*(row[c] for c in used), row[-1]) for row in table.rows),
+        others=(),
+    )
     names = [[table.names[c] for c in one] for one in sets]
     fit = fitted(part.frame, k, allowed, hierarchies=part.hierarchies, quasi_identifiers=names)
     order = fit.recipe.names
     got = {tuple(node.levels[name] for name in part.names) for node in fit.minimal}
-    expected = brute.minimal(part, allowed, lambda s, _: len(s) >= k, tuple(tuple(used.index(c) for c in one) for one in sets))
+    expected = brute.minimal(
+        part,
+        allowed,
+        lambda s, _: len(s) >= k,
+        tuple(tuple(used.index(c) for c in one) for one in sets),
+    )
     assert got == expected
     assert set(order) == set(part.names)
 
 
 def test_one_pass_for_each_quasi_identifier_is_not_enough():
     """A row removed for one quasi-identifier pulls a group of the other below k: everything must be counted again."""
-    frame = pd.DataFrame([("a", "x"), ("a", "x"), ("b", "x"), ("b", "y"), ("b", "y"), ("c", "y")], columns=["q", "r"])
+    frame = pd.DataFrame(
+        [("a", "x"), ("a", "x"), ("b", "x"), ("b", "y"), ("b", "y"), ("c", "y")], columns=["q", "r"]
+    )
     stars = {"q": vd.Hierarchy.star(), "r": vd.Hierarchy.star()}
     release = fitted(frame, 3, 5, hierarchies=stars, quasi_identifiers=[["q"], ["r"]]).sample()
     out = release.datasets[0]

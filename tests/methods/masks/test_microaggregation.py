@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import veladura as vd
+from veladura.base.streams import Streams
 from veladura.errors import DataError, PlanError
-from veladura.masks.kernels import mdav
-from veladura.masks.microaggregation import merged_patterns, standardised
-from veladura.streams import Streams
+from veladura.methods.masks.kernels import mdav
+from veladura.methods.masks.microaggregation import merged_patterns, standardised
 from veladura.table.inspect import inspect_table
 from veladura.table.source import open as open_table
 
@@ -67,7 +67,9 @@ def release_of(frame: pd.DataFrame, k: int) -> pd.DataFrame:
 
 
 def test_rows_hold_the_mean_of_their_group_and_totals_stay():
-    frame = pd.DataFrame(Streams(3)("frame").normal(50, 10, size=(100, 2)).round(1), columns=["a", "b"])
+    frame = pd.DataFrame(
+        Streams(3)("frame").normal(50, 10, size=(100, 2)).round(1), columns=["a", "b"]
+    )
     fitted = vd.Microaggregation(columns=["a", "b"], k=4).fit(frame)
     released = fitted.sample().datasets[0]
     rows = fitted.codes.rows
@@ -82,7 +84,9 @@ def test_rows_hold_the_mean_of_their_group_and_totals_stay():
 @settings(max_examples=20, deadline=None)
 def test_k_rows_share_every_combination_missing_or_not(k, seed, gaps):
     rng = Streams(seed)("gaps")
-    frame = pd.DataFrame(rng.integers(0, 9, size=(30, 3)).astype(float), columns=list("abc")).mask(rng.random((30, 3)) < gaps)
+    frame = pd.DataFrame(rng.integers(0, 9, size=(30, 3)).astype(float), columns=list("abc")).mask(
+        rng.random((30, 3)) < gaps
+    )
     if frame.isna().all().any():
         return
     released = release_of(frame, k)
@@ -98,7 +102,12 @@ def test_rare_patterns_of_missing_values_join_the_cheapest():
 
 
 def test_whole_numbers_and_dates_are_rounded_to_whole_ones():
-    frame = pd.DataFrame({"n": [1, 2, 2, 100, 101, 101], "day": pd.to_datetime(["2020-01-01", "2020-01-02", "2020-01-04"] * 2)})
+    frame = pd.DataFrame(
+        {
+            "n": [1, 2, 2, 100, 101, 101],
+            "day": pd.to_datetime(["2020-01-01", "2020-01-02", "2020-01-04"] * 2),
+        }
+    )
     frame.loc[3:, "day"] += pd.Timedelta(days=100)
     frame["day"] = frame["day"].dt.date
     released = release_of(frame, 3)
@@ -139,7 +148,9 @@ def test_columns_are_checked():
 
 
 def test_a_suggestion_runs_or_says_why_not():
-    frame = pd.DataFrame({"n": [1, 2, None], "day": pd.date_range("2020-01-01", periods=3), "c": ["a", "b", "c"]})
+    frame = pd.DataFrame(
+        {"n": [1, 2, None], "day": pd.date_range("2020-01-01", periods=3), "c": ["a", "b", "c"]}
+    )
     for names, expected in ((["n", "day"], ("n",)), (["day", "c"], ("day",))):
         table = open_table(frame[names])
         suggested = vd.Microaggregation.suggest(table.schema, inspect_table(table))
@@ -152,7 +163,7 @@ def test_a_suggestion_runs_or_says_why_not():
 
 def test_a_table_with_a_lone_row_moved_is_refused():
     """Control for the promise: one changed cell must break it."""
-    from veladura.promise import Evidence, small_groups
+    from veladura.core.promise import Evidence, small_groups
 
     released = release_of(pd.DataFrame({"n": np.arange(9.0)}), 3)
     settings_ = {"columns": ["n"], "k": 3}

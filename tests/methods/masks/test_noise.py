@@ -8,10 +8,10 @@ import pytest
 from scipy import stats
 
 import veladura as vd
+from veladura.base.streams import Streams
+from veladura.core.promise import Evidence
 from veladura.errors import ColumnError, DataError, PlanError
-from veladura.masks.noise import _correlation, _root, noise_too_small
-from veladura.promise import Evidence
-from veladura.streams import Streams
+from veladura.methods.masks.noise import _correlation, _root, noise_too_small
 from veladura.table.inspect import inspect_table
 from veladura.table.source import open as open_table
 
@@ -22,12 +22,18 @@ SCALE = 0.5
 def people(rows: int = 4000) -> pd.DataFrame:
     rng = Streams(1)("people")
     x = rng.normal(size=rows)
-    return pd.DataFrame({"x": x, "y": 0.7 * x + rng.normal(size=rows), "who": ["a", "b"] * (rows // 2)})
+    return pd.DataFrame(
+        {"x": x, "y": 0.7 * x + rng.normal(size=rows), "who": ["a", "b"] * (rows // 2)}
+    )
 
 
 def noise_of(scale: float, frame: pd.DataFrame, seed: int = 3) -> pd.DataFrame:
     released = vd.Noise(columns=["x", "y"], scale=scale).protect(frame, seed=seed).datasets[0]
-    return (released - frame)[["x", "y"]] if "who" not in frame else released[["x", "y"]] - frame[["x", "y"]]
+    return (
+        (released - frame)[["x", "y"]]
+        if "who" not in frame
+        else released[["x", "y"]] - frame[["x", "y"]]
+    )
 
 
 def scale_pvalue(noise: pd.DataFrame, frame: pd.DataFrame) -> float:
@@ -53,7 +59,12 @@ def too_large(frame):
 def uniform(frame):
     """Slip: the right variance, but not normal."""
     rng = Streams(5)("uniform")
-    return pd.DataFrame({n: (rng.random(len(frame)) - 0.5) * np.sqrt(12) * SCALE * frame[n].std() for n in ("x", "y")})
+    return pd.DataFrame(
+        {
+            n: (rng.random(len(frame)) - 0.5) * np.sqrt(12) * SCALE * frame[n].std()
+            for n in ("x", "y")
+        }
+    )
 
 
 def test_noise_has_the_declared_scale():
@@ -77,13 +88,22 @@ def test_correlated_noise_has_the_correlation_of_the_data():
     frame = people()
     claimed = frame["x"].corr(frame["y"])
     assert correlation_pvalue(noise_of(SCALE, frame), claimed) > LEVEL
-    alone = vd.Noise(columns=["x", "y"], scale=SCALE, correlated=False).protect(frame, seed=3).datasets[0]
+    alone = (
+        vd.Noise(columns=["x", "y"], scale=SCALE, correlated=False)
+        .protect(frame, seed=3)
+        .datasets[0]
+    )
     assert correlation_pvalue(alone[["x", "y"]] - frame[["x", "y"]], claimed) < LEVEL
     assert correlation_pvalue(alone[["x", "y"]] - frame[["x", "y"]], 0.0) > LEVEL
 
 
 def test_missing_stays_missing_and_whole_numbers_stay_whole():
-    frame = pd.DataFrame({"n": pd.array([1, None, 30, 40, 5] * 20, dtype="Int64"), "x": [0.25, 1.5, np.nan, 2.75, 3.0] * 20})
+    frame = pd.DataFrame(
+        {
+            "n": pd.array([1, None, 30, 40, 5] * 20, dtype="Int64"),
+            "x": [0.25, 1.5, np.nan, 2.75, 3.0] * 20,
+        }
+    )
     released = vd.Noise(columns=["n", "x"], scale=1.0).protect(frame, seed=1).datasets[0]
     assert (released.isna() == frame.isna()).all().all()
     assert released["n"].dtype == "Int64"

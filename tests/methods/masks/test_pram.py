@@ -12,10 +12,17 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import veladura as vd
+from veladura.base.streams import Streams
+from veladura.core.promise import Evidence
 from veladura.errors import DataError, PlanError
-from veladura.masks.transition import Transition, drawn, from_table, improbable_changes, invariant, matrix_faults
-from veladura.promise import Evidence
-from veladura.streams import Streams
+from veladura.methods.masks.transition import (
+    Transition,
+    drawn,
+    from_table,
+    improbable_changes,
+    invariant,
+    matrix_faults,
+)
 from veladura.table.inspect import inspect_table
 from veladura.table.source import open as open_table
 
@@ -44,7 +51,9 @@ def test_two_categories_have_a_closed_form():
 
 def test_a_count_below_ten_cannot_be_read_off_the_matrix():
     assert np.array_equal(invariant(np.array([1, 500]), 0.8), invariant(np.array([9, 500]), 0.8))
-    assert not np.array_equal(invariant(np.array([10, 500]), 0.8), invariant(np.array([11, 500]), 0.8))
+    assert not np.array_equal(
+        invariant(np.array([10, 500]), 0.8), invariant(np.array([11, 500]), 0.8)
+    )
 
 
 def transition_pvalue(draw) -> float:
@@ -86,7 +95,12 @@ def test_the_chance_test_sees(broken):
 
 def test_a_chance_of_zero_is_never_drawn():
     edges = np.array([0.0, np.nextafter(0.7, 0), 0.7, np.nextafter(1, 0)])
-    assert drawn(edges, np.zeros(4, dtype=int), np.array([[0.0, 0.7, 0.0, 0.3, 0.0]])).tolist() == [1, 1, 3, 3]
+    assert drawn(edges, np.zeros(4, dtype=int), np.array([[0.0, 0.7, 0.0, 0.3, 0.0]])).tolist() == [
+        1,
+        1,
+        3,
+        3,
+    ]
 
 
 def test_frequencies_of_the_release_are_those_of_the_source_but_for_chance():
@@ -95,7 +109,12 @@ def test_frequencies_of_the_release_are_those_of_the_source_but_for_chance():
     changed = (release.datasets[0]["c"] != frame["c"]).sum()
     assert stats.binomtest(int(changed), 10_000, 0.4).pvalue > LEVEL
     told = release.steps[0].settings["matrix"]["c"]
-    spread = np.sqrt(sum(n * told[o].get("c", 0) * (1 - told[o].get("c", 0)) for o, n in (("a", 6000), ("b", 3000), ("c", 1000))))
+    spread = np.sqrt(
+        sum(
+            n * told[o].get("c", 0) * (1 - told[o].get("c", 0))
+            for o, n in (("a", 6000), ("b", 3000), ("c", 1000))
+        )
+    )
     assert abs((release.datasets[0]["c"] == "c").sum() - 1000) < stats.norm.isf(LEVEL / 2) * spread
 
 
@@ -109,7 +128,9 @@ def test_a_category_that_did_not_come_out_is_told_nowhere():
     for seed in range(20):
         release = vd.Pram(columns=["c"], retain=0.97).protect(with_a_rare_one(), seed=seed)
         came_out = set(release.datasets[0]["c"])
-        told = json.dumps([release.steps[0].settings, [p.to_json() for p in release.promises]]) + repr(release)
+        told = json.dumps(
+            [release.steps[0].settings, [p.to_json() for p in release.promises]]
+        ) + repr(release)
         assert (RARE in told) == (RARE in came_out)
         for row in release.steps[0].settings["matrix"]["c"].values():
             assert sum(row.values()) == pytest.approx(1, abs=1e-9)
@@ -125,21 +146,29 @@ def test_the_chances_among_some_are_those_given_that_no_other_came_out():
     left = {pair: p for pair, p in chance.items() if 2 not in pair}
     told = Transition(["a", "b", "c"], matrix).among({"a", "b"})
     for (i, j), chance_left in left.items():
-        assert chance_left / sum(left.values()) == pytest.approx(told.matrix[0, i] * told.matrix[1, j])
+        assert chance_left / sum(left.values()) == pytest.approx(
+            told.matrix[0, i] * told.matrix[1, j]
+        )
 
 
 def test_a_declared_matrix_is_used_and_may_empty_a_category():
     frame = pd.DataFrame({"c": ["a", "b", None] * 10})
-    release = vd.Pram(columns=["c"], matrix={"c": {"a": {"b": 1}, "b": {"b": 1}}}).protect(frame, seed=1)
+    release = vd.Pram(columns=["c"], matrix={"c": {"a": {"b": 1}, "b": {"b": 1}}}).protect(
+        frame, seed=1
+    )
     assert release.datasets[0]["c"].fillna("-").tolist() == ["b", "b", "-"] * 10
     assert release.steps[0].settings["matrix"] == {"c": {"b": {"b": 1.0}}}
     assert "matrix" not in release.recipe.settings()
-    new = vd.Pram(columns=["c"], matrix={"c": {"a": {"x": 1}, "b": {"b": 1}, "x": {"x": 1}}}).protect(frame, seed=1)
+    new = vd.Pram(
+        columns=["c"], matrix={"c": {"a": {"x": 1}, "b": {"b": 1}, "x": {"x": 1}}}
+    ).protect(frame, seed=1)
     assert new.datasets[0]["c"].dropna().unique().tolist() == ["x", "b"]
 
 
 def test_missing_stays_missing_and_other_types_come_back():
-    grades = pd.Categorical(["low", "high", None] * 30, categories=["low", "mid", "high"], ordered=True)
+    grades = pd.Categorical(
+        ["low", "high", None] * 30, categories=["low", "mid", "high"], ordered=True
+    )
     frame = pd.DataFrame({"b": pd.array([True, False, None] * 30, dtype="boolean"), "g": grades})
     released = vd.Pram(columns=["b", "g"], retain=0.5).protect(frame, seed=1).datasets[0]
     assert (released.isna() == frame.isna()).all().all()
@@ -161,7 +190,9 @@ def test_the_checks_count_what_is_wrong():
     fair = {"a": {"a": 0.5, "b": 0.5}, "b": {"a": 0.5, "b": 0.5}}
     assert matrix_faults(same, {"columns": {"c": fair}}) == 0
     assert matrix_faults(same, {"columns": {"c": {"a": {"a": 1.0}}}}) == 200
-    assert matrix_faults(same, {"columns": {"c": {"a": {"a": 0.7}, "b": {"b": 1.5, "a": -0.5}}}}) == 2
+    assert (
+        matrix_faults(same, {"columns": {"c": {"a": {"a": 0.7}, "b": {"b": 1.5, "a": -0.5}}}}) == 2
+    )
     assert improbable_changes(same, {"columns": {"c": fair}}) == 1  # nothing changed at all
     assert improbable_changes(same, {"columns": {"c": {"a": {"b": 1.0}, "b": {"a": 1.0}}}}) == 401
 
@@ -175,8 +206,14 @@ def test_the_checks_count_what_is_wrong():
         ({"columns": ["c"], "matrix": {"d": {"a": {"a": 1}}}}, "columns does not name"),
         ({"columns": ["c"], "matrix": {"c": {}}}, "must give each category"),
         ({"columns": ["c"], "matrix": {"c": {"a": {}}}}, "must give each category"),
-        ({"columns": ["c"], "matrix": {"c": {"a": {"a": 1.5, "b": -0.5}, "b": {"b": 1}}}}, "between 0 and 1"),
-        ({"columns": ["c"], "matrix": {"c": {"a": {"a": 0.9}}}}, "1 rows whose chances do not add to one"),
+        (
+            {"columns": ["c"], "matrix": {"c": {"a": {"a": 1.5, "b": -0.5}, "b": {"b": 1}}}},
+            "between 0 and 1",
+        ),
+        (
+            {"columns": ["c"], "matrix": {"c": {"a": {"a": 0.9}}}},
+            "1 rows whose chances do not add to one",
+        ),
         ({"columns": ["c"], "matrix": {"c": {"a": {"b": 1}}}}, "1 categories that have no row"),
     ],
 )
@@ -195,11 +232,15 @@ def test_the_data_must_fit_without_being_shown():
     with pytest.raises(PlanError, match="Noise and Swap"):
         vd.Pram(columns=["n"]).protect(frame)
     with pytest.raises(DataError, match="has 1001 categories"):
-        vd.Pram(columns=["c"]).protect(open_table(pd.DataFrame({"c": [f"v{i}" for i in range(1001)]}), {"c": "category"}))
+        vd.Pram(columns=["c"]).protect(
+            open_table(pd.DataFrame({"c": [f"v{i}" for i in range(1001)]}), {"c": "category"})
+        )
 
 
 def test_a_suggestion_runs_or_says_why_not():
-    frame = pd.DataFrame({"c": ["a", "b"] * 40, "many": [f"v{i}" for i in range(80)], "n": range(80)})
+    frame = pd.DataFrame(
+        {"c": ["a", "b"] * 40, "many": [f"v{i}" for i in range(80)], "n": range(80)}
+    )
     for names, expected in ((["c", "many", "n"], ("c",)), (["many", "n"], ("many",))):
         table = open_table(frame[names], {"n": "integer"})
         suggested = vd.Pram.suggest(table.schema, inspect_table(table))
@@ -211,4 +252,7 @@ def test_a_suggestion_runs_or_says_why_not():
 
 
 def test_declared_chances_are_read_in_any_order():
-    assert from_table({"a": {"b": 0.25, "a": 0.75}, "b": {"b": 1}}).matrix.tolist() == [[0.75, 0.25], [0.0, 1.0]]
+    assert from_table({"a": {"b": 0.25, "a": 0.75}, "b": {"b": 1}}).matrix.tolist() == [
+        [0.75, 0.25],
+        [0.0, 1.0],
+    ]

@@ -13,9 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import veladura as vd
+from veladura.core.promise import Evidence
 from veladura.errors import ColumnError, PlanError
-from veladura.masks.coarsen import Coarser, multiples, not_merged, not_multiples, not_period_starts
-from veladura.promise import Evidence
+from veladura.methods.masks.coarsen import (
+    Coarser,
+    multiples,
+    not_merged,
+    not_multiples,
+    not_period_starts,
+)
 from veladura.table.inspect import inspect_table
 from veladura.table.source import open as open_table
 
@@ -46,28 +52,47 @@ def test_a_frame_of_categories_keeps_none_that_is_gone():
 def test_an_order_is_kept_where_groups_have_no_gap():
     grades = ["low", "mid", "high", "top"]
     table = open_table(pd.DataFrame({"g": grades}), {"g": {"kind": "ordered", "order": grades}})
-    near = vd.Recode(columns={"g": {"groups": {"upper": ["high", "top"]}}}).protect(table).tables[0].table.schema["g"]
+    near = (
+        vd.Recode(columns={"g": {"groups": {"upper": ["high", "top"]}}})
+        .protect(table)
+        .tables[0]
+        .table.schema["g"]
+    )
     assert (near.kind, near.order) == ("ordered", ("low", "mid", "upper"))
-    apart = vd.Recode(columns={"g": {"groups": {"ends": ["low", "top"]}}}).protect(table).tables[0].table.schema["g"]
+    apart = (
+        vd.Recode(columns={"g": {"groups": {"ends": ["low", "top"]}}})
+        .protect(table)
+        .tables[0]
+        .table.schema["g"]
+    )
     assert (apart.kind, apart.order) == ("category", ())
 
 
 def test_yes_and_no_become_text():
-    released = recoded(pd.DataFrame({"b": [True, False, True]}), b={"groups": {"yes": ["true"]}, "other": "no"})
+    released = recoded(
+        pd.DataFrame({"b": [True, False, True]}), b={"groups": {"yes": ["true"]}, "other": "no"}
+    )
     assert released["b"].tolist() == ["yes", "no", "yes"]
 
 
-@given(st.lists(st.integers(INT.min, INT.max) | st.integers(-50, 50), min_size=1), st.integers(1, 40) | st.just(10**18))
+@given(
+    st.lists(st.integers(INT.min, INT.max) | st.integers(-50, 50), min_size=1),
+    st.integers(1, 40) | st.just(10**18),
+)
 @settings(max_examples=60, deadline=None)
 def test_whole_numbers_go_to_the_nearest_multiple(values, base):
     """Against exact arithmetic; only where 64 bits end is it the multiple below."""
-    for value, got in zip(values, multiples(np.array(values, dtype=np.int64), base).tolist(), strict=True):
+    for value, got in zip(
+        values, multiples(np.array(values, dtype=np.int64), base).tolist(), strict=True
+    ):
         nearest = floor(Fraction(value, base) + Fraction(1, 2)) * base
         below = value // base * base
         assert got == nearest or (nearest > INT.max and got == below) or below < INT.min
 
 
-@given(st.lists(st.floats(-1e300, 1e300), min_size=1), st.sampled_from([0.1, 0.25, 1, 5.0, 1000, 3.3]))
+@given(
+    st.lists(st.floats(-1e300, 1e300), min_size=1), st.sampled_from([0.1, 0.25, 1, 5.0, 1000, 3.3])
+)
 @settings(max_examples=60, deadline=None)
 def test_numbers_go_to_within_half_a_base_and_stay_there(values, base):
     numbers = np.array(values)
@@ -108,7 +133,12 @@ def test_times_with_a_zone_start_at_its_midnight():
 
 def test_the_checks_count_what_breaks_the_rule():
     frame = pd.DataFrame(
-        {"c": ["a", "b", "b"], "n": [10, 15, 20], "x": [0.1, 0.25, 0.3], "day": pd.to_datetime(["2020-01-01", "2020-02-01", "2020-02-02"])}
+        {
+            "c": ["a", "b", "b"],
+            "n": [10, 15, 20],
+            "x": [0.1, 0.25, 0.3],
+            "day": pd.to_datetime(["2020-01-01", "2020-02-01", "2020-02-02"]),
+        }
     )
     evidence = Evidence(open_table(frame))
     assert not_merged(evidence, {"columns": {"c": ["b"]}}) == 2
@@ -156,7 +186,14 @@ def test_columns_are_checked():
 
 
 def test_a_suggestion_runs_and_names_no_value():
-    frame = pd.DataFrame({"age": list(range(80)) * 2, "few": [1, 2] * 80, "x": np.arange(160) / 7, "c": ["a", "rare"] * 80})
+    frame = pd.DataFrame(
+        {
+            "age": list(range(80)) * 2,
+            "few": [1, 2] * 80,
+            "x": np.arange(160) / 7,
+            "c": ["a", "rare"] * 80,
+        }
+    )
     frame["day"] = pd.date_range("2000-01-01", periods=160)
     cases = {
         ("age", "few", "day", "c"): {"age": Coarser(round=5), "day": Coarser(date="year")},

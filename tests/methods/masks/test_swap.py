@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import veladura as vd
+from veladura.base.streams import Streams
+from veladura.core.promise import Evidence
 from veladura.errors import DataError, PlanError
-from veladura.masks.kernels import swap_partners
-from veladura.masks.swap import carried_too_far, foreign_values, rank_moves, ranks_within
-from veladura.promise import Evidence
-from veladura.streams import Streams
+from veladura.methods.masks.kernels import swap_partners
+from veladura.methods.masks.swap import carried_too_far, foreign_values, rank_moves, ranks_within
 from veladura.table.inspect import inspect_table
 from veladura.table.source import open as open_table
 
@@ -43,7 +43,9 @@ def test_partners_are_a_pairing_within_the_window(size, window, seed):
     ranks = np.arange(size)
     assert np.array_equal(partner[partner], ranks)
     assert np.all(np.abs(partner - ranks) <= window)
-    assert np.count_nonzero(partner == ranks) == size % 2 or (size > 1 and np.count_nonzero(partner == ranks) <= 2)
+    assert np.count_nonzero(partner == ranks) == size % 2 or (
+        size > 1 and np.count_nonzero(partner == ranks) <= 2
+    )
 
 
 def law_of(choose, window: int, size: int, draws: int = 3000) -> dict[tuple[int, ...], int]:
@@ -88,13 +90,20 @@ def test_ties_are_ranked_as_well_as_they_can_be(old, random):
     """Against every way to rank ties on both sides."""
     new = random.sample(old, len(old))
     places = range(len(old))
-    ways = [[p for p in permutations(places) if all(side[a] <= side[b] for a, b in pairwise(p))] for side in (old, new)]
+    ways = [
+        [p for p in permutations(places) if all(side[a] <= side[b] for a, b in pairwise(p))]
+        for side in (old, new)
+    ]
     inverse = [[np.argsort(p) for p in way] for way in ways]
     best = min(int(np.abs(a - b).max()) for a in inverse[0] for b in inverse[1])
     assert int(rank_moves(np.array(old), np.array(new)).max()) == best
 
 
-@given(st.lists(st.one_of(st.none(), st.integers(-3, 3)), min_size=2, max_size=40), st.floats(0.01, 1.0), st.integers(0, 5))
+@given(
+    st.lists(st.one_of(st.none(), st.integers(-3, 3)), min_size=2, max_size=40),
+    st.floats(0.01, 1.0),
+    st.integers(0, 5),
+)
 @settings(max_examples=25, deadline=None)
 def test_every_value_stays_and_none_goes_far(values, window, seed):
     frame = pd.DataFrame({"n": pd.array(values, dtype="Int64"), "other": range(len(values))})
@@ -102,7 +111,9 @@ def test_every_value_stays_and_none_goes_far(values, window, seed):
         with pytest.raises(DataError, match="nothing to swap"):
             vd.Swap(columns=["n"], window=window).protect(frame, seed=seed)
         return
-    released = vd.Swap(columns=["n"], window=window).protect(frame, seed=seed).datasets[0]  # promises are proved
+    released = (
+        vd.Swap(columns=["n"], window=window).protect(frame, seed=seed).datasets[0]
+    )  # promises are proved
     assert (released["n"].isna() == frame["n"].isna()).all()
     assert sorted(released["n"].dropna()) == sorted(frame["n"].dropna())
     assert released["other"].equals(frame["other"])
@@ -110,9 +121,17 @@ def test_every_value_stays_and_none_goes_far(values, window, seed):
 
 def test_dates_ordered_categories_and_the_ends_of_64_bits_can_be_swapped():
     rows = 60
-    grades = pd.Categorical(["low", "mid", "high"] * 20, categories=["low", "mid", "high"], ordered=True)
+    grades = pd.Categorical(
+        ["low", "mid", "high"] * 20, categories=["low", "mid", "high"], ordered=True
+    )
     ends = np.iinfo(np.int64)
-    frame = pd.DataFrame({"day": pd.date_range("1950-01-01", periods=rows), "grade": grades, "n": [ends.max, ends.min, 0] * 20})
+    frame = pd.DataFrame(
+        {
+            "day": pd.date_range("1950-01-01", periods=rows),
+            "grade": grades,
+            "n": [ends.max, ends.min, 0] * 20,
+        }
+    )
     release = vd.Swap(columns=["day", "grade", "n"], window=0.3).protect(frame, seed=2)
     released = release.datasets[0]
     assert (released["day"] - frame["day"]).abs().max() <= pd.Timedelta(days=18)
@@ -131,7 +150,10 @@ def test_ties_are_not_ranked_by_another_column():
 
 
 def evidence_of(before, after, rows=None) -> Evidence:
-    original, released = open_table(pd.DataFrame({"n": before})), open_table(pd.DataFrame({"n": after}))
+    original, released = (
+        open_table(pd.DataFrame({"n": before})),
+        open_table(pd.DataFrame({"n": after})),
+    )
     return Evidence(released, original, np.arange(len(after)) if rows is None else np.array(rows))
 
 
@@ -143,7 +165,9 @@ def test_the_checks_count_what_is_wrong():
     far = {**names, "window": 0.1}
     assert carried_too_far(evidence_of(range(20), [*range(18), 19, 18]), far) == 0
     assert carried_too_far(evidence_of(range(20), [5, *range(1, 5), 0, *range(6, 20)]), far) == 2
-    assert carried_too_far(evidence_of([0] * 10 + [1] * 10, [1] + [0] * 9 + [0] + [1] * 9), far) == 0
+    assert (
+        carried_too_far(evidence_of([0] * 10 + [1] * 10, [1] + [0] * 9 + [0] + [1] * 9), far) == 0
+    )
 
 
 def test_the_checks_still_hold_when_a_later_step_drops_rows():
@@ -153,7 +177,12 @@ def test_the_checks_still_hold_when_a_later_step_drops_rows():
     some = Evidence(open_table(release.datasets[0].iloc[kept]), open_table(frame), kept)
     assert foreign_values(some, {"columns": ["n"]}) == 0
     assert carried_too_far(some, {"columns": ["n"], "window": 0.1}) == 0
-    assert carried_too_far(Evidence(some.released, some.original, kept[::-1]), {"columns": ["n"], "window": 0.1}) > 0
+    assert (
+        carried_too_far(
+            Evidence(some.released, some.original, kept[::-1]), {"columns": ["n"], "window": 0.1}
+        )
+        > 0
+    )
 
 
 def test_the_window_is_rounded_down_safely():

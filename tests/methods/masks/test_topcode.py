@@ -9,15 +9,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import veladura as vd
+from veladura.core.promise import Evidence, outside_limits
 from veladura.errors import ColumnError, DataError, PlanError
-from veladura.masks.topcode import Limits, dates_outside, round_down
-from veladura.promise import Evidence, outside_limits
+from veladura.methods.masks.topcode import Limits, dates_outside, round_down
 from veladura.table.inspect import inspect_table
 from veladura.table.source import open as open_table
 
 
 def test_values_beyond_take_the_limit_and_others_stay():
-    frame = pd.DataFrame({"n": pd.array([1, 50, None, 99], dtype="Int64"), "x": [0.5, np.nan, -7.25, 3.0], "other": list("abcd")})
+    frame = pd.DataFrame(
+        {
+            "n": pd.array([1, 50, None, 99], dtype="Int64"),
+            "x": [0.5, np.nan, -7.25, 3.0],
+            "other": list("abcd"),
+        }
+    )
     release = vd.TopCode(columns={"n": 60, "x": {"upper": 2.5, "lower": -1}}).protect(frame)
     released = release.datasets[0]
     assert released["n"].tolist() == [1, 50, pd.NA, 60]
@@ -28,14 +34,20 @@ def test_values_beyond_take_the_limit_and_others_stay():
 
 def test_values_beyond_can_turn_missing():
     frame = pd.DataFrame({"x": [1.0, 5.0, np.nan, -5.0]})
-    released = vd.TopCode(columns={"x": Limits(upper=2, lower=-2)}, replace="missing").protect(frame).datasets[0]
+    released = (
+        vd.TopCode(columns={"x": Limits(upper=2, lower=-2)}, replace="missing")
+        .protect(frame)
+        .datasets[0]
+    )
     assert released["x"].isna().tolist() == [False, True, True, True]
 
 
 def test_limits_larger_than_64_bits_code_nothing():
     ends = np.iinfo(np.int64)
     frame = pd.DataFrame({"n": [ends.max, ends.min, 3]})
-    released = vd.TopCode(columns={"n": {"upper": 10**30, "lower": ends.min}}).protect(frame).datasets[0]
+    released = (
+        vd.TopCode(columns={"n": {"upper": 10**30, "lower": ends.min}}).protect(frame).datasets[0]
+    )
     assert released["n"].equals(frame["n"])
 
 
@@ -43,10 +55,22 @@ def test_limits_larger_than_64_bits_code_nothing():
 def test_dates_have_iso_limits(zone):
     days = pd.to_datetime(["1930-05-01", "1990-01-01", "2030-01-01"]).tz_localize(zone)
     frame = pd.DataFrame({"day": days})
-    released = vd.TopCode(columns={"day": {"lower": "1940-01-01", "upper": "2020-12-31"}}).protect(frame).datasets[0]
-    assert [str(day.date()) for day in released["day"]] == ["1940-01-01", "1990-01-01", "2020-12-31"]
+    released = (
+        vd.TopCode(columns={"day": {"lower": "1940-01-01", "upper": "2020-12-31"}})
+        .protect(frame)
+        .datasets[0]
+    )
+    assert [str(day.date()) for day in released["day"]] == [
+        "1940-01-01",
+        "1990-01-01",
+        "2020-12-31",
+    ]
     if zone is None:
-        plain = vd.TopCode(columns={"day": "2020-12-31"}).protect(frame.assign(day=frame["day"].dt.date)).datasets[0]
+        plain = (
+            vd.TopCode(columns={"day": "2020-12-31"})
+            .protect(frame.assign(day=frame["day"].dt.date))
+            .datasets[0]
+        )
         assert str(plain["day"].max()) == "2020-12-31"
 
 
@@ -66,7 +90,9 @@ def test_at_least_ten_rows_hold_a_limit_from_the_data(values, quantile, kind):
 
 
 def test_a_limit_from_the_data_is_short():
-    frame = pd.DataFrame({"income": np.arange(10_003, 60_003, 7), "high": np.arange(7143) / 7143 + 1_000_000})
+    frame = pd.DataFrame(
+        {"income": np.arange(10_003, 60_003, 7), "high": np.arange(7143) / 7143 + 1_000_000}
+    )
     frame["day"] = pd.to_datetime("2001-01-01") + pd.to_timedelta(np.arange(7143), unit="h")
     release = vd.TopCode(columns=["income", "high", "day"], quantile=0.99).protect(frame)
     limits = release.steps[0].settings["limits"]
@@ -137,13 +163,21 @@ def test_settings_are_checked(given_, match):
     ],
 )
 def test_limits_must_fit_their_column(columns, error, match):
-    frame = pd.DataFrame({"n": [1, 2], "c": ["a", "b"], "day": pd.date_range("2020-01-01", periods=2)})
+    frame = pd.DataFrame(
+        {"n": [1, 2], "c": ["a", "b"], "day": pd.date_range("2020-01-01", periods=2)}
+    )
     with pytest.raises(error, match=match):
         vd.TopCode(columns=columns).protect(frame)
 
 
 def test_a_suggestion_runs_or_says_why_not():
-    frame = pd.DataFrame({"n": [1] * 500 + list(range(-30, 0)), "few": [1, 2] * 265, "day": pd.date_range("2020-01-01", periods=530)})
+    frame = pd.DataFrame(
+        {
+            "n": [1] * 500 + list(range(-30, 0)),
+            "few": [1, 2] * 265,
+            "day": pd.date_range("2020-01-01", periods=530),
+        }
+    )
     for names, expected in ((["n", "few", "day"], ("n",)), (["few", "day"], ("day",))):
         table = open_table(frame[names])
         suggested = vd.TopCode.suggest(table.schema, inspect_table(table))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from veladura.dp.show import read_groups
 from veladura.errors import PlanError
+from veladura.inference.posterior.show import read_groups
 
 PLAN = """
 [source]
@@ -27,7 +27,9 @@ smokes = ["yes", "no"]
 
 @pytest.fixture
 def home(tmp_path):
-    pd.DataFrame({"sex": ["f", "m"] * 50, "smokes": ["yes", "no", "no", "no"] * 25}).to_csv(tmp_path / "people.csv", index=False)
+    pd.DataFrame({"sex": ["f", "m"] * 50, "smokes": ["yes", "no", "no", "no"] * 25}).to_csv(
+        tmp_path / "people.csv", index=False
+    )
     (tmp_path / "plan.toml").write_text(PLAN, encoding="utf-8")
     return tmp_path
 
@@ -41,9 +43,17 @@ def test_a_run_is_charged_once_and_the_second_is_refused(veladura, home):
     told = veladura("budget", "plan.toml", "--events", cwd=home).stdout
     assert "epsilon = 0.75" in told
     assert "dirichlet-multinomial of sex, smokes: epsilon = 0.75" in told
-    (home / "plan.toml").write_text(PLAN.replace("[[step]]", "[budget]\nepsilon = 1.5\n[[step]]", 1), encoding="utf-8")
+    (home / "plan.toml").write_text(
+        PLAN.replace("[[step]]", "[budget]\nepsilon = 1.5\n[[step]]", 1), encoding="utf-8"
+    )
     assert veladura("run", "plan.toml", "--force", cwd=home).returncode == 0
-    assert veladura("budget", "safe/people", cwd=home).stdout.split()[-5:] == ["=", "1.5", "1.5", "0", "2"]
+    assert veladura("budget", "safe/people", cwd=home).stdout.split()[-5:] == [
+        "=",
+        "1.5",
+        "1.5",
+        "0",
+        "2",
+    ]
     assert veladura("budget", "nowhere", cwd=home).returncode == 2
 
 
@@ -55,17 +65,47 @@ def test_a_seed_needs_to_be_called_unsafe(veladura, home):
         assert "--unsafe-repeatable" in done.stderr
     assert not (home / "safe" / "people" / "ledger").exists()
     assert veladura("run", "plan.toml", "--unsafe-repeatable", cwd=home).returncode == 0
-    assert '"repeatable": true' in (home / "out" / "people" / "manifest.json").read_text(encoding="utf-8")
+    assert '"repeatable": true' in (home / "out" / "people" / "manifest.json").read_text(
+        encoding="utf-8"
+    )
 
 
 def test_an_analyst_needs_the_folder_only(veladura, home):
     assert veladura("run", "plan.toml", "--quiet", cwd=home).returncode == 0
-    shown = veladura("analyze", "out/people", "--posterior", "--picture", "shares.png", "--out", "cells.csv", cwd=home)
+    shown = veladura(
+        "analyze",
+        "out/people",
+        "--posterior",
+        "--picture",
+        "shares.png",
+        "--out",
+        "cells.csv",
+        cwd=home,
+    )
     assert shown.returncode == 0, shown.stderr
     assert "100 rows were protected" in shown.stdout
-    assert list(pd.read_csv(home / "cells.csv").columns) == ["sex", "smokes", "share", "sd", "lower", "upper", "count"]
+    assert list(pd.read_csv(home / "cells.csv").columns) == [
+        "sex",
+        "smokes",
+        "share",
+        "sd",
+        "lower",
+        "upper",
+        "count",
+    ]
     assert (home / "shares.png").stat().st_size > 5000
-    asked = veladura("analyze", "out/people", "--posterior", "--event", "smokes=yes", "--among", "sex=f", "--among", "sex=m", cwd=home)
+    asked = veladura(
+        "analyze",
+        "out/people",
+        "--posterior",
+        "--event",
+        "smokes=yes",
+        "--among",
+        "sex=f",
+        "--among",
+        "sex=m",
+        cwd=home,
+    )
     assert "odds ratio (sex=f / sex=m)" in asked.stdout
     assert "difference (sex=f - sex=m)" in asked.stdout
     assert veladura("analyze", "out/people", cwd=home).returncode == 2

@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 
 import veladura as vd
-from veladura.dp.domain import Domain
 from veladura.errors import DataError, PlanError, PromiseError
-from veladura.plan import parse_plan, read_plan, steps_to_toml
+from veladura.methods.private.domain import Domain
+from veladura.plan.plan import parse_plan, read_plan, steps_to_toml
+from veladura.plan.run import run
 from veladura.release.verify import holds, verify
-from veladura.run import run
 
 CANARY = "canary-value"
 SEX, AGE = ["f", "m"], [1, 2, 3]
@@ -24,7 +24,9 @@ FRAME = pd.DataFrame({"sex": ["f", "m", "m"] * 40, "age": [1, 2, 3, 3] * 30, "ot
 
 
 def recipe(**settings):
-    return vd.DirichletMultinomial(**{"columns": ["sex", "age"], "domain": DOMAIN, "epsilon": 1.5, **settings})
+    return vd.DirichletMultinomial(
+        **{"columns": ["sex", "age"], "domain": DOMAIN, "epsilon": 1.5, **settings}
+    )
 
 
 def test_only_the_named_columns_come_out_with_their_types_and_size():
@@ -37,11 +39,24 @@ def test_only_the_named_columns_come_out_with_their_types_and_size():
 
 
 def test_the_manifest_tells_all_that_inference_needs():
-    told = recipe(m=2, structural_zeros=[{"sex": "f", "age": 2}]).protect(FRAME.query("not (sex == 'f' and age == 2)")).manifest
+    told = (
+        recipe(m=2, structural_zeros=[{"sex": "f", "age": 2}])
+        .protect(FRAME.query("not (sex == 'f' and age == 2)"))
+        .manifest
+    )
     settings = told["steps"][0]["settings"]
-    assert {key: settings[key] for key in ("epsilon", "delta", "size", "m", "n", "neighbours", "repeatable")} == {
-        "epsilon": "1.5", "delta": "0", "size": 110, "m": 2, "n": 110, "neighbours": "replace-one", "repeatable": False,
-    }  # fmt: skip
+    assert {
+        key: settings[key]
+        for key in ("epsilon", "delta", "size", "m", "n", "neighbours", "repeatable")
+    } == {
+        "epsilon": "1.5",
+        "delta": "0",
+        "size": 110,
+        "m": 2,
+        "n": 110,
+        "neighbours": "replace-one",
+        "repeatable": False,
+    }
     assert float(settings["alpha"]) == pytest.approx(110 / math.expm1(0.75))
     assert settings["domain"] == DOMAIN
     assert settings["structural_zeros"] == [{"sex": ["f"], "age": [2]}]
@@ -74,24 +89,39 @@ def tampered(home: Path, **settings) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("settings", [{"alpha": "34.4"}, {"epsilon": "1.4999"}, {"m": 2}, {"size": 119}, {"alpha": "0"}])
+@pytest.mark.parametrize(
+    "settings", [{"alpha": "34.4"}, {"epsilon": "1.4999"}, {"m": 2}, {"size": 119}, {"alpha": "0"}]
+)
 def test_verify_sees_an_alpha_that_does_not_keep_epsilon(tmp_path, settings):
-    recipe().protect(FRAME).save(tmp_path / "out" / "release", custodian=tmp_path / "safe" / "record")
+    recipe().protect(FRAME).save(
+        tmp_path / "out" / "release", custodian=tmp_path / "safe" / "record"
+    )
     assert not holds(verify(tampered(tmp_path, **settings)))
 
 
 @pytest.mark.parametrize("key", ["n", "alpha", "domain", "size", "m"])
 def test_a_manifest_that_lacks_something_gives_no_posterior(tmp_path, key):
-    recipe().protect(FRAME).save(tmp_path / "out" / "release", custodian=tmp_path / "safe" / "record")
+    recipe().protect(FRAME).save(
+        tmp_path / "out" / "release", custodian=tmp_path / "safe" / "record"
+    )
     with pytest.raises(PromiseError, match=f"lacks .*'{key}'"):
         vd.posterior(vd.load(tampered(tmp_path, **{key: None})))
 
 
 @pytest.mark.parametrize(
-    ("key", "value"), [("n", "many"), ("n", 0), ("alpha", "-3"), ("alpha", "x"), ("domain", {"sex": ["f"], "age": AGE})]
+    ("key", "value"),
+    [
+        ("n", "many"),
+        ("n", 0),
+        ("alpha", "-3"),
+        ("alpha", "x"),
+        ("domain", {"sex": ["f"], "age": AGE}),
+    ],
 )
 def test_a_manifest_that_makes_no_sense_gives_no_posterior(tmp_path, key, value):
-    recipe().protect(FRAME).save(tmp_path / "out" / "release", custodian=tmp_path / "safe" / "record")
+    recipe().protect(FRAME).save(
+        tmp_path / "out" / "release", custodian=tmp_path / "safe" / "record"
+    )
     with pytest.raises(PromiseError, match=r"cannot be read|do not fit"):
         vd.posterior(vd.load(tampered(tmp_path, **{key: value})))
 
@@ -117,7 +147,10 @@ def test_other_releases_have_no_posterior():
         ({"domain": {"sex": SEX, "age": [1, "1"]}}, "names 1 values twice"),
         ({"domain": {"sex": SEX, "age": "123"}}, "must be a list"),
         ({"domain": {"sex": SEX, "age": [1, None]}}, "setting of their own: missing"),
-        ({"domain": {"sex": list(map(str, range(2000))), "age": list(range(2000))}}, "4000000 cells"),
+        (
+            {"domain": {"sex": list(map(str, range(2000))), "age": list(range(2000))}},
+            "4000000 cells",
+        ),
         ({"size": 0}, "size .0. must be a whole number from 1"),
         ({"size": 1.5}, "size"),
         ({"m": 0}, "m .0. must be"),
@@ -169,8 +202,17 @@ def test_missing_can_be_a_category_of_its_own():
 
 
 def test_truth_values_and_categories_come_back():
-    frame = pd.DataFrame({"a": [True, False] * 20, "b": pd.Categorical(["x", "y"] * 20, categories=["y", "x", "z"], ordered=True)})
-    settings = {"columns": ["a", "b"], "domain": {"a": [True, False], "b": ["y", "x", "z"]}, "epsilon": 1}
+    frame = pd.DataFrame(
+        {
+            "a": [True, False] * 20,
+            "b": pd.Categorical(["x", "y"] * 20, categories=["y", "x", "z"], ordered=True),
+        }
+    )
+    settings = {
+        "columns": ["a", "b"],
+        "domain": {"a": [True, False], "b": ["y", "x", "z"]},
+        "epsilon": 1,
+    }
     released = vd.DirichletMultinomial(**settings).protect(frame).datasets[0]
     assert released["a"].dtype == bool
     assert set(released["b"].cat.categories) <= {"x", "y", "z"}
@@ -181,7 +223,9 @@ def test_a_domain_file_is_found_beside_its_plan(tmp_path):
     (tmp_path / "domain.json").write_text(json.dumps(DOMAIN), encoding="utf-8")
     text = steps_to_toml(recipe(domain="domain.json"))
     (tmp_path / "plan.toml").write_text(
-        '[source]\npath = "people.csv"\n[custodian]\nfolder = "safe/people"\n[release]\nfolder = "out/people"\n' + text, encoding="utf-8"
+        '[source]\npath = "people.csv"\n[custodian]\nfolder = "safe/people"\n[release]\nfolder ='
+        ' "out/people"\n' + text,
+        encoding="utf-8",
     )
     outcome = run(read_plan(tmp_path / "plan.toml"))
     assert outcome.release.manifest["steps"][0]["settings"]["domain"] == DOMAIN
@@ -200,7 +244,10 @@ def test_structural_zeros_survive_a_plan():
 def test_a_gate_is_refused_before_anything_is_drawn(tmp_path):
     FRAME.to_csv(tmp_path / "people.csv", index=False)
     gate = '[gate]\n"risk.uniqueness.average_prosecutor" = {max = 0.9}\n'
-    text = '[source]\npath = "people.csv"\n[custodian]\nfolder = "safe/people"\n[release]\nfolder = "out/people"\n' + gate
+    text = (
+        '[source]\npath = "people.csv"\n[custodian]\nfolder = "safe/people"\n[release]\nfolder ='
+        ' "out/people"\n' + gate
+    )
     (tmp_path / "plan.toml").write_text(text + steps_to_toml(recipe()), encoding="utf-8")
     with pytest.raises(PlanError, match="has no gate"):
         run(read_plan(tmp_path / "plan.toml"))
@@ -209,12 +256,17 @@ def test_a_gate_is_refused_before_anything_is_drawn(tmp_path):
 
 def test_figures_stay_with_the_custodian(tmp_path):
     FRAME.to_csv(tmp_path / "people.csv", index=False)
-    text = '[source]\npath = "people.csv"\n[custodian]\nfolder = "safe/people"\n[release]\nfolder = "out/people"\n'
+    text = (
+        '[source]\npath = "people.csv"\n[custodian]\nfolder = "safe/people"\n[release]\nfolder ='
+        ' "out/people"\n'
+    )
     (tmp_path / "plan.toml").write_text(text + steps_to_toml(recipe()), encoding="utf-8")
     outcome = run(read_plan(tmp_path / "plan.toml"))
     names = [figure.name for figure in outcome.assessment]
     public = "".join(
-        path.read_text(encoding="utf-8", errors="replace") for path in (tmp_path / "out" / "people").rglob("*") if path.is_file()
+        path.read_text(encoding="utf-8", errors="replace")
+        for path in (tmp_path / "out" / "people").rglob("*")
+        if path.is_file()
     )
     private = (tmp_path / "safe" / "people" / "report-custodian.html").read_text(encoding="utf-8")
     assert not [name for name in names if name in public]
@@ -224,11 +276,17 @@ def test_figures_stay_with_the_custodian(tmp_path):
 
 def test_only_steps_that_treat_each_row_alone_come_before():
     grouped = vd.Recode(columns={"sex": {"groups": {"w": ["f"]}, "other": "m"}})
-    release = vd.Steps([grouped, vd.TopCode(columns={"other": 60}), recipe(domain={"sex": ["w", "m"], "age": AGE})]).protect(FRAME)
+    release = vd.Steps(
+        [grouped, vd.TopCode(columns={"other": 60}), recipe(domain={"sex": ["w", "m"], "age": AGE})]
+    ).protect(FRAME)
     assert release.rule == "posterior"
     assert set(release.datasets[0]["sex"]) <= {"w", "m"}
     assert vd.posterior(release).mean.shape == (6,)
-    for wrong in (vd.Noise(columns=["other"]), vd.TopCode(columns=["other"], quantile=0.9), vd.Pram(columns=["sex"])):
+    for wrong in (
+        vd.Noise(columns=["other"]),
+        vd.TopCode(columns=["other"], quantile=0.9),
+        vd.Pram(columns=["sex"]),
+    ):
         with pytest.raises(PlanError, match="look at more than one row"):
             vd.Steps([wrong, recipe()])
     with pytest.raises(PlanError, match="must be the last"):
@@ -244,5 +302,12 @@ def test_two_categories_make_a_beta_binomial():
 
 def test_a_domain_says_its_cells_in_product_order():
     domain = Domain({"sex": ("f", "m"), "age": (1, 2)}, missing=("age",))
-    assert domain.labels() == [("f", "1"), ("f", "2"), ("f", None), ("m", "1"), ("m", "2"), ("m", None)]
+    assert domain.labels() == [
+        ("f", "1"),
+        ("f", "2"),
+        ("f", None),
+        ("m", "1"),
+        ("m", "2"),
+        ("m", None),
+    ]
     assert Domain.from_json(json.loads(json.dumps(domain.to_json()))) == domain

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from veladura.dp import exact
+from veladura.methods.private import exact
 
 
 def tables(n: int, k: int):
@@ -26,7 +26,9 @@ def rising(start: Fraction, steps: int) -> Fraction:
 def chance(drawn: tuple[int, ...], x: tuple[int, ...], alpha: tuple[Fraction, ...]) -> Fraction:
     """Return the Dirichlet-multinomial chance of an outcome, exactly (the factor that no table moves is left out)."""
     weights = [a + count for a, count in zip(alpha, x, strict=True)]
-    return math.prod(rising(w, r) for w, r in zip(weights, drawn, strict=True)) / rising(sum(weights, Fraction(0)), sum(drawn))
+    return math.prod(rising(w, r) for w, r in zip(weights, drawn, strict=True)) / rising(
+        sum(weights, Fraction(0)), sum(drawn)
+    )
 
 
 def worst(n: int, size: int, alpha: tuple[Fraction, ...]) -> Fraction:
@@ -38,7 +40,10 @@ def worst(n: int, size: int, alpha: tuple[Fraction, ...]) -> Fraction:
         for i, j in product(range(k), repeat=2):
             if i != j and x[j]:
                 other = tuple(count + (cell == i) - (cell == j) for cell, count in enumerate(x))
-                largest = max(largest, *(chance(drawn, other, alpha) / chance(drawn, x, alpha) for drawn in outcomes))
+                largest = max(
+                    largest,
+                    *(chance(drawn, other, alpha) / chance(drawn, x, alpha) for drawn in outcomes),
+                )
     return largest
 
 
@@ -73,7 +78,9 @@ def without_the_one(epsilon: float, size: int) -> float:
 def test_a_wrong_alpha_exceeds_epsilon_and_is_seen(slip):
     epsilon, size = Fraction(3, 10), 3
     alpha = Fraction(slip(float(epsilon), size))
-    assert exact.logarithm(worst(3, size, (alpha,) * 3)) > epsilon.numerator / exact.Decimal(epsilon.denominator)
+    assert exact.logarithm(worst(3, size, (alpha,) * 3)) > epsilon.numerator / exact.Decimal(
+        epsilon.denominator
+    )
     assert not exact.keeps(epsilon, alpha, size)
 
 

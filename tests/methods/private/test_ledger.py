@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import veladura as vd
-from veladura.dp.events import Budget, Event, epsilon_of, rho_for, rho_of, zcdp_epsilon
-from veladura.dp.ledger import KeptLedger, read_ledger
 from veladura.errors import BudgetError, FolderError, PlanError
+from veladura.methods.private.events import Budget, Event, epsilon_of, rho_for, rho_of, zcdp_epsilon
+from veladura.methods.private.ledger import KeptLedger, read_ledger
 
 TENTH = Event("test", "x", epsilon=Fraction(1, 10))
 TABLE = pd.DataFrame({"sex": ["f", "m"] * 50})
@@ -28,7 +28,10 @@ def test_ten_tenths_are_one():
     for _ in range(10):
         ledger.charge(TENTH)
     assert (ledger.spent, ledger.left) == (1, 0)
-    with pytest.raises(BudgetError, match=r"epsilon = 0.1 is more than is left: 0 of epsilon = 1. Nothing was drawn"):
+    with pytest.raises(
+        BudgetError,
+        match=r"epsilon = 0.1 is more than is left: 0 of epsilon = 1. Nothing was drawn",
+    ):
         ledger.charge(TENTH)
     assert len(ledger.events) == 10
 
@@ -38,7 +41,10 @@ def test_sampling_twice_spends_twice_and_an_overspent_draw_draws_nothing(monkeyp
     fitted = RECIPE.fit(TABLE)
     fitted.sample(ledger=ledger)
     fitted.sample(ledger=ledger)
-    monkeypatch.setattr("veladura.dp.urn.draw", lambda *_: pytest.fail("drawn although the budget is spent"))
+    monkeypatch.setattr(
+        "veladura.methods.private.urn.draw",
+        lambda *_: pytest.fail("drawn although the budget is spent"),
+    )
     with pytest.raises(BudgetError):
         fitted.sample(ledger=ledger)
     with pytest.raises(BudgetError):
@@ -48,7 +54,9 @@ def test_sampling_twice_spends_twice_and_an_overspent_draw_draws_nothing(monkeyp
 
 @given(st.lists(st.fractions(Fraction(1, 100), 2), min_size=1, max_size=8), st.randoms())
 def test_the_order_of_events_does_not_matter(costs, random):
-    events = [Event("e", "x", epsilon=cost) for cost in costs] + [Event("g", "x", rho=cost / 7) for cost in costs]
+    events = [Event("e", "x", epsilon=cost) for cost in costs] + [
+        Event("g", "x", rho=cost / 7) for cost in costs
+    ]
     other = events[:]
     random.shuffle(other)
     assert epsilon_of(events, Fraction(1, 10**6)) == epsilon_of(other, Fraction(1, 10**6))
@@ -62,7 +70,12 @@ def test_zero_concentrated_costs_convert_to_what_the_paper_says():
             found, r = float(zcdp_epsilon(rho, delta)), float(rho)
             assert r < found < r + 2 * math.sqrt(r * math.log(1 / delta))
             a = 1 + math.sqrt(math.log(1 / delta) / r)
-            assert found <= a * r + (math.log(1 / (a * delta)) + (a - 1) * math.log(1 - 1 / a)) / (a - 1) + 1e-9
+            assert (
+                found
+                <= a * r
+                + (math.log(1 / (a * delta)) + (a - 1) * math.log(1 - 1 / a)) / (a - 1)
+                + 1e-9
+            )
             assert float(rho_for(zcdp_epsilon(rho, delta), delta)) == pytest.approx(r, rel=1e-6)
 
 
@@ -80,7 +93,9 @@ def test_a_budget_in_the_wrong_terms_is_refused():
     with pytest.raises(BudgetError, match="needs a budget with a delta"):
         vd.Ledger(epsilon=1).charge(Event("gauss", "x", rho=Fraction(1, 50)))
     with pytest.raises(BudgetError, match="needs a budget with no delta"):
-        vd.Ledger(rho=1).charge(Event("approximate", "x", epsilon=Fraction(1, 2), delta=Fraction(1, 10**7)))
+        vd.Ledger(rho=1).charge(
+            Event("approximate", "x", epsilon=Fraction(1, 2), delta=Fraction(1, 10**7))
+        )
     ledger = vd.Ledger(rho=0.5)
     ledger.charge(Event("pure", "x", epsilon=Fraction(1)))
     assert ledger.left == 0
@@ -106,7 +121,11 @@ def test_a_bad_budget_is_refused(settings, message):
 def test_without_a_limit_draws_are_noted():
     ledger = vd.Ledger()
     RECIPE.protect(TABLE, ledger=ledger)
-    assert (ledger.left, len(ledger.events), repr(ledger)) == (None, 1, "Ledger(epsilon=none, spent=0.1, events=1)")
+    assert (ledger.left, len(ledger.events), repr(ledger)) == (
+        None,
+        1,
+        "Ledger(epsilon=none, spent=0.1, events=1)",
+    )
 
 
 def test_a_kept_ledger_survives_and_knows_only_its_source(tmp_path):
@@ -119,7 +138,9 @@ def test_a_kept_ledger_survives_and_knows_only_its_source(tmp_path):
     assert len(list((tmp_path / "ledger").glob("*.json"))) == 3
     budget, events = read_ledger(KeptLedger(tmp_path, "people").path)
     assert (budget.epsilon, len(events)) == (Fraction(1, 5), 2)
-    KeptLedger(tmp_path, "people", Budget(Fraction(3, 10))).charge(TENTH)  # the holder decided on more
+    KeptLedger(tmp_path, "people", Budget(Fraction(3, 10))).charge(
+        TENTH
+    )  # the holder decided on more
 
 
 @pytest.mark.parametrize("text", ["", "{}", '{"format": "veladura-ledger", "events": 3}'])
@@ -135,14 +156,14 @@ SPEND = """
 import sys
 from fractions import Fraction
 from pathlib import Path
-from veladura.dp.events import Budget, Event
-from veladura.dp.ledger import KeptLedger
+from veladura.methods.private.events import Budget, Event
+from veladura.methods.private.ledger import KeptLedger
 from veladura.errors import BudgetError
 spent = 0
 for _ in range(20):
     try:
-        KeptLedger(Path(sys.argv[1]), "people", Budget(Fraction(1))).charge(Event("test", "x", epsilon=Fraction(1, 10)))
-        spent += 1
+        KeptLedger(Path(sys.argv[1]), "people", Budget(Fraction(1))).charge(Event("test", "x",
+        epsilon=Fraction(1, 10))) spent += 1
     except BudgetError:
         pass
 print(spent)
@@ -150,7 +171,12 @@ print(spent)
 
 
 def test_runs_at_once_cannot_both_spend_the_last_of_it(tmp_path):
-    runs = [subprocess.Popen([sys.executable, "-c", SPEND, str(tmp_path)], stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    runs = [
+        subprocess.Popen(
+            [sys.executable, "-c", SPEND, str(tmp_path)], stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(3)
+    ]
     assert sum(int(run.communicate(timeout=120)[0]) for run in runs) == 10
     told = json.loads((tmp_path / "ledger" / "people.json").read_text(encoding="utf-8"))
     assert len(told["events"]) == 10

@@ -11,15 +11,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import veladura as vd
-from veladura.dp.events import Event, epsilon_of
-from veladura.dp.noisy import nearest, whole_numbers
 from veladura.errors import BudgetError, PlanError
+from veladura.methods.private.events import Event, epsilon_of
+from veladura.methods.private.noisy import nearest, whole_numbers
 
 REASON = "the extra dp is not installed: pip install 'veladura[dp]'; these tests DID NOT RUN"
 DOMAIN = {"a": ["x", "y"], "b": [1, 2, 3], "c": ["u", "v"]}
 RNG = np.random.default_rng(5)
 A = RNG.choice(["x", "y"], 4000, p=[0.7, 0.3])
-FRAME = pd.DataFrame({"a": A, "b": np.where(A == "x", RNG.choice([1, 2], 4000), 3), "c": RNG.choice(["u", "v"], 4000)})
+FRAME = pd.DataFrame(
+    {
+        "a": A,
+        "b": np.where(A == "x", RNG.choice([1, 2], 4000), 3),
+        "c": RNG.choice(["u", "v"], 4000),
+    }
+)
 
 
 @given(st.lists(st.floats(-50, 100), min_size=2, max_size=12), st.integers(1, 500))
@@ -35,13 +41,21 @@ def test_post_processing_gives_whole_numbers_that_add_up(counts, total):
 def test_noisy_counts_tell_their_noise_and_have_an_exact_posterior(tmp_path):
     pytest.importorskip("opendp", reason=REASON)
     release = vd.NoisyCounts(
-        columns=["a", "b"], domain=DOMAIN, epsilon=1, structural_zeros=[{"a": "y", "b": [1, 2]}, {"a": "x", "b": 3}]
+        columns=["a", "b"],
+        domain=DOMAIN,
+        epsilon=1,
+        structural_zeros=[{"a": "y", "b": [1, 2]}, {"a": "x", "b": 3}],
     ).protect(FRAME)
     told = release.manifest["steps"][0]["settings"]
     assert (told["scale"], told["n"], len(told["noisy"])) == ("2", 4000, 3)
     release.save(tmp_path / "out" / "release", custodian=tmp_path / "safe" / "record")
     found = vd.posterior(vd.load(tmp_path / "out" / "release"))
-    truth = FRAME.groupby(["a", "b"]).size().reindex(pd.MultiIndex.from_product([["x", "y"], [1, 2, 3]]), fill_value=0).to_numpy()
+    truth = (
+        FRAME.groupby(["a", "b"])
+        .size()
+        .reindex(pd.MultiIndex.from_product([["x", "y"], [1, 2, 3]]), fill_value=0)
+        .to_numpy()
+    )
     assert np.abs(found.counts - truth).max() < 60
     assert found.counts.sum() == pytest.approx(4000)
     assert found.mean[2] == found.mean[3] == found.mean[4] == 0
@@ -49,7 +63,7 @@ def test_noisy_counts_tell_their_noise_and_have_an_exact_posterior(tmp_path):
 
 def test_opendp_states_the_cost_that_is_charged():
     pytest.importorskip("opendp", reason=REASON)
-    from veladura.dp.noisy import geometric
+    from veladura.methods.private.noisy import geometric
 
     assert float(geometric(Fraction(2), 2)[1]) == pytest.approx(1)
     assert float(geometric(Fraction(2), 1)[1]) == pytest.approx(0.5)
@@ -58,7 +72,9 @@ def test_opendp_states_the_cost_that_is_charged():
     with pytest.raises(BudgetError):
         vd.NoisyCounts(columns=["a"], domain=DOMAIN, epsilon=0.7).protect(FRAME, ledger=ledger)
     with pytest.raises(PlanError, match="takes none"):
-        vd.NoisyCounts(columns=["a"], domain=DOMAIN, epsilon=0.7).protect(FRAME, seed=1, unsafe_repeatable=True)
+        vd.NoisyCounts(columns=["a"], domain=DOMAIN, epsilon=0.7).protect(
+            FRAME, seed=1, unsafe_repeatable=True
+        )
 
 
 @pytest.mark.xdist_group("mbi")
@@ -87,7 +103,7 @@ def test_marginals_keep_a_strong_pair_and_their_budget():
 
 def test_the_noisy_maximum_prefers_the_best_and_costs_what_it_says():
     pytest.importorskip("opendp", reason=REASON)
-    from veladura.dp.marginals import noisy_maximum
+    from veladura.methods.private.marginals import noisy_maximum
 
     assert [noisy_maximum([0.0, 1000.0, 3.0], 2.0, 0.5) for _ in range(5)] == [1] * 5
     chosen = [noisy_maximum([0.0, 1.0], 2.0, 1e-6) for _ in range(200)]

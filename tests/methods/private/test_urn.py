@@ -10,17 +10,25 @@ import pytest
 from scipy import stats
 from scipy.special import gammaln
 
-from veladura.dp import urn
-from veladura.streams import Streams
+from veladura.base.streams import Streams
+from veladura.methods.private import urn
 
-ALPHA, COUNTS, SIZE, DRAWS, LEVEL = (Fraction(3, 2), Fraction(2, 7), Fraction(1)), (2, 0, 1), 4, 20_000, 1e-5
+ALPHA, COUNTS, SIZE, DRAWS, LEVEL = (
+    (Fraction(3, 2), Fraction(2, 7), Fraction(1)),
+    (2, 0, 1),
+    4,
+    20_000,
+    1e-5,
+)
 
 
 def chances():
     """The chance of every outcome, from gamma functions."""
     weight = np.array([float(a) + x for a, x in zip(ALPHA, COUNTS, strict=True)])
     outcomes = [r for r in product(range(SIZE + 1), repeat=3) if sum(r) == SIZE]
-    logs = [np.sum(gammaln(weight + r) - gammaln(weight) - gammaln(np.array(r) + 1)) for r in outcomes]
+    logs = [
+        np.sum(gammaln(weight + r) - gammaln(weight) - gammaln(np.array(r) + 1)) for r in outcomes
+    ]
     p = np.exp(logs)
     return outcomes, p / p.sum()
 
@@ -29,7 +37,9 @@ def pvalue(draw, seed):
     outcomes, p = chances()
     bits = urn.Bits(Streams(seed)("urn").bytes)
     place = {outcome: i for i, outcome in enumerate(outcomes)}
-    seen = np.bincount([place[tuple(draw(bits).tolist())] for _ in range(DRAWS)], minlength=len(outcomes))
+    seen = np.bincount(
+        [place[tuple(draw(bits).tolist())] for _ in range(DRAWS)], minlength=len(outcomes)
+    )
     return stats.chisquare(seen, DRAWS * p).pvalue
 
 
@@ -81,4 +91,6 @@ def test_large_bounds_and_the_systems_entropy():
 
 
 def test_two_draws_from_the_system_differ():
-    assert not np.array_equal(*(urn.draw(urn.Bits(), [Fraction(1)] * 50, [1] * 50, 500) for _ in range(2)))
+    assert not np.array_equal(
+        *(urn.draw(urn.Bits(), [Fraction(1)] * 50, [1] * 50, 500) for _ in range(2))
+    )

@@ -9,12 +9,15 @@ from hypothesis import strategies as st
 import veladura as vd
 from veladura.errors import DataError, PlanError
 
-TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc")), min_size=1, max_size=6).filter(
-    lambda text: text != "*"
-)  # a star is what all become
+TEXTS = st.text(
+    st.characters(codec="utf-8", exclude_categories=("Cs", "Cc")), min_size=1, max_size=6
+).filter(lambda text: text != "*")  # a star is what all become
 
 
-@given(values=st.lists(TEXTS, min_size=1, max_size=8, unique=True), groups=st.lists(st.integers(0, 2), min_size=8, max_size=8))
+@given(
+    values=st.lists(TEXTS, min_size=1, max_size=8, unique=True),
+    groups=st.lists(st.integers(0, 2), min_size=8, max_size=8),
+)
 @settings(max_examples=60, deadline=None)
 def test_an_explicit_hierarchy_survives_its_file(tmp_path_factory, values, groups):
     rows = [(value, f"g{group}", "*") for value, group in zip(values, groups, strict=False)]
@@ -28,7 +31,10 @@ def test_rules_are_written_as_rows(tmp_path):
     vd.Hierarchy.mask(3).to_csv(path, ["138", "139"])
     assert path.read_text(encoding="utf-8") == "138;13*;1**;*\n139;13*;1**;*\n"
     vd.Hierarchy.intervals([5, 10]).to_csv(path, [12, 19])
-    assert vd.Hierarchy.from_csv(path).rows == (("12", "[10, 15)", "[10, 20)", "*"), ("19", "[15, 20)", "[10, 20)", "*"))
+    assert vd.Hierarchy.from_csv(path).rows == (
+        ("12", "[10, 15)", "[10, 20)", "*"),
+        ("19", "[15, 20)", "[10, 20)", "*"),
+    )
 
 
 def test_a_rule_needs_values_to_be_written_for(tmp_path):
@@ -62,9 +68,15 @@ def test_heights_count_the_steps_to_the_top(hierarchy, height):
         ({"rows": (("a",),)}, "at least one level above"),
         ({"rows": (("a", "*"), ("a", "*"))}, "1 values stand twice"),
         ({"rows": (("a", "*"), ("b", "+"))}, "must be one value"),
-        ({"rows": (("a", "g", "x", "*"), ("b", "g", "y", "*"))}, "levels 1 and 2 of a hierarchy do not nest: 1 values"),
+        (
+            {"rows": (("a", "g", "x", "*"), ("b", "g", "y", "*"))},
+            "levels 1 and 2 of a hierarchy do not nest: 1 values",
+        ),
         ({"rows": (("a", "b", "*"), ("b", "a", "*"))}, "runs in a circle: 2 values"),
-        ({"rows": (("a", "b", "c", "*"), ("b", "b", "c", "*"), ("c", "a", "a", "*"))}, "runs in a circle: 3 values"),
+        (
+            {"rows": (("a", "b", "c", "*"), ("b", "b", "c", "*"), ("c", "a", "a", "*"))},
+            "runs in a circle: 3 values",
+        ),
         ({"grouped": ({"b": ("a",), "a": ("b",)},)}, "runs in a circle: 2 values"),
         ({"masked": -1}, "at least 1"),
         ({"widths": (0.0,)}, "above 0"),
@@ -101,5 +113,8 @@ def test_a_repr_shows_no_rows():
 
 def test_the_manifest_is_told_the_rule_not_the_values():
     assert vd.Hierarchy.mask(3).told() == {"masked": 3, "side": "right"}
-    assert vd.Hierarchy.intervals([5, 10], origin=2).told() == {"widths": (5.0, 10.0), "origin": 2.0}
+    assert vd.Hierarchy.intervals([5, 10], origin=2).told() == {
+        "widths": (5.0, 10.0),
+        "origin": 2.0,
+    }
     assert vd.Hierarchy.explicit([("a", "*")]).told() == {"rows": [["a", "*"]]}

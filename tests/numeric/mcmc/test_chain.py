@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from veladura.context import Context
+from veladura.base.context import Context
+from veladura.base.streams import Streams
 from veladura.errors import PlanError
-from veladura.mcmc.chain import check_lengths, run_chains, separated
-from veladura.mcmc.diagnostics import ChainWarning, Diagnostics
-from veladura.streams import Streams
+from veladura.numeric.mcmc.chain import check_lengths, run_chains, separated
+from veladura.numeric.mcmc.diagnostics import ChainWarning, Diagnostics
 
 ENOUGH = {"sweeps": 100, "burn": 20, "thin": 2, "chains": 4, "m": 5}
 
@@ -28,12 +28,18 @@ def test_draws_are_m_distinct_and_far_apart(m, chains, kept):
 
 
 def test_chains_have_streams_of_their_own_whatever_the_threads():
-    one, four = (run_chains("x", lambda _, rng: rng.random(), 4, Context(Streams(3), threads=threads)) for threads in (1, 4))
+    one, four = (
+        run_chains("x", lambda _, rng: rng.random(), 4, Context(Streams(3), threads=threads))
+        for threads in (1, 4)
+    )
     assert one == four
     assert len(set(one)) == 4
 
 
-@pytest.mark.parametrize("wrong", [{"burn": 0}, {"burn": 100}, {"thin": 0}, {"chains": 0}, {"m": 0}, {"thin": 30}, {"m": 300}])
+@pytest.mark.parametrize(
+    "wrong",
+    [{"burn": 0}, {"burn": 100}, {"thin": 0}, {"chains": 0}, {"m": 0}, {"thin": 30}, {"m": 300}],
+)
 def test_lengths_that_leave_nothing_are_refused(wrong):
     check_lengths(**ENOUGH)
     with pytest.raises(PlanError, match=r"are needed|too few to judge"):
@@ -61,7 +67,9 @@ def sticky(rng):
 @pytest.mark.parametrize("bad", [shifted, sticky])
 def test_poor_chains_bring_a_warning_with_advice(bad):
     found = Diagnostics.of({"a": bad(np.random.default_rng(0))})
-    with pytest.warns(ChainWarning, match=r"have not mixed: R-hat is .* for 'a'[\s\S]*Hint: do more\."):
+    with pytest.warns(
+        ChainWarning, match=r"have not mixed: R-hat is .* for 'a'[\s\S]*Hint: do more\."
+    ):
         found.warn("do more.")
 
 

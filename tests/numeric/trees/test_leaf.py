@@ -8,20 +8,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from veladura.streams import Streams
-from veladura.synth import draws as compiled
-from veladura.synth.leaf import Donors, Singles, draw_numbers
-from veladura.synth.tree import grow, stack
+from veladura.base.streams import Streams
+from veladura.numeric.trees import draws as compiled
+from veladura.numeric.trees.leaf import Donors, Singles, draw_numbers
+from veladura.numeric.trees.tree import grow, stack
 
 LEVEL = 1e-5
 
 
 def spreads(values, start, end, reach=None):
-    return compiled.spreads(values, np.array(start), np.array(end), np.empty(0) if reach is None else reach)
+    return compiled.spreads(
+        values, np.array(start), np.array(end), np.empty(0) if reach is None else reach
+    )
 
 
 def single_leaf(size):
-    return grow(stack([np.zeros(size, dtype=np.uint16)], [_Constant()]), [], np.zeros(size, dtype=np.int64))
+    return grow(
+        stack([np.zeros(size, dtype=np.uint16)], [_Constant()]), [], np.zeros(size, dtype=np.int64)
+    )
 
 
 class _Constant:
@@ -35,7 +39,13 @@ def anything(values, rows):
 def draws(rng, values, size, **how):
     tree = single_leaf(values.size)
     settings = {"written": lambda x: x, "accept": anything, **how}
-    return draw_numbers(rng, Donors.weighted(tree, rng), values[tree.order], np.zeros(size, dtype=np.int64), **settings)[0]
+    return draw_numbers(
+        rng,
+        Donors.weighted(tree, rng),
+        values[tree.order],
+        np.zeros(size, dtype=np.int64),
+        **settings,
+    )[0]
 
 
 def test_weights_are_those_of_the_bayesian_bootstrap():
@@ -53,7 +63,9 @@ def equal_weights(rng, values, size):
 
 
 @pytest.mark.parametrize(
-    ("draw", "right"), [(lambda rng, v, n: draws(rng, v, n, smoothing="none"), True), (equal_weights, False)], ids=["ours", "equal"]
+    ("draw", "right"),
+    [(lambda rng, v, n: draws(rng, v, n, smoothing="none"), True), (equal_weights, False)],
+    ids=["ours", "equal"],
 )
 def test_means_vary_as_a_posterior_does(draw, right):
     """Over datasets the variance of the mean is s2 / (n + 1) for the weights plus s2 / size for the draws."""
@@ -67,8 +79,12 @@ def test_means_vary_as_a_posterior_does(draw, right):
 
 
 def cut_kernel_cdf(values, x, width):
-    inside = stats.norm.cdf((values.max() - values) / width) - stats.norm.cdf((values.min() - values) / width)
-    part = stats.norm.cdf((np.minimum(x, values.max()) - values) / width) - stats.norm.cdf((values.min() - values) / width)
+    inside = stats.norm.cdf((values.max() - values) / width) - stats.norm.cdf(
+        (values.min() - values) / width
+    )
+    part = stats.norm.cdf((np.minimum(x, values.max()) - values) / width) - stats.norm.cdf(
+        (values.min() - values) / width
+    )
     return part.sum() / inside.sum()
 
 
@@ -76,7 +92,10 @@ def edge_kept(rng, values, size):
     """Slip: each donor's own kernel is cut, so that donors at the edge keep their whole weight."""
     width = spreads(values, [0], [values.size])[0, 0]
     donor = rng.choice(values, size)
-    low, high = stats.norm.cdf((values.min() - donor) / width), stats.norm.cdf((values.max() - donor) / width)
+    low, high = (
+        stats.norm.cdf((values.min() - donor) / width),
+        stats.norm.cdf((values.max() - donor) / width),
+    )
     return donor + width * stats.norm.ppf(low + rng.random(size) * (high - low))
 
 
@@ -90,7 +109,10 @@ def edge_kept(rng, values, size):
 )
 def test_numbers_follow_the_cut_kernel(draw, right):
     """One draw a dataset: the mean over Dirichlet weights is close to the kernel density with equal ones, cut to the range."""
-    rng, values = Streams(2)("kernel"), np.array([0.0, 0.0, 0.0, 4.0, 5.0, 6.0, 10.0, 10.0, 10.0, 10.0])
+    rng, values = (
+        Streams(2)("kernel"),
+        np.array([0.0, 0.0, 0.0, 4.0, 5.0, 6.0, 10.0, 10.0, 10.0, 10.0]),
+    )
     width = spreads(values, [0], [10])[0, 0]
     found = np.array([draw(rng, values) for _ in range(8000)])
     grid = np.linspace(0.2, 9.8, 25)
@@ -114,7 +136,11 @@ def one_width(rng, values):
 
 @pytest.mark.parametrize(
     ("draw", "right"),
-    [(lambda rng, v: draws(rng, v, 1)[0], True), (lambda rng, v: draws(rng, v, 1, smoothing="kernel")[0], False), (one_width, False)],
+    [
+        (lambda rng, v: draws(rng, v, 1)[0], True),
+        (lambda rng, v: draws(rng, v, 1, smoothing="kernel")[0], False),
+        (one_width, False),
+    ],
     ids=["local", "kernel", "one width"],
 )
 def test_local_numbers_follow_the_reflected_kernels(draw, right):
@@ -123,7 +149,10 @@ def test_local_numbers_follow_the_reflected_kernels(draw, right):
     reach = np.array([0.5, 0.5, 0.5, 0.5, 7.0, 7.0, 14.0, 14.0])
     widths = np.minimum(spreads(values, [0], [8])[0, 0], reach)
     found = np.array([draw(rng, values) for _ in range(8000)])
-    distance = max(abs(np.mean(found <= x) - reflected_cdf(values, x, widths)) for x in np.linspace(1.1, 24.5, 40))
+    distance = max(
+        abs(np.mean(found <= x) - reflected_cdf(values, x, widths))
+        for x in np.linspace(1.1, 24.5, 40)
+    )
     assert (distance < 0.025) == right  # Kolmogorov: 0.0273 at 1e-5, less on a grid
 
 
@@ -137,7 +166,9 @@ def test_local_kernels_keep_what_the_cut_one_loses_of_small_skewed_leaves():
     """Leaves of eight exponential numbers: the share of draws below the population's median is a half, give or take."""
     rng, below = Streams(6)("skewed"), {}
     for smoothing in ("local", "kernel"):
-        found = np.concatenate([draws(rng, rng.standard_exponential(8), 8, smoothing=smoothing) for _ in range(1500)])
+        found = np.concatenate(
+            [draws(rng, rng.standard_exponential(8), 8, smoothing=smoothing) for _ in range(1500)]
+        )
         below[smoothing] = np.mean(found < np.log(2))
     assert abs(below["local"] - 0.5) < 0.05
     assert abs(below["kernel"] - 0.5) > 0.08
@@ -164,7 +195,14 @@ def test_numbers_stay_within_their_leaf():
 
     tree = grow(stack([code], [Two()]), [0], np.repeat([0, 1], 30))
     leaves = tree.find(stack([code], [Two()]))
-    found, failed = draw_numbers(rng, Donors.weighted(tree, rng), values[tree.order], leaves, written=lambda x: x, accept=anything)
+    found, failed = draw_numbers(
+        rng,
+        Donors.weighted(tree, rng),
+        values[tree.order],
+        leaves,
+        written=lambda x: x,
+        accept=anything,
+    )
     assert not failed.size
     for part in (slice(0, 30), slice(30, 60)):
         assert values[part].min() <= found[part].min()
@@ -183,11 +221,25 @@ def test_what_is_not_accepted_is_drawn_from_the_node_above_and_then_handed_back(
     leaves = tree.find(predictors)
     donors = Donors.weighted(tree, rng)
     found, failed = draw_numbers(
-        rng, donors, values[tree.order], leaves, written=lambda x: x, accept=lambda x, _: x == 2.0, smoothing="none"
+        rng,
+        donors,
+        values[tree.order],
+        leaves,
+        written=lambda x: x,
+        accept=lambda x, _: x == 2.0,
+        smoothing="none",
     )
     assert (found == 2.0).all()
     assert not failed.size
-    _, failed = draw_numbers(rng, donors, values[tree.order], leaves, written=lambda x: x, accept=lambda x, _: x > 9, smoothing="none")
+    _, failed = draw_numbers(
+        rng,
+        donors,
+        values[tree.order],
+        leaves,
+        written=lambda x: x,
+        accept=lambda x, _: x > 9,
+        smoothing="none",
+    )
     assert failed.size == 40
 
 

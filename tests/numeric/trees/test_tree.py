@@ -8,20 +8,26 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from veladura.synth.bins import MAX_BINS, Binning, cuts
-from veladura.synth.model import Ground
-from veladura.synth.prune import collapse, pruned_by
-from veladura.synth.tree import END, FEATURE, START, Growth, grow, ranks, stack
+from veladura.numeric.trees.bins import MAX_BINS, Binning, cuts
+from veladura.numeric.trees.model import Ground
+from veladura.numeric.trees.prune import collapse, pruned_by
+from veladura.numeric.trees.tree import END, FEATURE, START, Growth, grow, ranks, stack
 
 
 def number_columns(*columns):
     binnings = [Binning(cuts(x[~np.isnan(x)]).size + 2, cuts(x[~np.isnan(x)])) for x in columns]
-    return stack([b.codes(np.nan_to_num(x), np.isnan(x)) for b, x in zip(binnings, columns, strict=True)], binnings)
+    return stack(
+        [b.codes(np.nan_to_num(x), np.isnan(x)) for b, x in zip(binnings, columns, strict=True)],
+        binnings,
+    )
 
 
 def category_columns(*columns):
     binnings = [Binning(int(x.max()) + 2, None) for x in columns]
-    return stack([b.codes(x, np.zeros(x.size, dtype=bool)) for b, x in zip(binnings, columns, strict=True)], binnings)
+    return stack(
+        [b.codes(x, np.zeros(x.size, dtype=bool)) for b, x in zip(binnings, columns, strict=True)],
+        binnings,
+    )
 
 
 def squares(y):
@@ -51,11 +57,17 @@ def test_a_classification_tree_is_that_of_scikit_learn():
     ours = grow(number_columns(*x.T), range(3), y, classes=5, growth=Growth(min_leaf=25))
     theirs = DecisionTreeClassifier(min_samples_leaf=25, random_state=0).fit(x, y)
     leaves = ours.find(number_columns(*x.T))
-    shares = np.array([np.bincount(y[leaves == leaf], minlength=5) / np.sum(leaves == leaf) for leaf in leaves])
-    assert abs(ours.leaves().size - theirs.get_n_leaves()) <= 1  # equal gains may be broken the other way
+    shares = np.array(
+        [np.bincount(y[leaves == leaf], minlength=5) / np.sum(leaves == leaf) for leaf in leaves]
+    )
+    assert (
+        abs(ours.leaves().size - theirs.get_n_leaves()) <= 1
+    )  # equal gains may be broken the other way
     impurity = sum(gini(y[leaves == leaf]) for leaf in np.unique(leaves))
     node = theirs.apply(x)
-    assert impurity == pytest.approx(sum(gini(y[node == leaf]) for leaf in np.unique(node)), rel=0.02)
+    assert impurity == pytest.approx(
+        sum(gini(y[node == leaf]) for leaf in np.unique(node)), rel=0.02
+    )
     assert np.abs(shares - theirs.predict_proba(x)).mean() < 0.02
 
 
@@ -63,7 +75,11 @@ def test_a_classification_tree_is_that_of_scikit_learn():
 def test_the_subset_split_is_the_best_of_all_subsets(classes):
     rng = np.random.default_rng(2)
     x = rng.integers(0, 6, 120)
-    y = ranks(rng.normal(size=120) + (x % 3)) if classes == 0 else ((rng.random(120) < 0.2 + 0.1 * x) * 1).astype(np.int64)
+    y = (
+        ranks(rng.normal(size=120) + (x % 3))
+        if classes == 0
+        else ((rng.random(120) < 0.2 + 0.1 * x) * 1).astype(np.int64)
+    )
     loss = squares if classes == 0 else gini
     tree = grow(category_columns(x), [0], y, classes=classes, growth=Growth(min_leaf=5))
     left = tree.order[tree.nodes[tree.nodes[0, 2], START] : tree.nodes[tree.nodes[0, 2], END]]
@@ -80,11 +96,23 @@ def test_the_split_of_many_classes_is_close_to_the_best_of_all_subsets():
     for _ in range(20):
         x = rng.integers(0, 7, 300)
         y = np.array([rng.choice(5, p=p) for p in rng.dirichlet(np.ones(5), size=7)[x]])
-        tree = grow(category_columns(x), [0], y, classes=5, growth=Growth(min_leaf=5, complexity=1e-9))
-        left = np.isin(np.arange(300), tree.order[tree.nodes[tree.nodes[0, 2], START] : tree.nodes[tree.nodes[0, 2], END]])
+        tree = grow(
+            category_columns(x), [0], y, classes=5, growth=Growth(min_leaf=5, complexity=1e-9)
+        )
+        left = np.isin(
+            np.arange(300),
+            tree.order[tree.nodes[tree.nodes[0, 2], START] : tree.nodes[tree.nodes[0, 2], END]],
+        )
         found = gini(y) - gini(y[left]) - gini(y[~left])
-        every = [np.isin(x, subset) for size in range(1, 7) for subset in combinations(range(7), size)]
-        shares.append(found / max(gini(y) - gini(y[part]) - gini(y[~part]) for part in every if 5 <= part.sum() <= 295))
+        every = [
+            np.isin(x, subset) for size in range(1, 7) for subset in combinations(range(7), size)
+        ]
+        shares.append(
+            found
+            / max(
+                gini(y) - gini(y[part]) - gini(y[~part]) for part in every if 5 <= part.sum() <= 295
+            )
+        )
     assert np.mean(shares) > 0.9
 
 
@@ -157,8 +185,18 @@ def test_prices_of_pruning_are_those_of_scikit_learn():
     x = rng.integers(0, 50, (400, 2)).astype(float)
     y = ranks(x[:, 0] + 10 * rng.normal(size=400))
     tree = grow(number_columns(*x.T), range(2), y, growth=Growth(min_leaf=10))
-    path = DecisionTreeRegressor(min_samples_leaf=10, random_state=0).cost_complexity_pruning_path(x, y)
-    ours = np.unique(np.round(collapse(tree.nodes, np.ascontiguousarray(tree.risks[:, 0]))[tree.nodes[:, FEATURE] >= 0] / 400, 6))
+    path = DecisionTreeRegressor(min_samples_leaf=10, random_state=0).cost_complexity_pruning_path(
+        x, y
+    )
+    ours = np.unique(
+        np.round(
+            collapse(tree.nodes, np.ascontiguousarray(tree.risks[:, 0]))[
+                tree.nodes[:, FEATURE] >= 0
+            ]
+            / 400,
+            6,
+        )
+    )
     np.testing.assert_allclose(ours, np.unique(np.round(path.ccp_alphas[1:], 6)), rtol=1e-6)
 
 
@@ -167,7 +205,9 @@ def test_pruning_cuts_noise_away_and_keeps_what_predicts():
     x = rng.normal(size=1000)
     ground = Ground(number_columns(x), np.arange(1000))
     noise = pruned_by(5)(grow, ground, [0], ranks(rng.normal(size=1000)), 0, Growth(), 0)
-    signal = pruned_by(5)(grow, ground, [0], ranks((x > 0) * 5 + rng.normal(size=1000)), 0, Growth(), 0)
+    signal = pruned_by(5)(
+        grow, ground, [0], ranks((x > 0) * 5 + rng.normal(size=1000)), 0, Growth(), 0
+    )
     assert noise.leaves().size <= 3
     assert 2 <= signal.leaves().size <= 8
 
@@ -192,16 +232,30 @@ def test_rows_that_go_down_together_end_where_each_would_alone(classes):
     rng = np.random.default_rng(10)
     x = np.where(rng.random(6000) < 0.1, np.nan, rng.normal(size=6000))
     few, many = rng.integers(0, 5, 6000), rng.integers(0, 700, 6000)
-    binnings = [Binning(cuts(x[~np.isnan(x)]).size + 2, cuts(x[~np.isnan(x)])), Binning(6, None), Binning(701, None)]
+    binnings = [
+        Binning(cuts(x[~np.isnan(x)]).size + 2, cuts(x[~np.isnan(x)])),
+        Binning(6, None),
+        Binning(701, None),
+    ]
     none = np.zeros(6000, dtype=bool)
-    columns = [binnings[0].codes(np.nan_to_num(x), np.isnan(x)), binnings[1].codes(few, none), binnings[2].codes(many, none)]
+    columns = [
+        binnings[0].codes(np.nan_to_num(x), np.isnan(x)),
+        binnings[1].codes(few, none),
+        binnings[2].codes(many, none),
+    ]
     predictors = stack(columns, binnings)
     signal = np.nan_to_num(x) + few + (many % 7) + rng.normal(size=6000)
-    y = ranks(signal) if classes == 0 else np.digitize(signal, np.quantile(signal, [0.25, 0.5, 0.75]))
+    y = (
+        ranks(signal)
+        if classes == 0
+        else np.digitize(signal, np.quantile(signal, [0.25, 0.5, 0.75]))
+    )
     group = rng.integers(0, 2, 6000)
     tree = grow(predictors, range(3), y, classes=classes, groups=group)
     found = tree.find(predictors, root=group)
-    assert [walk(tree, predictors, row, group[row]) for row in range(0, 6000, 37)] == found[::37].tolist()
+    assert [walk(tree, predictors, row, group[row]) for row in range(0, 6000, 37)] == found[
+        ::37
+    ].tolist()
     for leaf in np.unique(found):
         inside = tree.order[tree.nodes[leaf, START] : tree.nodes[leaf, END]]
         assert sorted(inside) == np.flatnonzero(found == leaf).tolist()
@@ -220,7 +274,9 @@ def test_histograms_by_difference_grow_the_tree_of_plain_counts():
             for cut in np.unique(column)[:-1]:
                 left = column <= cut
                 if 30 <= left.sum() <= rows.size - 30:
-                    best = max(best, squares(y[rows]) - squares(y[rows][left]) - squares(y[rows][~left]))
+                    best = max(
+                        best, squares(y[rows]) - squares(y[rows][left]) - squares(y[rows][~left])
+                    )
         assert tree.risks[node, 1] == pytest.approx(best, rel=1e-9)
 
 

@@ -1,8 +1,10 @@
 """The source's two samplers, corrected: independent checks of the exact posterior, and a measure of its speed.
 
-Model: p ~ Dirichlet(gamma), x ~ Multinomial(n, p), q_m ~ Dirichlet(alpha + x), r_m ~ Multinomial(size, q_m).
-Corrected against Marcolin (2018), section 3.1: q_m given the rest is Dirichlet(alpha + x + r_m); a proposal is
-accepted when u <= tau; tau holds the ratio of the proposals; the product runs over all m sets; adaptation stops.
+Model: p ~ Dirichlet(gamma), x ~ Multinomial(n, p), q_m ~ Dirichlet(alpha + x), r_m ~
+Multinomial(size, q_m).
+Corrected against Marcolin (2018), section 3.1: q_m given the rest is Dirichlet(alpha + x + r_m); a
+proposal is accepted when u <= tau; tau holds the ratio of the proposals; the product runs over all
+m sets; adaptation stops.
 """
 
 from __future__ import annotations
@@ -53,7 +55,9 @@ def start(rng: Generator, model: ChainModel) -> ChainState:
     """Return a first position: counts drawn from the released shares."""
     shares = model.released.sum(axis=0) + model.gamma
     x = rng.multinomial(model.n, shares / shares.sum())
-    return _refresh(rng, ChainState(x, shares, np.zeros_like(model.released), shares / shares.sum()), model)
+    return _refresh(
+        rng, ChainState(x, shares, np.zeros_like(model.released), shares / shares.sum()), model
+    )
 
 
 def _refresh(rng: Generator, state: ChainState, model: ChainModel) -> ChainState:
@@ -79,14 +83,18 @@ def gibbs(rng: Generator, state: ChainState, model: ChainModel) -> tuple[ChainSt
         total = int(x[i] + x[j])
         values = np.arange(total + 1)
         logs = values * (slope[i] - slope[j]) - gammaln(values + 1) - gammaln(total - values + 1)
-        logs -= len(model.released) * (gammaln(model.alpha[i] + values) + gammaln(model.alpha[j] + total - values))
+        logs -= len(model.released) * (
+            gammaln(model.alpha[i] + values) + gammaln(model.alpha[j] + total - values)
+        )
         chances = np.cumsum(np.exp(logs - logs.max()))
         x[i] = int(np.searchsorted(chances, rng.random() * chances[-1]))
         x[j] = total - x[i]
     return _refresh(rng, state._replace(x=x), model), ChainInfo(accepted=True)
 
 
-def metropolis(rng: Generator, state: ChainState, model: ChainModel) -> tuple[ChainState, ChainInfo]:
+def metropolis(
+    rng: Generator, state: ChainState, model: ChainModel
+) -> tuple[ChainState, ChainInfo]:
     """Advance by one sweep: x from Multinomial(n, proposal), accepted with the ratio of targets over that of proposals."""
     x = rng.multinomial(model.n, state.proposal)
     gain = log_target(x, state, model) - log_target(state.x, state, model)
@@ -99,7 +107,9 @@ def _log_proposal(x: NDArray[np.int64], shares: Array) -> float:
     return float(np.sum(x * np.log(shares) - gammaln(x + 1)))
 
 
-def run(rng: Generator, step: Step, model: ChainModel, sweeps: int, burn_in: int) -> tuple[Array, float]:
+def run(
+    rng: Generator, step: Step, model: ChainModel, sweeps: int, burn_in: int
+) -> tuple[Array, float]:
     """Return p after each sweep and the share of accepted proposals; the proposal adapts during burn-in only."""
     state = start(rng, model)
     recent = [state.p]

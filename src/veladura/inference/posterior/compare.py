@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.dp.domain import Domain, listed
-from veladura.dp.shares import Posterior, check_level, shortest
+from veladura.base.estimate import Estimate
 from veladura.errors import PlanError
-from veladura.inference.estimate import Estimate
+from veladura.inference.posterior.shares import Posterior, check_level, shortest
+from veladura.methods.private.domain import Domain, listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,7 +29,11 @@ def cells_where(domain: Domain, values: Mapping[str, Any]) -> Mask:
             raise PlanError.unknown(what, name, domain.names)
         axis = domain.names.index(name)
         known: list[str | None] = [*domain.texts(name), *([None] if name in domain.missing else [])]
-        asked = [None] if wanted is None else [str(v).lower() if isinstance(v, bool) else str(v) for v in listed(wanted)]
+        asked = (
+            [None]
+            if wanted is None
+            else [str(v).lower() if isinstance(v, bool) else str(v) for v in listed(wanted)]
+        )
         if strange := [value for value in asked if value not in known]:
             msg = f"{name!r} has no value {strange[0]!r} in the declared domain."
             raise PlanError(msg)
@@ -43,25 +47,45 @@ def share(posterior: Posterior, event: Mask, level: float = 0.95) -> Estimate:
     return posterior.combine(event.astype(float), level)
 
 
-def conditional_share(posterior: Posterior, event: Mask, given: Mask, level: float = 0.95, *, seed: int | None = None) -> Estimate:
+def conditional_share(
+    posterior: Posterior, event: Mask, given: Mask, level: float = 0.95, *, seed: int | None = None
+) -> Estimate:
     """Return the share of the event among those in ``given``."""
     drawn = _group_draws(posterior, [event & given, ~event & given], seed)
     return _estimate(drawn[:, 0] / drawn[:, :2].sum(axis=1), level)
 
 
-def difference(posterior: Posterior, event: Mask, one: Mask, other: Mask, level: float = 0.95, *, seed: int | None = None) -> Estimate:
+def difference(
+    posterior: Posterior,
+    event: Mask,
+    one: Mask,
+    other: Mask,
+    level: float = 0.95,
+    *,
+    seed: int | None = None,
+) -> Estimate:
     """Return how much more often the event occurs in one group than in another."""
     a, b, c, d = _two_by_two(posterior, event, one, other, seed)
     return _estimate(a / (a + b) - c / (c + d), level)
 
 
-def odds_ratio(posterior: Posterior, event: Mask, one: Mask, other: Mask, level: float = 0.95, *, seed: int | None = None) -> Estimate:
+def odds_ratio(
+    posterior: Posterior,
+    event: Mask,
+    one: Mask,
+    other: Mask,
+    level: float = 0.95,
+    *,
+    seed: int | None = None,
+) -> Estimate:
     """Return the odds of the event in one group over those in another; the median, since the mean need not exist."""
     a, b, c, d = _two_by_two(posterior, event, one, other, seed)
     check_level(level, "equal")
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.log(a) - np.log(b) - np.log(c) + np.log(d)
-    low, middle, high = np.exp(np.quantile(ratios[~np.isnan(ratios)], [(1 - level) / 2, 0.5, (1 + level) / 2]))
+    low, middle, high = np.exp(
+        np.quantile(ratios[~np.isnan(ratios)], [(1 - level) / 2, 0.5, (1 + level) / 2])
+    )
     return Estimate(float(middle), float(low), float(high), level)
 
 
@@ -72,7 +96,13 @@ def table(posterior: Posterior, level: float = 0.95) -> pd.DataFrame:
     names = posterior.domain.names
     frame = pd.DataFrame(posterior.domain.labels(), columns=list(names))
     low, high = posterior.interval(level)
-    figures = {"share": posterior.mean, "sd": np.sqrt(posterior.variance), "lower": low, "upper": high, "count": posterior.counts}
+    figures = {
+        "share": posterior.mean,
+        "sd": np.sqrt(posterior.variance),
+        "lower": low,
+        "upper": high,
+        "count": posterior.counts,
+    }
     clash = {name: f"posterior_{name}" if name in names else name for name in figures}
     return frame.assign(**{clash[name]: values for name, values in figures.items()})
 
@@ -81,18 +111,32 @@ def column_table(posterior: Posterior, name: str, level: float = 0.95) -> pd.Dat
     """Return the exact posterior of each value of one column, all others summed over."""
     import pandas as pd
 
-    values: list[Any] = [*posterior.domain.texts(name), *([None] if name in posterior.domain.missing else [])]
-    found = [share(posterior, cells_where(posterior.domain, {name: value}), level) for value in values]
+    values: list[Any] = [
+        *posterior.domain.texts(name),
+        *([None] if name in posterior.domain.missing else []),
+    ]
+    found = [
+        share(posterior, cells_where(posterior.domain, {name: value}), level) for value in values
+    ]
     return pd.DataFrame(
-        {name: values, "share": [e.value for e in found], "lower": [e.lower for e in found], "upper": [e.upper for e in found]}
+        {
+            name: values,
+            "share": [e.value for e in found],
+            "lower": [e.lower for e in found],
+            "upper": [e.upper for e in found],
+        }
     )
 
 
-def _two_by_two(posterior: Posterior, event: Mask, one: Mask, other: Mask, seed: int | None) -> list[NDArray[np.float64]]:
+def _two_by_two(
+    posterior: Posterior, event: Mask, one: Mask, other: Mask, seed: int | None
+) -> list[NDArray[np.float64]]:
     if (one & other).any():
         msg = "the two groups overlap: compare groups that share no cell."
         raise PlanError(msg)
-    drawn = _group_draws(posterior, [event & one, ~event & one, event & other, ~event & other], seed)
+    drawn = _group_draws(
+        posterior, [event & one, ~event & one, event & other, ~event & other], seed
+    )
     return list(drawn.T[:4])
 
 

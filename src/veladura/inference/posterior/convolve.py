@@ -1,9 +1,9 @@
 """Whole numbers that must add up: marginals of independent counts given their sum, by tilted convolution.
 
 Given the release, the counts x of the cells have P(x) proportional to prod f_i(x_i) on sum x_i = n
-(methods/5; the Dirichlets are integrated out). Each f_i is tilted by exp(theta x) so that the sum has mean n:
-that changes no conditional law, and puts n where the convolution is most precise. Kinds of cells that look
-alike share one transform. Arrays in, arrays out.
+(methods/5; the Dirichlets are integrated out). Each f_i is tilted by exp(theta x) so that the sum
+has mean n: that changes no conditional law, and puts n where the convolution is most precise. Kinds
+of cells that look alike share one transform. Arrays in, arrays out.
 """
 
 from __future__ import annotations
@@ -51,8 +51,9 @@ class Law:
 class Factor:
     """The factor f of one kind of cell, known by its ratios: no gamma function, and no digit lost.
 
-    With a Dirichlet-multinomial, f(x) = Gamma(gamma + x) / x! prod_m Gamma(alpha + x + r_m) / Gamma(alpha + x)
-    for released counts r_m; with two-sided geometric noise, f(x) = Gamma(gamma + x) / x! exp(-|r - x| / scale).
+    With a Dirichlet-multinomial, f(x) = Gamma(gamma + x) / x! prod_m Gamma(alpha + x + r_m) /
+    Gamma(alpha + x) for released counts r_m; with two-sided geometric noise, f(x) = Gamma(gamma +
+    x) / x! exp(-|r - x| / scale).
     """
 
     gamma: float
@@ -105,7 +106,9 @@ def tilted(factors: Sequence[Factor], counts: NDArray[np.int64], n: int) -> list
         laws = [_law(factor, theta, *known) for factor, known in zip(factors, seen, strict=True)]
         excess = sum(c * law.mean for c, law in zip(counts.tolist(), laws, strict=True)) - n
         spread = sum(c * law.variance for c, law in zip(counts.tolist(), laws, strict=True))
-        if abs(excess) <= 0.05 * math.sqrt(spread) + 1e-9 * n:  # near is enough: the tilt changes no result
+        if (
+            abs(excess) <= 0.05 * math.sqrt(spread) + 1e-9 * n
+        ):  # near is enough: the tilt changes no result
             break
         low, high = (theta, high) if excess < 0 else (low, theta)
         newton = theta - excess / spread if spread > 0 else math.nan
@@ -144,8 +147,9 @@ class Convolution:
     def marginals(self) -> tuple[list[Law], float]:
         """Return the law of a cell of each kind given the sum, and how far the results are from adding up.
 
-        P(x_i = v | sum = n) is proportional to g_i(v) P(the others add to n - v). All others of each kind
-        are multiplied without a division: what is small in one factor is never divided out again.
+        P(x_i = v | sum = n) is proportional to g_i(v) P(the others add to n - v). All others of
+        each kind are multiplied without a division: what is small in one factor is never divided
+        out again.
         """
         length = self.length
         spectra = self._spectra(length)
@@ -155,8 +159,12 @@ class Convolution:
         for kind, others in _leave_one_out(spectra, self.counts):
             law = self.laws[kind]
             rest = irfft(others, length)
-            places = self.n - base - np.arange(law.chances.size)  # how far the others are above their least
-            weights = law.chances * np.where(places >= 0, np.maximum(rest[places % length], 0.0), 0.0)
+            places = (
+                self.n - base - np.arange(law.chances.size)
+            )  # how far the others are above their least
+            weights = law.chances * np.where(
+                places >= 0, np.maximum(rest[places % length], 0.0), 0.0
+            )
             masses[kind] = weights.sum()
             found[kind] = _trimmed(law.low, weights)
         total = sum(int(c) * law.mean for law, c in zip(found, self.counts, strict=True))
@@ -172,7 +180,10 @@ class Convolution:
             for place, group in enumerate(groups):
                 if group[kind]:
                     products[place] *= _power(spectrum, int(group[kind]))
-        return [self._sum(irfft(product, length), group) for product, group in zip(products, groups, strict=True)]
+        return [
+            self._sum(irfft(product, length), group)
+            for product, group in zip(products, groups, strict=True)
+        ]
 
     def _sum(self, wrapped: Array, group: NDArray[np.int64]) -> Law:
         """Return the law of a group's sum from its transform, unwrapped around its mean."""
@@ -201,15 +212,22 @@ class Convolution:
         """The length of the transform: the whole support, or what the sum leaves with no chance worth naming."""
         widths = np.array([law.chances.size for law in self.laws])
         whole = int(widths @ self.counts) + int(widths.max()) + 1
-        enough = whole if whole <= 1 << 12 else min(whole, 2 * self._radius() + 2 * int(widths.max()))
+        enough = (
+            whole if whole <= 1 << 12 else min(whole, 2 * self._radius() + 2 * int(widths.max()))
+        )
         return int(next_fast_len(enough, real=True))
 
     def _radius(self) -> int:
         """Return a distance from its mean that the sum exceeds with chance exp(-46) at most (Chernoff)."""
-        spread = math.sqrt(sum(int(c) * law.variance for law, c in zip(self.laws, self.counts, strict=True)))
+        spread = math.sqrt(
+            sum(int(c) * law.variance for law, c in zip(self.laws, self.counts, strict=True))
+        )
         reaches = []
         for sign in (1, -1):
-            bounds = [(self._log_moment(sign * t / spread) + TAIL) * spread / t for t in (1.0, 3.0, 6.0, 9.0)]
+            bounds = [
+                (self._log_moment(sign * t / spread) + TAIL) * spread / t
+                for t in (1.0, 3.0, 6.0, 9.0)
+            ]
             reaches.append(min(bounds))
         return math.ceil(max(reaches))
 
@@ -225,11 +243,13 @@ class Convolution:
 
 def _leave_one_out(
     spectra: NDArray[np.complex128], counts: NDArray[np.int64]
-) -> Iterator[tuple[int, NDArray[np.complex128]]]:  # fmt: skip
+) -> Iterator[tuple[int, NDArray[np.complex128]]]:
     """Yield for each kind the product of all cells but one of that kind, by halves."""
     powers = [_power(one, int(c)) for one, c in zip(spectra, counts, strict=True)]
 
-    def halves(first: int, last: int, outside: NDArray[np.complex128]) -> Iterator[tuple[int, NDArray[np.complex128]]]:
+    def halves(
+        first: int, last: int, outside: NDArray[np.complex128]
+    ) -> Iterator[tuple[int, NDArray[np.complex128]]]:
         if last - first == 1:
             yield first, outside * _power(spectra[first], int(counts[first]) - 1)
             return

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.dp.convolve import Convolution, Law
+from veladura.inference.posterior.convolve import Convolution, Law
 
 Array = NDArray[np.float64]
 
@@ -15,9 +15,10 @@ Array = NDArray[np.float64]
 def approximate_marginals(whole: Convolution) -> tuple[list[Law], float]:
     """Return the law of a cell of each kind given the sum, and the size of the last term of the expansion.
 
-    The others' sum has density phi(z) (1 + k3 H3(z) / 6 + k4 H4(z) / 24 + k3^2 H6(z) / 72) with standardised
-    cumulants k3, k4 (Edgeworth; Feller 1971, chapter XVI). The error told is the total variation between the
-    laws with and without the last two terms, the largest over the kinds: what is left out is smaller.
+    The others' sum has density phi(z) (1 + k3 H3(z) / 6 + k4 H4(z) / 24 + k3^2 H6(z) / 72) with
+    standardised cumulants k3, k4 (Edgeworth; Feller 1971, chapter XVI). The error told is the total
+    variation between the laws with and without the last two terms, the largest over the kinds: what
+    is left out is smaller.
     """
     cumulants = np.array([_cumulants(law) for law in whole.laws])
     every = whole.counts @ cumulants
@@ -27,7 +28,9 @@ def approximate_marginals(whole: Convolution) -> tuple[list[Law], float]:
         z = (whole.n - law.values - mean) / math.sqrt(variance)
         k3, k4 = third / variance**1.5, fourth / variance**2
         first = np.exp(-(z**2) / 2) * (1 + k3 * (z**3 - 3 * z) / 6)
-        last = np.exp(-(z**2) / 2) * (k4 * (z**4 - 6 * z**2 + 3) / 24 + k3**2 * (z**6 - 15 * z**4 + 45 * z**2 - 15) / 72)
+        last = np.exp(-(z**2) / 2) * (
+            k4 * (z**4 - 6 * z**2 + 3) / 24 + k3**2 * (z**6 - 15 * z**4 + 45 * z**2 - 15) / 72
+        )
         rough, fine = (law.chances * np.maximum(factor, 0.0) for factor in (first, first + last))
         rough, fine = rough / rough.sum(), fine / fine.sum()
         error = max(error, float(np.abs(rough - fine).sum()) / 2)

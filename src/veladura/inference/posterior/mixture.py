@@ -1,8 +1,9 @@
 """A share whose count is uncertain: mixtures of Beta laws over a window of counts, with exact ends of intervals.
 
-Given x, the share of a cell is Beta(gamma + x, total - gamma - x). Neighbouring Beta distribution functions
-differ by one term, I(a, b) - I(a + 1, b - 1) = p^a (1 - p)^(b - 1) Gamma(a + b) / (Gamma(a + 1) Gamma(b)), so the
-mixture is a sum of positive terms that falls off like a binomial around total * p.
+Given x, the share of a cell is Beta(gamma + x, total - gamma - x). Neighbouring Beta distribution
+functions differ by one term, I(a, b) - I(a + 1, b - 1) = p^a (1 - p)^(b - 1) Gamma(a + b) /
+(Gamma(a + 1) Gamma(b)), so the mixture is a sum of positive terms that falls off like a binomial
+around total * p.
 """
 
 from __future__ import annotations
@@ -17,16 +18,20 @@ from scipy.interpolate import PchipInterpolator
 from scipy.special import betainc
 from scipy.stats import beta
 
-from veladura.dp.convolve import Law
-from veladura.jit import compiled
+from veladura.base.jit import compiled
+from veladura.inference.posterior.convolve import Law
 
 Array = NDArray[np.float64]
 POINTS = 240
 EDGE = 1e-13
 
 
-@compiled("void(float64[::1], int64, float64[::1], float64[::1], float64, float64, float64[:, ::1])")
-def _sums(points: Array, low: int, chances: Array, below: Array, gamma: float, total: float, out: Array) -> None:
+@compiled(
+    "void(float64[::1], int64, float64[::1], float64[::1], float64, float64, float64[:, ::1])"
+)
+def _sums(
+    points: Array, low: int, chances: Array, below: Array, gamma: float, total: float, out: Array
+) -> None:
     """Put into ``out`` the sums of term * below and of term * chances * (gamma + x) at each point."""
     last = chances.size - 1
     for i in range(points.size):
@@ -34,7 +39,13 @@ def _sums(points: Array, low: int, chances: Array, below: Array, gamma: float, t
         odds = p / (1.0 - p)
         start = int(min(max(total * p - gamma - low, 0.0), float(last)))
         a = gamma + low + start
-        top = exp(a * log(p) + (total - a - 1.0) * log1p(-p) + lgamma(total) - lgamma(a + 1.0) - lgamma(total - a))
+        top = exp(
+            a * log(p)
+            + (total - a - 1.0) * log1p(-p)
+            + lgamma(total)
+            - lgamma(a + 1.0)
+            - lgamma(total - a)
+        )
         cumulative = 0.0
         density = 0.0
         term = top
@@ -119,7 +130,9 @@ class Share:
         low = self.gamma + self.law.low + int(np.searchsorted(self._below, EDGE))
         high = self.gamma + self.law.low + int(np.searchsorted(self._below, 1 - EDGE))
         high = min(high, self.gamma + self.law.low + self.law.chances.size - 1)
-        ends = np.array([beta.ppf(EDGE, low, self.total - low), beta.isf(EDGE, high, self.total - high)])
+        ends = np.array(
+            [beta.ppf(EDGE, low, self.total - low), beta.isf(EDGE, high, self.total - high)]
+        )
         inside: Array = np.clip(ends, 0.0, 1.0)
         return inside
 
@@ -152,7 +165,11 @@ class Share:
         known = self._inverse.x
 
         def lengths(tails: Array) -> Array:
-            low = np.where(tails <= known[0], 0.0, np.sin(self._inverse(np.clip(tails, known[0], known[-1]))) ** 2)
+            low = np.where(
+                tails <= known[0],
+                0.0,
+                np.sin(self._inverse(np.clip(tails, known[0], known[-1]))) ** 2,
+            )
             ends = np.clip(tails + level, known[0], known[-1])
             high = np.where(tails + level >= known[-1], 1.0, np.sin(self._inverse(ends)) ** 2)
             return np.asarray(high - low)

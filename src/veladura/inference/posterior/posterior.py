@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from veladura.dp import convolve
-from veladura.dp.convolve import Convolution, Factor
-from veladura.dp.domain import Domain
-from veladura.dp.shares import Interval, Posterior, shortest
 from veladura.errors import PlanError
+from veladura.inference.posterior import convolve
+from veladura.inference.posterior.convolve import Convolution, Factor
+from veladura.inference.posterior.shares import Interval, Posterior, shortest
+from veladura.methods.private.domain import Domain
 
 if TYPE_CHECKING:
-    from veladura.recipe import Release
+    from veladura.core.recipe import Release
 
-MOST = 1_000_000_000  # kinds of cells times the length of a transform: about a minute; beyond, an approximation that states its error
+# kinds of cells times the length of a transform: about a minute; beyond, an approximation that
+# states its error
+MOST = 1_000_000_000
 
 
 def posterior(release: Release, prior: ArrayLike = 0.5) -> Posterior:
@@ -41,18 +43,26 @@ def posterior(release: Release, prior: ArrayLike = 0.5) -> Posterior:
 
     References
     ----------
-    Charest, A.-S. (2011); Marcolin (2018), section 3.1: the model. The counts and the released probabilities
-    are integrated out here, which the source leaves to a sampler.
+    Charest, A.-S. (2011); Marcolin (2018), section 3.1: the model. The counts and the released
+    probabilities are integrated out here, which the source leaves to a sampler.
     """
-    from veladura.dp.reading import model_of
+    from veladura.inference.posterior.reading import model_of
 
     model = model_of(release)
-    return from_counts(model.domain, model.released, model.n, prior, alpha=model.alpha, scale=model.scale)
+    return from_counts(
+        model.domain, model.released, model.n, prior, alpha=model.alpha, scale=model.scale
+    )
 
 
 def from_counts(
-    domain: Domain, released: ArrayLike, n: int, prior: ArrayLike = 0.5, *, alpha: Fraction | float | None = None, scale: float | None = None
-) -> Posterior:  # fmt: skip
+    domain: Domain,
+    released: ArrayLike,
+    n: int,
+    prior: ArrayLike = 0.5,
+    *,
+    alpha: Fraction | float | None = None,
+    scale: float | None = None,
+) -> Posterior:
     """Return the posterior from released counts: datasets in rows, cells of the domain in columns.
 
     Parameters
@@ -63,12 +73,16 @@ def from_counts(
         The scale of two-sided geometric noise, for `NoisyCounts`.
     """
     possible = domain.possible
-    gamma = np.where(possible, np.broadcast_to(np.asarray(prior, dtype=np.float64), possible.shape), 0.0)
+    gamma = np.where(
+        possible, np.broadcast_to(np.asarray(prior, dtype=np.float64), possible.shape), 0.0
+    )
     if not np.isfinite(gamma).all() or (gamma[possible] <= 0).any():
         msg = "prior must be above 0 in every cell."
         raise PlanError(msg)
     rows = np.atleast_2d(np.asarray(released, dtype=np.float64))[:, possible]
-    keys, kind = np.unique(np.column_stack([gamma[possible], np.sort(rows, axis=0).T]), axis=0, return_inverse=True)
+    keys, kind = np.unique(
+        np.column_stack([gamma[possible], np.sort(rows, axis=0).T]), axis=0, return_inverse=True
+    )
     kind = kind.ravel()
     about = {"alpha": float(alpha or 0)} if scale is None else {"scale": scale}
     factors = [Factor(float(key[0]), key[1:], **about) for key in keys]

@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.dp.domain import Domain
 from veladura.errors import DataError, PlanError, PromiseError
+from veladura.methods.private.domain import Domain
 
 if TYPE_CHECKING:
-    from veladura.recipe import Release
+    from veladura.core.recipe import Release
 
-NEEDED = {"dirichlet-multinomial": ("domain", "n", "alpha", "size", "m"), "noisy-counts": ("domain", "n", "scale", "noisy")}
+NEEDED = {
+    "dirichlet-multinomial": ("domain", "n", "alpha", "size", "m"),
+    "noisy-counts": ("domain", "n", "scale", "noisy"),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,12 +38,15 @@ def model_of(release: Release) -> Model:
     method = "dirichlet-multinomial" if step.method == "beta-binomial" else step.method
     if release.rule != "posterior" or method not in NEEDED:
         msg = (
-            f"a release by {step.method} has no exact posterior.\n\nHint: it is for dirichlet-multinomial, beta-binomial and noisy-counts."
+            f"a release by {step.method} has no exact posterior.\n\nHint: it is for"
+            " dirichlet-multinomial, beta-binomial and noisy-counts."
         )
         raise PlanError(msg)
     told = release.steps[-1].settings
     if lacking := [key for key in NEEDED[method] if told.get(key) is None]:
-        msg = f"the manifest lacks {lacking}: without them nothing can be inferred from the release."
+        msg = (
+            f"the manifest lacks {lacking}: without them nothing can be inferred from the release."
+        )
         raise PromiseError(msg)
     try:
         return _read(release, dict(told), method)
@@ -53,7 +59,9 @@ def model_of(release: Release) -> Model:
 
 
 def _read(release: Release, told: dict[str, Any], method: str) -> Model:
-    domain = Domain.from_json({**told, "domain": {name: told["domain"][name] for name in told["columns"]}})
+    domain = Domain.from_json(
+        {**told, "domain": {name: told["domain"][name] for name in told["columns"]}}
+    )
     n = int(told["n"])
     if n < 1:
         raise ValueError
@@ -61,7 +69,9 @@ def _read(release: Release, told: dict[str, Any], method: str) -> Model:
         noisy = np.zeros(domain.cells)
         noisy[domain.possible] = np.asarray(told["noisy"], dtype=np.float64)
         return Model(domain, n, noisy[None, :], scale=float(Fraction(told["scale"])))
-    released = np.array([domain.count(dataset.table) for dataset in release.tables], dtype=np.float64)
+    released = np.array(
+        [domain.count(dataset.table) for dataset in release.tables], dtype=np.float64
+    )
     alpha = Fraction(told["alpha"])
     if alpha <= 0:
         raise ValueError

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from veladura.dp import split
-from veladura.dp.convolve import Convolution, Law
-from veladura.dp.domain import Domain
-from veladura.dp.edgeworth import approximate_marginals
-from veladura.dp.mixture import Share
+from veladura.base.estimate import Estimate
+from veladura.base.streams import Streams
 from veladura.errors import PlanError
-from veladura.inference.estimate import Estimate
-from veladura.streams import Streams
+from veladura.inference.posterior import split
+from veladura.inference.posterior.convolve import Convolution, Law
+from veladura.inference.posterior.edgeworth import approximate_marginals
+from veladura.inference.posterior.mixture import Share
+from veladura.methods.private.domain import Domain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,7 +36,8 @@ class Interval(NamedTuple):
 class Posterior:
     """The posterior of the shares of all cells, given a private release.
 
-    Arrays are over the cells in the order of the declared domain: product order, last column fastest.
+    Arrays are over the cells in the order of the declared domain: product order, last column
+    fastest.
     Cells that cannot occur have share 0.
 
     Attributes
@@ -81,7 +82,10 @@ class Posterior:
 
     @cached_property
     def _shares(self) -> list[Share]:
-        return [Share(law, float(weight), self.total) for law, weight in zip(self._found[0], self.weights, strict=True)]
+        return [
+            Share(law, float(weight), self.total)
+            for law, weight in zip(self._found[0], self.weights, strict=True)
+        ]
 
     def _spread(self, values: Sequence[float]) -> Array:
         """Return one value a kind as one a cell."""
@@ -114,20 +118,26 @@ class Posterior:
         """
         check_level(level, kind)
         ends = [share.interval(level, kind) for share in self._shares]
-        return Interval(self._spread([low for low, _ in ends]), self._spread([high for _, high in ends]))
+        return Interval(
+            self._spread([low for low, _ in ends]), self._spread([high for _, high in ends])
+        )
 
     def cdf(self, points: ArrayLike) -> Array:
         """Return the chance that each share is at most each point: cells in rows, points in columns."""
         wanted = np.atleast_1d(np.asarray(points, dtype=np.float64))
         result = np.ones((self.domain.cells, wanted.size))
-        result[self.domain.possible] = np.array([share.cdf(wanted) for share in self._shares])[self.kind]
+        result[self.domain.possible] = np.array([share.cdf(wanted) for share in self._shares])[
+            self.kind
+        ]
         return result
 
     def pdf(self, points: ArrayLike) -> Array:
         """Return the density of each share at each point: cells in rows, points in columns."""
         wanted = np.atleast_1d(np.asarray(points, dtype=np.float64))
         result = np.zeros((self.domain.cells, wanted.size))
-        result[self.domain.possible] = np.array([share.pdf(wanted) for share in self._shares])[self.kind]
+        result[self.domain.possible] = np.array([share.pdf(wanted) for share in self._shares])[
+            self.kind
+        ]
         return result
 
     @cached_property
@@ -137,7 +147,9 @@ class Posterior:
     def draw_counts(self, n: int, seed: int | Streams | None = None) -> NDArray[np.int64]:
         """Return n independent draws of the counts of the protected table, one row each."""
         counts = np.zeros((n, self.domain.cells), dtype=np.int64)
-        counts[:, self.domain.possible] = split.draw(Streams.of(seed)("posterior", "counts"), self._tree, self.n, n)
+        counts[:, self.domain.possible] = split.draw(
+            Streams.of(seed)("posterior", "counts"), self._tree, self.n, n
+        )
         return counts
 
     def draw(self, n: int, seed: int | Streams | None = None) -> Array:
@@ -152,7 +164,9 @@ class Posterior:
     def predict(self, rows: int, n: int, seed: int | Streams | None = None) -> NDArray[np.int64]:
         """Return n draws from the posterior predictive: the counts of a new sample of so many rows."""
         streams = Streams.of(seed)
-        drawn: NDArray[np.int64] = streams("posterior", "predict").multinomial(rows, self.draw(n, streams))
+        drawn: NDArray[np.int64] = streams("posterior", "predict").multinomial(
+            rows, self.draw(n, streams)
+        )
         return drawn
 
     def grouped(self, masks: Sequence[ArrayLike]) -> Posterior:
@@ -163,16 +177,33 @@ class Posterior:
             raise PlanError(msg)
         kept = [mask for mask in cells if mask.any()]
         whole = Convolution(self.tilted, np.bincount(self.kind, minlength=len(self.tilted)), self.n)
-        laws = whole.sums([np.bincount(self.kind[mask], minlength=len(self.tilted)) for mask in kept])
+        laws = whole.sums(
+            [np.bincount(self.kind[mask], minlength=len(self.tilted)) for mask in kept]
+        )
         gamma = np.array([float(self.gamma[self.domain.possible][mask].sum()) for mask in kept])
         names = Domain({"group": tuple(i for i, mask in enumerate(cells) if mask.any())})
-        return replace(self, domain=names, gamma=gamma, kind=np.arange(len(kept)), tilted=laws, weights=gamma, method="exact")
+        return replace(
+            self,
+            domain=names,
+            gamma=gamma,
+            kind=np.arange(len(kept)),
+            tilted=laws,
+            weights=gamma,
+            method="exact",
+        )
 
-    def combine(self, weights: ArrayLike, level: float = 0.95, *, draws: int = 20_000, seed: int | None = None) -> Estimate:
+    def combine(
+        self,
+        weights: ArrayLike,
+        level: float = 0.95,
+        *,
+        draws: int = 20_000,
+        seed: int | None = None,
+    ) -> Estimate:
         """Return a linear combination of the shares.
 
-        Mean and, for a sum of cells, the interval are exact. Other intervals come from exact draws of the
-        sums of cells that share a weight.
+        Mean and, for a sum of cells, the interval are exact. Other intervals come from exact draws
+        of the sums of cells that share a weight.
 
         Parameters
         ----------
@@ -187,7 +218,9 @@ class Posterior:
         if values.size == 1:
             return Estimate(mean, mean, mean, level)
         if values.size == 2:  # noqa: PLR2004  # one sum and the rest: a mixture of Betas
-            ends = np.sort(values[0] + (values[1] - values[0]) * np.array(sums._shares[1].interval(level)))  # noqa: SLF001
+            ends = np.sort(
+                values[0] + (values[1] - values[0]) * np.array(sums._shares[1].interval(level))  # noqa: SLF001
+            )
             return Estimate(mean, min(mean, ends[0]), max(mean, ends[1]), level)
         low, high = shortest(sums.draw(draws, seed) @ values, level)
         return Estimate(mean, min(mean, low), max(mean, high), level)
@@ -214,31 +247,49 @@ class Posterior:
 
         For example ``posterior.where(sex="f", age=["18-25", "26-35"])``.
         """
-        from veladura.dp.compare import cells_where
+        from veladura.inference.posterior.compare import cells_where
 
         return cells_where(self.domain, values)
 
-    def share(self, event: NDArray[np.bool_], given: NDArray[np.bool_] | None = None, level: float = 0.95) -> Estimate:
+    def share(
+        self, event: NDArray[np.bool_], given: NDArray[np.bool_] | None = None, level: float = 0.95
+    ) -> Estimate:
         """Return the share of some cells, among all or among those given."""
-        from veladura.dp import compare
+        from veladura.inference.posterior import compare
 
-        return compare.share(self, event, level) if given is None else compare.conditional_share(self, event, given, level)
+        return (
+            compare.share(self, event, level)
+            if given is None
+            else compare.conditional_share(self, event, given, level)
+        )
 
-    def difference(self, event: NDArray[np.bool_], one: NDArray[np.bool_], other: NDArray[np.bool_], level: float = 0.95) -> Estimate:
+    def difference(
+        self,
+        event: NDArray[np.bool_],
+        one: NDArray[np.bool_],
+        other: NDArray[np.bool_],
+        level: float = 0.95,
+    ) -> Estimate:
         """Return how much more often the event occurs in one group than in another."""
-        from veladura.dp import compare
+        from veladura.inference.posterior import compare
 
         return compare.difference(self, event, one, other, level)
 
-    def odds_ratio(self, event: NDArray[np.bool_], one: NDArray[np.bool_], other: NDArray[np.bool_], level: float = 0.95) -> Estimate:
+    def odds_ratio(
+        self,
+        event: NDArray[np.bool_],
+        one: NDArray[np.bool_],
+        other: NDArray[np.bool_],
+        level: float = 0.95,
+    ) -> Estimate:
         """Return the odds of the event in one group over those in another."""
-        from veladura.dp import compare
+        from veladura.inference.posterior import compare
 
         return compare.odds_ratio(self, event, one, other, level)
 
     def table(self, level: float = 0.95) -> pd.DataFrame:
         """Return one row a cell: its values, share, standard deviation, interval and expected count."""
-        from veladura.dp import compare
+        from veladura.inference.posterior import compare
 
         return compare.table(self, level)
 

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from veladura.dp.compare import column_table
-from veladura.dp.events import Budget, Event, short
-from veladura.dp.ledger import kept_ledgers, read_ledger
 from veladura.errors import PlanError
+from veladura.inference.posterior.compare import column_table
+from veladura.methods.private.events import Budget, Event, short
+from veladura.methods.private.ledger import kept_ledgers, read_ledger
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from veladura.dp.shares import Posterior
-    from veladura.inference.estimate import Estimate
-    from veladura.recipe import Release
+    from veladura.base.estimate import Estimate
+    from veladura.core.recipe import Release
+    from veladura.inference.posterior.shares import Posterior
 
 MOST_CELLS_DRAWN = 24
 MOST_CELLS_SHOWN = 2000  # of a posterior that a report works out
@@ -32,9 +32,15 @@ def budget_rows(folder: Path) -> list[tuple[str, str, str, str, str]]:
     for path in kept_ledgers(folder):
         budget, events = read_ledger(path)
         spent = budget.spent(events)
-        limit = "none" if budget.limit is None else f"{budget.unit} = {short(budget.limit)}" + _delta(budget)
+        limit = (
+            "none"
+            if budget.limit is None
+            else f"{budget.unit} = {short(budget.limit)}" + _delta(budget)
+        )
         left = "-" if budget.limit is None or spent is None else short(budget.limit - spent)
-        rows.append((path.stem, limit, "-" if spent is None else short(spent), left, str(len(events))))
+        rows.append(
+            (path.stem, limit, "-" if spent is None else short(spent), left, str(len(events)))
+        )
     return rows
 
 
@@ -63,23 +69,33 @@ def read_groups(text: str) -> dict[str, Any]:
     for part in text.split(","):
         name, sign, values = part.partition("=")
         if not sign or not name.strip():
-            msg = f"{text!r} is no group.\n\nHint: write column=value, several values with |, several columns with a comma."
+            msg = (
+                f"{text!r} is no group.\n\nHint: write column=value, several values with |, several"
+                " columns with a comma."
+            )
             raise PlanError(msg)
         found[name.strip()] = tuple(value.strip() for value in values.split("|"))
     return found
 
 
-def answers(posterior: Posterior, event: str, groups: Sequence[str], level: float) -> dict[str, Estimate]:
+def answers(
+    posterior: Posterior, event: str, groups: Sequence[str], level: float
+) -> dict[str, Estimate]:
     """Return the share of an event, in each group, and how two groups compare."""
     happens = posterior.where(**read_groups(event))
     found = {f"share of {event}": posterior.share(happens, level=level)}
     masks = {group: posterior.where(**read_groups(group)) for group in groups}
-    found |= {f"share of {event} among {group}": posterior.share(happens, mask, level) for group, mask in masks.items()}
+    found |= {
+        f"share of {event} among {group}": posterior.share(happens, mask, level)
+        for group, mask in masks.items()
+    }
     if len(masks) == 2:  # noqa: PLR2004
         one, other = masks.values()
         told = " - ".join(groups)
         found[f"difference ({told})"] = posterior.difference(happens, one, other, level)
-        found[f"odds ratio ({' / '.join(groups)})"] = posterior.odds_ratio(happens, one, other, level)
+        found[f"odds ratio ({' / '.join(groups)})"] = posterior.odds_ratio(
+            happens, one, other, level
+        )
     return found
 
 
@@ -93,15 +109,19 @@ def pictures(release: Release) -> dict[str, bytes]:
     """Return the marginal posteriors as SVG by title. They are made of the release alone, so that anyone may see them."""
     from matplotlib import rc_context
 
-    from veladura.dp.posterior import posterior
-    from veladura.dp.reading import model_of
+    from veladura.inference.posterior.posterior import posterior
+    from veladura.inference.posterior.reading import model_of
 
     if model_of(release).domain.cells > MOST_CELLS_SHOWN:
         return {}
     out = BytesIO()
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "veladura", "text.parse_math": False}):
         drawn(posterior(release)).savefig(out, format="svg", metadata={"Date": None})
-    return {"What the release says of the population: posterior means and 95 % intervals": out.getvalue()}
+    return {
+        "What the release says of the population: posterior means and 95 % intervals": (
+            out.getvalue()
+        )
+    }
 
 
 def drawn(posterior: Posterior, level: float = 0.95) -> Figure:
@@ -111,16 +131,29 @@ def drawn(posterior: Posterior, level: float = 0.95) -> Figure:
 
     names = posterior.domain.names
     cells = posterior.domain.cells if posterior.domain.cells <= MOST_CELLS_DRAWN else 0
-    figure = Figure(figsize=(7, 1.2 + 0.28 * (cells + sum(posterior.domain.shape))), layout="constrained")
+    figure = Figure(
+        figsize=(7, 1.2 + 0.28 * (cells + sum(posterior.domain.shape))), layout="constrained"
+    )
     FigureCanvasAgg(figure)
-    heights = [max(size, 2) for size in posterior.domain.shape] + ([cells] if cells and len(names) > 1 else [])
+    heights = [max(size, 2) for size in posterior.domain.shape] + (
+        [cells] if cells and len(names) > 1 else []
+    )
     axes = np.atleast_1d(figure.subplots(len(heights), 1, height_ratios=heights))
     for axis, name in zip(axes, names, strict=False):
         _panel(axis, column_table(posterior, name, level), name)
     if len(axes) > len(names):
         frame = posterior.table(level)
-        labels = [" / ".join("missing" if v is None else str(v) for v in label) for label in posterior.domain.labels()]
-        _intervals(axes[-1], labels, np.asarray(frame.iloc[:, -5]), np.asarray(frame.iloc[:, -3]), np.asarray(frame.iloc[:, -2]))
+        labels = [
+            " / ".join("missing" if v is None else str(v) for v in label)
+            for label in posterior.domain.labels()
+        ]
+        _intervals(
+            axes[-1],
+            labels,
+            np.asarray(frame.iloc[:, -5]),
+            np.asarray(frame.iloc[:, -3]),
+            np.asarray(frame.iloc[:, -2]),
+        )
         axes[-1].set_title("cells", loc="left", fontsize=9)
     axes[-1].set_xlabel(f"share, with the shortest interval of {level:.0%}")
     return figure
@@ -128,7 +161,13 @@ def drawn(posterior: Posterior, level: float = 0.95) -> Figure:
 
 def _panel(axis: Any, frame: Any, name: str) -> None:
     labels = ["missing" if value is None else str(value) for value in frame[name]]
-    _intervals(axis, labels, np.asarray(frame["share"]), np.asarray(frame["lower"]), np.asarray(frame["upper"]))
+    _intervals(
+        axis,
+        labels,
+        np.asarray(frame["share"]),
+        np.asarray(frame["lower"]),
+        np.asarray(frame["upper"]),
+    )
     axis.set_title(name, loc="left", fontsize=9)
 
 

@@ -10,16 +10,22 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.signal import fftconvolve
 
-from veladura.dp.convolve import Law
-from veladura.jit import compiled
+from veladura.base.jit import compiled
+from veladura.inference.posterior.convolve import Law
 
 Array = NDArray[np.float64]
 
 
 @compiled("void(int64[::1], float64[::1], int64, float64[::1], int64, float64[::1], int64[::1])")
 def _split(
-    totals: NDArray[np.int64], uniforms: Array, low: int, left: Array, other_low: int, right: Array, out: NDArray[np.int64]
-) -> None:  # fmt: skip
+    totals: NDArray[np.int64],
+    uniforms: Array,
+    low: int,
+    left: Array,
+    other_low: int,
+    right: Array,
+    out: NDArray[np.int64],
+) -> None:
     """Draw the left part v of each total s from chances proportional to left(v) right(s - v)."""
     for i in range(totals.size):
         first = max(low, totals[i] - other_low - right.size + 1)
@@ -82,7 +88,15 @@ def draw(rng: Generator, tree: Node, n: int, size: int) -> NDArray[np.int64]:
             return
         left, right = node.halves
         part = np.empty(size, dtype=np.int64)
-        _split(totals, rng.random(size), left.law.low, left.law.chances, right.law.low, right.law.chances, part)
+        _split(
+            totals,
+            rng.random(size),
+            left.law.low,
+            left.law.chances,
+            right.law.low,
+            right.law.chances,
+            part,
+        )
         descend(left, part)
         descend(right, totals - part)
 

@@ -1,23 +1,23 @@
 """Disclosure risk."""
 
-from veladura.risk.attack import Attack
-from veladura.risk.classes import classes
-from veladura.risk.closeness import closest
-from veladura.risk.disclosive import attribution
-from veladura.risk.intruder import Intruder
-from veladura.risk.intruders import match_curve, scenarios
-from veladura.risk.linking import linkage
-from veladura.risk.looked_up import attribute_inference, linkability
-from veladura.risk.matching import MatchRisk, match
-from veladura.risk.members import membership
-from veladura.risk.population import k_map
-from veladura.risk.replicas import replicated
-from veladura.risk.singled import singling_out
-from veladura.risk.special import suda2
-from veladura.risk.unchanged import unchanged
-from veladura.risk.uniqueness import uniqueness
-from veladura.risk.weighted import individual
-from veladura.spatial.risk import location
+from veladura.measures.risk.attack import Attack
+from veladura.measures.risk.classes import classes
+from veladura.measures.risk.closeness import closest
+from veladura.measures.risk.disclosive import attribution
+from veladura.measures.risk.intruder import Intruder
+from veladura.measures.risk.intruders import match_curve, scenarios
+from veladura.measures.risk.linking import linkage
+from veladura.measures.risk.location import location
+from veladura.measures.risk.looked_up import attribute_inference, linkability
+from veladura.measures.risk.matching import MatchRisk, match
+from veladura.measures.risk.members import membership
+from veladura.measures.risk.population import k_map
+from veladura.measures.risk.replicas import replicated
+from veladura.measures.risk.singled import singling_out
+from veladura.measures.risk.special import suda2
+from veladura.measures.risk.unchanged import unchanged
+from veladura.measures.risk.uniqueness import uniqueness
+from veladura.measures.risk.weighted import individual
 
 __all__ = [
     "Attack",

@@ -1,9 +1,9 @@
 """Re-identification risk from the sizes of equivalence classes, under three intruders.
 
-The prosecutor knows that the person is in the release: the risk of a row is 1 / f, with f the size of
-its class. The journalist does not, and looks the row up in a population where F persons share its values:
-1 / F. The marketer wants many rows, not one: the share of rows he gets right when he picks a person for
-each.
+The prosecutor knows that the person is in the release: the risk of a row is 1 / f, with f the size
+of its class. The journalist does not, and looks the row up in a population where F persons share
+its values: 1 / F. The marketer wants many rows, not one: the share of rows he gets right when he
+picks a person for each.
 """
 
 from __future__ import annotations
@@ -15,15 +15,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from veladura.base.estimate import Estimate
 from veladura.errors import DataError, PlanError
-from veladura.inference.estimate import Estimate
-from veladura.measure import Detail, Meaning, Measured, NotApplicable, Subject, measure, open_quietly, over_datasets
-from veladura.risk.uniqueness import artificial_keys, keys
+from veladura.measures.measure import (
+    Detail,
+    Meaning,
+    Measured,
+    NotApplicable,
+    Subject,
+    measure,
+    open_quietly,
+    over_datasets,
+)
+from veladura.measures.risk.uniqueness import artificial_keys, keys
 from veladura.table.codes import label_text
 from veladura.table.counts import Counts
 
 LARGEST_LISTED = 20
-RISKY = 0.2  # as the guidance of the European Medicines Agency has it: 0.09, and 0.2 for access under contract
+# as the guidance of the European Medicines Agency has it: 0.09, and 0.2 for access under contract
+RISKY = 0.2
 
 
 @dataclass(frozen=True)
@@ -35,7 +45,8 @@ class ClassRisk:
     prosecutor_highest, prosecutor_average
         Largest and mean of 1 / f over the rows.
     journalist_highest, journalist_average
-        The same with the class in the population; without one, as for the prosecutor, who knows more.
+        The same with the class in the population; without one, as for the prosecutor, who knows
+        more.
     marketer
         Expected share of rows re-identified: the mean of 1 / F, or of 1 / f without a population.
     at_risk
@@ -59,7 +70,9 @@ class ClassRisk:
     histogram: Mapping[int, Estimate] = field(repr=False)
 
 
-def classes(table: Any, columns: Sequence[str], *, population: Any = None, threshold: float = RISKY) -> ClassRisk:
+def classes(
+    table: Any, columns: Sequence[str], *, population: Any = None, threshold: float = RISKY
+) -> ClassRisk:
     """Return the risk of the rows of a table from the sizes of their classes. Missing counts as a value of its own.
 
     Parameters
@@ -84,10 +97,10 @@ def classes(table: Any, columns: Sequence[str], *, population: Any = None, thres
 
     References
     ----------
-    El Emam, K. and Dankar, F. K. (2008). Protecting privacy using k-anonymity. Journal of the American
-    Medical Informatics Association 15(5), 627-637.
-    Dankar, F. K. and El Emam, K. (2010). A method for evaluating marketer re-identification risk. EDBT
-    workshops, 28.
+    El Emam, K. and Dankar, F. K. (2008). Protecting privacy using k-anonymity. Journal of the
+    American Medical Informatics Association 15(5), 627-637.
+    Dankar, F. K. and El Emam, K. (2010). A method for evaluating marketer re-identification risk.
+    EDBT workshops, 28.
     """
     if isinstance(columns, str) or not columns:
         msg = "classes needs a list of at least one column."
@@ -101,12 +114,18 @@ def classes(table: Any, columns: Sequence[str], *, population: Any = None, thres
         msg = "the table has no rows: there is no risk to measure."
         raise DataError(msg)
     persons = (
-        sizes if population is None else _persons(counts, open_quietly(population, {name: {} for name in columns}).counts(list(columns)))
+        sizes
+        if population is None
+        else _persons(
+            counts, open_quietly(population, {name: {} for name in columns}).counts(list(columns))
+        )
     )
     return _risk(tuple(columns), sizes, persons, threshold)
 
 
-def _risk(columns: tuple[str, ...], sizes: NDArray[np.int64], persons: NDArray[np.int64], threshold: float) -> ClassRisk:
+def _risk(
+    columns: tuple[str, ...], sizes: NDArray[np.int64], persons: NDArray[np.int64], threshold: float
+) -> ClassRisk:
     rows = int(sizes.sum())
     size, number = np.unique(sizes, return_counts=True)
     journalist = float((sizes / persons).sum() / rows)
@@ -130,25 +149,39 @@ def _persons(counts: Counts, population: Counts) -> NDArray[np.int64]:
     known = dict(zip(_tuples(population), population.size.tolist(), strict=True))
     persons = np.array([known.get(one, 0) for one in _tuples(counts)], dtype=np.int64)
     if lacking := int(np.maximum(counts.size - persons, 0).sum()):
-        msg = f"{lacking} rows of the table are not in the population.\n\nHint: it must hold every row, its columns written alike."
+        msg = (
+            f"{lacking} rows of the table are not in the population.\n\nHint: it must hold every"
+            " row, its columns written alike."
+        )
         raise DataError(msg)
     return persons
 
 
 def _tuples(counts: Counts) -> list[tuple[str | None, ...]]:
-    parts = [[None if value is None else label_text(value) for value in column.to_arrow().to_pylist()] for column in counts.columns]
+    parts = [
+        [None if value is None else label_text(value) for value in column.to_arrow().to_pylist()]
+        for column in counts.columns
+    ]
     return list(zip(*parts, strict=True))
 
 
 @measure(
     "risk.classes",
     figures={
-        "marketer": Meaning("Share of rows that someone who guesses a person for every row gets right.", unit="share"),
+        "marketer": Meaning(
+            "Share of rows that someone who guesses a person for every row gets right.",
+            unit="share",
+        ),
         "at_risk": Meaning(
-            f"Released rows with a chance above {RISKY:g} to be picked by someone who knows the person is there.", unit="share"
+            f"Released rows with a chance above {RISKY:g} to be picked by someone who knows the"
+            " person is there.",
+            unit="share",
         ),
         "smallest": Meaning(
-            "Rows of the rarest combination of the values an intruder may know.", better="high", unit="count", headline=True
+            "Rows of the rarest combination of the values an intruder may know.",
+            better="high",
+            unit="count",
+            headline=True,
         ),
     },
     counted=True,
@@ -172,8 +205,22 @@ def measure_classes(subject: Subject) -> Measured:
 def _histogram(found: ClassRisk) -> Detail:
     """Return how many classes there are of each size, large ones together."""
     sizes = {size: int(number) for size, number in found.histogram.items()}
-    rows = [(str(size), str(number), str(size * number)) for size, number in sizes.items() if size <= LARGEST_LISTED]
+    rows = [
+        (str(size), str(number), str(size * number))
+        for size, number in sizes.items()
+        if size <= LARGEST_LISTED
+    ]
     large = {size: number for size, number in sizes.items() if size > LARGEST_LISTED}
     if large:
-        rows.append((f"above {LARGEST_LISTED}", str(sum(large.values())), str(sum(size * number for size, number in large.items()))))
-    return Detail("Sizes of classes in the release", ("Rows in a class", "Classes", "Rows in them"), tuple(rows))
+        rows.append(
+            (
+                f"above {LARGEST_LISTED}",
+                str(sum(large.values())),
+                str(sum(size * number for size, number in large.items())),
+            )
+        )
+    return Detail(
+        "Sizes of classes in the release",
+        ("Rows in a class", "Classes", "Rows in them"),
+        tuple(rows),
+    )

@@ -47,15 +47,28 @@ class Intruder:
             msg = "an intruder who knows nothing finds no one: name columns in known or sensitive."
             raise PlanError(msg)
         if twice := sorted(set(self.known) & set(self.sensitive)):
-            msg = f"columns both known and sensitive: {twice}.\n\nHint: a column is known exactly or within a radius."
+            msg = (
+                f"columns both known and sensitive: {twice}.\n\nHint: a column is known exactly or"
+                " within a radius."
+            )
             raise PlanError(msg)
         if not isinstance(self.relative, bool):
-            object.__setattr__(self, "relative", (self.relative,) if isinstance(self.relative, str) else tuple(self.relative))
-        radii = dict(self.radius) if isinstance(self.radius, Mapping) else dict.fromkeys(self.sensitive, self.radius)
+            object.__setattr__(
+                self,
+                "relative",
+                (self.relative,) if isinstance(self.relative, str) else tuple(self.relative),
+            )
+        radii = (
+            dict(self.radius)
+            if isinstance(self.radius, Mapping)
+            else dict.fromkeys(self.sensitive, self.radius)
+        )
         if not all(one is None or 0 <= one < np.inf for one in radii.values()):
             msg = "radius must be at least 0 and finite."
             raise PlanError(msg)
-        if any(one is not None and one > 1 and self.is_relative(name) for name, one in radii.items()):
+        if any(
+            one is not None and one > 1 and self.is_relative(name) for name, one in radii.items()
+        ):
             msg = "a relative radius is a share of the value: it must be at most 1."
             raise PlanError(msg)
 
@@ -64,7 +77,8 @@ class Intruder:
         radius = self.radius.get(name) if isinstance(self.radius, Mapping) else self.radius
         if radius is None:
             msg = (
-                f"sensitive column {name!r} holds numbers or dates: it needs a radius.\n\nHint: radius=0 for someone who knows it exactly."
+                f"sensitive column {name!r} holds numbers or dates: it needs a radius.\n\nHint:"
+                " radius=0 for someone who knows it exactly."
             )
             raise PlanError(msg)
         return float(radius)

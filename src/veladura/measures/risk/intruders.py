@@ -6,14 +6,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from veladura.base.estimate import Estimate
+from veladura.core.promise import Evidence
 from veladura.errors import PlanError
-from veladura.inference.estimate import Estimate
-from veladura.measure import Detail, Meaning, Measured, NotApplicable, Subject, measure, open_quietly
-from veladura.promise import Evidence
-from veladura.risk.coding import is_recoded
-from veladura.risk.intruder import Intruder
-from veladura.risk.matching import MatchRisk, find, linked_tables
-from veladura.risk.uniqueness import keys
+from veladura.measures.measure import (
+    Detail,
+    Meaning,
+    Measured,
+    NotApplicable,
+    Subject,
+    measure,
+    open_quietly,
+)
+from veladura.measures.risk.intruder import Intruder
+from veladura.measures.risk.matching import MatchRisk, find, linked_tables
+from veladura.measures.risk.uniqueness import keys
+from veladura.numeric.coding import is_recoded
 from veladura.table.schema import LABELLED
 
 FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
@@ -38,18 +46,26 @@ class Scenarios(Mapping[Any, MatchRisk]):
     def __str__(self) -> str:
         lines = [("scenario", "EMR / n", "TMR", "FMR"), *self.rows()]
         widths = [max(len(line[i]) for line in lines) for i in range(4)]
-        return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines)
+        return "\n".join(
+            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+            for line in lines
+        )
 
     def rows(self) -> list[tuple[str, str, str, str]]:
         """Return each scenario with its three figures, as text."""
-        return [(str(name), _four(risk.emr), _four(risk.tmr), _four(risk.fmr)) for name, risk in self.found.items()]
+        return [
+            (str(name), _four(risk.emr), _four(risk.tmr), _four(risk.fmr))
+            for name, risk in self.found.items()
+        ]
 
 
 def _four(figure: Estimate) -> str:
     return f"{float(figure):.4f}"
 
 
-def scenarios(original: Any, datasets: Any, intruders: Mapping[str, Intruder], *, targets: int | None = None) -> Scenarios:
+def scenarios(
+    original: Any, datasets: Any, intruders: Mapping[str, Intruder], *, targets: int | None = None
+) -> Scenarios:
     """Return the match risk under each of several intruders.
 
     Parameters
@@ -75,11 +91,18 @@ def scenarios(original: Any, datasets: Any, intruders: Mapping[str, Intruder], *
         raise PlanError(msg)
     table = open_quietly(original)
     released = linked_tables(table, datasets)
-    return Scenarios({name: find(table, released, intruder, targets) for name, intruder in intruders.items()})
+    return Scenarios(
+        {name: find(table, released, intruder, targets) for name, intruder in intruders.items()}
+    )
 
 
 def match_curve(
-    original: Any, datasets: Any, intruder: Intruder, *, factors: Sequence[float] = FACTORS, targets: int | None = None
+    original: Any,
+    datasets: Any,
+    intruder: Intruder,
+    *,
+    factors: Sequence[float] = FACTORS,
+    targets: int | None = None,
 ) -> Scenarios:
     """Return the match risk of one intruder for several radii: the one he has, times each factor.
 
@@ -97,25 +120,47 @@ def match_curve(
         raise PlanError(msg)
     table = open_quietly(original)
     released = linked_tables(table, datasets)
-    return Scenarios({factor: find(table, released, widened(intruder, factor), targets) for factor in factors})
+    return Scenarios(
+        {factor: find(table, released, widened(intruder, factor), targets) for factor in factors}
+    )
 
 
 def widened(intruder: Intruder, factor: float) -> Intruder:
     """Return an intruder with his radius times a factor."""
-    radii = intruder.radius if isinstance(intruder.radius, Mapping) else dict.fromkeys(intruder.sensitive, intruder.radius or 0.0)
-    return replace(intruder, radius={name: min(r * factor, 1.0) if intruder.is_relative(name) else r * factor for name, r in radii.items()})
+    radii = (
+        intruder.radius
+        if isinstance(intruder.radius, Mapping)
+        else dict.fromkeys(intruder.sensitive, intruder.radius or 0.0)
+    )
+    return replace(
+        intruder,
+        radius={
+            name: min(r * factor, 1.0) if intruder.is_relative(name) else r * factor
+            for name, r in radii.items()
+        },
+    )
 
 
 @measure(
     "risk.match",
     figures={
-        "emr": Meaning("Rows picked right by someone who knows a person's other columns, and the changed ones roughly.", unit="share"),
+        "emr": Meaning(
+            "Rows picked right by someone who knows a person's other columns, and the changed ones"
+            " roughly.",
+            unit="share",
+        ),
         "tmr": Meaning(
-            "Rows picked right, and without any doubt, by someone who knows a person's other columns, and the changed ones roughly.",
+            "Rows picked right, and without any doubt, by someone who knows a person's other"
+            " columns, and the changed ones roughly.",
             unit="share",
             headline=True,
         ),
-        "fmr": Meaning("Of the rows picked without doubt, the wrong ones: an intruder cannot trust what he finds.", "high", "share"),
+        "fmr": Meaning(
+            "Of the rows picked without doubt, the wrong ones: an intruder cannot trust what he"
+            " finds.",
+            "high",
+            "share",
+        ),
     },
 )
 def measure_match(subject: Subject) -> Measured:
@@ -131,12 +176,27 @@ def measure_match(subject: Subject) -> Measured:
     rough = [name for name in intruder.sensitive if original.schema[name].kind not in LABELLED]
     targets = MOST_TARGETS if len(rough) > 1 else None
     found = find(original, released, intruder, targets)
-    figures: dict[str, Estimate | NotApplicable] = {"emr": found.emr, "tmr": found.tmr, "fmr": found.fmr}
+    figures: dict[str, Estimate | NotApplicable] = {
+        "emr": found.emr,
+        "tmr": found.tmr,
+        "fmr": found.fmr,
+    }
     detail = None
     if rough:
-        curve = Scenarios({f: found if f == 1 else find(original, released, widened(intruder, f), targets) for f in FACTORS})
-        detail = Detail("Match risk by how roughly the changed columns are known", ("Times the radius", "EMR / n", "TMR", "FMR"), tuple(curve.rows()))  # fmt: skip
-    sampled = f" {MOST_TARGETS} rows were looked for." if targets and targets < original.rows else ""
+        curve = Scenarios(
+            {
+                f: found if f == 1 else find(original, released, widened(intruder, f), targets)
+                for f in FACTORS
+            }
+        )
+        detail = Detail(
+            "Match risk by how roughly the changed columns are known",
+            ("Times the radius", "EMR / n", "TMR", "FMR"),
+            tuple(curve.rows()),
+        )
+    sampled = (
+        f" {MOST_TARGETS} rows were looked for." if targets and targets < original.rows else ""
+    )
     return Measured(figures, {"emr": _told(intruder, rough) + sampled}, detail)
 
 
@@ -148,12 +208,21 @@ def _default(subject: Subject, evidence: Evidence) -> Intruder:
         msg = "the method changes no column."
         raise NotApplicable(msg)
     if recoded := [name for name in changed if is_recoded(original, evidence.released, name)]:
-        msg = f"{', '.join(recoded)}: recoded to values that no one would look up; risk.classes tells the risk of such rows."
+        msg = (
+            f"{', '.join(recoded)}: recoded to values that no one would look up; risk.classes tells"
+            " the risk of such rows."
+        )
         raise NotApplicable(msg)
     schema = evidence.released.schema
-    radius = {name: DAYS if schema[name].kind == "date" else WITHIN for name in changed if schema[name].kind not in LABELLED}
+    radius = {
+        name: DAYS if schema[name].kind == "date" else WITHIN
+        for name in changed
+        if schema[name].kind not in LABELLED
+    }
     numbers = tuple(name for name in radius if schema[name].kind != "date")
-    return Intruder(known=_known(subject, changed), sensitive=tuple(changed), radius=radius, relative=numbers)
+    return Intruder(
+        known=_known(subject, changed), sensitive=tuple(changed), radius=radius, relative=numbers
+    )
 
 
 def _known(subject: Subject, changed: Sequence[str]) -> tuple[str, ...]:

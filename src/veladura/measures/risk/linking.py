@@ -9,13 +9,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from veladura.base.estimate import Estimate
 from veladura.errors import DataError, PlanError
-from veladura.inference.estimate import Estimate
-from veladura.measure import Meaning, Measured, NotApplicable, Subject, measure, open_quietly
-from veladura.risk.coding import Ints, is_recoded
-from veladura.risk.interval import affordable, mean_share, sample_rows
-from veladura.risk.matching import linked_tables
-from veladura.risk.positions import EQUAL, nearest_rows, own_distance, positions
+from veladura.measures.measure import (
+    Meaning,
+    Measured,
+    NotApplicable,
+    Subject,
+    measure,
+    open_quietly,
+)
+from veladura.measures.risk.matching import linked_tables
+from veladura.numeric.coding import Ints, is_recoded
+from veladura.numeric.points import EQUAL, nearest_rows, own_distance, positions
+from veladura.numeric.proportions import affordable, mean_share, sample_rows
 
 if TYPE_CHECKING:
     from veladura.table.table import Table
@@ -45,7 +52,9 @@ class Linked:
     rows: Ints = field(repr=False)
 
 
-def linkage(original: Any, released: Any, *, columns: Sequence[str] | None = None, sample: int = SAMPLE) -> Linked:
+def linkage(
+    original: Any, released: Any, *, columns: Sequence[str] | None = None, sample: int = SAMPLE
+) -> Linked:
     """Return how often the original row nearest to a released one is the row it was made of.
 
     Parameters
@@ -53,9 +62,11 @@ def linkage(original: Any, released: Any, *, columns: Sequence[str] | None = Non
     original
         Anything `veladura.open` takes.
     released
-        A release linked to its rows, one table, or a list of tables with the rows of the original in its order.
+        A release linked to its rows, one table, or a list of tables with the rows of the original
+        in its order.
     columns
-        What an intruder compares: by default every released column that the original has. Distances as in `closest`.
+        What an intruder compares: by default every released column that the original has. Distances
+        as in `closest`.
     sample
         Released rows that are looked at, drawn from a fixed stream.
 
@@ -68,12 +79,16 @@ def linkage(original: Any, released: Any, *, columns: Sequence[str] | None = Non
 
     References
     ----------
-    Domingo-Ferrer, J. and Torra, V. (2001). Disclosure control methods and information loss for microdata. In
-    Confidentiality, Disclosure and Data Access, 93-112. Elsevier.
+    Domingo-Ferrer, J. and Torra, V. (2001). Disclosure control methods and information loss for
+    microdata. In Confidentiality, Disclosure and Data Access, 93-112. Elsevier.
     """
     table = open_quietly(original)
     parts = linked_tables(table, released)
-    names = [name for name in parts[0][0].names if name in table.names] if columns is None else list(columns)
+    names = (
+        [name for name in parts[0][0].names if name in table.names]
+        if columns is None
+        else list(columns)
+    )
     for one in (table, *(part for part, _ in parts)):
         one.schema.check("columns", names)
     if sample < 1:
@@ -82,7 +97,9 @@ def linkage(original: Any, released: Any, *, columns: Sequence[str] | None = Non
     return _linked(table, parts, names, sample)
 
 
-def _linked(table: Table, parts: Sequence[tuple[Table, Ints]], names: Sequence[str], sample: int) -> Linked:
+def _linked(
+    table: Table, parts: Sequence[tuple[Table, Ints]], names: Sequence[str], sample: int
+) -> Linked:
     points = positions([table, *(part for part, _ in parts)], names, [0])
     before, found, rows = points[0], [], []
     for i, (after, (_, link)) in enumerate(zip(points[1:], parts, strict=True)):
@@ -96,19 +113,29 @@ def _linked(table: Table, parts: Sequence[tuple[Table, Ints]], names: Sequence[s
         msg = "the release has no rows."
         raise DataError(msg)
     total = sum(len(after) for after in points[1:])
-    return Linked(mean_share(flat, total), Estimate.exact(1 / len(before)), flat, np.concatenate(rows))
+    return Linked(
+        mean_share(flat, total), Estimate.exact(1 / len(before)), flat, np.concatenate(rows)
+    )
 
 
 @measure(
     "risk.linkage",
-    figures={"correct": Meaning("Released rows whose nearest original row is the one they were made of.", unit="share")},
+    figures={
+        "correct": Meaning(
+            "Released rows whose nearest original row is the one they were made of.", unit="share"
+        )
+    },
 )
 def measure_linkage(subject: Subject) -> Measured:
     """Measure a sample of the aligned rows, by all released columns."""
     evidence = subject.aligned()
     original = evidence[0].original
     assert original is not None  # noqa: S101  # aligned rows have one
-    names = [name for name in evidence[0].released.names if not is_recoded(original, evidence[0].released, name)]
+    names = [
+        name
+        for name in evidence[0].released.names
+        if not is_recoded(original, evidence[0].released, name)
+    ]
     parts = [(one.released, one.rows) for one in evidence if one.rows is not None]
     if not subject.changed:
         msg = "the method changes no column."
@@ -119,5 +146,7 @@ def measure_linkage(subject: Subject) -> Measured:
     found = _linked(original, parts, names, affordable(original.rows))
     figures: dict[str, Estimate | NotApplicable] = {"correct": found.correct}
     left = len(evidence[0].released.names) - len(names)
-    note = f"{found.per_record.size} rows looked at, by {len(names)} columns" + (f"; {left} recoded ones left out." if left else ".")
+    note = f"{found.per_record.size} rows looked at, by {len(names)} columns" + (
+        f"; {left} recoded ones left out." if left else "."
+    )
     return Measured(figures, {"correct": note})

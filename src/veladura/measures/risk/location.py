@@ -9,13 +9,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.inference.estimate import Estimate
-from veladura.measure import Detail, Meaning, Measured, NotApplicable, Subject, measure, open_quietly, over_datasets
-from veladura.spatial.subject import PlacedRelease, placed
+from veladura.base.estimate import Estimate
+from veladura.measures.measure import (
+    Detail,
+    Meaning,
+    Measured,
+    NotApplicable,
+    Subject,
+    measure,
+    open_quietly,
+    over_datasets,
+)
+from veladura.measures.places import PlacedRelease, placed
 from veladura.table.codes import encode
 
 if TYPE_CHECKING:
-    from veladura.recipe import Release
+    from veladura.core.recipe import Release
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -34,17 +43,19 @@ class LocationRisk:
     same_cell
         Share of rows whose new place is in their own cell.
     cell_by_attributes
-        Mean probability of the true cell for an intruder who knows that a person is in the table, and the
-        person's attributes: the share of released rows with these attributes that are in that cell.
+        Mean probability of the true cell for an intruder who knows that a person is in the table,
+        and the person's attributes: the share of released rows with these attributes that are in
+        that cell.
     cell_by_row
-        Share of persons whose true cell is the most frequent one of their row over the datasets, for an
-        intruder who finds the row of a person in each of them by the columns that stay.
+        Share of persons whose true cell is the most frequent one of their row over the datasets,
+        for an intruder who finds the row of a person in each of them by the columns that stay.
     cell_by_column
-        The same probability for an intruder who knows where people with a value of one kept column live: the
-        column that gives most away, a postal code for instance. No new place helps against it.
+        The same probability for an intruder who knows where people with a value of one kept column
+        live: the column that gives most away, a postal code for instance. No new place helps
+        against it.
     near_by_attributes
-        As ``cell_by_attributes``, for a circle around the true place with a twentieth of the region's diagonal
-        as radius: comparable between grids.
+        As ``cell_by_attributes``, for a circle around the true place with a twentieth of the
+        region's diagonal as radius: comparable between grids.
     telling
         The column of ``cell_by_column``.
     combinations
@@ -79,8 +90,9 @@ def location(original: Any, release: Release) -> LocationRisk:
 def greedy_distances(before: Floats, after: Floats) -> Floats:
     """Return the distances of greedily matched pairs: the closest pair of all first, then the closest of the rest.
 
-    Two points that are each other's nearest are a pair of the greedy matching whatever else happens, so
-    all of them are taken at once, and again among the rest (Nunes 2018, algorithm 1, without its n^3 steps).
+    Two points that are each other's nearest are a pair of the greedy matching whatever else
+    happens, so all of them are taken at once, and again among the rest (Nunes 2018, algorithm 1,
+    without its n^3 steps).
 
     Examples
     --------
@@ -110,7 +122,10 @@ def risk_of(release: PlacedRelease) -> LocationRisk:
         msg = "the released rows are not linked to rows of the original."
         raise NotApplicable(msg)
     before, group = release.before, release.group
-    matched = [_matched(release, scene, group[np.asarray(link)[scene.rows]]) for scene, link in zip(release.after, links, strict=True)]
+    matched = [
+        _matched(release, scene, group[np.asarray(link)[scene.rows]])
+        for scene, link in zip(release.after, links, strict=True)
+    ]
     tree = KDTree(before.points)
     nearest = [float(tree.query(scene.points)[0].mean()) for scene in release.after]
     true, drawn = _cells(release, links)
@@ -133,12 +148,19 @@ def risk_of(release: PlacedRelease) -> LocationRisk:
 def _matched(release: PlacedRelease, scene: Any, group: Ints) -> dict[int, Floats]:
     """Return matched distances by combination."""
     mine = release.group[release.before.rows]
-    return {int(b): greedy_distances(release.before.points[mine == b], scene.points[group == b]) for b in np.unique(mine)}
+    return {
+        int(b): greedy_distances(release.before.points[mine == b], scene.points[group == b])
+        for b in np.unique(mine)
+    }
 
 
 def _by_combination(matched: Sequence[Mapping[int, Floats]]) -> list[tuple[int, float, float]]:
     return [
-        (matched[0][b].size, min(float(one[b].min()) for one in matched), float(np.mean([one[b].mean() for one in matched])))
+        (
+            matched[0][b].size,
+            min(float(one[b].min()) for one in matched),
+            float(np.mean([one[b].mean() for one in matched])),
+        )
         for b in matched[0]
         if matched[0][b].size
     ]
@@ -177,13 +199,22 @@ def _by_column(release: PlacedRelease, true: Ints) -> tuple[float, str]:
     """Return the mean share of other rows with the same value that live in a person's cell, for the column where it is largest."""
     original, best = release.subject.original, (0.0, "none")
     for column in original.schema:
-        if column.kind not in ("category", "ordered", "integer") or column.name in release.subject.changed:
+        if (
+            column.kind not in ("category", "ordered", "integer")
+            or column.name in release.subject.changed
+        ):
             continue
         value = encode(original.arrow.column(column.name), column)
-        code = np.unique(np.where(value.missing, -1, value.values)[release.before.rows], return_inverse=True)[1]
-        _, both, together = np.unique(code * release.grid.cells + true, return_inverse=True, return_counts=True)
+        code = np.unique(
+            np.where(value.missing, -1, value.values)[release.before.rows], return_inverse=True
+        )[1]
+        _, both, together = np.unique(
+            code * release.grid.cells + true, return_inverse=True, return_counts=True
+        )
         others = np.bincount(code)[code] - 1
-        share = float(np.mean(np.where(others > 0, (together[both] - 1) / np.maximum(others, 1), 0.0)))
+        share = float(
+            np.mean(np.where(others > 0, (together[both] - 1) / np.maximum(others, 1), 0.0))
+        )
         best = max(best, (share, column.name))
     return best
 
@@ -192,12 +223,31 @@ def _near(release: PlacedRelease, links: Sequence[Any]) -> float:
     """Return the mean share of released rows of a person's combination within a twentieth of the diagonal of the true place."""
     from scipy.spatial import KDTree
 
-    radius = float(np.hypot(*np.ptp(np.array(release.plane.forward(*np.array(release.region.bounds).reshape(2, 2).T)), axis=1))) / 20
+    radius = (
+        float(
+            np.hypot(
+                *np.ptp(
+                    np.array(
+                        release.plane.forward(*np.array(release.region.bounds).reshape(2, 2).T)
+                    ),
+                    axis=1,
+                )
+            )
+        )
+        / 20
+    )
     mine, near = release.group[release.before.rows], np.zeros(release.before.rows.size)
-    groups = [release.group[np.asarray(link)[scene.rows]] for scene, link in zip(release.after, links, strict=True)]
+    groups = [
+        release.group[np.asarray(link)[scene.rows]]
+        for scene, link in zip(release.after, links, strict=True)
+    ]
     for b in np.unique(mine).tolist():
-        points = np.concatenate([scene.points[group == b] for scene, group in zip(release.after, groups, strict=True)])
-        found = KDTree(points).query_ball_point(release.before.points[mine == b], radius, return_length=True)
+        points = np.concatenate(
+            [scene.points[group == b] for scene, group in zip(release.after, groups, strict=True)]
+        )
+        found = KDTree(points).query_ball_point(
+            release.before.points[mine == b], radius, return_length=True
+        )
         near[mine == b] = found / max(len(points), 1)
     return float(near.mean())
 
@@ -206,25 +256,37 @@ def _near(release: PlacedRelease, links: Sequence[Any]) -> float:
     "risk.location",
     figures={
         "matched_mean": Meaning(
-            "Mean distance between original and new places of the same attributes, matched closest first.", "high", headline=True
+            "Mean distance between original and new places of the same attributes, matched closest"
+            " first.",
+            "high",
+            headline=True,
         ),
         "matched_min": Meaning("The smallest of these distances.", "high", public=False),
-        "nearest": Meaning("Mean distance from a new place to the nearest original place, whoever's.", "neither"),
-        "same_cell": Meaning("Rows whose new place is in the cell of the grid they came from.", unit="share"),
+        "nearest": Meaning(
+            "Mean distance from a new place to the nearest original place, whoever's.", "neither"
+        ),
+        "same_cell": Meaning(
+            "Rows whose new place is in the cell of the grid they came from.", unit="share"
+        ),
         "cell_by_attributes": Meaning(
-            "Mean probability of a person's true cell for someone who knows the person's attributes and that the person is in the table.",
+            "Mean probability of a person's true cell for someone who knows the person's attributes"
+            " and that the person is in the table.",
             unit="share",
         ),
         "cell_by_row": Meaning(
-            "Persons whose true cell is found by taking the most frequent cell of their row over the datasets.", unit="share"
+            "Persons whose true cell is found by taking the most frequent cell of their row over"
+            " the datasets.",
+            unit="share",
         ),
         "cell_by_column": Meaning(
-            "Mean probability of a person's true cell for someone who knows where people with a value of one kept column live.",
+            "Mean probability of a person's true cell for someone who knows where people with a"
+            " value of one kept column live.",
             unit="share",
             headline=True,
         ),
         "near_by_attributes": Meaning(
-            "Mean probability of a circle around a person's true place, a twentieth of the region across its diagonal, by the attributes.",
+            "Mean probability of a circle around a person's true place, a twentieth of the region"
+            " across its diagonal, by the attributes.",
             unit="share",
         ),
     },
@@ -233,9 +295,26 @@ def measure_location(subject: Subject) -> Measured:
     """Measure a release of new places."""
     release = placed(subject)
     found = risk_of(release)
-    figures = {f.name: value for f in fields(found) if isinstance(value := getattr(found, f.name), Estimate)}
-    unit = "In metres." if release.step.settings["coordinates"] == "degrees" else "In the unit of the coordinates."
-    table = tuple((str(i), str(rows), f"{least:.4g}", f"{mean:.4g}") for i, (rows, least, mean) in enumerate(found.combinations, start=1))
-    detail = Detail("Distances of matched places by combination", ("combination", "rows", "smallest", "mean"), table)
-    notes = dict.fromkeys(("matched_mean", "matched_min", "nearest"), unit) | {"cell_by_column": f"Column: {found.telling}."}
+    figures = {
+        f.name: value
+        for f in fields(found)
+        if isinstance(value := getattr(found, f.name), Estimate)
+    }
+    unit = (
+        "In metres."
+        if release.step.settings["coordinates"] == "degrees"
+        else "In the unit of the coordinates."
+    )
+    table = tuple(
+        (str(i), str(rows), f"{least:.4g}", f"{mean:.4g}")
+        for i, (rows, least, mean) in enumerate(found.combinations, start=1)
+    )
+    detail = Detail(
+        "Distances of matched places by combination",
+        ("combination", "rows", "smallest", "mean"),
+        table,
+    )
+    notes = dict.fromkeys(("matched_mean", "matched_min", "nearest"), unit) | {
+        "cell_by_column": f"Column: {found.telling}."
+    }
     return Measured(figures, notes, detail)

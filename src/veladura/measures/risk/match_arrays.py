@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.measure import NotApplicable
-from veladura.risk.coding import Ints, column_of, common_cells, dense
-from veladura.risk.intruder import Intruder
+from veladura.measures.measure import NotApplicable
+from veladura.measures.risk.intruder import Intruder
+from veladura.numeric.coding import Ints, column_of, common_cells, dense
 from veladura.table.schema import LABELLED
 
 if TYPE_CHECKING:
@@ -26,15 +26,24 @@ def rough_columns(tables: Sequence[Table], intruder: Intruder) -> list[str]:
         table.schema.check("known", intruder.known)
         table.schema.check("sensitive", intruder.sensitive)
     rough = [name for name in intruder.sensitive if tables[0].schema[name].kind not in LABELLED]
-    if recoded := [name for name in rough if any(table.schema[name].kind in LABELLED for table in tables)]:
-        msg = f"columns whose numbers were recoded to categories: {recoded}. No radius applies to them."
+    if recoded := [
+        name for name in rough if any(table.schema[name].kind in LABELLED for table in tables)
+    ]:
+        msg = (
+            f"columns whose numbers were recoded to categories: {recoded}. No radius applies to"
+            " them."
+        )
         raise NotApplicable(msg)
     return rough
 
 
-def exact_cells(tables: Sequence[Table], intruder: Intruder, rough: Sequence[str]) -> tuple[list[Ints], int]:
+def exact_cells(
+    tables: Sequence[Table], intruder: Intruder, rough: Sequence[str]
+) -> tuple[list[Ints], int]:
     """Return the cell of what must be equal: known columns, categories, and where a rough number is missing."""
-    cells, number = common_cells(tables, [*intruder.known, *(name for name in intruder.sensitive if name not in rough)])
+    cells, number = common_cells(
+        tables, [*intruder.known, *(name for name in intruder.sensitive if name not in rough)]
+    )
     for name in rough:
         missing = [column_of(table, name).missing for table in tables]
         flat, number = dense(np.concatenate(cells) * 2 + np.concatenate(missing), number * 2)
@@ -48,13 +57,20 @@ def rough_numbers(table: Table, rough: Sequence[str]) -> Floats:
     return np.array(columns) if columns else np.zeros((1, table.rows))
 
 
-def windows(numbers: Floats, rough: Sequence[str], intruder: Intruder, original: Table) -> tuple[Floats, Floats]:
+def windows(
+    numbers: Floats, rough: Sequence[str], intruder: Intruder, original: Table
+) -> tuple[Floats, Floats]:
     """Return the ends of what the intruder takes for possible, with a guard against the rounding of decimals."""
     if not rough:
         return numbers, numbers
     half = np.array(
         [
-            intruder.reach(name) * (np.abs(values) if intruder.is_relative(name) else np.full(values.size, _unit(original, name)))
+            intruder.reach(name)
+            * (
+                np.abs(values)
+                if intruder.is_relative(name)
+                else np.full(values.size, _unit(original, name))
+            )
             for name, values in zip(rough, numbers, strict=True)
         ]
     )
@@ -75,11 +91,20 @@ def sharpest(numbers: Floats, low: Floats, high: Floats) -> Ints:
     some = slice(None, None, max(numbers.shape[1] // 1000, 1))
     held = []
     for values, lower, upper in zip(np.sort(numbers, axis=1), low, high, strict=True):
-        held.append(float(np.mean(np.searchsorted(values, upper[some], "right") - np.searchsorted(values, lower[some]))))
+        held.append(
+            float(
+                np.mean(
+                    np.searchsorted(values, upper[some], "right")
+                    - np.searchsorted(values, lower[some])
+                )
+            )
+        )
     return np.argsort(held, kind="stable")
 
 
-def laid_out(links: Sequence[Ints], cells: Sequence[Ints], numbers: Sequence[Floats], number: int) -> tuple[Ints, Floats, Ints]:
+def laid_out(
+    links: Sequence[Ints], cells: Sequence[Ints], numbers: Sequence[Floats], number: int
+) -> tuple[Ints, Floats, Ints]:
     """Return all released rows by release, cell and first number, and where each cell begins."""
     rows, values, starts, base = [], [], [], 0
     for link, cell, part in zip(links, cells, numbers, strict=True):
@@ -88,21 +113,36 @@ def laid_out(links: Sequence[Ints], cells: Sequence[Ints], numbers: Sequence[Flo
         values.append(part[:, order])
         starts.append(base + np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=number))]))
         base += link.size
-    return np.concatenate(rows).astype(np.int64), np.ascontiguousarray(np.hstack(values)), np.array(starts, dtype=np.int64)
+    return (
+        np.concatenate(rows).astype(np.int64),
+        np.ascontiguousarray(np.hstack(values)),
+        np.array(starts, dtype=np.int64),
+    )
 
 
 def population_counts(original: Table, people: Table, intruder: Intruder, targets: Ints) -> Ints:
     """Return how many of a population match each target, by those of the intruder's columns that it has."""
-    from veladura.risk.match_kernels import tally
+    from veladura.measures.risk.match_kernels import tally
 
     people.schema.check("known", intruder.known)
     seen = [name for name in intruder.sensitive if name in people.names]
     tables = [original, people]
-    narrower = Intruder(known=intruder.known, sensitive=tuple(seen), radius=intruder.radius, relative=intruder.relative)
+    narrower = Intruder(
+        known=intruder.known,
+        sensitive=tuple(seen),
+        radius=intruder.radius,
+        relative=intruder.relative,
+    )
     rough = rough_columns(tables, narrower)
     cells, number = exact_cells(tables, narrower, rough)
     numbers = [rough_numbers(table, rough) for table in tables]
     low, high = windows(numbers[0], rough, narrower, original)
     _, values, starts = laid_out([np.arange(people.rows)], cells[1:], numbers[1:], number)
-    found: Ints = tally(values, starts[0], cells[0][targets], np.ascontiguousarray(low[:, targets]), np.ascontiguousarray(high[:, targets]))
+    found: Ints = tally(
+        values,
+        starts[0],
+        cells[0][targets],
+        np.ascontiguousarray(low[:, targets]),
+        np.ascontiguousarray(high[:, targets]),
+    )
     return found

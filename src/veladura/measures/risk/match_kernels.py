@@ -1,8 +1,9 @@
 """Compiled kernels of match risk: whom an intruder would pick for each target, without a matrix of rows by rows.
 
-Arrays in, arrays out. They stand in one file because Numba's cache does not notice a change in another.
-Bit i of a row's mask tells whether the row matches the target in release i; rows with equal masks are
-equally likely, so it is enough to know how many rows have each mask.
+Arrays in, arrays out. They stand in one file because Numba's cache does not notice a change in
+another.
+Bit i of a row's mask tells whether the row matches the target in release i; rows with equal masks
+are equally likely, so it is enough to know how many rows have each mask.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.jit import compiled, inner
+from veladura.base.jit import compiled, inner
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -62,7 +63,8 @@ def _weigh(matches: Ints, people: float, weight: Floats) -> float:
 
 
 @compiled(
-    "void(int64[::1], float64[::1], int64[:, ::1], int64[::1], int64[::1], float64[::1], float64[::1], float64[::1], boolean, int64, int64[::1], int64[::1])"
+    "void(int64[::1], float64[::1], int64[:, ::1], int64[::1], int64[::1], float64[::1],"
+    " float64[::1], float64[::1], boolean, int64, int64[::1], int64[::1])"
 )
 def slide(  # noqa: C901  # compiled code takes arrays one by one
     rows: Ints,
@@ -80,8 +82,8 @@ def slide(  # noqa: C901  # compiled code takes arrays one by one
 ) -> None:
     """Find the most likely rows of every target by windows that only move up.
 
-    Within a cell the targets rise, so each released row enters and leaves the window of its release once:
-    time in proportion to rows x releases, and memory too.
+    Within a cell the targets rise, so each released row enters and leaves the window of its release
+    once: time in proportion to rows x releases, and memory too.
 
     Parameters
     ----------
@@ -90,13 +92,16 @@ def slide(  # noqa: C901  # compiled code takes arrays one by one
     starts
         Where the rows of each cell begin, for each release; one more entry for the end.
     targets, cells, low, high
-        The targets by cell and value, their cells, and the ends of what the intruder takes for possible.
+        The targets by cell and value, their cells, and the ends of what the intruder takes for
+        possible.
     people
-        How many of the population match each target; 0 when the intruder knows that it is in the data.
+        How many of the population match each target; 0 when the intruder knows that it is in the
+        data.
     decline
         Whether no row is picked when it is most likely that the target is not in the data.
     ties, hits
-        Filled in by target: how many rows share the largest probability, and whether the true one is among them.
+        Filled in by target: how many rows share the largest probability, and whether the true one
+        is among them.
     """
     releases = starts.shape[0]
     mask = np.zeros(size, dtype=np.int64)
@@ -156,14 +161,15 @@ def _search(values: Floats, start: int, end: int, wanted: float, after: bool) ->
 @inner("boolean(float64[:, ::1], int64, float64[:, ::1], float64[:, ::1], int64)")
 def _fits(values: Floats, place: int, low: Floats, high: Floats, k: int) -> bool:
     """Whether a row is possible for a target in all columns but the first, whose window it is in."""
-    for c in range(1, values.shape[0]):  # noqa: SIM110  # compiled
+    for c in range(1, values.shape[0]):  # compiled
         if values[c, place] < low[c, k] or values[c, place] > high[c, k]:
             return False
     return True
 
 
 @compiled(
-    "void(int64[::1], float64[:, ::1], int64[:, ::1], int64[::1], int64[::1], float64[:, ::1], float64[:, ::1], float64[::1], boolean, int64, int64[::1], int64[::1])"
+    "void(int64[::1], float64[:, ::1], int64[:, ::1], int64[::1], int64[::1], float64[:, ::1],"
+    " float64[:, ::1], float64[::1], boolean, int64, int64[::1], int64[::1])"
 )
 def scan(  # noqa: C901  # compiled code takes arrays one by one
     rows: Ints,

@@ -1,7 +1,7 @@
 """Match risk: how often an intruder who knows something of a person picks the right row of the releases.
 
-Rows of the releases are aligned with those of the original: what is asked is whether the row that an
-intruder picks for a target is the one that was made of it.
+Rows of the releases are aligned with those of the original: what is asked is whether the row that
+an intruder picks for a target is the one that was made of it.
 """
 
 from __future__ import annotations
@@ -13,14 +13,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from veladura.base.estimate import Estimate
+from veladura.core.recipe import Release
 from veladura.errors import DataError, PlanError
-from veladura.inference.estimate import Estimate
-from veladura.measure import NotApplicable, open_quietly
-from veladura.recipe import Release
-from veladura.risk.coding import Ints
-from veladura.risk.interval import mean_share, sample_rows, share
-from veladura.risk.intruder import Intruder
-from veladura.risk.match_arrays import exact_cells, laid_out, population_counts, rough_columns, rough_numbers, sharpest, windows
+from veladura.measures.measure import NotApplicable, open_quietly
+from veladura.measures.risk.intruder import Intruder
+from veladura.measures.risk.match_arrays import (
+    exact_cells,
+    laid_out,
+    population_counts,
+    rough_columns,
+    rough_numbers,
+    sharpest,
+    windows,
+)
+from veladura.numeric.coding import Ints
+from veladura.numeric.proportions import mean_share, sample_rows, share
 
 if TYPE_CHECKING:
     from veladura.table.table import Table
@@ -40,9 +48,11 @@ class MatchRisk:
     tmr
         True match rate: targets for whom one row is the most likely, and is the right one.
     fmr
-        False match rate: of those for whom one row is the most likely, the share with a wrong one; 0 without any.
+        False match rate: of those for whom one row is the most likely, the share with a wrong one;
+        0 without any.
     claimed, unmatched
-        Targets for whom one row is the most likely, and targets for whom none matches, both as shares.
+        Targets for whom one row is the most likely, and targets for whom none matches, both as
+        shares.
     targets
         The original rows that were looked for.
     per_record
@@ -75,24 +85,27 @@ def match(
 ) -> MatchRisk:
     """Return how often an intruder picks the right row, for m releases whose rows are those of the original.
 
-    Row j of release i matches target t when the known columns are equal and every sensitive number is within
-    [Y - l, Y + l]. P(J = j | t) = (1/m) sum_i I(match) / N_it, with N_it the number of matches in release i,
-    or the number F_t of matches in the population, if larger, when the intruder does not know that the target
-    is in the data (Reiter and Mitra 2009, eq. 4; Drechsler and Reiter 2011, sec. 3). With c the number of rows
-    that share the largest probability (within 1e-9), I whether the true one is among them, K = 1 if c I = 1,
-    Q = 1 if c (1 - I) = 1, and s the number of targets with c = 1: EMR = sum I / c, TMR = sum K / n,
-    FMR = sum Q / s. A target without any match has no largest probability and adds to none of them.
+    Row j of release i matches target t when the known columns are equal and every sensitive number
+    is within [Y - l, Y + l]. P(J = j | t) = (1/m) sum_i I(match) / N_it, with N_it the number of
+    matches in release i, or the number F_t of matches in the population, if larger, when the
+    intruder does not know that the target is in the data (Reiter and Mitra 2009, eq. 4; Drechsler
+    and Reiter 2011, sec. 3). With c the number of rows that share the largest probability (within
+    1e-9), I whether the true one is among them, K = 1 if c I = 1, Q = 1 if c (1 - I) = 1, and s the
+    number of targets with c = 1: EMR = sum I / c, TMR = sum K / n, FMR = sum Q / s. A target
+    without any match has no largest probability and adds to none of them.
 
     Parameters
     ----------
     original
         Anything `veladura.open` takes.
     datasets
-        A release linked to its rows, one table, or a list of tables with the rows of the original in its order.
+        A release linked to its rows, one table, or a list of tables with the rows of the original
+        in its order.
     known, sensitive, radius, relative, population, decline
         What the intruder knows: see `Intruder`. Missing counts as a value of its own.
     targets
-        Look for this many rows, drawn from a fixed stream, instead of all; figures then have intervals.
+        Look for this many rows, drawn from a fixed stream, instead of all; figures then have
+        intervals.
 
     Examples
     --------
@@ -105,14 +118,20 @@ def match(
 
     References
     ----------
-    Reiter, J. P. and Mitra, R. (2009). Estimating risks of identification disclosure in partially synthetic
-    data. Journal of Privacy and Confidentiality 1(1), 99-110.
-    Drechsler, J. and Reiter, J. P. (2011). An empirical evaluation of easily implemented, nonparametric methods
-    for generating synthetic datasets. Computational Statistics & Data Analysis 55(12), 3232-3243.
+    Reiter, J. P. and Mitra, R. (2009). Estimating risks of identification disclosure in partially
+    synthetic data. Journal of Privacy and Confidentiality 1(1), 99-110.
+    Drechsler, J. and Reiter, J. P. (2011). An empirical evaluation of easily implemented,
+    nonparametric methods for generating synthetic datasets. Computational Statistics & Data
+    Analysis 55(12), 3232-3243.
     """
     intruder = Intruder(
-        known=known, sensitive=sensitive, radius=radius, relative=relative, population=population, decline=decline  # type: ignore[arg-type]
-    )  # fmt: skip
+        known=known,  # type: ignore[arg-type]
+        sensitive=sensitive,  # type: ignore[arg-type]
+        radius=radius,
+        relative=relative,  # type: ignore[arg-type]
+        population=population,
+        decline=decline,
+    )
     table = open_quietly(original)
     return find(table, linked_tables(table, datasets), intruder, targets)
 
@@ -125,7 +144,10 @@ def linked_tables(original: Table, datasets: Any) -> list[tuple[Table, Ints]]:
             raise NotApplicable(msg)
         links = [np.asarray(dataset.rows) for dataset in datasets.tables]
         if max(int(link.max(initial=-1)) for link in links) >= original.rows:
-            msg = f"the table has {original.rows} rows, fewer than the release was made of.\n\nHint: give the table that was protected."
+            msg = (
+                f"the table has {original.rows} rows, fewer than the release was made of.\n\nHint:"
+                " give the table that was protected."
+            )
             raise PlanError(msg)
         return [(dataset.table, link) for dataset, link in zip(datasets.tables, links, strict=True)]
     given = datasets if isinstance(datasets, (list, tuple)) else [datasets]
@@ -134,14 +156,22 @@ def linked_tables(original: Table, datasets: Any) -> list[tuple[Table, Ints]]:
         msg = "there is no released table to look into."
         raise PlanError(msg)
     if wrong := [table.rows for table in tables if table.rows != rows]:
-        msg = f"the original has {rows} rows, a released table {wrong[0]}: rows must be aligned.\n\nHint: give the release itself, which knows its rows."
+        msg = (
+            f"the original has {rows} rows, a released table {wrong[0]}: rows must be"
+            " aligned.\n\nHint: give the release itself, which knows its rows."
+        )
         raise PlanError(msg)
     return [(table, np.arange(rows)) for table in tables]
 
 
-def find(original: Table, released: Sequence[tuple[Table, Ints]], intruder: Intruder, targets: int | None = None) -> MatchRisk:
+def find(
+    original: Table,
+    released: Sequence[tuple[Table, Ints]],
+    intruder: Intruder,
+    targets: int | None = None,
+) -> MatchRisk:
     """Return the match risk of opened tables."""
-    from veladura.risk import match_kernels as kernels
+    from veladura.measures.risk import match_kernels as kernels
 
     if len(released) > MOST_RELEASES:
         msg = f"match risk takes at most {MOST_RELEASES} datasets, got {len(released)}."
@@ -160,9 +190,15 @@ def find(original: Table, released: Sequence[tuple[Table, Ints]], intruder: Intr
     numbers, low, high = [part[lead] for part in numbers], low[lead], high[lead]
     order = chosen[np.lexsort((numbers[0][0, chosen], cells[0][chosen]))]
     low, high = np.ascontiguousarray(low[:, order]), np.ascontiguousarray(high[:, order])
-    rows, values, starts = laid_out([links for _, links in released], cells[1:], numbers[1:], number)
+    rows, values, starts = laid_out(
+        [links for _, links in released], cells[1:], numbers[1:], number
+    )
     ties, hits = np.zeros(order.size, dtype=np.int64), np.zeros(order.size, dtype=np.int64)
-    counted = np.zeros(order.size) if people is None else population_counts(original, people, intruder, order).astype(np.float64)
+    counted = (
+        np.zeros(order.size)
+        if people is None
+        else population_counts(original, people, intruder, order).astype(np.float64)
+    )
     inside, more = cells[0][order], (counted, intruder.decline, original.rows, ties, hits)
     if len(rough) <= 1:
         kernels.slide(rows, values[0], starts, order, inside, low[0], high[0], *more)
@@ -179,5 +215,8 @@ def _risk(targets: Ints, ties: Ints, hits: Ints, rows: int) -> MatchRisk:
     claims, wrong = int(np.count_nonzero(alone)), int(np.count_nonzero(alone & (hits == 0)))
     whole = targets.size == rows
     false = Estimate.exact(wrong / claims if claims else 0.0) if whole else share(wrong, claims)
-    right, claimed, none = (mean_share(np.asarray(flags, dtype=np.float64), rows) for flags in (alone & (hits == 1), alone, ties == 0))
+    right, claimed, none = (
+        mean_share(np.asarray(flags, dtype=np.float64), rows)
+        for flags in (alone & (hits == 1), alone, ties == 0)
+    )
     return MatchRisk(mean_share(found, rows), right, false, claimed, none, targets, found, ties)

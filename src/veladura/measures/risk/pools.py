@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.inference.estimate import Estimate
-from veladura.measure import Meaning, NotApplicable, Subject, measure
-from veladura.synth.critical_terms import CriticalTerms
-from veladura.synth.critical_tuples import TupleModel
-from veladura.synth.model import Pair
-from veladura.synth.tree import END, START, Predictors, Tree
+from veladura.base.estimate import Estimate
+from veladura.measures.measure import Meaning, NotApplicable, Subject, measure
+from veladura.methods.critical.terms import CriticalTerms
+from veladura.methods.critical.tuples import TupleModel
+from veladura.numeric.trees.model import Pair
+from veladura.numeric.trees.tree import END, START, Predictors, Tree
 
 if TYPE_CHECKING:
-    from veladura.synth.critical_fitted import Branch, FittedCritical
+    from veladura.methods.critical.fitted import Branch, FittedCritical
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -47,7 +47,12 @@ class Pool:
         if not self.distinct.size:
             return dict.fromkeys(FIGURES, 0.0)
         two = float(np.mean(self.distinct > 1))
-        found = (two, float(np.median(self.distinct)), float(np.median(self.share)), self.widened / self.distinct.size)
+        found = (
+            two,
+            float(np.median(self.distinct)),
+            float(np.median(self.share)),
+            self.widened / self.distinct.size,
+        )
         return {name: round(value, 4) for name, value in zip(FIGURES, found, strict=True)}
 
 
@@ -70,8 +75,16 @@ def pools_of(fitted: FittedCritical) -> dict[str, Pool]:
 
 def _pool(branch: Branch, terms: CriticalTerms, predictors: Predictors) -> Pool:
     tree, leaves = _leaves(branch, predictors)
-    values = terms.subject.places if terms.subject.places is not None else terms.subject.state.astype(np.float64)
-    held = np.where(terms.subject.state == 0, values, -1.0 - terms.subject.state) if terms.subject.places is not None else values
+    values = (
+        terms.subject.places
+        if terms.subject.places is not None
+        else terms.subject.state.astype(np.float64)
+    )
+    held = (
+        np.where(terms.subject.state == 0, values, -1.0 - terms.subject.state)
+        if terms.subject.places is not None
+        else values
+    )
     used, place = np.unique(leaves, return_inverse=True)
     start, end = tree.nodes[used, START], tree.nodes[used, END]
     node = np.repeat(np.arange(used.size), end - start)
@@ -83,7 +96,11 @@ def _pool(branch: Branch, terms: CriticalTerms, predictors: Predictors) -> Pool:
     first = np.searchsorted(node, np.arange(used.size))
     last = np.append(first[1:], node.size) - 1
     whole = float(np.ptp(terms.pool)) if terms.pool.size else 0.0
-    share = np.clip((sorted_held[last] - sorted_held[first]) / whole, 0, 1) if whole > 0 else np.zeros(used.size)
+    share = (
+        np.clip((sorted_held[last] - sorted_held[first]) / whole, 0, 1)
+        if whole > 0
+        else np.zeros(used.size)
+    )
     return Pool(distinct[place], share[place], branch.rows.size if branch.widened else 0)
 
 
@@ -106,7 +123,12 @@ def replaceability(pools: Mapping[str, Pool]) -> dict[str, Any]:
     found = {name: pool.figures() for name, pool in pools.items() if pool.distinct.size}
     weight = np.array([pools[name].distinct.size for name in found], dtype=float)
     overall = {
-        figure: round(float(np.average([one[figure] for one in found.values()], weights=weight)), 4) if found else 0.0 for figure in FIGURES
+        figure: (
+            round(float(np.average([one[figure] for one in found.values()], weights=weight)), 4)
+            if found
+            else 0.0
+        )
+        for figure in FIGURES
     }
     return {"overall": overall, **found}
 
@@ -114,16 +136,33 @@ def replaceability(pools: Mapping[str, Pool]) -> dict[str, Any]:
 @measure(
     "utility.replaceability",
     figures={
-        "two_donors": Meaning("Critical cells whose pool holds at least two different values.", "high", "share", headline=True),
+        "two_donors": Meaning(
+            "Critical cells whose pool holds at least two different values.",
+            "high",
+            "share",
+            headline=True,
+        ),
         "donors": Meaning("Different values in the pool of a critical cell (median).", "high"),
-        "range": Meaning("Range of the pool of a critical cell, as a share of that of all critical values (median).", "neither", "share"),
-        "widened": Meaning("Critical cells whose pool was widened beyond the rows with the same critical columns.", "low", "share"),
+        "range": Meaning(
+            "Range of the pool of a critical cell, as a share of that of all critical values"
+            " (median).",
+            "neither",
+            "share",
+        ),
+        "widened": Meaning(
+            "Critical cells whose pool was widened beyond the rows with the same critical columns.",
+            "low",
+            "share",
+        ),
     },
 )
 def measure_replaceability(subject: Subject) -> dict[str, Estimate]:
     """Return what the manifest tells of the pools, over all columns."""
     for step in subject.release.steps:
         if step.method == "critical-cart" and "replaceability" in step.settings:
-            return {name: Estimate.exact(step.settings["replaceability"]["overall"][name]) for name in FIGURES}
+            return {
+                name: Estimate.exact(step.settings["replaceability"]["overall"][name])
+                for name in FIGURES
+            }
     msg = "no critical cells were replaced."
     raise NotApplicable(msg)

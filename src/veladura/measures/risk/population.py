@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from veladura.base.estimate import Estimate
 from veladura.errors import DataError, PlanError
-from veladura.inference.estimate import Estimate
-from veladura.measure import open_quietly
-from veladura.risk.coding import common_cells
-from veladura.risk.interval import mean_share
+from veladura.measures.measure import open_quietly
+from veladura.numeric.coding import common_cells
+from veladura.numeric.proportions import mean_share
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,8 @@ def k_map(table: Any, population: Any, keys: Sequence[str], *, k: int = 5) -> Po
 
     References
     ----------
-    Sweeney, L. (2002). k-anonymity: a model for protecting privacy. International Journal of Uncertainty,
+    Sweeney, L. (2002). k-anonymity: a model for protecting privacy. International Journal of
+    Uncertainty,
     Fuzziness and Knowledge-Based Systems 10(5), 557-570.
     """
     if isinstance(keys, str) or not keys:
@@ -77,8 +78,13 @@ def k_map(table: Any, population: Any, keys: Sequence[str], *, k: int = 5) -> Po
     (cells, people), number = common_cells(tables, list(keys))
     persons, sizes = np.bincount(people, minlength=number), np.bincount(cells, minlength=number)
     if lacking := int(np.maximum(sizes - persons, 0).sum()):
-        msg = f"{lacking} rows of the table are not in the population.\n\nHint: it must hold every row, its columns written alike."
+        msg = (
+            f"{lacking} rows of the table are not in the population.\n\nHint: it must hold every"
+            " row, its columns written alike."
+        )
         raise DataError(msg)
     found = persons[cells]
     share = mean_share((found < k).astype(np.float64), found.size)
-    return PopulationMap(Estimate.exact(int(found.min())), share, Estimate.exact(float(np.mean(1 / found))), found)
+    return PopulationMap(
+        Estimate.exact(int(found.min())), share, Estimate.exact(float(np.mean(1 / found))), found
+    )

@@ -8,13 +8,20 @@ from typing import Any
 
 import numpy as np
 
+from veladura.base.estimate import Estimate
 from veladura.errors import DataError, PlanError
-from veladura.inference.estimate import Estimate
-from veladura.measure import Meaning, Measured, NotApplicable, Subject, measure, over_datasets
-from veladura.risk.coding import common_cells, is_recoded
-from veladura.risk.uniqueness import keys as intruder_keys
-from veladura.risk.uniqueness import uniqueness
-from veladura.utility.pairing import pair
+from veladura.measures.measure import (
+    Meaning,
+    Measured,
+    NotApplicable,
+    Subject,
+    measure,
+    over_datasets,
+)
+from veladura.measures.risk.uniqueness import keys as intruder_keys
+from veladura.measures.risk.uniqueness import uniqueness
+from veladura.measures.utility.pairing import pair
+from veladura.numeric.coding import common_cells, is_recoded
 
 
 @dataclass(frozen=True)
@@ -59,7 +66,8 @@ def replicated(original: Any, released: Any, keys: Sequence[str]) -> Replicated:
 
     References
     ----------
-    Raab, G. M., Nowok, B. and Dibben, C. (2024). Practical privacy metrics for synthetic data. arXiv:2406.16826.
+    Raab, G. M., Nowok, B. and Dibben, C. (2024). Practical privacy metrics for synthetic data.
+    arXiv:2406.16826.
     """
     if isinstance(keys, str) or not keys:
         msg = "replicated needs a list of at least one key."
@@ -89,7 +97,9 @@ def replicated(original: Any, released: Any, keys: Sequence[str]) -> Replicated:
     "risk.replicated",
     figures={
         "uniques": Meaning(
-            "Original rows alone with what an intruder may know, and found alone in the release.", unit="share", headline=True
+            "Original rows alone with what an intruder may know, and found alone in the release.",
+            unit="share",
+            headline=True,
         )
     },
     counted=True,
@@ -97,23 +107,33 @@ def replicated(original: Any, released: Any, keys: Sequence[str]) -> Replicated:
 def measure_replicated(subject: Subject) -> Measured:
     """Measure the releases over the quasi-identifiers.
 
-    Coarser keys never tell rows apart that finer ones do not: of a release that recodes them, a row that is
-    alone was alone before, and an intruder who recodes what he knows finds it. That takes counts only.
+    Coarser keys never tell rows apart that finer ones do not: of a release that recodes them, a row
+    that is alone was alone before, and an intruder who recodes what he knows finds it. That takes
+    counts only.
     """
     known, rows = _known(subject), subject.original.rows
     note = f"Known: {', '.join(known)}."
     if recoded_keys(subject, known):
         alone = [float(uniqueness(table, known).sample_uniques) / rows for table in subject.tables]
-        return Measured({"uniques": over_datasets(alone, upper=1.0)}, {"uniques": f"{note} Recoded: rows alone in the release."})
+        return Measured(
+            {"uniques": over_datasets(alone, upper=1.0)},
+            {"uniques": f"{note} Recoded: rows alone in the release."},
+        )
     subject.fetched()
-    return Measured({"uniques": replicated(subject.original, subject.release, known).replicated}, {"uniques": note})
+    return Measured(
+        {"uniques": replicated(subject.original, subject.release, known).replicated},
+        {"uniques": note},
+    )
 
 
 def comparable_keys(subject: Subject) -> list[str]:
     """Return the columns an intruder knows; where one was recoded, nothing that is known can be looked up."""
     known = _known(subject)
     if recoded := recoded_keys(subject, known):
-        msg = f"{', '.join(recoded)}: recoded to values that no one would look up; risk.classes tells the risk of such rows."
+        msg = (
+            f"{', '.join(recoded)}: recoded to values that no one would look up; risk.classes tells"
+            " the risk of such rows."
+        )
         raise NotApplicable(msg)
     return known
 
@@ -128,4 +148,8 @@ def _known(subject: Subject) -> list[str]:
 
 def recoded_keys(subject: Subject, known: Sequence[str]) -> list[str]:
     """Return the keys whose released values are others than those of the original."""
-    return [name for name in known if name in subject.changed and is_recoded(subject.original, subject.tables[0], name)]
+    return [
+        name
+        for name in known
+        if name in subject.changed and is_recoded(subject.original, subject.tables[0], name)
+    ]

@@ -8,17 +8,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.inference.estimate import Estimate
-from veladura.masks.common import source_column
-from veladura.measure import Meaning, NotApplicable, Subject, measure
-from veladura.promise import Evidence, checks
+from veladura.base.estimate import Estimate
+from veladura.core.promise import Evidence, checks
+from veladura.measures.measure import Meaning, NotApplicable, Subject, measure
+from veladura.methods.masks.common import source_column
 from veladura.table.codes import Column, label_text
 
 
 @checks("single-numbers", linked=False)
 def single_numbers(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return how many released numbers occur once in the original column."""
-    return sum(int(np.count_nonzero(_singles_in(source_column(evidence, name), evidence.column(name)))) for name in settings["columns"])
+    return sum(
+        int(np.count_nonzero(_singles_in(source_column(evidence, name), evidence.column(name))))
+        for name in settings["columns"]
+    )
 
 
 def _singles_in(before: Column, after: Column) -> NDArray[np.bool_]:
@@ -39,8 +42,14 @@ def _plain(column: Column) -> NDArray[Any]:
 @measure(
     "risk.republished",
     figures={
-        "single_numbers": Meaning("Released numbers of replaced columns that occur once in the original column.", unit="count"),
-        "single_categories": Meaning("Released categories of replaced columns that one row of the original holds alone.", unit="count"),
+        "single_numbers": Meaning(
+            "Released numbers of replaced columns that occur once in the original column.",
+            unit="count",
+        ),
+        "single_categories": Meaning(
+            "Released categories of replaced columns that one row of the original holds alone.",
+            unit="count",
+        ),
     },
 )
 def measure_republished(subject: Subject) -> dict[str, Estimate]:
@@ -59,4 +68,7 @@ def measure_republished(subject: Subject) -> dict[str, Estimate]:
             found = _singles_in(before, after)
             numbers += int(np.count_nonzero(found)) if after.labels is None else 0
             categories += np.unique(_plain(after)[found]).size if after.labels is not None else 0
-    return {"single_numbers": Estimate.exact(numbers), "single_categories": Estimate.exact(categories)}
+    return {
+        "single_numbers": Estimate.exact(numbers),
+        "single_categories": Estimate.exact(categories),
+    }

@@ -10,22 +10,30 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from veladura.errors import PlanError
-from veladura.risk.attack import ATTEMPTS, Arena, Attack, Floats, drawn, enter, judge
-from veladura.risk.interval import LEVEL
+from veladura.measures.risk.attack import ATTEMPTS, Arena, Attack, Floats, drawn, enter, judge
+from veladura.numeric.proportions import LEVEL
 
 WIDTH, ROUNDING = 0.01, 1e-12
 MOST_COLUMNS, ROUNDS = 10, 5
 
 
 def singling_out(
-    original: Any, released: Any, control: Any, *, columns: Sequence[str] | None = None, width: float = WIDTH,
-    attempts: int = ATTEMPTS, level: float = LEVEL, seed: int = 0,
-) -> Attack:  # fmt: skip
+    original: Any,
+    released: Any,
+    control: Any,
+    *,
+    columns: Sequence[str] | None = None,
+    width: float = WIDTH,
+    attempts: int = ATTEMPTS,
+    level: float = LEVEL,
+    seed: int = 0,
+) -> Attack:
     """Describe a released row so that it fits no other released row, and see whether it fits one person alone.
 
-    A description names some columns, drawn anew each time: categories exactly, numbers to within a share of
-    the released rows. It works when it fits exactly one row of the original. On the control it works by
-    chance, as often as rows of the population are described by luck; both tables are cut to the same size.
+    A description names some columns, drawn anew each time: categories exactly, numbers to within a
+    share of the released rows. It works when it fits exactly one row of the original. On the
+    control it works by chance, as often as rows of the population are described by luck; both
+    tables are cut to the same size.
 
     Parameters
     ----------
@@ -44,12 +52,13 @@ def singling_out(
 
     References
     ----------
-    Cohen, A. and Nissim, K. (2020). Towards formalizing the GDPR's notion of singling out. Proceedings of the
-    National Academy of Sciences 117(15), 8344-8352.
-    Giomi, M., Boenisch, F., Wehmeyer, C. and Tasnadi, B. (2023). A unified framework for quantifying privacy
-    risk in synthetic data. Proceedings on Privacy Enhancing Technologies 2023(2), 312-328.
+    Cohen, A. and Nissim, K. (2020). Towards formalizing the GDPR's notion of singling out.
+    Proceedings of the National Academy of Sciences 117(15), 8344-8352.
+    Giomi, M., Boenisch, F., Wehmeyer, C. and Tasnadi, B. (2023). A unified framework for
+    quantifying privacy risk in synthetic data. Proceedings on Privacy Enhancing Technologies
+    2023(2), 312-328.
     """
-    from veladura.risk.nearest_kernels import fitting
+    from veladura.numeric.nearest_kernels import fitting
 
     if not 0 <= width < 1:
         msg = f"width ({width}) is a share of rows: at least 0 and below 1."
@@ -63,13 +72,20 @@ def singling_out(
         part[drawn(arena.streams("size", name), len(part), size)]
         for name, part in (("original", arena.original), ("control", arena.control))
     ]
-    worked = [int(np.count_nonzero(fitting(points, np.ascontiguousarray(side), used, width + ROUNDING) == 1)) for side in sides]
+    worked = [
+        int(
+            np.count_nonzero(
+                fitting(points, np.ascontiguousarray(side), used, width + ROUNDING) == 1
+            )
+        )
+        for side in sides
+    ]
     return judge(worked[0], len(points), worked[1], len(points), level)
 
 
 def _descriptions(arena: Arena, width: float, attempts: int) -> tuple[Floats, NDArray[np.bool_]]:
     """Return rows and the columns that tell each from all others of its dataset."""
-    from veladura.risk.nearest_kernels import fitting
+    from veladura.numeric.nearest_kernels import fitting
 
     rng = arena.streams("descriptions")
     each = -(-attempts // len(arena.released))
@@ -85,7 +101,9 @@ def _descriptions(arena: Arena, width: float, attempts: int) -> tuple[Floats, ND
             wanted -= alone.size
             if wanted == 0:
                 break
-    return np.ascontiguousarray(np.vstack(points)[:attempts]), np.ascontiguousarray(np.vstack(used)[:attempts])
+    return np.ascontiguousarray(np.vstack(points)[:attempts]), np.ascontiguousarray(
+        np.vstack(used)[:attempts]
+    )
 
 
 def _choose(rng: Generator, rows: int, columns: int) -> NDArray[np.bool_]:

@@ -11,11 +11,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from veladura.base.estimate import Estimate
 from veladura.errors import DataError, PlanError
-from veladura.inference.estimate import Estimate
-from veladura.measure import Meaning, Measured, NotApplicable, Subject, measure, open_quietly, over_datasets
-from veladura.risk.coding import Ints, column_of, common_codes, dense
-from veladura.risk.uniqueness import keys as intruder_keys
+from veladura.measures.measure import (
+    Meaning,
+    Measured,
+    NotApplicable,
+    Subject,
+    measure,
+    open_quietly,
+    over_datasets,
+)
+from veladura.measures.risk.uniqueness import keys as intruder_keys
+from veladura.numeric.coding import Ints, column_of, common_codes, dense
 
 if TYPE_CHECKING:
     from veladura.table.table import Table
@@ -35,8 +43,8 @@ class SpecialUniques:
     score
         The SUDA score of each row: 0 for a row without a minimal sample unique.
     dis
-        The chance that a match with the row is right, by data intrusion simulation: the score scaled so
-        that its mean over the sample uniques is ``probability``, and cut at 1.
+        The chance that a match with the row is right, by data intrusion simulation: the score
+        scaled so that its mean over the sample uniques is ``probability``, and cut at 1.
     smallest
         For each row, the columns of its smallest minimal sample unique; 0 without one.
     contribution
@@ -58,14 +66,17 @@ class SpecialUniques:
     probability: Estimate
 
 
-def suda2(table: Any, keys: Sequence[str], *, max_size: int = 3, fraction: float = 0.01) -> SpecialUniques:
+def suda2(
+    table: Any, keys: Sequence[str], *, max_size: int = 3, fraction: float = 0.01
+) -> SpecialUniques:
     """Return the minimal sample uniques of a table, and the SUDA score of each row.
 
-    A set of columns is a minimal sample unique of a row when no other row has its values there, and every
-    smaller set of them is shared. With ATT keys, one of k columns scores prod over i from k to M of (ATT - i),
-    where M is the largest size looked for, at most ATT - 1; a row's score is the sum over its own (Elliot et
-    al. 2005). The probability that a unique match is right is U d / (U d + 2 P (1 - d)), with U uniques, P
-    pairs and the sampling fraction d (Skinner and Elliot 2002, eq. 4). Missing counts as a value of its own.
+    A set of columns is a minimal sample unique of a row when no other row has its values there, and
+    every smaller set of them is shared. With ATT keys, one of k columns scores prod over i from k
+    to M of (ATT - i), where M is the largest size looked for, at most ATT - 1; a row's score is the
+    sum over its own (Elliot et al. 2005). The probability that a unique match is right is U d / (U
+    d + 2 P (1 - d)), with U uniques, P pairs and the sampling fraction d (Skinner and Elliot 2002,
+    eq. 4). Missing counts as a value of its own.
 
     Parameters
     ----------
@@ -88,18 +99,22 @@ def suda2(table: Any, keys: Sequence[str], *, max_size: int = 3, fraction: float
 
     References
     ----------
-    Elliot, M. J., Manning, A., Mayes, K., Gurd, J. and Bane, M. (2005). SUDA: a program for detecting special
-    uniques. Joint UNECE/Eurostat Work Session on Statistical Data Confidentiality, Geneva.
-    Manning, A. M., Haglin, D. J. and Keane, J. A. (2008). A recursive search algorithm for statistical
-    disclosure assessment. Data Mining and Knowledge Discovery 16(2), 165-196.
-    Skinner, C. J. and Elliot, M. J. (2002). A measure of disclosure risk for microdata. Journal of the Royal
-    Statistical Society B 64(4), 855-867.
+    Elliot, M. J., Manning, A., Mayes, K., Gurd, J. and Bane, M. (2005). SUDA: a program for
+    detecting special uniques. Joint UNECE/Eurostat Work Session on Statistical Data
+    Confidentiality, Geneva.
+    Manning, A. M., Haglin, D. J. and Keane, J. A. (2008). A recursive search algorithm for
+    statistical disclosure assessment. Data Mining and Knowledge Discovery 16(2), 165-196.
+    Skinner, C. J. and Elliot, M. J. (2002). A measure of disclosure risk for microdata. Journal of
+    the Royal Statistical Society B 64(4), 855-867.
     """
     if isinstance(keys, str) or not keys:
         msg = "suda2 needs a list of at least one key."
         raise PlanError(msg)
     if max_size < 1 or not 0 < fraction <= 1:
-        msg = f"max_size ({max_size}) must be at least 1, fraction ({fraction}) above 0 and at most 1."
+        msg = (
+            f"max_size ({max_size}) must be at least 1, fraction ({fraction}) above 0 and at"
+            " most 1."
+        )
         raise PlanError(msg)
     names = list(dict.fromkeys(keys))
     opened = open_quietly(table, {name: {} for name in names})
@@ -111,32 +126,48 @@ def suda2(table: Any, keys: Sequence[str], *, max_size: int = 3, fraction: float
 
 def _scored(table: Table, names: Sequence[str], largest: int, fraction: float) -> SpecialUniques:
     rows, parts = table.rows, np.zeros(len(names))
-    score, smallest, sizes = np.zeros(rows), np.zeros(rows, dtype=np.int64), dict.fromkeys(range(1, largest + 1), 0)
+    score, smallest, sizes = (
+        np.zeros(rows),
+        np.zeros(rows, dtype=np.int64),
+        dict.fromkeys(range(1, largest + 1), 0),
+    )
     for chosen, found in minimal_uniques(table, names, largest):
         size = len(chosen)
         worth = float(prod(len(names) - i for i in range(size, min(largest, len(names) - 1) + 1)))
         score[found] += worth
         sizes[size] += found.size
-        smallest[found] = np.where(smallest[found] == 0, size, smallest[found])  # sizes come in order
+        smallest[found] = np.where(
+            smallest[found] == 0, size, smallest[found]
+        )  # sizes come in order
         parts[list(chosen)] += worth * found.size
     probability, uniques = _probability(table, names, fraction)
     total = float(score.sum())
     dis = np.minimum(score * (probability * uniques / total), 1.0) if total else score
-    shares = {name: Estimate.exact(float(part / total) if total else 0.0) for name, part in zip(names, parts, strict=True)}
+    shares = {
+        name: Estimate.exact(float(part / total) if total else 0.0)
+        for name, part in zip(names, parts, strict=True)
+    }
     counted = {size: Estimate.exact(number) for size, number in sizes.items()}
     special = float(np.mean(smallest > 0))
-    return SpecialUniques(score, dis, smallest, shares, counted, Estimate.exact(special), Estimate.exact(probability))
+    return SpecialUniques(
+        score, dis, smallest, shares, counted, Estimate.exact(special), Estimate.exact(probability)
+    )
 
 
-def minimal_uniques(table: Table, names: Sequence[str], largest: int) -> Iterator[tuple[tuple[int, ...], Ints]]:
+def minimal_uniques(
+    table: Table, names: Sequence[str], largest: int
+) -> Iterator[tuple[tuple[int, ...], Ints]]:
     """Yield sets of columns, small ones first, with the rows of which they are minimal sample uniques.
 
-    A row that is unique in a part of a set is unique in the set and keeps no other from being so: only
-    the rows that share their values in every part are counted again.
+    A row that is unique in a part of a set is unique in the set and keeps no other from being so:
+    only the rows that share their values in every part are counted again.
     """
     number = sum(1 for size in range(1, largest + 1) for _ in combinations(range(len(names)), size))
     if number > MOST_SETS:
-        msg = f"{number} sets of columns are too many to look at (at most {MOST_SETS}).\n\nHint: name fewer keys, or a smaller max_size."
+        msg = (
+            f"{number} sets of columns are too many to look at (at most {MOST_SETS}).\n\nHint: name"
+            " fewer keys, or a smaller max_size."
+        )
         raise PlanError(msg)
     coded = [common_codes([column_of(table, name)]) for name in names]
     unique: dict[tuple[int, ...], Ints] = {}  # rows unique in a set, as bits
@@ -147,7 +178,9 @@ def minimal_uniques(table: Table, names: Sequence[str], largest: int) -> Iterato
             for left in range(size if size > 1 else 0):
                 below |= unique[chosen[:left] + chosen[left + 1 :]]
             shared = np.flatnonzero(np.unpackbits(~below, count=table.rows))
-            found = shared[_alone([(codes[shared], levels) for codes, levels in (coded[i] for i in chosen)])]
+            found = shared[
+                _alone([(codes[shared], levels) for codes, levels in (coded[i] for i in chosen)])
+            ]
             fresh = np.zeros(table.rows, dtype=np.uint8)
             fresh[found] = 1
             level[chosen] = below | np.packbits(fresh)
@@ -174,7 +207,11 @@ def _probability(table: Table, names: Sequence[str], fraction: float) -> tuple[f
 
 @measure(
     "risk.suda2",
-    figures={"special": Meaning(f"Released rows that {FEW} columns are enough to tell from all others.", unit="share")},
+    figures={
+        "special": Meaning(
+            f"Released rows that {FEW} columns are enough to tell from all others.", unit="share"
+        )
+    },
 )
 def measure_special(subject: Subject) -> Measured:
     """Measure the released tables over the quasi-identifiers, two columns at a time."""
@@ -184,5 +221,7 @@ def measure_special(subject: Subject) -> Measured:
         msg = "the release has no rows."
         raise NotApplicable(msg)
     found = [suda2(table, known, max_size=FEW) for table in tables]
-    figures: dict[str, Estimate | NotApplicable] = {"special": over_datasets([float(one.special) for one in found], upper=1.0)}
+    figures: dict[str, Estimate | NotApplicable] = {
+        "special": over_datasets([float(one.special) for one in found], upper=1.0)
+    }
     return Measured(figures, {"special": f"Known: {', '.join(known)}."})

@@ -11,12 +11,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from veladura.inference.estimate import Estimate
-from veladura.measure import Meaning, NotApplicable, Subject, measure, open_quietly, over_datasets
+from veladura.base.estimate import Estimate
+from veladura.measures.measure import (
+    Meaning,
+    NotApplicable,
+    Subject,
+    measure,
+    open_quietly,
+    over_datasets,
+)
 
 if TYPE_CHECKING:
-    from veladura.promise import Evidence
-    from veladura.recipe import Release
+    from veladura.core.promise import Evidence
+    from veladura.core.recipe import Release
 
 
 @dataclass(frozen=True)
@@ -71,7 +78,10 @@ def _unchanged(subject: Subject) -> Unchanged:
     return Unchanged(
         over_datasets([float(cells.all(axis=1).mean()) for cells in same], upper=1.0),
         over_datasets([float(cells.mean()) for cells in same], upper=1.0),
-        {name: over_datasets([float(cells[:, j].mean()) for cells in same], upper=1.0) for j, name in enumerate(names)},
+        {
+            name: over_datasets([float(cells[:, j].mean()) for cells in same], upper=1.0)
+            for j, name in enumerate(names)
+        },
     )
 
 
@@ -81,7 +91,12 @@ def _same_cells(evidence: Evidence, names: Sequence[str]) -> NDArray[np.bool_]:
         raise AssertionError
     places = pa.array(evidence.rows)
     before = evidence.original.arrow
-    return np.column_stack([_equal(before.column(name).take(places), evidence.released.arrow.column(name)) for name in names])
+    return np.column_stack(
+        [
+            _equal(before.column(name).take(places), evidence.released.arrow.column(name))
+            for name in names
+        ]
+    )
 
 
 def _equal(before: pa.ChunkedArray, after: pa.ChunkedArray) -> NDArray[np.bool_]:
@@ -97,8 +112,15 @@ def _equal(before: pa.ChunkedArray, after: pa.ChunkedArray) -> NDArray[np.bool_]
 @measure(
     "risk.unchanged",
     figures={
-        "rows": Meaning("Released rows that are the original ones in every column the method changes.", unit="share"),
-        "cells": Meaning("Cells that are the original ones, in the columns the method changes.", unit="share", headline=True),
+        "rows": Meaning(
+            "Released rows that are the original ones in every column the method changes.",
+            unit="share",
+        ),
+        "cells": Meaning(
+            "Cells that are the original ones, in the columns the method changes.",
+            unit="share",
+            headline=True,
+        ),
     },
 )
 def measure_unchanged(subject: Subject) -> Mapping[str, Estimate]:

@@ -12,9 +12,17 @@ from typing import Any
 
 import numpy as np
 
+from veladura.base.estimate import Estimate
 from veladura.errors import PlanError
-from veladura.inference.estimate import Estimate
-from veladura.measure import Meaning, Measured, NotApplicable, Subject, measure, open_quietly, over_datasets
+from veladura.measures.measure import (
+    Meaning,
+    Measured,
+    NotApplicable,
+    Subject,
+    measure,
+    open_quietly,
+    over_datasets,
+)
 from veladura.table.schema import LABELLED
 
 
@@ -91,11 +99,19 @@ def keys(subject: Subject) -> list[str]:
     of categories or whole numbers.
     """
     schema = subject.tables[0].schema
-    told = {name for step in subject.release.steps for name in step.settings.get("quasi_identifiers") or ()}
+    told = {
+        name
+        for step in subject.release.steps
+        for name in step.settings.get("quasi_identifiers") or ()
+    }
     known = [f.name for f in schema if f.role == "quasi-identifier" or f.name in told]
-    known = known or [f.name for f in schema if f.kind in (*LABELLED, "integer") and f.role != "weight"]
+    known = known or [
+        f.name for f in schema if f.kind in (*LABELLED, "integer") and f.role != "weight"
+    ]
     if not known:
-        msg = "no column is declared a quasi-identifier, and none holds categories or whole numbers."
+        msg = (
+            "no column is declared a quasi-identifier, and none holds categories or whole numbers."
+        )
         raise NotApplicable(msg)
     return known
 
@@ -104,20 +120,35 @@ def artificial_keys(subject: Subject, known: Sequence[str]) -> NotApplicable | N
     """Return why a row cannot be picked: a synthesizer replaced everything an intruder may know, so that no row is anyone's."""
     if subject.release.rule == "none" or not set(known) <= set(subject.changed):
         return None
-    return NotApplicable("every value that an intruder may know is artificial: no released row is a person's.")
+    return NotApplicable(
+        "every value that an intruder may know is artificial: no released row is a person's."
+    )
 
 
 @measure(
     "risk.uniqueness",
     figures={
-        "classes": Meaning("Different combinations of the values an intruder may know, in the release.", unit="count"),
-        "sample_uniques": Meaning("Released rows whose combination no other row has.", unit="count"),
-        "average_prosecutor": Meaning(
-            "Chance to pick the right row of a person known to be in the release, mean over rows.", unit="share", headline=True
+        "classes": Meaning(
+            "Different combinations of the values an intruder may know, in the release.",
+            unit="count",
         ),
-        "highest_prosecutor": Meaning("The same chance for the row that is easiest to find.", unit="share"),
-        "original_uniques": Meaning("Rows alone with their combination before protection.", better="neither", unit="count"),
-        "original_average_prosecutor": Meaning("Mean chance to pick the right row before protection.", better="neither", unit="share"),
+        "sample_uniques": Meaning(
+            "Released rows whose combination no other row has.", unit="count"
+        ),
+        "average_prosecutor": Meaning(
+            "Chance to pick the right row of a person known to be in the release, mean over rows.",
+            unit="share",
+            headline=True,
+        ),
+        "highest_prosecutor": Meaning(
+            "The same chance for the row that is easiest to find.", unit="share"
+        ),
+        "original_uniques": Meaning(
+            "Rows alone with their combination before protection.", better="neither", unit="count"
+        ),
+        "original_average_prosecutor": Meaning(
+            "Mean chance to pick the right row before protection.", better="neither", unit="share"
+        ),
     },
     counted=True,
 )
@@ -130,8 +161,12 @@ def measure_uniqueness(subject: Subject) -> Measured:
     figures: dict[str, Estimate | NotApplicable] = {
         "classes": over_datasets([float(u.classes) for u in released]),
         "sample_uniques": over_datasets([float(u.sample_uniques) for u in released]),
-        "average_prosecutor": artificial or over_datasets([float(u.average_prosecutor) for u in released], upper=1.0),
-        "highest_prosecutor": artificial or over_datasets([float(u.highest_prosecutor) for u in released], upper=1.0),
+        "average_prosecutor": (
+            artificial or over_datasets([float(u.average_prosecutor) for u in released], upper=1.0)
+        ),
+        "highest_prosecutor": (
+            artificial or over_datasets([float(u.highest_prosecutor) for u in released], upper=1.0)
+        ),
         "original_uniques": before.sample_uniques,
         "original_average_prosecutor": before.average_prosecutor,
     }

@@ -9,11 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from veladura.base.estimate import Estimate
 from veladura.errors import DataError, PlanError
-from veladura.inference.estimate import Estimate
-from veladura.measure import Meaning, Measured, NotApplicable, Subject, measure, open_quietly, over_datasets
-from veladura.risk.coding import column_of, common_cells
-from veladura.risk.uniqueness import keys as intruder_keys
+from veladura.measures.measure import (
+    Meaning,
+    Measured,
+    NotApplicable,
+    Subject,
+    measure,
+    open_quietly,
+    over_datasets,
+)
+from veladura.measures.risk.uniqueness import keys as intruder_keys
+from veladura.numeric.coding import column_of, common_cells
 
 Floats = NDArray[np.float64]
 MANY = 30  # rows of a class from which on the series is short
@@ -28,7 +36,8 @@ class IndividualRisk:
     per_record
         The risk of each row.
     frequency, population
-        For each row, the rows of the sample that share its keys, and the estimated number in the population.
+        For each row, the rows of the sample that share its keys, and the estimated number in the
+        population.
     highest, average
         Largest and mean risk.
     expected
@@ -46,10 +55,11 @@ class IndividualRisk:
 def individual(table: Any, keys: Sequence[str], *, weight: str | None = None) -> IndividualRisk:
     """Return the risk that each row is found in the population by its keys, from sampling weights.
 
-    With f rows of the sample and F of the population that share the keys, F given f has a negative binomial
-    law with success probability p = f / (sum of the weights of those rows), and the risk is
-    E(1/F | f) = p^f / f 2F1(f, f; f + 1; 1 - p) (Benedetti and Franconi 1998, eq. 6), here as
-    p / f 2F1(1, 1; f + 1; 1 - p), which is the same and loses no digits. Missing counts as a value of its own.
+    With f rows of the sample and F of the population that share the keys, F given f has a negative
+    binomial law with success probability p = f / (sum of the weights of those rows), and the risk
+    is E(1/F | f) = p^f / f 2F1(f, f; f + 1; 1 - p) (Benedetti and Franconi 1998, eq. 6), here as p
+    / f 2F1(1, 1; f + 1; 1 - p), which is the same and loses no digits. Missing counts as a value of
+    its own.
 
     Parameters
     ----------
@@ -58,7 +68,8 @@ def individual(table: Any, keys: Sequence[str], *, weight: str | None = None) ->
     keys
         The columns an intruder knows.
     weight
-        The column of sampling weights; without one the table is the whole population, and the risk 1 / f.
+        The column of sampling weights; without one the table is the whole population, and the risk
+        1 / f.
 
     Examples
     --------
@@ -69,10 +80,11 @@ def individual(table: Any, keys: Sequence[str], *, weight: str | None = None) ->
 
     References
     ----------
-    Benedetti, R. and Franconi, L. (1998). Statistical and technological solutions for controlled data
-    dissemination. Pre-proceedings of New Techniques and Technologies for Statistics 1, 225-232.
-    Franconi, L. and Polettini, S. (2004). Individual risk estimation in mu-Argus: a review. Privacy in
-    Statistical Databases, 262-272.
+    Benedetti, R. and Franconi, L. (1998). Statistical and technological solutions for controlled
+    data dissemination. Pre-proceedings of New Techniques and Technologies for Statistics 1,
+    225-232.
+    Franconi, L. and Polettini, S. (2004). Individual risk estimation in mu-Argus: a review. Privacy
+    in Statistical Databases, 262-272.
     """
     if isinstance(keys, str) or not keys:
         msg = "individual needs a list of at least one key."
@@ -116,7 +128,8 @@ def _by_series(f: Floats, p: Floats) -> Floats:
 def _by_recurrence(f: Floats, p: Floats) -> Floats:
     """Return p I_f with I_1 = -log(p) / (1 - p) and I_{f+1} = (1/f - p I_f) / (1 - p), where errors shrink for p below a half.
 
-    The same as the series by parts of the integral f I_f = 2F1(1, 1; f + 1; 1 - p) = f int (1-t)^(f-1) / (1 - (1-p) t) dt.
+    The same as the series by parts of the integral f I_f = 2F1(1, 1; f + 1; 1 - p) = f int
+    (1-t)^(f-1) / (1 - (1-p) t) dt.
     """
     p = np.minimum(p, 1 / 2)  # what is above is not taken from here
     found = -np.log(p) / (1 - p)
@@ -137,7 +150,11 @@ def _weights(table: Any, name: str) -> Floats:
 @measure(
     "risk.individual",
     figures={
-        "highest": Meaning("Chance to find the person of the easiest row in the population, by the sampling weights.", unit="share"),
+        "highest": Meaning(
+            "Chance to find the person of the easiest row in the population, by the sampling"
+            " weights.",
+            unit="share",
+        ),
         "average": Meaning("The same chance, mean over rows.", unit="share"),
         "expected": Meaning("Rows expected to be found in the population.", unit="number"),
     },

@@ -1,16 +1,16 @@
 """Usefulness of a release."""
 
-from veladura.spatial.regression import spatial_regression
-from veladura.spatial.utility import location
-from veladura.utility.clusters import cluster
-from veladura.utility.columns import columns, ks, total_variation
-from veladura.utility.contingency import tables
-from veladura.utility.correlations import correlations
-from veladura.utility.detailed import detail
-from veladura.utility.generalised import generalisation
-from veladura.utility.intervals import overlap
-from veladura.utility.prediction import predict
-from veladura.utility.propensity import g, pmse
+from veladura.measures.utility.clusters import cluster
+from veladura.measures.utility.columns import columns, ks, total_variation
+from veladura.measures.utility.contingency import tables
+from veladura.measures.utility.correlations import correlations
+from veladura.measures.utility.detailed import detail
+from veladura.measures.utility.generalised import generalisation
+from veladura.measures.utility.intervals import overlap
+from veladura.measures.utility.location import location
+from veladura.measures.utility.prediction import predict
+from veladura.measures.utility.propensity import g, pmse
+from veladura.measures.utility.spatial_regression import spatial_regression
 
 __all__ = [
     "cluster",

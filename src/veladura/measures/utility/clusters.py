@@ -7,13 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from veladura.base.estimate import Estimate
 from veladura.errors import PlanError
-from veladura.inference.estimate import Estimate
-from veladura.measure import Meaning, Measured, NotApplicable, Subject, measure, over_datasets
-from veladura.utility.design import main_effects, read_columns
-from veladura.utility.kmeans import k_means
-from veladura.utility.pairing import pair
-from veladura.utility.sampling import sample_note, some_rows
+from veladura.measures.measure import (
+    Meaning,
+    Measured,
+    NotApplicable,
+    Subject,
+    measure,
+    over_datasets,
+)
+from veladura.measures.utility.design import main_effects, read_columns
+from veladura.measures.utility.pairing import pair
+from veladura.numeric.kmeans import k_means
+from veladura.numeric.sampling import sample_note, some_rows
 
 if TYPE_CHECKING:
     from veladura.table.table import Table
@@ -30,7 +37,8 @@ class ClusterDifference:
     value
         Mean over clusters of (share of released rows - c)^2.
     ratio
-        The same divided by its value for a fresh sample of the original's population: about 1 is ideal.
+        The same divided by its value for a fresh sample of the original's population: about 1 is
+        ideal.
     expected
         That value.
     clusters
@@ -47,9 +55,10 @@ class ClusterDifference:
 def cluster(original: Any, released: Any, *, clusters: int | None = None) -> ClusterDifference:
     """Return how unevenly released rows are spread over clusters of similar rows.
 
-    The stacked rows are put into g clusters by k-means on standardised columns; U = (1/g) sum over clusters of
-    (n_released / n - c)^2 (Woo et al. 2009, eq. 3, weights 1). In a fresh sample the number of released rows of a cluster is
-    hypergeometric, so that U has mean c (1 - c) mean over clusters of (N - n) / (n (N - 1)).
+    The stacked rows are put into g clusters by k-means on standardised columns; U = (1/g) sum over
+    clusters of (n_released / n - c)^2 (Woo et al. 2009, eq. 3, weights 1). In a fresh sample the
+    number of released rows of a cluster is hypergeometric, so that U has mean c (1 - c) mean over
+    clusters of (N - n) / (n (N - 1)).
 
     Parameters
     ----------
@@ -69,8 +78,9 @@ def cluster(original: Any, released: Any, *, clusters: int | None = None) -> Clu
 
     References
     ----------
-    Woo, M.-J., Reiter, J. P., Oganian, A. and Karr, A. F. (2009). Global measures of data utility for microdata
-    masked for disclosure limitation. Journal of Privacy and Confidentiality 1(1), 111-124.
+    Woo, M.-J., Reiter, J. P., Oganian, A. and Karr, A. F. (2009). Global measures of data utility
+    for microdata masked for disclosure limitation. Journal of Privacy and Confidentiality 1(1),
+    111-124.
     """
     if clusters is not None and clusters < 2:  # noqa: PLR2004
         msg = f"clusters ({clusters}) must be at least 2."
@@ -84,10 +94,18 @@ def cluster(original: Any, released: Any, *, clusters: int | None = None) -> Clu
     values, expected, number = zip(*found, strict=True)
     mean = float(np.mean(expected))
     ratios = over_datasets([value / one for value, one in zip(values, expected, strict=True)])
-    return ClusterDifference(over_datasets(values, upper=1.0), ratios, mean, number[0], sample_note(pairing.original, *pairing.released))
+    return ClusterDifference(
+        over_datasets(values, upper=1.0),
+        ratios,
+        mean,
+        number[0],
+        sample_note(pairing.original, *pairing.released),
+    )
 
 
-def _difference(original: Table, released: Table, names: list[str], clusters: int | None) -> tuple[float, float, int]:
+def _difference(
+    original: Table, released: Table, names: list[str], clusters: int | None
+) -> tuple[float, float, int]:
     """Return U, what chance alone gives, and the number of clusters."""
     rows = [some_rows(table.rows) for table in (original, released)]
     matrix = main_effects(read_columns(original, released, names, rows))
@@ -101,18 +119,27 @@ def _difference(original: Table, released: Table, names: list[str], clusters: in
     inside = np.bincount(place, weights=np.repeat([0.0, 1.0], [rows[0].size, rows[1].size]))
     used, share = size > 0, rows[1].size / total
     value = float(np.mean((inside[used] / size[used] - share) ** 2))
-    expected = share * (1 - share) * float(np.mean((total - size[used]) / (size[used] * (total - 1))))
+    expected = (
+        share * (1 - share) * float(np.mean((total - size[used]) / (size[used] * (total - 1))))
+    )
     return value, expected, int(used.sum())
 
 
 @measure(
     "utility.clusters",
     figures={
-        "value": Meaning("How unevenly released rows are spread over groups of similar rows: 0 is even."),
-        "ratio": Meaning("That unevenness over what a fresh sample of the same people has: 1 or less is ideal."),
+        "value": Meaning(
+            "How unevenly released rows are spread over groups of similar rows: 0 is even."
+        ),
+        "ratio": Meaning(
+            "That unevenness over what a fresh sample of the same people has: 1 or less is ideal."
+        ),
     },
 )
 def measure_clusters(subject: Subject) -> Measured:
     """Measure clusters of the stacked rows."""
     found = cluster(subject.original, subject.release)
-    return Measured({"value": found.value, "ratio": found.ratio}, {"ratio": f"{found.clusters} clusters. {found.note}".strip()})
+    return Measured(
+        {"value": found.value, "ratio": found.ratio},
+        {"ratio": f"{found.clusters} clusters. {found.note}".strip()},
+    )

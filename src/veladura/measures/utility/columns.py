@@ -15,9 +15,17 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veladura.inference.estimate import Estimate
-from veladura.measure import Detail, Meaning, Measured, NotApplicable, Subject, measure, over_datasets
-from veladura.utility.pairing import Form, pair
+from veladura.base.estimate import Estimate
+from veladura.measures.measure import (
+    Detail,
+    Meaning,
+    Measured,
+    NotApplicable,
+    Subject,
+    measure,
+    over_datasets,
+)
+from veladura.measures.utility.pairing import Form, pair
 
 if TYPE_CHECKING:
     from veladura.table.counts import Counts
@@ -25,7 +33,11 @@ if TYPE_CHECKING:
 
 TICKS = {"s": 1e6, "ms": 1e3, "us": 1.0, "ns": 1e-3}  # microseconds
 DAY = 86_400e6
-MEASURE = {"labels": "total variation", "numbers": "Kolmogorov-Smirnov", "dates": "Kolmogorov-Smirnov"}
+MEASURE = {
+    "labels": "total variation",
+    "numbers": "Kolmogorov-Smirnov",
+    "dates": "Kolmogorov-Smirnov",
+}
 
 
 @dataclass(frozen=True)
@@ -116,17 +128,25 @@ def _compared(original: Any, released: Any, forms: Sequence[Form]) -> ColumnDist
             continue
         distances = _distances(pairing.original, pairing.released, name, form)
         if distances is None:
-            left_out[name] = "no released category is one of the original: its values were replaced by coarser or new ones"
+            left_out[name] = (
+                "no released category is one of the original: its values were replaced by coarser"
+                " or new ones"
+            )
         else:
             found[name] = distances
     if not found:
         msg = "no released column can be compared with the original one."
         raise NotApplicable(msg)
-    return _summary(found, {name: MEASURE[pairing.forms[name]] for name in found}, left_out, pairing.coarser)
+    return _summary(
+        found, {name: MEASURE[pairing.forms[name]] for name in found}, left_out, pairing.coarser
+    )
 
 
 def _summary(
-    found: Mapping[str, list[float]], measures: Mapping[str, str], left_out: Mapping[str, str], coarser: tuple[str, ...]
+    found: Mapping[str, list[float]],
+    measures: Mapping[str, str],
+    left_out: Mapping[str, str],
+    coarser: tuple[str, ...],
 ) -> ColumnDistances:
     matrix = np.array(list(found.values()))  # a row a column, a column a dataset
     return ColumnDistances(
@@ -140,7 +160,9 @@ def _summary(
     )
 
 
-def _distances(original: Table, released: tuple[Table, ...], name: str, form: Form) -> list[float] | None:
+def _distances(
+    original: Table, released: tuple[Table, ...], name: str, form: Form
+) -> list[float] | None:
     """Return the distance in each dataset; None when the categories have nothing in common."""
     before = original.profile(name)
     after = [table.profile(name) for table in released]
@@ -156,7 +178,9 @@ def _distances(original: Table, released: tuple[Table, ...], name: str, form: Fo
 def _shares(counts: Counts) -> dict[str | None, float]:
     """Return the share of rows of each category; None is missing."""
     column, total = counts.columns[0], max(int(counts.size.sum()), 1)
-    labels = [str(label) for label in column.labels.to_pylist()] if column.labels is not None else []
+    labels = (
+        [str(label) for label in column.labels.to_pylist()] if column.labels is not None else []
+    )
     rows = zip(column.values.tolist(), column.missing.tolist(), counts.size.tolist(), strict=True)
     return {None if missing else labels[code]: size / total for code, missing, size in rows}
 
@@ -169,17 +193,25 @@ def variation(first: Mapping[str | None, float], second: Mapping[str | None, flo
     >>> variation({"a": 0.5, None: 0.5}, {"a": 1.0})
     0.5
     """
-    return min(1.0, sum(abs(first.get(key, 0.0) - second.get(key, 0.0)) for key in {**first, **second}) / 2)
+    return min(
+        1.0, sum(abs(first.get(key, 0.0) - second.get(key, 0.0)) for key in {**first, **second}) / 2
+    )
 
 
 def number_distance(first: Counts, second: Counts) -> float:
     """Return the larger of the Kolmogorov-Smirnov distance and the difference of the shares of missing values."""
-    lacking = [float(counts.size[counts.columns[0].missing].sum()) / max(float(counts.size.sum()), 1.0) for counts in (first, second)]
+    lacking = [
+        float(counts.size[counts.columns[0].missing].sum()) / max(float(counts.size.sum()), 1.0)
+        for counts in (first, second)
+    ]
     (a, weight_a), (b, weight_b) = _axis(first), _axis(second)
     if not (a.size and b.size):
         return abs(lacking[0] - lacking[1])
     grid = np.concatenate([a, b])
-    steps = [np.append(0.0, np.cumsum(w) / w.sum())[np.searchsorted(v, grid, side="right")] for v, w in ((a, weight_a), (b, weight_b))]
+    steps = [
+        np.append(0.0, np.cumsum(w) / w.sum())[np.searchsorted(v, grid, side="right")]
+        for v, w in ((a, weight_a), (b, weight_b))
+    ]
     return max(float(np.abs(steps[0] - steps[1]).max()), abs(lacking[0] - lacking[1]))
 
 
@@ -201,10 +233,24 @@ def _tick(type_: pa.DataType) -> float:
 @measure(
     "utility.columns",
     figures={
-        "mean": Meaning("How far the distributions of the columns moved, mean over columns: 0 not at all, 100 % completely.", unit="share"),
-        "worst": Meaning("How far the distribution of the column that moved furthest moved.", unit="share", headline=True),
-        "ks": Meaning("How far the distributions of numbers and dates moved, mean (Kolmogorov-Smirnov distance).", unit="share"),
-        "total_variation": Meaning("How far the distributions of categories moved, mean (total variation).", unit="share"),
+        "mean": Meaning(
+            "How far the distributions of the columns moved, mean over columns: 0 not at all, 100 %"
+            " completely.",
+            unit="share",
+        ),
+        "worst": Meaning(
+            "How far the distribution of the column that moved furthest moved.",
+            unit="share",
+            headline=True,
+        ),
+        "ks": Meaning(
+            "How far the distributions of numbers and dates moved, mean (Kolmogorov-Smirnov"
+            " distance).",
+            unit="share",
+        ),
+        "total_variation": Meaning(
+            "How far the distributions of categories moved, mean (total variation).", unit="share"
+        ),
     },
     counted=True,
 )
@@ -213,14 +259,30 @@ def measure_columns(subject: Subject) -> Measured:
     found = columns(subject.original, subject.release)
     level = "compared at the released level"
     rows = [
-        (name, found.measures[name], f"{float(distance):.4f}", level if name in found.coarser else "")
+        (
+            name,
+            found.measures[name],
+            f"{float(distance):.4f}",
+            level if name in found.coarser else "",
+        )
         for name, distance in found.distances.items()
     ]
     rows += [(name, "", "", f"not compared: {why}") for name, why in found.left_out.items()]
-    note = f"{len(found.distances)} of {len(rows)} columns can be compared." if found.left_out else ""
-    detail = Detail("Distance of each column", ("Column", "Distance used", "Distance", "Remark"), tuple(rows))
-    parts = {short: _part(found, kind) for short, kind in (("ks", MEASURE["numbers"]), ("total_variation", MEASURE["labels"]))}
-    return Measured({"mean": found.mean, "worst": found.worst, **parts}, {"mean": note, "worst": f"Column: {found.worst_column}."}, detail)
+    note = (
+        f"{len(found.distances)} of {len(rows)} columns can be compared." if found.left_out else ""
+    )
+    detail = Detail(
+        "Distance of each column", ("Column", "Distance used", "Distance", "Remark"), tuple(rows)
+    )
+    parts = {
+        short: _part(found, kind)
+        for short, kind in (("ks", MEASURE["numbers"]), ("total_variation", MEASURE["labels"]))
+    }
+    return Measured(
+        {"mean": found.mean, "worst": found.worst, **parts},
+        {"mean": note, "worst": f"Column: {found.worst_column}."},
+        detail,
+    )
 
 
 def _part(found: ColumnDistances, kind: str) -> Estimate | NotApplicable:
@@ -228,5 +290,7 @@ def _part(found: ColumnDistances, kind: str) -> Estimate | NotApplicable:
     mine = [found.distances[name] for name, used in found.measures.items() if used == kind]
     if not mine:
         return NotApplicable("no column of this kind can be compared.")
-    value, lower, upper = np.mean([(one.value, one.lower, one.upper) for one in mine], axis=0).tolist()
+    value, lower, upper = np.mean(
+        [(one.value, one.lower, one.upper) for one in mine], axis=0
+    ).tolist()
     return Estimate(value, lower, upper, mine[0].level)

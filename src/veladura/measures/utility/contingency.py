@@ -1,7 +1,8 @@
 """Tables of one, two and three columns: how far their cells moved.
 
-Columns are cut to at most 20 categories of the original and "all others", numbers and dates to ten parts with about
-as many original rows each; missing is a category of its own. The distance of two tables is the total variation of their cells.
+Columns are cut to at most 20 categories of the original and "all others", numbers and dates to ten
+parts with about as many original rows each; missing is a category of its own. The distance of two
+tables is the total variation of their cells.
 """
 
 from __future__ import annotations
@@ -15,13 +16,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.inference.estimate import Estimate
-from veladura.measure import Detail, Meaning, Measured, NotApplicable, Subject, measure, over_datasets
-from veladura.streams import Streams
-from veladura.synth.bins import cuts
-from veladura.utility.design import shared_codes
-from veladura.utility.pairing import Pairing, pair
-from veladura.utility.sampling import MANY_ROWS, read, sample_note, some_rows
+from veladura.base.estimate import Estimate
+from veladura.base.streams import Streams
+from veladura.measures.measure import (
+    Detail,
+    Meaning,
+    Measured,
+    NotApplicable,
+    Subject,
+    measure,
+    over_datasets,
+)
+from veladura.measures.utility.design import shared_codes
+from veladura.measures.utility.pairing import Pairing, pair
+from veladura.numeric.sampling import MANY_ROWS, read, sample_note, some_rows
+from veladura.numeric.trees.bins import cuts
 
 if TYPE_CHECKING:
     from veladura.table.codes import Column
@@ -82,7 +91,11 @@ def tables(original: Any, released: Any) -> TableDistances:
     Statistical Review 70(3), 419-435.
     """
     pairing = pair(original, released)
-    names = [name for name in pairing.forms if "text" not in (pairing.original.schema[name].kind, pairing.released[0].schema[name].kind)]
+    names = [
+        name
+        for name in pairing.forms
+        if "text" not in (pairing.original.schema[name].kind, pairing.released[0].schema[name].kind)
+    ]
     if not names:
         msg = "no released column can be compared with the original one."
         raise NotApplicable(msg)
@@ -98,7 +111,11 @@ def tables(original: Any, released: Any) -> TableDistances:
             chance[way].append(expected)
     ways = {way: [moved for one, moved in found.items() if len(one) == way] for way in WAYS}
     return TableDistances(
-        {way: over_datasets(np.mean(moved, axis=0).tolist(), upper=1.0) for way, moved in ways.items() if moved},
+        {
+            way: over_datasets(np.mean(moved, axis=0).tolist(), upper=1.0)
+            for way, moved in ways.items()
+            if moved
+        },
         {way: float(np.mean(expected)) for way, expected in chance.items() if expected},
         {one: over_datasets(moved, upper=1.0) for one, moved in found.items()},
         drawn,
@@ -114,14 +131,23 @@ def chosen_tables(names: Sequence[str], way: int) -> list[Names]:
         drawn = (np.sort(rng.choice(len(names), way, replace=False)) for _ in range(MOST_TABLES))
         return list(dict.fromkeys(tuple(names[i] for i in one) for one in drawn))
     every = list(combinations(names, way))
-    return every if total <= MOST_TABLES else [every[i] for i in np.sort(rng.choice(total, MOST_TABLES, replace=False))]
+    return (
+        every
+        if total <= MOST_TABLES
+        else [every[i] for i in np.sort(rng.choice(total, MOST_TABLES, replace=False))]
+    )
 
 
 def _coded(pairing: Pairing, names: Sequence[str]) -> dict[str, list[Ints]]:
     """Return each column as codes of its cells, the original first."""
     every = (pairing.original, *pairing.released)
     rows = [some_rows(table.rows, MANY_ROWS) for table in every]
-    return {name: cells_of([read(table, name, taken) for table, taken in zip(every, rows, strict=True)])[0] for name in names}
+    return {
+        name: cells_of(
+            [read(table, name, taken) for table, taken in zip(every, rows, strict=True)]
+        )[0]
+        for name in names
+    }
 
 
 def cells_of(parts: Sequence[Column]) -> tuple[list[Ints], int]:
@@ -138,7 +164,8 @@ def cells_of(parts: Sequence[Column]) -> tuple[list[Ints], int]:
 def _distances(columns: Sequence[Sequence[Ints]]) -> tuple[list[float], float]:
     """Return the total variation of each dataset's table from the original's, and what chance alone gives.
 
-    A cell of share p has in a fresh sample a share whose difference from p has mean size sqrt(2 p (1 - p) (1/n + 1/k) / pi).
+    A cell of share p has in a fresh sample a share whose difference from p has mean size sqrt(2 p
+    (1 - p) (1/n + 1/k) / pi).
     """
     sizes = [max(int(code.max(initial=0)) for code in column) + 1 for column in columns]
     counts = []
@@ -155,7 +182,11 @@ def _distances(columns: Sequence[Sequence[Ints]]) -> tuple[list[float], float]:
 
 
 def _note(pairing: Pairing, drawn: Mapping[int, tuple[int, int]]) -> str:
-    parts = [f"{some} of {every} tables of {way} columns." for way, (some, every) in drawn.items() if some < every]
+    parts = [
+        f"{some} of {every} tables of {way} columns."
+        for way, (some, every) in drawn.items()
+        if some < every
+    ]
     parts.append(sample_note(pairing.original, *pairing.released, most=MANY_ROWS))
     if pairing.left_out:
         parts.append(f"{len(pairing.left_out)} columns cannot be compared.")
@@ -165,9 +196,21 @@ def _note(pairing: Pairing, drawn: Mapping[int, tuple[int, int]]) -> str:
 @measure(
     "utility.tables",
     figures={
-        "one": Meaning("Rows to move so that tables of one column are those of the original, mean over columns.", unit="share"),
-        "two": Meaning("Rows to move so that tables of two columns are those of the original, mean over pairs.", unit="share"),
-        "three": Meaning("Rows to move so that tables of three columns are those of the original, mean over triples.", unit="share"),
+        "one": Meaning(
+            "Rows to move so that tables of one column are those of the original, mean over"
+            " columns.",
+            unit="share",
+        ),
+        "two": Meaning(
+            "Rows to move so that tables of two columns are those of the original, mean over"
+            " pairs.",
+            unit="share",
+        ),
+        "three": Meaning(
+            "Rows to move so that tables of three columns are those of the original, mean over"
+            " triples.",
+            unit="share",
+        ),
     },
 )
 def measure_tables(subject: Subject) -> Measured:
@@ -175,7 +218,10 @@ def measure_tables(subject: Subject) -> Measured:
     found = tables(subject.original, subject.release)
     words = {1: "one", 2: "two", 3: "three"}
     few = NotApplicable("there are too few columns.")
-    notes = {words[way]: f"By chance alone: {100 * expected:.3g} %." for way, expected in found.expected.items()}
+    notes = {
+        words[way]: f"By chance alone: {100 * expected:.3g} %."
+        for way, expected in found.expected.items()
+    }
     last = words[max(found.ways)]
     notes[last] = f"{notes[last]} {found.note}".strip()
     worst = sorted(found.tables.items(), key=lambda item: -float(item[1]))[:MAX_LISTED]

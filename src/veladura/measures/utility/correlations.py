@@ -2,7 +2,8 @@
 
 Numbers, dates and ordered categories: correlation of ranks (Spearman). Two columns of
 categories: Cramer's V. A column of categories and a ranked one: the correlation ratio eta of the
-ranks. Rows with a missing value in a pair are left out of it; a constant is associated with nothing.
+ranks. Rows with a missing value in a pair are left out of it; a constant is associated with
+nothing.
 """
 
 from __future__ import annotations
@@ -15,10 +16,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.inference.estimate import Estimate
-from veladura.measure import Detail, Meaning, Measured, NotApplicable, Subject, measure, over_datasets
+from veladura.base.estimate import Estimate
+from veladura.measures.measure import (
+    Detail,
+    Meaning,
+    Measured,
+    NotApplicable,
+    Subject,
+    measure,
+    over_datasets,
+)
+from veladura.measures.utility.pairing import Pairing, pair
 from veladura.table.codes import encode
-from veladura.utility.pairing import Pairing, pair
 
 if TYPE_CHECKING:
     from veladura.table.table import Table
@@ -91,7 +100,11 @@ def correlations(original: Any, released: Any, *, first: Sequence[str] = ()) -> 
     if len(used) < 2:  # noqa: PLR2004
         msg = "fewer than two columns can be compared with the original ones."
         raise NotApplicable(msg)
-    ranked = {name for name in used if all(_is_ranked(table, name) for table in (pairing.original, *pairing.released))}
+    ranked = {
+        name
+        for name in used
+        if all(_is_ranked(table, name) for table in (pairing.original, *pairing.released))
+    }
     before = associations(pairing.original, used, ranked)
     after = np.array([associations(table, used, ranked) for table in pairing.released])
     moved = np.abs(after - before)  # a row a dataset, a column a pair
@@ -100,7 +113,10 @@ def correlations(original: Any, released: Any, *, first: Sequence[str] = ()) -> 
         over_datasets(moved.mean(axis=1).tolist()),
         over_datasets(moved.max(axis=1).tolist()),
         pairs[int(moved.mean(axis=0).argmax())],
-        {names: (Estimate.exact(float(before[j])), over_datasets(moved[:, j].tolist())) for j, names in enumerate(pairs)},
+        {
+            names: (Estimate.exact(float(before[j])), over_datasets(moved[:, j].tolist()))
+            for j, names in enumerate(pairs)
+        },
         left_out,
     )
 
@@ -108,9 +124,15 @@ def correlations(original: Any, released: Any, *, first: Sequence[str] = ()) -> 
 def _choose(pairing: Pairing, first: Sequence[str]) -> tuple[list[str], dict[str, str]]:
     """Return the columns to use, and the others with the reason."""
     left_out = dict(pairing.left_out)
-    texts = [name for name in pairing.forms if "text" in (pairing.original.schema[name].kind, pairing.released[0].schema[name].kind)]
+    texts = [
+        name
+        for name in pairing.forms
+        if "text" in (pairing.original.schema[name].kind, pairing.released[0].schema[name].kind)
+    ]
     left_out |= dict.fromkeys(texts, "it is free text")
-    fitting = sorted((name for name in pairing.forms if name not in texts), key=lambda name: name not in first)
+    fitting = sorted(
+        (name for name in pairing.forms if name not in texts), key=lambda name: name not in first
+    )
     left_out |= dict.fromkeys(fitting[MAX_COLUMNS:], f"only {MAX_COLUMNS} columns are used")
     return fitting[:MAX_COLUMNS], left_out
 
@@ -174,20 +196,33 @@ def _cramer(x: NDArray[np.int64], y: NDArray[np.int64]) -> float:
 @measure(
     "utility.correlations",
     figures={
-        "mean": Meaning("How far the associations between pairs of columns moved, mean over pairs: 0 not at all."),
-        "largest": Meaning("How far the association of the pair of columns that moved most moved: 0 not at all."),
+        "mean": Meaning(
+            "How far the associations between pairs of columns moved, mean over pairs: 0 not at"
+            " all."
+        ),
+        "largest": Meaning(
+            "How far the association of the pair of columns that moved most moved: 0 not at all."
+        ),
     },
 )
 def measure_correlations(subject: Subject) -> Measured:
     """Measure all pairs, columns that the method changed first, and tell which pair moved most."""
     found = correlations(subject.original, subject.release, first=subject.changed)
     order = sorted(found.pairs.items(), key=lambda item: -float(item[1][1]))[:MAX_LISTED]
-    rows = tuple((a, b, f"{float(before):.3f}", f"{float(moved):.4f}") for (a, b), (before, moved) in order)
-    detail = Detail("Pairs of columns that moved most", ("Column", "With", "Association in the original", "Difference"), rows)
+    rows = tuple(
+        (a, b, f"{float(before):.3f}", f"{float(moved):.4f}") for (a, b), (before, moved) in order
+    )
+    detail = Detail(
+        "Pairs of columns that moved most",
+        ("Column", "With", "Association in the original", "Difference"),
+        rows,
+    )
     reasons = sorted(set(found.left_out.values()))
     note = f"{len(found.left_out)} columns left out: {'; '.join(reasons)}." if reasons else ""
     return Measured(
-        {"mean": found.mean, "largest": found.largest}, {"mean": note, "largest": f"Pair: {', '.join(found.largest_pair)}."}, detail
+        {"mean": found.mean, "largest": found.largest},
+        {"mean": note, "largest": f"Pair: {', '.join(found.largest_pair)}."},
+        detail,
     )
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
+from veladura.numeric.sampling import read
 from veladura.table.codes import label_text
-from veladura.utility.sampling import read
 
 if TYPE_CHECKING:
     from veladura.table.codes import Column
@@ -41,13 +41,17 @@ class Design:
     note: str = ""
 
 
-def read_columns(original: Table, released: Table, names: Sequence[str], rows: Sequence[NDArray[np.int64]]) -> dict[str, Raw]:
+def read_columns(
+    original: Table, released: Table, names: Sequence[str], rows: Sequence[NDArray[np.int64]]
+) -> dict[str, Raw]:
     """Return the columns of two tables stacked, original first."""
     return {name: _raw(original, released, name, rows) for name in names}
 
 
 def _raw(original: Table, released: Table, name: str, rows: Sequence[NDArray[np.int64]]) -> Raw:
-    parts = [read(table, name, taken) for table, taken in zip((original, released), rows, strict=True)]
+    parts = [
+        read(table, name, taken) for table, taken in zip((original, released), rows, strict=True)
+    ]
     missing = np.concatenate([part.missing for part in parts])
     if parts[0].labels is None:
         values = np.concatenate([part.values.astype(np.float64) for part in parts])
@@ -62,22 +66,34 @@ def shared_codes(parts: Sequence[Column]) -> list[NDArray[np.int64]]:
 
 def shared_labels(parts: Sequence[Column]) -> tuple[list[NDArray[np.int64]], list[str]]:
     """Return the shared codes, and what each stands for."""
-    texts = [[label_text(label) for label in part.labels.to_pylist()] if part.labels is not None else [] for part in parts]
+    texts = [
+        [label_text(label) for label in part.labels.to_pylist()] if part.labels is not None else []
+        for part in parts
+    ]
     every = sorted({text for known in texts for text in known})
     place = {text: i for i, text in enumerate(every)}
-    codes = [_at([place[text] for text in known], part) for part, known in zip(parts, texts, strict=True)]
+    codes = [
+        _at([place[text] for text in known], part) for part, known in zip(parts, texts, strict=True)
+    ]
     count = np.zeros(len(every), dtype=np.int64)
     for part, code in zip(parts, codes, strict=True):
         count += np.bincount(code[~part.missing], minlength=len(every))
     order = np.argsort(-count, kind="stable")
     rank = np.empty(len(every), dtype=np.int64)
     rank[order] = np.arange(len(every))
-    ranked = [np.where(part.missing, 0, rank[code] if len(every) else code) for part, code in zip(parts, codes, strict=True)]
+    ranked = [
+        np.where(part.missing, 0, rank[code] if len(every) else code)
+        for part, code in zip(parts, codes, strict=True)
+    ]
     return ranked, [every[i] for i in order]
 
 
 def _at(places: Sequence[int], part: Column) -> NDArray[np.int64]:
-    return np.array(places, dtype=np.int64)[part.values] if places else np.zeros(part.size, dtype=np.int64)
+    return (
+        np.array(places, dtype=np.int64)[part.values]
+        if places
+        else np.zeros(part.size, dtype=np.int64)
+    )
 
 
 def design_of(columns: Mapping[str, Raw], replaced: Sequence[str], *, pairs: bool) -> Design:
@@ -108,13 +124,19 @@ def main_effects(columns: Mapping[str, Raw], cap: int = CAPS[1]) -> Floats:
     return np.column_stack(parts) if parts else np.empty((rows, 0))
 
 
-def _spaced(every: Sequence[tuple[str, str]], budget: int, chosen: Mapping[str, Floats]) -> list[tuple[str, str]]:
+def _spaced(
+    every: Sequence[tuple[str, str]], budget: int, chosen: Mapping[str, Floats]
+) -> list[tuple[str, str]]:
     """Return all pairs, or as many as fit, evenly spaced."""
     cost = [chosen[a].shape[1] * chosen[b].shape[1] for a, b in every]
     if sum(cost) <= budget:
         return list(every)
     wanted = max(int(len(every) * budget / sum(cost)), 0)
-    return [every[i] for i in np.unique(np.linspace(0, len(every) - 1, wanted).astype(int))] if wanted else []
+    return (
+        [every[i] for i in np.unique(np.linspace(0, len(every) - 1, wanted).astype(int))]
+        if wanted
+        else []
+    )
 
 
 def _terms(chosen: Mapping[str, Floats], *, pairs: bool) -> int:
@@ -134,13 +156,25 @@ def _main(raw: Raw, cap: int) -> Floats:
     else:
         assert raw.codes is not None  # noqa: S101  # one of the two
         lumped = np.minimum(raw.codes, cap - 1)
-        parts += [((lumped == level) & ~raw.missing).astype(np.float64) for level in range(1, int(lumped.max(initial=0)) + 1)]
+        parts += [
+            ((lumped == level) & ~raw.missing).astype(np.float64)
+            for level in range(1, int(lumped.max(initial=0)) + 1)
+        ]
     parts.append(raw.missing.astype(np.float64))
-    kept = [part for part in parts if min(np.count_nonzero(part), np.count_nonzero(part != 1.0)) >= FEWEST_ROWS]
+    kept = [
+        part
+        for part in parts
+        if min(np.count_nonzero(part), np.count_nonzero(part != 1.0)) >= FEWEST_ROWS
+    ]
     return np.column_stack(kept) if kept else np.empty((raw.missing.size, 0))
 
 
-def _full_rank(chosen: Mapping[str, Floats], pairs: Sequence[tuple[str, str]], replaced: Sequence[str], note: str) -> Design:
+def _full_rank(
+    chosen: Mapping[str, Floats],
+    pairs: Sequence[tuple[str, str]],
+    replaced: Sequence[str],
+    note: str,
+) -> Design:
     """Return intercept, main effects and products; columns that others make up are left out."""
     terms: list[tuple[tuple[str, ...], Floats]] = [((name,), main) for name, main in chosen.items()]
     terms += [((a, b), _products(chosen[a], chosen[b])) for a, b in pairs]
@@ -152,7 +186,9 @@ def _full_rank(chosen: Mapping[str, Floats], pairs: Sequence[tuple[str, str]], r
     cross = whole.T @ whole
     basis = independent(cross)
     slopes = basis.size - independent(cross[:first, :first]).size
-    return Design(whole if basis.size == whole.shape[1] else whole[:, np.sort(basis)], int(slopes), note)
+    return Design(
+        whole if basis.size == whole.shape[1] else whole[:, np.sort(basis)], int(slopes), note
+    )
 
 
 def _products(a: Floats, b: Floats) -> Floats:

@@ -1,8 +1,9 @@
 """Tables at the original's own detail: a coarser value counts as spread evenly over the values it stands for.
 
-Measured at its own level of detail, a table of which little is left looks perfect. Here every column is seen in the cells of the
-original (its 20 most frequent categories, ten parts of its numbers). A recipient who knows only that a ZIP code starts with 021
-can do no better than to spread the row over those that do, and rows that were left out are nowhere.
+Measured at its own level of detail, a table of which little is left looks perfect. Here every
+column is seen in the cells of the original (its 20 most frequent categories, ten parts of its
+numbers). A recipient who knows only that a ZIP code starts with 021 can do no better than to spread
+the row over those that do, and rows that were left out are nowhere.
 """
 
 from __future__ import annotations
@@ -16,14 +17,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from veladura.inference.estimate import Estimate
-from veladura.measure import Meaning, Measured, NotApplicable, Subject, measure, open_quietly, over_datasets
-from veladura.recipe import Dataset, Release
+from veladura.base.estimate import Estimate
+from veladura.core.recipe import Dataset, Release
+from veladura.measures.measure import (
+    Meaning,
+    Measured,
+    NotApplicable,
+    Subject,
+    measure,
+    open_quietly,
+    over_datasets,
+)
+from veladura.measures.utility.contingency import cells_of, chosen_tables
+from veladura.measures.utility.domain import generalising_step, map_of, released_levels
+from veladura.numeric.sampling import MANY_ROWS, read, sample_note, some_rows
 from veladura.table.codes import Column, encode
 from veladura.table.table import Table
-from veladura.utility.contingency import cells_of, chosen_tables
-from veladura.utility.domain import generalising_step, map_of, released_levels
-from veladura.utility.sampling import MANY_ROWS, read, sample_note, some_rows
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -57,15 +66,18 @@ class Seen:
 
     def rows(self) -> Floats:
         """Return the shares of every row, one column a cell."""
-        return self.spread[self.codes] if self.spread is not None else np.eye(self.cells)[self.codes]
+        return (
+            self.spread[self.codes] if self.spread is not None else np.eye(self.cells)[self.codes]
+        )
 
 
 def detail(original: Any, release: Release) -> DetailDistances:
     """Return how far tables of a release are from those of the original, seen at the original's own detail.
 
     The total variation of the cells, 1/2 sum |p - c q|  + (1 - c)/2 with c the share of rows that a generalisation
-    released: 1 where nothing is left, 0 where nothing moved. A generalised value is spread evenly over the values it
-    stands for, the assumption by which queries on generalised tables are answered (LeFevre et al. 2006); ``*`` over all.
+    released: 1 where nothing is left, 0 where nothing moved. A generalised value is spread evenly
+    over the values it stands for, the assumption by which queries on generalised tables are
+    answered (LeFevre et al. 2006); ``*`` over all.
 
     Parameters
     ----------
@@ -85,11 +97,16 @@ def detail(original: Any, release: Release) -> DetailDistances:
 
     References
     ----------
-    LeFevre, K., DeWitt, D. J. and Ramakrishnan, R. (2006). Mondrian multidimensional k-anonymity. ICDE.
+    LeFevre, K., DeWitt, D. J. and Ramakrishnan, R. (2006). Mondrian multidimensional k-anonymity.
+    ICDE.
     """
-    before = open_quietly(original) if release.original is None else release.original  # row numbers are of this one
+    before = (
+        open_quietly(original) if release.original is None else release.original
+    )  # row numbers are of this one
     names = [
-        f.name for f in release.tables[0].table.schema if f.name in before.names and "text" not in (f.kind, before.schema[f.name].kind)
+        f.name
+        for f in release.tables[0].table.schema
+        if f.name in before.names and "text" not in (f.kind, before.schema[f.name].kind)
     ]
     if not names:
         msg = "no released column can be compared with the original one."
@@ -105,10 +122,20 @@ def detail(original: Any, release: Release) -> DetailDistances:
     for dataset in release.tables:
         columns = {name: _column(before, sampled, release, dataset, name) for name in names}
         for way, moved in found.items():
-            moved.append([_distance([columns[name] for name in one], left) for one in chosen_tables(names, way)])
-    one, two = (over_datasets([float(np.mean(each)) for each in moved], upper=1.0) if moved[0] else None for moved in found.values())
+            moved.append(
+                [
+                    _distance([columns[name] for name in one], left)
+                    for one in chosen_tables(names, way)
+                ]
+            )
+    one, two = (
+        over_datasets([float(np.mean(each)) for each in moved], upper=1.0) if moved[0] else None
+        for moved in found.values()
+    )
     assert one is not None  # noqa: S101  # there is a column
-    return DetailDistances(one, two, sample_note(before, *(d.table for d in release.tables), most=MANY_ROWS))
+    return DetailDistances(
+        one, two, sample_note(before, *(d.table for d in release.tables), most=MANY_ROWS)
+    )
 
 
 def _distance(columns: Sequence[tuple[Seen, Seen]], left: float) -> float:
@@ -129,11 +156,18 @@ def _shares(columns: Sequence[Seen]) -> Floats:
     if first.spread is not None:
         return _shares([second, first]).T
     size = second.cells if second.spread is None else len(second.spread)
-    count = np.bincount(first.codes * size + second.codes, minlength=first.cells * size).reshape(first.cells, size) / rows
+    count = (
+        np.bincount(first.codes * size + second.codes, minlength=first.cells * size).reshape(
+            first.cells, size
+        )
+        / rows
+    )
     return count if second.spread is None else np.asarray(count @ second.spread)
 
 
-def _column(original: Table, sampled: Ints, release: Release, dataset: Dataset, name: str) -> tuple[Seen, Seen]:
+def _column(
+    original: Table, sampled: Ints, release: Release, dataset: Dataset, name: str
+) -> tuple[Seen, Seen]:
     """Return a column of the original and of one dataset in the same cells."""
     taken = some_rows(dataset.table.rows, MANY_ROWS)
     before, after = read(original, name, sampled), read(dataset.table, name, taken)
@@ -146,43 +180,69 @@ def _column(original: Table, sampled: Ints, release: Release, dataset: Dataset, 
     of_value = codes[0][first]
     labels = dataset.table.arrow.column(name).take(pa.array(taken)).combine_chunks()
     kinds = labels.unique()
-    code = pc.index_in(labels, kinds, skip_nulls=False).to_numpy(zero_copy_only=False).astype(np.int64)
+    code = (
+        pc.index_in(labels, kinds, skip_nulls=False).to_numpy(zero_copy_only=False).astype(np.int64)
+    )
     stands = _stands_for(original, release, dataset, name, (kinds, code, taken), value)
     spread = np.zeros((len(kinds), cells))
     np.add.at(spread, (stands[0], of_value[stands[1]]), 1.0)
-    unknown = (spread.sum(axis=1) == 0) | np.array([str(kind) == STAR for kind in kinds.to_pylist()], dtype=bool)
+    unknown = (spread.sum(axis=1) == 0) | np.array(
+        [str(kind) == STAR for kind in kinds.to_pylist()], dtype=bool
+    )
     spread[unknown] = np.bincount(of_value, minlength=cells)
-    return Seen(codes[0][sampled], cells), Seen(code, cells, spread / spread.sum(axis=1, keepdims=True))
+    return Seen(codes[0][sampled], cells), Seen(
+        code, cells, spread / spread.sum(axis=1, keepdims=True)
+    )
 
 
 def _coarser(release: Release, before: Column, after: Column) -> bool:
     """Whether released values stand for several original ones: generalised, in another form, or with names of their own."""
     step = generalising_step(release)
-    if (step is not None and before.name in step.changed) or (before.labels is None) != (after.labels is None):
+    if (step is not None and before.name in step.changed) or (before.labels is None) != (
+        after.labels is None
+    ):
         return True
-    if before.labels is None or after.labels is None or not any(before.name in one.changed for one in release.steps):
+    if (
+        before.labels is None
+        or after.labels is None
+        or not any(before.name in one.changed for one in release.steps)
+    ):
         return False
     return bool(set(map(str, after.labels.to_pylist())) - set(map(str, before.labels.to_pylist())))
 
 
 def _distinct(column: Column) -> tuple[Ints, Ints]:
     """Return the number of the distinct value of each row, and a row of each."""
-    _, first, place = np.unique(np.where(column.missing, -np.inf, column.values), return_index=True, return_inverse=True)
+    _, first, place = np.unique(
+        np.where(column.missing, -np.inf, column.values), return_index=True, return_inverse=True
+    )
     return place.reshape(-1), first
 
 
 def _stands_for(
-    original: Table, release: Release, dataset: Dataset, name: str, released: tuple[pa.Array, Ints, Ints], value: Ints
-) -> tuple[Ints, Ints]:  # fmt: skip
+    original: Table,
+    release: Release,
+    dataset: Dataset,
+    name: str,
+    released: tuple[pa.Array, Ints, Ints],
+    value: Ints,
+) -> tuple[Ints, Ints]:
     """Return pairs of a released value and an original one that it stands for: by the rule that was told, else by the rows themselves."""
     kinds, code, taken = released
     height = released_levels(release).get(name)
     if height is not None and (rule := map_of(original, release, name, height)) is not None:
         old, new = (rule.column(end).combine_chunks() for end in ("old", "new"))
-        row = pc.index_in(old.cast(original.schema[name].type), original.arrow.column(name).combine_chunks(), skip_nulls=False)
+        row = pc.index_in(
+            old.cast(original.schema[name].type),
+            original.arrow.column(name).combine_chunks(),
+            skip_nulls=False,
+        )
         label = pc.index_in(new.cast(kinds.type), kinds, skip_nulls=False)
         known = pc.and_(row.is_valid(), label.is_valid()).to_numpy(zero_copy_only=False)
-        places = [np.asarray(one.fill_null(0).to_numpy(zero_copy_only=False), dtype=np.int64)[known] for one in (label, row)]
+        places = [
+            np.asarray(one.fill_null(0).to_numpy(zero_copy_only=False), dtype=np.int64)[known]
+            for one in (label, row)
+        ]
         return places[0], value[places[1]]
     if dataset.rows is None:
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
@@ -193,13 +253,23 @@ def _stands_for(
 @measure(
     "utility.detail",
     figures={
-        "one": Meaning("Rows to move so that tables of one column are those of the original, at its own detail, mean over columns.", unit="share"),
-        "two": Meaning("Rows to move so that tables of two columns are those of the original, at its own detail: a coarser value is spread over those it stands for.", unit="share", headline=True),
+        "one": Meaning(
+            "Rows to move so that tables of one column are those of the original, at its own"
+            " detail, mean over columns.",
+            unit="share",
+        ),
+        "two": Meaning(
+            "Rows to move so that tables of two columns are those of the original, at its own"
+            " detail: a coarser value is spread over those it stands for.",
+            unit="share",
+            headline=True,
+        ),
     },
-)  # fmt: skip
+)
 def measure_detail(subject: Subject) -> Measured:
     """Measure tables of one and two columns in the cells of the original."""
     found = detail(subject.original, subject.release)
     return Measured(
-        {"one": found.one, "two": found.two or NotApplicable("there are too few columns.")}, {"two": found.note} if found.note else {}
+        {"one": found.one, "two": found.two or NotApplicable("there are too few columns.")},
+        {"two": found.note} if found.note else {},
     )

@@ -1,7 +1,7 @@
 """The original on the domain of its release: columns generalised by the levels that the manifest tells.
 
-A generalised value and an original one cannot be compared; two generalised ones can. What is left of the
-difference is what suppression did.
+A generalised value and an original one cannot be compared; two generalised ones can. What is left
+of the difference is what suppression did.
 """
 
 from __future__ import annotations
@@ -14,24 +14,26 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from veladura.anonymize.hierarchy import Hierarchy
-from veladura.anonymize.levels import Levels, apply_hierarchy, distinct_values
-from veladura.anonymize.recoding import column_maps, text_field
+from veladura.base.settings import from_plain
 from veladura.errors import VeladuraError
+from veladura.methods.kanonymity.recoding import column_maps, text_field
+from veladura.numeric.hierarchies.hierarchy import Hierarchy
+from veladura.numeric.hierarchies.levels import Levels, apply_hierarchy, distinct_values
 from veladura.table.codes import encode
 from veladura.table.counts import Counts
 from veladura.table.recode import recode
 from veladura.table.schema import Field, Schema
 from veladura.table.table import Table, from_arrow
-from veladura.typed import from_plain
 
 if TYPE_CHECKING:
-    from veladura.recipe import Release, Step
+    from veladura.core.recipe import Release, Step
 
 
 def generalising_step(release: Release) -> Step | None:
     """Return the step that generalised, if there is one."""
-    return next((step for step in release.steps if {"heights", "hierarchies"} <= set(step.settings)), None)
+    return next(
+        (step for step in release.steps if {"heights", "hierarchies"} <= set(step.settings)), None
+    )
 
 
 def released_levels(release: Release) -> dict[str, int]:
@@ -40,18 +42,27 @@ def released_levels(release: Release) -> dict[str, int]:
     if step is None or step.settings.get("recoding") != "global":
         return {}
     others = {name for other in release.steps if other is not step for name in other.changed}
-    return {name: level for name, level in step.settings.get("levels", {}).items() if level and name not in others}
+    return {
+        name: level
+        for name, level in step.settings.get("levels", {}).items()
+        if level and name not in others
+    }
 
 
 def generalise(original: Table, release: Release) -> tuple[Table, tuple[str, ...]]:
     """Return the original with its columns at the levels of the release, and which columns they are."""
     maps = {}
     for name, height in released_levels(release).items():
-        if name in original.names and (found := map_of(original, release, name, height)) is not None:
+        if (
+            name in original.names
+            and (found := map_of(original, release, name, height)) is not None
+        ):
             maps[name] = found
     if not maps:
         return original, ()
-    near = original.in_memory or release.tables[0].table.in_memory  # rows beside rows: both are looked at in memory
+    near = (
+        original.in_memory or release.tables[0].table.in_memory
+    )  # rows beside rows: both are looked at in memory
     return (_in_memory if near else _lazy)(original, maps), tuple(maps)
 
 
@@ -65,7 +76,12 @@ def levels_of(original: Table, release: Release, name: str) -> tuple[Levels, Any
     sizes = np.zeros(base.size, dtype=np.int64)
     sizes[index] = counts.size
     try:
-        return apply_hierarchy(from_plain(Hierarchy, step.settings["hierarchies"][name], "hierarchy"), base, sizes), sizes
+        return (
+            apply_hierarchy(
+                from_plain(Hierarchy, step.settings["hierarchies"][name], "hierarchy"), base, sizes
+            ),
+            sizes,
+        )
     except VeladuraError:  # the table given is not the one that was generalised
         return None
 
@@ -92,7 +108,11 @@ def _in_memory(original: Table, maps: Mapping[str, pa.Table]) -> Table:
         old = pairs.column("old").combine_chunks().cast(fields[place].type)
         new = pairs.column("new").combine_chunks()
         column = new.take(pc.index_in(arrow.column(name), old).combine_chunks())
-        field = fields[place] if new.type == fields[place].type and fields[place].kind != "ordered" else text_field(fields[place])
+        field = (
+            fields[place]
+            if new.type == fields[place].type and fields[place].kind != "ordered"
+            else text_field(fields[place])
+        )
         fields[place] = replace(field, type=new.type)
         arrow = arrow.set_column(place, pa.field(name, new.type), column)
     return from_arrow(arrow, Schema(tuple(fields)), original.source)
@@ -102,7 +122,11 @@ def _lazy(original: Table, maps: Mapping[str, pa.Table]) -> Table:
     """Return the table recoded where it lives, with the counts of its columns known: no row is looked at again."""
     table = recode(original, maps)
     table.__dict__["profiled"] = {
-        name: _mapped(original.counts([name]), maps[name], table.schema[name]) if name in maps else original.profile(name)
+        name: (
+            _mapped(original.counts([name]), maps[name], table.schema[name])
+            if name in maps
+            else original.profile(name)
+        )
         for name in original.names
     }
     return table
@@ -113,5 +137,7 @@ def _mapped(counts: Counts, pairs: pa.Table, field: Field) -> Counts:
     old, new = (pairs.column(end).combine_chunks() for end in ("old", "new"))
     values = counts.columns[0].to_arrow()
     column = encode(new.take(pc.index_in(values, old.cast(values.type))), field)
-    _, first, group = np.unique(np.where(column.missing, -1, column.values), return_index=True, return_inverse=True)
+    _, first, group = np.unique(
+        np.where(column.missing, -1, column.values), return_index=True, return_inverse=True
+    )
     return Counts((column.take(first),), np.bincount(group, weights=counts.size).astype(np.int64))

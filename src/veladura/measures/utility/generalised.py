@@ -8,14 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from veladura.inference.estimate import Estimate
-from veladura.measure import Detail, Meaning, Measured, NotApplicable, Subject, measure, open_quietly
-from veladura.promise import starred_tuples
+from veladura.base.estimate import Estimate
+from veladura.core.promise import starred_tuples
+from veladura.measures.measure import (
+    Detail,
+    Meaning,
+    Measured,
+    NotApplicable,
+    Subject,
+    measure,
+    open_quietly,
+)
+from veladura.measures.utility.domain import generalising_step, levels_of, released_levels
 from veladura.table.schema import LABELLED
-from veladura.utility.domain import generalising_step, levels_of, released_levels
 
 if TYPE_CHECKING:
-    from veladura.recipe import Release, Step
+    from veladura.core.recipe import Release, Step
     from veladura.table.table import Table
 
 
@@ -36,17 +44,20 @@ class Generalisation:
     average_class
         Released rows over groups.
     entropy
-        Information on the columns that is kept: 1 as they were, 0 with every value suppressed. Not a number where levels
-        differ from row to row.
+        Information on the columns that is kept: 1 as they were, 0 with every value suppressed. Not
+        a number where levels differ from row to row.
     columns
         Precision of each column.
 
     References
     ----------
-    Sweeney, L. (2002). Achieving k-anonymity privacy protection using generalization and suppression. International
-    Journal of Uncertainty, Fuzziness and Knowledge-based Systems 10(5), 571-588, sec. 4.2 (precision).
-    Bayardo, R. and Agrawal, R. (2005). Data privacy through optimal k-anonymization. ICDE, eq. 1 (discernibility).
-    de Waal, A. and Willenborg, L. (1999). Information loss through global recoding and local suppression.
+    Sweeney, L. (2002). Achieving k-anonymity privacy protection using generalization and
+    suppression. International Journal of Uncertainty, Fuzziness and Knowledge-based Systems 10(5),
+    571-588, sec. 4.2 (precision).
+    Bayardo, R. and Agrawal, R. (2005). Data privacy through optimal k-anonymization. ICDE, eq. 1
+    (discernibility).
+    de Waal, A. and Willenborg, L. (1999). Information loss through global recoding and local
+    suppression.
     Netherlands Official Statistics 14, 17-20 (entropy).
     """
 
@@ -106,7 +117,10 @@ def _class_sizes(table: Table, step: Step) -> Any:
     names = list(step.settings["quasi_identifiers"])
     counts = table.counts(names)
     blank = [name for name in names if table.schema[name].kind not in LABELLED]
-    starred = starred_tuples(counts, {"starred": step.settings.get("suppressed") == "star", "columns": names, "blank": blank})
+    starred = starred_tuples(
+        counts,
+        {"starred": step.settings.get("suppressed") == "star", "columns": names, "blank": blank},
+    )
     return counts.size[~starred]
 
 
@@ -133,14 +147,32 @@ def _entropy_kept(original: Table, release: Release, step: Step) -> float:
 @measure(
     "utility.generalisation",
     figures={
-        "precision": Meaning("How little the values were coarsened: 100 % not at all, 0 % to nothing.", "high", "share", headline=True),
-        "completeness": Meaning("Rows of the original that are in the release.", "high", "share", headline=True),
-        "discernibility": Meaning("Chance that two rows cannot be told apart, suppressed ones from no other (discernibility over n squared).", "low", "share"),
-        "average_class": Meaning("Released rows that share a combination of values, mean over combinations.", "low"),
-        "entropy": Meaning("Information on the generalised columns that is kept (non-uniform entropy).", "high", "share"),
+        "precision": Meaning(
+            "How little the values were coarsened: 100 % not at all, 0 % to nothing.",
+            "high",
+            "share",
+            headline=True,
+        ),
+        "completeness": Meaning(
+            "Rows of the original that are in the release.", "high", "share", headline=True
+        ),
+        "discernibility": Meaning(
+            "Chance that two rows cannot be told apart, suppressed ones from no other"
+            " (discernibility over n squared).",
+            "low",
+            "share",
+        ),
+        "average_class": Meaning(
+            "Released rows that share a combination of values, mean over combinations.", "low"
+        ),
+        "entropy": Meaning(
+            "Information on the generalised columns that is kept (non-uniform entropy).",
+            "high",
+            "share",
+        ),
     },
     counted=True,
-)  # fmt: skip
+)
 def measure_generalisation(subject: Subject) -> Measured:
     """Measure the generalising step, column by column."""
     found = generalisation(subject.original, subject.release)
@@ -149,9 +181,12 @@ def measure_generalisation(subject: Subject) -> Measured:
     rows = tuple((name, f"{float(value):.3f}") for name, value in found.columns.items())
     return Measured(
         {
-            "precision": found.precision, "completeness": found.completeness, "discernibility": found.indistinct,
-            "average_class": found.average_class, "entropy": entropy,
+            "precision": found.precision,
+            "completeness": found.completeness,
+            "discernibility": found.indistinct,
+            "average_class": found.average_class,
+            "entropy": entropy,
         },
         {"discernibility": f"Discernibility: {found.discernibility.value:,.0f}."},
         Detail("Precision of each column", ("Column", "Precision"), rows),
-    )  # fmt: skip
+    )

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from veladura.base.estimate import Estimate
+from veladura.core.recipe import Release
 from veladura.errors import PlanError
-from veladura.inference.combine import CombiningRule, combine
-from veladura.inference.estimate import Estimate
-from veladura.measure import Detail, Meaning, Measured, NotApplicable, Subject, measure
-from veladura.recipe import Release
-from veladura.utility.linear import Fits, fit_all, propose
-from veladura.utility.pairing import Pairing, pair
-from veladura.utility.sampling import MANY_ROWS, sample_note
+from veladura.inference.combined import CombiningRule, combine
+from veladura.measures.measure import Detail, Meaning, Measured, NotApplicable, Subject, measure
+from veladura.measures.utility.linear import Fits, fit_all, propose
+from veladura.measures.utility.pairing import Pairing, pair
+from veladura.numeric.sampling import MANY_ROWS, sample_note
 
 if TYPE_CHECKING:
     from veladura.table.table import Table
@@ -43,7 +43,8 @@ class Overlap:
     Attributes
     ----------
     mean, least
-        Overlap of the 95 % intervals of the coefficients, the intercept apart: 1 when they are the same, 0 when disjoint.
+        Overlap of the 95 % intervals of the coefficients, the intercept apart: 1 when they are the
+        same, 0 when disjoint.
     difference
         Mean distance of the estimates, in standard errors of the original.
     formula
@@ -60,11 +61,19 @@ class Overlap:
     note: str = field(default="", repr=False)
 
 
-def overlap(original: Any, released: Any, formula: str | None = None, *, family: str = "gaussian", kind: Kind = "mean") -> Overlap:
+def overlap(
+    original: Any,
+    released: Any,
+    formula: str | None = None,
+    *,
+    family: str = "gaussian",
+    kind: Kind = "mean",
+) -> Overlap:
     """Return how far intervals of regression coefficients from a release and from its original overlap.
 
-    With U the smaller of the upper ends and L the larger of the lower ends, (U - L)/2 (1/length original + 1/length
-    released), 0 when they are disjoint (Karr et al. 2006, sec. 3.2). Intervals of a release are combined by its own rule.
+    With U the smaller of the upper ends and L the larger of the lower ends, (U - L)/2 (1/length
+    original + 1/length released), 0 when they are disjoint (Karr et al. 2006, sec. 3.2). Intervals
+    of a release are combined by its own rule.
 
     Parameters
     ----------
@@ -73,8 +82,9 @@ def overlap(original: Any, released: Any, formula: str | None = None, *, family:
     released
         A release, one released table, or a list of them.
     formula
-        Such as ``"log(income) ~ age + C(sex)"``, fitted by statsmodels. By default a linear model that the table suggests:
-        a replaced column on up to six others, numbers in standard deviations, rare categories together.
+        Such as ``"log(income) ~ age + C(sex)"``, fitted by statsmodels. By default a linear model
+        that the table suggests: a replaced column on up to six others, numbers in standard
+        deviations, rare categories together.
     family
         With a formula: "gaussian" (least squares), "binomial", "poisson" or "gamma".
     kind
@@ -90,17 +100,26 @@ def overlap(original: Any, released: Any, formula: str | None = None, *, family:
 
     References
     ----------
-    Karr, A. F., Kohnen, C. N., Oganian, A., Reiter, J. P. and Sanil, A. P. (2006). A framework for evaluating the utility
-    of data altered to protect confidentiality. The American Statistician 60(3), 224-232.
+    Karr, A. F., Kohnen, C. N., Oganian, A., Reiter, J. P. and Sanil, A. P. (2006). A framework for
+    evaluating the utility of data altered to protect confidentiality. The American Statistician
+    60(3), 224-232.
     """
     if kind not in get_args(Kind):
         what = "kind"
         raise PlanError.unknown(what, str(kind), get_args(Kind))
     pairing = pair(original, released)
     if formula is None:
-        changed = [name for step in released.steps for name in step.changed] if isinstance(released, Release) else []
+        changed = (
+            [name for step in released.steps for name in step.changed]
+            if isinstance(released, Release)
+            else []
+        )
         model = propose(pairing, changed)
-        fits, told, note = fit_all(pairing, model), str(model), sample_note(pairing.original, *pairing.released, most=MANY_ROWS)
+        fits, told, note = (
+            fit_all(pairing, model),
+            str(model),
+            sample_note(pairing.original, *pairing.released, most=MANY_ROWS),
+        )
     else:
         fits, told, note = _by_formula(pairing, formula, family), formula, ""
     return _compared(fits, told, note, combiner(released), kind)
@@ -109,7 +128,9 @@ def overlap(original: Any, released: Any, formula: str | None = None, *, family:
 Ends = tuple[Floats, Floats, Floats]  # estimate, lower and upper end of each term
 
 
-def _compared(fits: Fits, formula: str, note: str, combined: Callable[[Floats, Floats], Ends], kind: Kind) -> Overlap:
+def _compared(
+    fits: Fits, formula: str, note: str, combined: Callable[[Floats, Floats], Ends], kind: Kind
+) -> Overlap:
     q, v = fits.estimates, fits.variances
     error = np.sqrt(v[0])
     before: Ends = (q[0], q[0] - NORMAL * error, q[0] + NORMAL * error)
@@ -119,18 +140,37 @@ def _compared(fits: Fits, formula: str, note: str, combined: Callable[[Floats, F
 
     def figures(ends: Ends) -> tuple[float, float, float]:
         found = interval_overlap(before, ends, kind)
-        return float(found.mean()), float(found.min()), float((np.abs(ends[0] - q[0]) / unit).mean())
+        return (
+            float(found.mean()),
+            float(found.min()),
+            float((np.abs(ends[0] - q[0]) / unit).mean()),
+        )
 
     m = len(q) - 1
-    again = [figures(combined(np.delete(q[1:], i, 0), np.delete(v[1:], i, 0))) for i in range(m)] if m > 2 else []  # noqa: PLR2004
-    mean, least, difference = (_jackknife(value, [one[j] for one in again]) for j, value in enumerate(figures(after)))
+    again = (
+        [figures(combined(np.delete(q[1:], i, 0), np.delete(v[1:], i, 0))) for i in range(m)]
+        if m > 2  # noqa: PLR2004
+        else []
+    )
+    mean, least, difference = (
+        _jackknife(value, [one[j] for one in again]) for j, value in enumerate(figures(after))
+    )
     terms = {
         name: TermOverlap(
-            Estimate(*(float(end[j]) for end in before)), Estimate(*(float(end[j]) for end in after)), Estimate.exact(float(shared[j]))
+            Estimate(*(float(end[j]) for end in before)),
+            Estimate(*(float(end[j]) for end in after)),
+            Estimate.exact(float(shared[j])),
         )
         for j, name in enumerate(fits.terms)
     }
-    return Overlap(_cut(mean), _cut(least), Estimate(difference.value, max(difference.lower, 0.0), difference.upper, difference.level), formula, terms, note)  # fmt: skip
+    return Overlap(
+        _cut(mean),
+        _cut(least),
+        Estimate(difference.value, max(difference.lower, 0.0), difference.upper, difference.level),
+        formula,
+        terms,
+        note,
+    )
 
 
 def interval_overlap(first: Ends, second: Ends, kind: Kind = "mean") -> Floats:
@@ -138,8 +178,12 @@ def interval_overlap(first: Ends, second: Ends, kind: Kind = "mean") -> Floats:
     shared = np.maximum(np.minimum(first[2], second[2]) - np.maximum(first[1], second[1]), 0.0)
     lengths = [ends[2] - ends[1] for ends in (first, second)]
     same = (lengths[0] <= 0) & (lengths[1] <= 0) & (first[1] == second[1])
-    shares = [np.divide(shared, length, out=same.astype(float), where=length > 0) for length in lengths]
-    found: Floats = (shares[0] + shares[1]) / 2 if kind == "mean" else np.sqrt(shares[0] * shares[1])
+    shares = [
+        np.divide(shared, length, out=same.astype(float), where=length > 0) for length in lengths
+    ]
+    found: Floats = (
+        (shares[0] + shares[1]) / 2 if kind == "mean" else np.sqrt(shares[0] * shares[1])
+    )
     return found
 
 
@@ -148,7 +192,9 @@ def _jackknife(value: float, left_out: list[float]) -> Estimate:
     if not left_out:
         return Estimate.exact(value)
     m = len(left_out)
-    half = NORMAL * float(np.sqrt((m - 1) / m * np.sum((np.array(left_out) - np.mean(left_out)) ** 2)))
+    half = NORMAL * float(
+        np.sqrt((m - 1) / m * np.sum((np.array(left_out) - np.mean(left_out)) ** 2))
+    )
     return Estimate(value, value - half, value + half)
 
 
@@ -161,14 +207,24 @@ def combiner(released: Any) -> Callable[[Floats, Floats], Ends]:
     """Return what makes one interval of those of m datasets: the rule of a release, or the mean interval of plain tables."""
 
     def combined(q: Floats, v: Floats) -> Ends:
-        if not isinstance(released, Release) or released.rule not in get_args(CombiningRule) or (released.rule != "single" and len(q) < 2):  # noqa: PLR2004
+        if (
+            not isinstance(released, Release)
+            or released.rule not in get_args(CombiningRule)
+            or (released.rule != "single" and len(q) < 2)  # noqa: PLR2004
+        ):
             centre, error = q.mean(axis=0), np.sqrt(v.mean(axis=0))
             return centre, centre - NORMAL * error, centre + NORMAL * error
-        settings: Mapping[str, Any] = next((step.settings for step in released.steps if "original_rows" in step.settings), {})
+        settings: Mapping[str, Any] = next(
+            (step.settings for step in released.steps if "original_rows" in step.settings), {}
+        )
         found = combine(
-            q, v, released.rule, rows=settings.get("rows"), original_rows=settings.get("original_rows"),  # type: ignore[arg-type]
+            q,
+            v,
+            released.rule,  # type: ignore[arg-type]
+            rows=settings.get("rows"),
+            original_rows=settings.get("original_rows"),
             proper=settings.get("synthesis", "proper") == "proper",
-        )  # fmt: skip
+        )
         return np.atleast_1d(found.value), np.atleast_1d(found.lower), np.atleast_1d(found.upper)
 
     return combined
@@ -179,7 +235,12 @@ def _by_formula(pairing: Pairing, formula: str, family: str) -> Fits:
     from statsmodels import api
     from statsmodels.formula import api as formulas
 
-    families = {"gaussian": None, "binomial": api.families.Binomial, "poisson": api.families.Poisson, "gamma": api.families.Gamma}
+    families = {
+        "gaussian": None,
+        "binomial": api.families.Binomial,
+        "poisson": api.families.Poisson,
+        "gamma": api.families.Gamma,
+    }
     if family not in families:
         what = "family"
         raise PlanError.unknown(what, family, families)
@@ -187,9 +248,17 @@ def _by_formula(pairing: Pairing, formula: str, family: str) -> Fits:
     fitted = []
     for table in (pairing.original, *pairing.released):
         frame = _frame(table, pairing.original)
-        model = formulas.ols(formula, frame) if chosen is None else formulas.glm(formula, frame, family=chosen())
+        model = (
+            formulas.ols(formula, frame)
+            if chosen is None
+            else formulas.glm(formula, frame, family=chosen())
+        )
         fitted.append(model.fit())
-    terms = [term for term in fitted[0].params.index if term != "Intercept" and all(term in one.params.index for one in fitted)]
+    terms = [
+        term
+        for term in fitted[0].params.index
+        if term != "Intercept" and all(term in one.params.index for one in fitted)
+    ]
     if not terms:
         msg = "the formula has no coefficient that both the original and the release know."
         raise NotApplicable(msg)
@@ -207,8 +276,14 @@ def _frame(table: Table, original: Table) -> Any:
     frame = table.arrow.to_pandas()
     for field_ in table.schema:
         if field_.kind in ("category", "ordered") and field_.name in original.names:
-            known = [label for label in original.arrow.column(field_.name).unique().to_pylist() if label is not None]
-            frame[field_.name] = pd.Categorical(frame[field_.name], categories=sorted(known, key=str))
+            known = [
+                label
+                for label in original.arrow.column(field_.name).unique().to_pylist()
+                if label is not None
+            ]
+            frame[field_.name] = pd.Categorical(
+                frame[field_.name], categories=sorted(known, key=str)
+            )
     return frame
 
 
@@ -216,17 +291,36 @@ def _frame(table: Table, original: Table) -> Any:
     "utility.overlap",
     figures={
         "mean": Meaning(
-            "Overlap of intervals of a regression from release and original, mean over coefficients.", "high", "share", headline=True
+            "Overlap of intervals of a regression from release and original, mean over"
+            " coefficients.",
+            "high",
+            "share",
+            headline=True,
         ),
-        "least": Meaning("Overlap of the intervals of the coefficient of that regression that fares worst.", "high", "share"),
-        "difference": Meaning("Distance of its coefficients from those of the original, in standard errors, mean."),
+        "least": Meaning(
+            "Overlap of the intervals of the coefficient of that regression that fares worst.",
+            "high",
+            "share",
+        ),
+        "difference": Meaning(
+            "Distance of its coefficients from those of the original, in standard errors, mean."
+        ),
     },
 )
 def measure_overlap(subject: Subject) -> Measured:
     """Measure the model that the table suggests."""
     found = overlap(subject.original, subject.release)
-    rows = [(name, str(one.original), str(one.released), f"{float(one.overlap):.3f}") for name, one in found.terms.items()]
+    rows = [
+        (name, str(one.original), str(one.released), f"{float(one.overlap):.3f}")
+        for name, one in found.terms.items()
+    ]
     rows.sort(key=lambda row: row[3])
-    detail = Detail(f"Coefficients of {found.formula}", ("Term", "Original", "Release", "Overlap"), tuple(rows[:MAX_LISTED]))
+    detail = Detail(
+        f"Coefficients of {found.formula}",
+        ("Term", "Original", "Release", "Overlap"),
+        tuple(rows[:MAX_LISTED]),
+    )
     notes = {"mean": f"Model: {found.formula}. {found.note}".strip()}
-    return Measured({"mean": found.mean, "least": found.least, "difference": found.difference}, notes, detail)
+    return Measured(
+        {"mean": found.mean, "least": found.least, "difference": found.difference}, notes, detail
+    )

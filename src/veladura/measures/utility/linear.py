@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.measure import NotApplicable
-from veladura.utility.design import independent, shared_labels
-from veladura.utility.sampling import MANY_ROWS, read, some_rows
+from veladura.measures.measure import NotApplicable
+from veladura.measures.utility.design import independent, shared_labels
+from veladura.numeric.sampling import MANY_ROWS, read, some_rows
 
 if TYPE_CHECKING:
+    from veladura.measures.utility.pairing import Pairing
     from veladura.table.codes import Column
     from veladura.table.table import Table
-    from veladura.utility.pairing import Pairing
 
 MOST_PREDICTORS, MOST_LEVELS, FEWEST_ROWS = 6, 8, 10
 Floats = NDArray[np.float64]
@@ -51,12 +51,23 @@ class Fits:
 def propose(pairing: Pairing, changed: Sequence[str] = ()) -> Proposal:
     """Return the model that a table suggests.
 
-    The response is a column that was replaced, a sensitive one and a number first; the predictors are up to six
-    others, replaced ones first. Columns of free text, weights and categories with hundreds of levels are left out.
+    The response is a column that was replaced, a sensitive one and a number first; the predictors
+    are up to six others, replaced ones first. Columns of free text, weights and categories with
+    hundreds of levels are left out.
     """
     schema = pairing.original.schema
-    fitting = [name for name in pairing.forms if schema[name].kind != "text" and schema[name].role != "weight" and _few(pairing, name)]
-    fitting.sort(key=lambda name: (name not in changed, schema[name].role != "sensitive", pairing.forms[name] != "numbers"))
+    fitting = [
+        name
+        for name in pairing.forms
+        if schema[name].kind != "text" and schema[name].role != "weight" and _few(pairing, name)
+    ]
+    fitting.sort(
+        key=lambda name: (
+            name not in changed,
+            schema[name].role != "sensitive",
+            pairing.forms[name] != "numbers",
+        )
+    )
     if len(fitting) < 2:  # noqa: PLR2004
         msg = "fewer than two columns can be compared with the original ones."
         raise NotApplicable(msg)
@@ -66,29 +77,41 @@ def propose(pairing: Pairing, changed: Sequence[str] = ()) -> Proposal:
 def _few(pairing: Pairing, name: str) -> bool:
     """Whether a column is of numbers, or of categories of which there are not hundreds."""
     rows = some_rows(pairing.original.rows)
-    return pairing.forms[name] != "labels" or len(read(pairing.original, name, rows).labels or ()) <= 100  # noqa: PLR2004
+    return (
+        pairing.forms[name] != "labels"
+        or len(read(pairing.original, name, rows).labels or ()) <= 100  # noqa: PLR2004
+    )
 
 
 def fit_all(pairing: Pairing, model: Proposal) -> Fits:
     """Return least-squares fits of one model in all tables, numbers in units of the original's standard deviation.
 
-    A response of categories is whether it is the most frequent one. Categories of a predictor beyond the eight
-    most frequent are one. Rows with a missing value are left out.
+    A response of categories is whether it is the most frequent one. Categories of a predictor
+    beyond the eight most frequent are one. Rows with a missing value are left out.
     """
     tables = (pairing.original, *pairing.released)
     rows = [some_rows(table.rows, MANY_ROWS) for table in tables]
     coded = {name: _code(tables, name, rows) for name in (model.response, *model.predictors)}
-    known = [~np.any([column.missing[t] for column in coded.values()], axis=0) for t in range(len(tables))]
+    known = [
+        ~np.any([column.missing[t] for column in coded.values()], axis=0)
+        for t in range(len(tables))
+    ]
     if min(int(keep.sum()) for keep in known) < FEWEST_ROWS:
         msg = "too few rows have no missing value in the columns of the model."
         raise NotApplicable(msg)
-    response = [part[keep] for part, keep in zip(coded[model.response].response, known, strict=True)]
+    response = [
+        part[keep] for part, keep in zip(coded[model.response].response, known, strict=True)
+    ]
     terms = [term for name in model.predictors for term in coded[name].terms]
     matrices = [
-        np.column_stack([np.ones(int(keep.sum())), *(coded[name].values[t][keep] for name in model.predictors)])
+        np.column_stack(
+            [np.ones(int(keep.sum())), *(coded[name].values[t][keep] for name in model.predictors)]
+        )
         for t, keep in enumerate(known)
     ]
-    enough = [j == 0 or all(_varies(matrix[:, j]) for matrix in matrices) for j in range(len(terms) + 1)]
+    enough = [
+        j == 0 or all(_varies(matrix[:, j]) for matrix in matrices) for j in range(len(terms) + 1)
+    ]
     matrices = [matrix[:, enough] for matrix in matrices]
     basis = np.sort(independent(matrices[0].T @ matrices[0]))
     kept = np.array(["", *terms])[enough][basis][1:]
@@ -96,7 +119,9 @@ def fit_all(pairing: Pairing, model: Proposal) -> Fits:
         msg = "nothing varies enough for a model."
         raise NotApplicable(msg)
     fits = [_fit(matrix[:, basis], y) for matrix, y in zip(matrices, response, strict=True)]
-    return Fits(tuple(kept.tolist()), np.array([q[1:] for q, _ in fits]), np.array([v[1:] for _, v in fits]))
+    return Fits(
+        tuple(kept.tolist()), np.array([q[1:] for q, _ in fits]), np.array([v[1:] for _, v in fits])
+    )
 
 
 def _varies(column: Floats) -> bool:
@@ -115,20 +140,30 @@ class Coded:
 
 
 def _code(tables: Sequence[Table], name: str, rows: Sequence[NDArray[np.int64]]) -> Coded:
-    parts: list[Column] = [read(table, name, taken) for table, taken in zip(tables, rows, strict=True)]
+    parts: list[Column] = [
+        read(table, name, taken) for table, taken in zip(tables, rows, strict=True)
+    ]
     missing = [part.missing for part in parts]
     if parts[0].labels is None:
         numbers = [part.values.astype(np.float64) for part in parts]
         missing = [lost | ~np.isfinite(value) for value, lost in zip(numbers, missing, strict=True)]
         known = numbers[0][~missing[0]]
         centre, spread = (float(known.mean()), float(known.std())) if known.size else (0.0, 0.0)
-        scaled = [np.where(lost, 0.0, (value - centre) / (spread or 1.0)) for value, lost in zip(numbers, missing, strict=True)]
+        scaled = [
+            np.where(lost, 0.0, (value - centre) / (spread or 1.0))
+            for value, lost in zip(numbers, missing, strict=True)
+        ]
         return Coded([name], [value[:, None] for value in scaled], scaled, missing)
     codes, labels = shared_labels(parts)
     lumped = [np.minimum(code, MOST_LEVELS) for code in codes]
     levels = range(1, min(len(labels), MOST_LEVELS + 1))
     terms = [f"{name}: {'others' if level == MOST_LEVELS else labels[level]}" for level in levels]
-    values = [np.reshape([code == level for level in levels], (len(levels), code.size)).T.astype(np.float64) for code in lumped]
+    values = [
+        np.reshape([code == level for level in levels], (len(levels), code.size)).T.astype(
+            np.float64
+        )
+        for code in lumped
+    ]
     return Coded(terms, values, [(code == 0).astype(np.float64) for code in lumped], missing)
 
 

@@ -11,15 +11,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from veladura.inference.estimate import Estimate
-from veladura.measure import Meaning, Measured, NotApplicable, Subject, measure, open_quietly, over_datasets
-from veladura.spatial.patterns import Smoother, bandwidth_of, correlation, moran, ripley_l
-from veladura.spatial.rectangles import Marked, draw_boxes, overlaps
-from veladura.spatial.subject import PlacedRelease, Scene, placed
-from veladura.streams import Streams
+from veladura.base.estimate import Estimate
+from veladura.base.streams import Streams
+from veladura.measures.measure import (
+    Meaning,
+    Measured,
+    NotApplicable,
+    Subject,
+    measure,
+    open_quietly,
+    over_datasets,
+)
+from veladura.measures.places import PlacedRelease, Scene, placed
+from veladura.measures.utility.patterns import Smoother, bandwidth_of, correlation, moran, ripley_l
+from veladura.measures.utility.rectangles import Marked, draw_boxes, overlaps
 
 if TYPE_CHECKING:
-    from veladura.recipe import Release
+    from veladura.core.recipe import Release
 
 Floats = NDArray[np.float64]
 RECTANGLES = 400
@@ -33,15 +41,16 @@ class LocationUtility:
     Attributes
     ----------
     overlap
-        Mean overlap of 95 % intervals for the share of an attribute's most frequent value in random rectangles.
+        Mean overlap of 95 % intervals for the share of an attribute's most frequent value in random
+        rectangles.
     k_function
-        Mean difference of Ripley's L between original and release, as a share of the original's, over distances
-        up to a quarter of the region's shorter side.
+        Mean difference of Ripley's L between original and release, as a share of the original's,
+        over distances up to a quarter of the region's shorter side.
     intensity
         Mean correlation of the smoothed maps of each combination, original and release.
     contrast
-        Correlation of the smoothed log ratio between the most frequent value of the first attribute and the rest,
-        original against the mean over the datasets.
+        Correlation of the smoothed log ratio between the most frequent value of the first attribute
+        and the rest, original against the mean over the datasets.
     moran
         Difference of Moran's I of the number of rows by area, release less original.
     """
@@ -65,7 +74,12 @@ def _utility(release: PlacedRelease) -> LocationUtility:
         except NotApplicable as why:
             return why
 
-    return LocationUtility(*(figure(function) for function in (overlap_of, _k_function, intensity_of, _contrast, _moran)))
+    return LocationUtility(
+        *(
+            figure(function)
+            for function in (overlap_of, _k_function, intensity_of, _contrast, _moran)
+        )
+    )
 
 
 def overlap_of(release: PlacedRelease) -> Estimate:
@@ -73,7 +87,11 @@ def overlap_of(release: PlacedRelease) -> Estimate:
     boxes = draw_boxes(Streams(0)("rectangles"), _bounds(release), RECTANGLES)
     found = [overlaps(*_marked(release, name), boxes).overlap for name in release.looked_at]
     if not sum(one.size for one in found):
-        msg = "no attribute varies within rectangles of at least ten rows." if found else "the places have no attributes to look at."
+        msg = (
+            "no attribute varies within rectangles of at least ten rows."
+            if found
+            else "the places have no attributes to look at."
+        )
         raise NotApplicable(msg)
     return Estimate.exact(float(np.mean([one.mean() for one in found if one.size])))
 
@@ -87,7 +105,10 @@ def _marked(release: PlacedRelease, name: str) -> tuple[Marked, list[Marked]]:
         equal = pc.fill_null(pc.equal(table.arrow.column(name), pa.scalar(top)), False)
         return Marked(scene.points, equal.to_numpy()[scene.rows])
 
-    after = [marks(table, scene) for table, scene in zip(release.subject.tables, release.after, strict=True)]
+    after = [
+        marks(table, scene)
+        for table, scene in zip(release.subject.tables, release.after, strict=True)
+    ]
     return marks(release.subject.original, release.before), after
 
 
@@ -96,7 +117,12 @@ def _k_function(release: PlacedRelease) -> Estimate:
     radii = np.linspace(0, min(east - west, north - south) / 4, 13)[1:]
     area = float(release.grid.area.sum())
     before = ripley_l(release.before.points, area, radii)
-    return over_datasets([float(np.mean(np.abs(ripley_l(scene.points, area, radii) - before)) / before.mean()) for scene in release.after])
+    return over_datasets(
+        [
+            float(np.mean(np.abs(ripley_l(scene.points, area, radii) - before)) / before.mean())
+            for scene in release.after
+        ]
+    )
 
 
 def intensity_of(release: PlacedRelease) -> Estimate:
@@ -107,10 +133,18 @@ def intensity_of(release: PlacedRelease) -> Estimate:
         msg = f"no combination has {FEWEST_ROWS} rows."
         raise NotApplicable(msg)
     figures = []
-    smoothers = {b: Smoother(release.grid, bandwidth_of(release.before.points[mine == b])) for b in kept}
+    smoothers = {
+        b: Smoother(release.grid, bandwidth_of(release.before.points[mine == b])) for b in kept
+    }
     for number, scene in enumerate(release.after):
         group = release.released_group(number)[scene.rows]
-        both = [(smoothers[b].intensity(release.before.points[mine == b]), smoothers[b].intensity(scene.points[group == b])) for b in kept]
+        both = [
+            (
+                smoothers[b].intensity(release.before.points[mine == b]),
+                smoothers[b].intensity(scene.points[group == b]),
+            )
+            for b in kept
+        ]
         weights = [float(np.count_nonzero(mine == b)) for b in kept]
         figures.append(float(np.average([correlation(*pair) for pair in both], weights=weights)))
     return over_datasets(figures, lower=-1.0, upper=1.0)
@@ -132,21 +166,31 @@ def contrasted(release: PlacedRelease) -> tuple[Smoother, Marked, list[Marked]]:
         msg = "the first attribute does not vary."
         raise NotApplicable(msg)
     rarer = min((one.points[one.outcome], one.points[~one.outcome]), key=len)
-    return Smoother(release.grid, bandwidth_of(rarer)), one, others  # one bandwidth for both, that of the fewer rows
+    return (
+        Smoother(release.grid, bandwidth_of(rarer)),
+        one,
+        others,
+    )  # one bandwidth for both, that of the fewer rows
 
 
 def log_ratio(smoother: Smoother, marked: Marked) -> Floats:
     """Return the log ratio of two smoothed intensities, those of yes over those of no; a little is added to both.
 
-    What is added is a tenth of the mean intensity, so that empty land does not decide (Kelsall and Diggle 1995).
+    What is added is a tenth of the mean intensity, so that empty land does not decide (Kelsall and
+    Diggle 1995).
     """
-    yes, no = (smoother.intensity(marked.points[mask]) for mask in (marked.outcome, ~marked.outcome))
+    yes, no = (
+        smoother.intensity(marked.points[mask]) for mask in (marked.outcome, ~marked.outcome)
+    )
     return np.asarray(np.log(yes + 0.1 * yes.mean()) - np.log(no + 0.1 * no.mean()))
 
 
 def _moran(release: PlacedRelease) -> Estimate:
     def value(scene: Scene) -> float:
-        return moran(np.bincount(scene.cell, minlength=release.grid.cells) / release.grid.area, release.grid.pairs)
+        return moran(
+            np.bincount(scene.cell, minlength=release.grid.cells) / release.grid.area,
+            release.grid.pairs,
+        )
 
     before = value(release.before)
     found = [value(scene) - before for scene in release.after]
@@ -167,17 +211,28 @@ def _bounds(release: PlacedRelease) -> tuple[float, float, float, float]:
     "utility.location",
     figures={
         "overlap": Meaning(
-            "Mean overlap of intervals for shares in random rectangles of the map, original against release.",
+            "Mean overlap of intervals for shares in random rectangles of the map, original against"
+            " release.",
             "high",
             "share",
             headline=True,
         ),
-        "k_function": Meaning("Mean difference of clustering (Ripley's L) as a share of the original's.", "low", "share"),
-        "intensity": Meaning("Correlation of the smoothed maps of each combination of attributes.", "high"),
-        "contrast": Meaning(
-            "Correlation of the smoothed contrast between the most frequent value of the first attribute and the rest.", "high"
+        "k_function": Meaning(
+            "Mean difference of clustering (Ripley's L) as a share of the original's.",
+            "low",
+            "share",
         ),
-        "moran": Meaning("Moran's I of the rows by cell, release less original; 0 is the same.", "neither"),
+        "intensity": Meaning(
+            "Correlation of the smoothed maps of each combination of attributes.", "high"
+        ),
+        "contrast": Meaning(
+            "Correlation of the smoothed contrast between the most frequent value of the first"
+            " attribute and the rest.",
+            "high",
+        ),
+        "moran": Meaning(
+            "Moran's I of the rows by cell, release less original; 0 is the same.", "neither"
+        ),
     },
 )
 def measure_location(subject: Subject) -> Measured:
@@ -186,4 +241,12 @@ def measure_location(subject: Subject) -> Measured:
     return Measured({f.name: getattr(found, f.name) for f in fields(found)})
 
 
-__all__: Sequence[str] = ["LocationUtility", "contrasted", "intensity_of", "location", "log_ratio", "measure_location", "overlap_of"]
+__all__: Sequence[str] = [
+    "LocationUtility",
+    "contrasted",
+    "intensity_of",
+    "location",
+    "log_ratio",
+    "measure_location",
+    "overlap_of",
+]

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from veladura.core.recipe import Release
 from veladura.errors import PlanError
-from veladura.measure import open_quietly
-from veladura.recipe import Release
+from veladura.measures.measure import open_quietly
+from veladura.measures.utility.domain import generalise
 from veladura.table.schema import LABELLED, Field
 from veladura.table.table import Table
-from veladura.utility.domain import generalise
 
 Form = Literal["labels", "numbers", "dates"]
 
@@ -40,8 +40,8 @@ class Pairing:
 def pair(original: Any, released: Any) -> Pairing:
     """Return a table and its released versions, opened, with the columns that can be compared.
 
-    Where a release generalised a column, the original is brought to the same level: generalised values are compared with
-    generalised ones.
+    Where a release generalised a column, the original is brought to the same level: generalised
+    values are compared with generalised ones.
 
     Parameters
     ----------
@@ -51,7 +51,9 @@ def pair(original: Any, released: Any) -> Pairing:
         A release, one released table, or a list of them.
     """
     before, after = open_quietly(original), _tables(released)
-    before, coarser = generalise(before, released) if isinstance(released, Release) else (before, ())
+    before, coarser = (
+        generalise(before, released) if isinstance(released, Release) else (before, ())
+    )
     if not after:
         msg = "there is no released table to compare."
         raise PlanError(msg)
@@ -70,7 +72,10 @@ def pair(original: Any, released: Any) -> Pairing:
 def _tables(released: Any) -> tuple[Table, ...]:
     if isinstance(released, Release):
         return tuple(dataset.table for dataset in released.tables)
-    return tuple(open_quietly(one) for one in (released if isinstance(released, (list, tuple)) else [released]))
+    return tuple(
+        open_quietly(one)
+        for one in (released if isinstance(released, (list, tuple)) else [released])
+    )
 
 
 def _form(column: Field) -> Form:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.spatial.grid import Grid
+from veladura.methods.geography.grid import Grid
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -14,7 +14,8 @@ Ints = NDArray[np.int64]
 def ripley_l(points: Floats, area: float, radii: Floats) -> Floats:
     """Return L(r) = sqrt(K(r) / pi), K(r) = area / (n (n - 1)) times the ordered pairs at most r apart (Ripley 1977).
 
-    Without correction at the border: two patterns of one region are compared, and lose the same there.
+    Without correction at the border: two patterns of one region are compared, and lose the same
+    there.
 
     Examples
     --------
@@ -41,7 +42,9 @@ def moran(values: Floats, pairs: Ints) -> float:
     spread = float(np.sum(apart**2))
     if spread == 0 or not len(pairs):
         return float("nan")
-    return float(values.size / len(pairs) * np.sum(apart[pairs[:, 0]] * apart[pairs[:, 1]]) / spread)
+    return float(
+        values.size / len(pairs) * np.sum(apart[pairs[:, 0]] * apart[pairs[:, 1]]) / spread
+    )
 
 
 class Smoother:
@@ -59,8 +62,13 @@ class Smoother:
 
     def __init__(self, grid: Grid, bandwidth: float) -> None:
         west, south, east, north = grid.region.bounds
-        (self.west, self.east), (self.south, self.north) = grid.plane.forward(np.array([west, east]), np.array([south, north]))
-        self.sigma = (bandwidth * self.FINE / (self.north - self.south), bandwidth * self.FINE / (self.east - self.west))
+        (self.west, self.east), (self.south, self.north) = grid.plane.forward(
+            np.array([west, east]), np.array([south, north])
+        )
+        self.sigma = (
+            bandwidth * self.FINE / (self.north - self.south),
+            bandwidth * self.FINE / (self.east - self.west),
+        )
         across = self.west + (np.arange(self.FINE) + 0.5) * (self.east - self.west) / self.FINE
         up = self.south + (np.arange(self.FINE) + 0.5) * (self.north - self.south) / self.FINE
         x, y = grid.plane.back(*(part.ravel() for part in np.meshgrid(across, up)))
@@ -74,7 +82,10 @@ class Smoother:
 
     def intensity(self, points: Floats) -> Floats:
         """Return the share of points by raster square, smoothed, where the region is usable."""
-        edges = np.linspace(self.south, self.north, self.FINE + 1), np.linspace(self.west, self.east, self.FINE + 1)
+        edges = (
+            np.linspace(self.south, self.north, self.FINE + 1),
+            np.linspace(self.west, self.east, self.FINE + 1),
+        )
         count = np.histogram2d(points[:, 1], points[:, 0], bins=edges)[0]
         return np.asarray((self._spread(count) / self.border)[self.usable] / max(len(points), 1))
 

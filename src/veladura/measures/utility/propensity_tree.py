@@ -1,11 +1,12 @@
 """Propensity by a tree: pMSE of a classification tree, beside what chance alone would give.
 
-Trees have no formula for that value. It is simulated: labels shuffled over all rows where every column was
-replaced; between a row and its released version where some columns were kept; or, where rows have no such
-counterpart, taken from pairs of released tables.
+Trees have no formula for that value. It is simulated: labels shuffled over all rows where every
+column was replaced; between a row and its released version where some columns were kept; or, where
+rows have no such counterpart, taken from pairs of released tables.
 
-A tree that splits by one column at a time is blind to relations between columns whose own distributions are
-exact (its first split gains nothing). So it is grown within eight clusters of similar rows.
+A tree that splits by one column at a time is blind to relations between columns whose own
+distributions are exact (its first split gains nothing). So it is grown within eight clusters of
+similar rows.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.streams import Streams
-from veladura.synth.bins import Binning, cuts
-from veladura.synth.tree import END, START, Growth, Predictors, grow, stack
-from veladura.utility.design import Raw, main_effects, read_columns
-from veladura.utility.kmeans import k_means
-from veladura.utility.sampling import matched_rows
+from veladura.base.streams import Streams
+from veladura.measures.utility.design import Raw, main_effects, read_columns
+from veladura.numeric.kmeans import k_means
+from veladura.numeric.sampling import matched_rows
+from veladura.numeric.trees.bins import Binning, cuts
+from veladura.numeric.trees.tree import END, START, Growth, Predictors, grow, stack
 
 if TYPE_CHECKING:
     from veladura.table.table import Table
@@ -63,7 +64,13 @@ class TreeScores:
     null: str
 
 
-def tree_scores(original: Table, released: Sequence[Table], names: Sequence[str], replaced: Sequence[str], synthesis: str) -> TreeScores:
+def tree_scores(
+    original: Table,
+    released: Sequence[Table],
+    names: Sequence[str],
+    replaced: Sequence[str],
+    synthesis: str,
+) -> TreeScores:
     """Return pMSE by a tree for every dataset, with the expectation that fits the release.
 
     Parameters
@@ -87,8 +94,18 @@ def stacked(original: Table, released: Table, names: Sequence[str], kept: Sequen
     rows = matched_rows(original, released, kept)
     columns = read_columns(original, released, names, list(rows))
     label = np.repeat([0, 1], [rows.original.size, rows.released.size])
-    strata = k_means(main_effects(columns), CLUSTERS) if label.size >= CLUSTERS * ROWS_A_CLUSTER else np.zeros(label.size, dtype=np.int64)
-    return Side(predictors_of(columns), np.unique(strata, return_inverse=True)[1], label, rows.aligned, rows.original.size / original.rows)
+    strata = (
+        k_means(main_effects(columns), CLUSTERS)
+        if label.size >= CLUSTERS * ROWS_A_CLUSTER
+        else np.zeros(label.size, dtype=np.int64)
+    )
+    return Side(
+        predictors_of(columns),
+        np.unique(strata, return_inverse=True)[1],
+        label,
+        rows.aligned,
+        rows.original.size / original.rows,
+    )
 
 
 def predictors_of(columns: Mapping[str, Raw]) -> Predictors:
@@ -101,7 +118,10 @@ def predictors_of(columns: Mapping[str, Raw]) -> Predictors:
         else:
             assert raw.codes is not None  # noqa: S101  # one of the two
             lumped = np.minimum(raw.codes, MOST_LEVELS)
-            binning, values = Binning(int(lumped.max(initial=0)) + 2, None), lumped.astype(np.float64)
+            binning, values = (
+                Binning(int(lumped.max(initial=0)) + 2, None),
+                lumped.astype(np.float64),
+            )
         parts.append(binning.codes(values, raw.missing))
         binnings.append(binning)
     return stack(parts, binnings)
@@ -110,7 +130,14 @@ def predictors_of(columns: Mapping[str, Raw]) -> Predictors:
 def _score(side: Side, label: Ints) -> tuple[float, int]:
     """Return the mean over rows of (share of released rows in the leaf - share of them in all)^2, and the number of leaves."""
     growth = Growth(min_leaf=max(20, label.size // LEAVES))
-    tree = grow(side.predictors, range(side.predictors.bins.shape[1]), label, classes=2, groups=side.strata, growth=growth)
+    tree = grow(
+        side.predictors,
+        range(side.predictors.bins.shape[1]),
+        label,
+        classes=2,
+        groups=side.strata,
+        growth=growth,
+    )
     leaves = tree.leaves()
     start, end = tree.nodes[leaves, START], tree.nodes[leaves, END]
     sums = np.append(0, np.cumsum(label[tree.order]))
@@ -119,10 +146,13 @@ def _score(side: Side, label: Ints) -> tuple[float, int]:
     return float(np.sum(size * (share - label.mean()) ** 2) / label.size), leaves.size
 
 
-def _by_shuffling(sides: Sequence[Side], values: list[float], leaves: int, synthesis: str) -> TreeScores:
+def _by_shuffling(
+    sides: Sequence[Side], values: list[float], leaves: int, synthesis: str
+) -> TreeScores:
     """Shuffle labels over all rows or, where rows are aligned, between a row and its released version.
 
-    A shuffled table is a fresh sample; one drawn from the fitted model is nearer to the original by the factor 1 - c.
+    A shuffled table is a fresh sample; one drawn from the fitted model is nearer to the original by
+    the factor 1 - c.
     """
     aligned = sides[0].aligned
     each = max(SHUFFLES // len(sides), 2)
@@ -130,11 +160,18 @@ def _by_shuffling(sides: Sequence[Side], values: list[float], leaves: int, synth
     for i, side in enumerate(sides):
         rng = Streams(0)("utility", "pmse", "shuffle", i)
         known = 0.0 if synthesis == "proper" else side.share * side.used
-        shuffled = (_flipped(rng, side.label) if aligned else rng.permutation(side.label) for _ in range(each))
+        shuffled = (
+            _flipped(rng, side.label) if aligned else rng.permutation(side.label)
+            for _ in range(each)
+        )
         scores += [(1 - known) * _score(side, label)[0] for label in shuffled]
     kind = "labels shuffled within rows" if aligned else "labels shuffled"
     return TreeScores(
-        values, float(np.mean(scores)), float(np.std(scores, ddof=1)), leaves, f"{synthesis} synthesis, {kind} {len(scores)} times"
+        values,
+        float(np.mean(scores)),
+        float(np.std(scores, ddof=1)),
+        leaves,
+        f"{synthesis} synthesis, {kind} {len(scores)} times",
     )
 
 
@@ -144,12 +181,18 @@ def _flipped(rng: np.random.Generator, label: Ints) -> Ints:
 
 
 def _by_pairs(
-    side: Side, released: Sequence[Table], names: Sequence[str], values: list[float], leaves: int, synthesis: str
-) -> TreeScores:  # fmt: skip
+    side: Side,
+    released: Sequence[Table],
+    names: Sequence[str],
+    values: list[float],
+    leaves: int,
+    synthesis: str,
+) -> TreeScores:
     """Compare released tables with each other; the original is nearer to one than they are to each other.
 
-    8 c^2 (1 - c)^2 of the pairs' pMSE, one half for tables of the original's size. Where only some of the
-    original's rows are looked at, these differ from the whole: 2 - f for simple, 2 / (1 + f) for proper synthesis.
+    8 c^2 (1 - c)^2 of the pairs' pMSE, one half for tables of the original's size. Where only some
+    of the original's rows are looked at, these differ from the whole: 2 - f for simple, 2 / (1 + f)
+    for proper synthesis.
     """
     pairs = list(combinations(range(len(released)), 2))[:MOST_PAIRS]
     both = [stacked(released[i], released[j], names, ()) for i, j in pairs]
@@ -157,4 +200,10 @@ def _by_pairs(
     factor = 8 * c**2 * (1 - c) ** 2 * (2 - f if synthesis == "simple" else 2 / (1 + f))
     scores = [factor * _score(one, one.label)[0] for one in both]
     spread = float(np.std(scores, ddof=1)) if len(scores) > 1 else 0.0
-    return TreeScores(values, float(np.mean(scores)), spread, leaves, f"{synthesis} synthesis, {len(pairs)} pairs of datasets")
+    return TreeScores(
+        values,
+        float(np.mean(scores)),
+        spread,
+        leaves,
+        f"{synthesis} synthesis, {len(pairs)} pairs of datasets",
+    )

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from veladura.inference.combine import combine
+from veladura.inference.combined import combine
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -38,7 +38,12 @@ class Overlaps:
         return float(self.overlap.mean()) if self.overlap.size else float("nan")
 
 
-def draw_boxes(rng: Generator, bounds: tuple[float, float, float, float], number: int, sides: tuple[float, float] = (0.2, 0.4)) -> Floats:
+def draw_boxes(
+    rng: Generator,
+    bounds: tuple[float, float, float, float],
+    number: int,
+    sides: tuple[float, float] = (0.2, 0.4),
+) -> Floats:
     """Draw rectangles inside bounds, their sides uniform shares of those of the bounds; rows of west, south, east, north."""
     west, south, east, north = bounds
     size = rng.uniform(*sides, (number, 2)) * (east - west, north - south)
@@ -46,12 +51,14 @@ def draw_boxes(rng: Generator, bounds: tuple[float, float, float, float], number
     return np.hstack([start, start + size])
 
 
-def overlaps(original: Marked, datasets: Sequence[Marked], boxes: Floats, level: float = 0.95) -> Overlaps:
+def overlaps(
+    original: Marked, datasets: Sequence[Marked], boxes: Floats, level: float = 0.95
+) -> Overlaps:
     """Return the overlap of intervals for the share of yes: from the original, and combined over the datasets.
 
-    The overlap is the geometric mean of the two shares of an interval that the other covers, 0 when they
-    are disjoint (Nunes 2018, sec. 3.3). A rectangle counts when the original has at least ten rows there
-    and both outcomes; one in which a dataset has no row has overlap 0.
+    The overlap is the geometric mean of the two shares of an interval that the other covers, 0 when
+    they are disjoint (Nunes 2018, sec. 3.3). A rectangle counts when the original has at least ten
+    rows there and both outcomes; one in which a dataset has no row has overlap 0.
     """
     rows, share = _shares(original, boxes)
     good = np.flatnonzero((rows >= FEWEST_ROWS) & (share > 0) & (share < 1))
@@ -80,7 +87,9 @@ def overlap(one: tuple[Floats, Floats], other: tuple[Floats, Floats]) -> Floats:
     """
     common = np.maximum(np.minimum(one[1], other[1]) - np.maximum(one[0], other[0]), 0.0)
     widths = (one[1] - one[0]) * (other[1] - other[0])
-    return np.asarray(np.divide(common, np.sqrt(widths), out=np.zeros_like(common), where=widths > 0))
+    return np.asarray(
+        np.divide(common, np.sqrt(widths), out=np.zeros_like(common), where=widths > 0)
+    )
 
 
 def _interval(share: Floats, variance: Floats, level: float) -> tuple[Floats, Floats]:

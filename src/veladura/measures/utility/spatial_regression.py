@@ -1,9 +1,9 @@
 """Bayesian spatial regression with exponential covariance and nugget, and posteriors stacked over datasets.
 
-y = X beta + w + e, Cov(w) = sigma2 exp(-phi h), Var(e) = tau2 (Nunes 2018, eq. 3.2). The source runs a
-chain of 100,000 draws. Here decay phi and nugget ratio tau2 / sigma2 have discrete priors, so their
-posterior is a table, sigma2 and beta given them have closed forms, and draws are independent (Diggle and
-Ribeiro 2007, sec. 7.2).
+y = X beta + w + e, Cov(w) = sigma2 exp(-phi h), Var(e) = tau2 (Nunes 2018, eq. 3.2). The source
+runs a chain of 100,000 draws. Here decay phi and nugget ratio tau2 / sigma2 have discrete priors,
+so their posterior is a table, sigma2 and beta given them have closed forms, and draws are
+independent (Diggle and Ribeiro 2007, sec. 7.2).
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from veladura.base.streams import Streams
 from veladura.errors import DataError, PlanError
-from veladura.spatial.rectangles import overlap
-from veladura.streams import Streams
+from veladura.measures.utility.rectangles import overlap
 
 if TYPE_CHECKING:
-    from veladura.recipe import Release
+    from veladura.core.recipe import Release
 
 Floats = NDArray[np.float64]
 MOST_ROWS = 2500
@@ -50,7 +50,10 @@ class Posterior:
         low, high = self.interval()
         wide = max(map(len, self.names))
         rows = zip(self.names, self.mean, low, high, strict=True)
-        return "\n".join(f"{name:{wide}}  {mean:10.4g}  {lower:10.4g} to {upper:10.4g}" for name, mean, lower, upper in rows)
+        return "\n".join(
+            f"{name:{wide}}  {mean:10.4g}  {lower:10.4g} to {upper:10.4g}"
+            for name, mean, lower, upper in rows
+        )
 
 
 class _Table(NamedTuple):
@@ -62,16 +65,22 @@ class _Table(NamedTuple):
     root: Floats
 
 
-def fit_spatial(points: Floats, y: Floats, design: Floats, rng: Generator, draws: int = 10_000) -> Floats:
+def fit_spatial(
+    points: Floats, y: Floats, design: Floats, rng: Generator, draws: int = 10_000
+) -> Floats:
     """Return independent draws of beta, sigma2, tau2 and phi, a row each.
 
-    Priors: beta flat, sigma2 proportional to 1 / sigma2, phi uniform between 3 / (largest distance) and
-    60 / (largest distance) on a grid, so that the correlation falls to 0.05 between a twentieth of the
-    largest distance and all of it, and the nugget ratio log-uniform between 0.02 and 50 on a grid.
+    Priors: beta flat, sigma2 proportional to 1 / sigma2, phi uniform between 3 / (largest distance)
+    and 60 / (largest distance) on a grid, so that the correlation falls to 0.05 between a twentieth
+    of the largest distance and all of it, and the nugget ratio log-uniform between 0.02 and 50 on a
+    grid.
     """
     n, p = design.shape
     if n > MOST_ROWS:
-        msg = f"the regression has {n} rows and works up to {MOST_ROWS}: it inverts a matrix of that size.\n\nHint: take a sample of the rows."
+        msg = (
+            f"the regression has {n} rows and works up to {MOST_ROWS}: it inverts a matrix of that"
+            " size.\n\nHint: take a sample of the rows."
+        )
         raise PlanError(msg)
     if n <= p or np.linalg.matrix_rank(design) < p:
         msg = f"the regression has {n} rows and {p} columns that must not depend on each other."
@@ -90,8 +99,8 @@ def fit_spatial(points: Floats, y: Floats, design: Floats, rng: Generator, draws
 def _tables(distance: Floats, y: Floats, design: Floats, decays: Floats) -> _Table:
     """Return, for each decay and ratio, its posterior weight and the laws of sigma2 and beta given it.
 
-    With V = R(phi) + ratio I: log p = -(log |V| + log |X'V^-1 X| + (n - p) log S2) / 2, S2 the generalised
-    sum of squares. One decomposition of R serves all ratios.
+    With V = R(phi) + ratio I: log p = -(log |V| + log |X'V^-1 X| + (n - p) log S2) / 2, S2 the
+    generalised sum of squares. One decomposition of R serves all ratios.
     """
     n, p = design.shape
     logs, scale, centre, root = [], [], [], []
@@ -102,25 +111,41 @@ def _tables(distance: Floats, y: Floats, design: Floats, decays: Floats) -> _Tab
         inside = np.einsum("rn,np,nq->rpq", weight, turned_x, turned_x, optimize=True)
         at = np.linalg.solve(inside, ((weight * turned_y) @ turned_x)[:, :, None])[:, :, 0]
         squares = np.sum(weight * (turned_y - at @ turned_x.T) ** 2, axis=1)
-        logs.append(0.5 * (np.log(weight).sum(axis=1) - np.linalg.slogdet(inside)[1] - (n - p) * np.log(squares)))
+        logs.append(
+            0.5
+            * (
+                np.log(weight).sum(axis=1)
+                - np.linalg.slogdet(inside)[1]
+                - (n - p) * np.log(squares)
+            )
+        )
         scale.append(squares)
         centre.append(at)
         root.append(np.linalg.inv(np.linalg.cholesky(inside)).transpose(0, 2, 1))
     log = np.concatenate(logs)
     weights = np.exp(log - log.max())
-    return _Table(weights / weights.sum(), np.concatenate(scale), np.concatenate(centre), np.concatenate(root))
+    return _Table(
+        weights / weights.sum(), np.concatenate(scale), np.concatenate(centre), np.concatenate(root)
+    )
 
 
 def spatial_regression(
-    data: Release | Any, response: str, predictors: Sequence[str], *, x: str, y: str, draws: int = 10_000, seed: int = 0
+    data: Release | Any,
+    response: str,
+    predictors: Sequence[str],
+    *,
+    x: str,
+    y: str,
+    draws: int = 10_000,
+    seed: int = 0,
 ) -> Posterior:
     """Return the posterior of a spatial regression; over the datasets of a release, the draws of all stacked.
 
     Parameters
     ----------
     data
-        A frame, or a release: the model is fitted to each dataset and the draws are stacked, as a Bayesian
-        analysis of several synthetic datasets must be (Zhou and Reiter 2010).
+        A frame, or a release: the model is fitted to each dataset and the draws are stacked, as a
+        Bayesian analysis of several synthetic datasets must be (Zhou and Reiter 2010).
     response
         A column of numbers, or of true and false.
     predictors
@@ -136,13 +161,23 @@ def spatial_regression(
     for number, frame in enumerate(frames):
         design, names = _design(frame, predictors)
         points = np.column_stack([np.asarray(frame[name], dtype=float) for name in (x, y)])
-        found.append(fit_spatial(points, np.asarray(frame[response], dtype=float), design, Streams(seed)("regression", number), draws))
+        found.append(
+            fit_spatial(
+                points,
+                np.asarray(frame[response], dtype=float),
+                design,
+                Streams(seed)("regression", number),
+                draws,
+            )
+        )
     return Posterior((*names, "sigma2", "tau2", "phi"), np.concatenate(found))
 
 
 def posterior_overlap(one: Posterior, other: Posterior, level: float = 0.95) -> dict[str, float]:
     """Return by parameter how far two credible intervals cover each other: the geometric mean of both shares."""
-    return dict(zip(one.names, overlap(one.interval(level), other.interval(level)).tolist(), strict=True))
+    return dict(
+        zip(one.names, overlap(one.interval(level), other.interval(level)).tolist(), strict=True)
+    )
 
 
 def _design(frame: Any, predictors: Sequence[str]) -> tuple[Floats, tuple[str, ...]]:
@@ -151,5 +186,12 @@ def _design(frame: Any, predictors: Sequence[str]) -> tuple[Floats, tuple[str, .
 
     table = pd.DataFrame({name: frame[name] for name in predictors})
     labelled = [name for name in predictors if not pd.api.types.is_numeric_dtype(table[name])]
-    coded = pd.get_dummies(table, columns=labelled, drop_first=True, dtype=float) if labelled else table.astype(float)
-    return np.column_stack([np.ones(len(table)), coded.to_numpy(dtype=float)]), ("intercept", *map(str, coded.columns))
+    coded = (
+        pd.get_dummies(table, columns=labelled, drop_first=True, dtype=float)
+        if labelled
+        else table.astype(float)
+    )
+    return np.column_stack([np.ones(len(table)), coded.to_numpy(dtype=float)]), (
+        "intercept",
+        *map(str, coded.columns),
+    )

@@ -7,18 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from veladura.context import Context
+from veladura.base.context import Context
+from veladura.core.recipe import Recipe
 from veladura.errors import DataError, PlanError
-from veladura.masks.common import check_columns, is_number
-from veladura.recipe import Recipe
-from veladura.synth import republished as _  # noqa: F401  # registers the check of its promise
-from veladura.synth.column import check_levels
-from veladura.synth.leaf import Smoothing
-from veladura.synth.order import check_named, grouped
-from veladura.synth.rules import find_rules, read_rules
+from veladura.methods.cart.order import check_named, grouped
+from veladura.methods.cart.rules import find_rules, read_rules
+from veladura.methods.masks.common import check_columns, is_number
+from veladura.numeric.trees.column import check_levels
+from veladura.numeric.trees.leaf import Smoothing
 
 if TYPE_CHECKING:
-    from veladura.synth.fitted import FittedCart
+    from veladura.methods.cart.fitted import FittedCart
     from veladura.table.inspect import Facts
     from veladura.table.schema import Schema
     from veladura.table.table import Table
@@ -56,9 +55,11 @@ class Cart(Recipe):
     m
         Number of datasets. Standard errors of an analysis need at least 2 when some columns stay.
     order
-        Columns in the order they are drawn ("given": that of the table; "dependence": strong ties first), or names.
+        Columns in the order they are drawn ("given": that of the table; "dependence": strong ties
+        first), or names.
     predictors
-        Columns that may predict, or by column those that predict it; by default all that stay or were drawn before.
+        Columns that may predict, or by column those that predict it; by default all that stay or
+        were drawn before.
     groups
         Columns that are drawn together, from one donor.
     strata
@@ -68,14 +69,16 @@ class Cart(Recipe):
     proper
         Grow the trees of each dataset on a bootstrap sample of its own.
     model
-        Draw from a tree ("cart"), several trees ("bagging", "forest"), a regression ("parametric"), or the column alone ("sample").
+        Draw from a tree ("cart"), several trees ("bagging", "forest"), a regression ("parametric"),
+        or the column alone ("sample").
     models
         Another model for some columns.
     trees
         Number of trees of "bagging" and "forest".
     smoothing
-        Move each donor's number by a normal, no farther than its neighbours in the leaf ("local"), by the one bandwidth of
-        the leaf and cut to its range ("kernel", the method as published), or take it as it is ("none").
+        Move each donor's number by a normal, no farther than its neighbours in the leaf ("local"),
+        by the one bandwidth of the leaf and cut to its range ("kernel", the method as published),
+        or take it as it is ("none").
     bandwidth
         Factor on the robust bandwidth of the kernel.
     republish
@@ -130,7 +133,9 @@ class Cart(Recipe):
     smoothing: Smoothing = "local"
     bandwidth: float = 1.0
     republish: tuple[str, ...] = ()
-    spikes: Mapping[str, tuple[float, ...]] = field(default_factory=dict, metadata={"private": True})
+    spikes: Mapping[str, tuple[float, ...]] = field(
+        default_factory=dict, metadata={"private": True}
+    )
     rules: tuple[str, ...] = ()
     limits: Mapping[str, Bounds] = field(default_factory=dict)
     min_leaf: int = 5
@@ -147,19 +152,37 @@ class Cart(Recipe):
         for setting, value, possible in (
             ("model", self.model, get_args(Model)),
             ("smoothing", self.smoothing, get_args(Smoothing)),
-            *((f"models.{name}: model", model, get_args(Model)) for name, model in self.models.items()),
-            *((("order", self.order, ("given", "dependence")),) if isinstance(self.order, str) else ()),
+            *(
+                (f"models.{name}: model", model, get_args(Model))
+                for name, model in self.models.items()
+            ),
+            *(
+                (("order", self.order, ("given", "dependence")),)
+                if isinstance(self.order, str)
+                else ()
+            ),
         ):
             if value not in possible:
                 raise PlanError.unknown(setting, str(value), possible)
-        twice = [name for i, group in enumerate(self.groups) for name in group if any(name in other for other in self.groups[:i])]
+        twice = [
+            name
+            for i, group in enumerate(self.groups)
+            for name in group
+            if any(name in other for other in self.groups[:i])
+        ]
         if twice:
             msg = f"groups: columns that stand in two groups: {twice}."
             raise PlanError(msg)
         read_rules(self.rules)
 
     def _check_numbers(self) -> None:
-        for name, least in (("m", 1), ("trees", 1), ("min_leaf", 2), ("min_distinct", 1), ("prune", 0)):
+        for name, least in (
+            ("m", 1),
+            ("trees", 1),
+            ("min_leaf", 2),
+            ("min_distinct", 1),
+            ("prune", 0),
+        ):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 why = ": a leaf of one copies its row" if name == "min_leaf" else ""
@@ -168,7 +191,9 @@ class Cart(Recipe):
         if self.prune == 1:
             msg = "prune (1) must be 0 or the number of folds, at least 2."
             raise PlanError(msg)
-        if self.rows is not None and (isinstance(self.rows, bool) or not isinstance(self.rows, int) or self.rows < 1):
+        if self.rows is not None and (
+            isinstance(self.rows, bool) or not isinstance(self.rows, int) or self.rows < 1
+        ):
             msg = f"rows ({self.rows}) must be a whole number of at least 1."
             raise PlanError(msg)
         if not is_number(self.bandwidth) or self.bandwidth <= 0:
@@ -180,7 +205,7 @@ class Cart(Recipe):
 
     def apply(self, table: Table, context: Context) -> FittedCart:
         """Grow the trees."""
-        from veladura.synth.fitted import fit
+        from veladura.methods.cart.fitted import fit
 
         return fit(self, table, context)
 
@@ -190,11 +215,17 @@ class Cart(Recipe):
             schema.check("columns", self.columns)
         names = [name for name in schema.names if self.columns is None or name in self.columns]
         if text := [name for name in names if schema[name].kind == "text"]:
-            msg = f"columns of free text cannot be synthesised: {text}.\n\nHint: declare role 'identifier' to drop them, or another kind."
+            msg = (
+                f"columns of free text cannot be synthesised: {text}.\n\nHint: declare role"
+                " 'identifier' to drop them, or another kind."
+            )
             raise PlanError(msg)
         everything = set(names) == set(schema.names)
         if self.rows is not None and not everything:
-            msg = "rows can be chosen only when every column is replaced.\n\nHint: leave rows out, or columns."
+            msg = (
+                "rows can be chosen only when every column is replaced.\n\nHint: leave rows out, or"
+                " columns."
+            )
             raise PlanError(msg)
         for setting, named in (
             ("groups", [name for group in self.groups for name in group]),
@@ -212,10 +243,19 @@ class Cart(Recipe):
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> Cart:
         """Suggest that every column be replaced; weights last, for they depend on the rest."""
         if text := [f.name for f in schema if f.kind == "text"]:
-            msg = f"columns of free text cannot be synthesised: {text}.\n\nHint: declare role 'identifier' to drop them."
+            msg = (
+                f"columns of free text cannot be synthesised: {text}.\n\nHint: declare role"
+                " 'identifier' to drop them."
+            )
             raise PlanError(msg)
-        if not any(fact.present for fact in facts.values()) or max(fact.rows for fact in facts.values()) < cls.min_leaf:
-            msg = f"the table has fewer rows than a leaf ({cls.min_leaf}): there is nothing to draw from."
+        if (
+            not any(fact.present for fact in facts.values())
+            or max(fact.rows for fact in facts.values()) < cls.min_leaf
+        ):
+            msg = (
+                f"the table has fewer rows than a leaf ({cls.min_leaf}): there is nothing to draw"
+                " from."
+            )
             raise PlanError(msg)
         weights = schema.of_role("weight")
         if not weights:
@@ -240,10 +280,14 @@ def _freeze(recipe: Cart) -> None:
         raise PlanError(msg)
     tidy = {
         "groups": tuple(tuple(group) for group in given["groups"]),
-        "predictors": {k: tuple(v) for k, v in given["predictors"].items()}
-        if isinstance(given["predictors"], Mapping)
-        else given["predictors"],
-        "spikes": {name: tuple(float(x) for x in values) for name, values in given["spikes"].items()},
+        "predictors": (
+            {k: tuple(v) for k, v in given["predictors"].items()}
+            if isinstance(given["predictors"], Mapping)
+            else given["predictors"]
+        ),
+        "spikes": {
+            name: tuple(float(x) for x in values) for name, values in given["spikes"].items()
+        },
         "limits": {name: bounds_of(pair, "limits") for name, pair in given["limits"].items()},
         "models": dict(given["models"]),
     }
@@ -260,7 +304,10 @@ def bounds_of(given: Any, setting: str) -> Bounds:
         return Bounds(min=low, max=high)
     if isinstance(given, Mapping) and set(given) <= {"min", "max"}:
         return Bounds(**given)
-    msg = f'{setting}: each column has a min, a max, or both, as in {{"age": {{"min": 0, "max": 110}}}}.'
+    msg = (
+        f'{setting}: each column has a min, a max, or both, as in {{"age": {{"min": 0, "max":'
+        " 110}}."
+    )
     raise PlanError(msg)
 
 
@@ -268,7 +315,8 @@ def check_rows(rows: int, min_leaf: int) -> None:
     """Refuse a table with fewer rows than a leaf."""
     if rows < min_leaf:
         msg = (
-            f"the table has {rows} rows, fewer than a leaf (min_leaf = {min_leaf}): there is nothing to draw from.\n\nHint: give more rows."
+            f"the table has {rows} rows, fewer than a leaf (min_leaf = {min_leaf}): there is"
+            " nothing to draw from.\n\nHint: give more rows."
         )
         raise DataError(msg)
 

@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.context import Context
+from veladura.base.context import Context
+from veladura.base.expression import Expression
+from veladura.core.promise import Promise
+from veladura.core.recipe import Draw, Fitted, Release, Rule
 from veladura.errors import PromiseError
-from veladura.expression import Expression
-from veladura.promise import Promise
-from veladura.recipe import Draw, Fitted, Release, Rule
-from veladura.synth.bins import Binning, binning_of
-from veladura.synth.cart import MAX_LEVELS, Cart, check_rows
-from veladura.synth.column import Subject, check_levels, subject_of
-from veladura.synth.drawing import Drawing
-from veladura.synth.model import Ground, Where, load_kernels
-from veladura.synth.models import Model, build, margin
-from veladura.synth.order import Unit, by_dependence, check_named, visit
-from veladura.synth.plots import compared, tree_texts
-from veladura.synth.republished import single_numbers
-from veladura.synth.rules import check_rules, decision_on, read_rules, rules_promise
-from veladura.synth.strata import Strata, find_strata
-from veladura.synth.tree import Predictors, stack
+from veladura.measures.risk.republished import single_numbers
+from veladura.methods.cart.cart import MAX_LEVELS, Cart, check_rows
+from veladura.methods.cart.drawing import Drawing
+from veladura.methods.cart.models import Model, build, margin
+from veladura.methods.cart.order import Unit, by_dependence, check_named, visit
+from veladura.methods.cart.plots import compared, tree_texts
+from veladura.methods.cart.rules import check_rules, decision_on, read_rules, rules_promise
+from veladura.methods.cart.strata import Strata, find_strata
+from veladura.numeric.trees.bins import Binning, binning_of
+from veladura.numeric.trees.column import Subject, check_levels, subject_of
+from veladura.numeric.trees.model import Ground, Where, load_kernels
+from veladura.numeric.trees.tree import Predictors, stack
 from veladura.table.codes import Codes, Column
 
 if TYPE_CHECKING:
@@ -58,7 +58,9 @@ class FittedCart(Fitted[Cart]):
 
     def draws(self, context: Context) -> Sequence[Draw]:
         """Draw the m datasets, each from streams of its own."""
-        return context.map("drawing datasets", lambda r: self._dataset(r, context), range(self.recipe.m))
+        return context.map(
+            "drawing datasets", lambda r: self._dataset(r, context), range(self.recipe.m)
+        )
 
     def draw(self, context: Context) -> Release:
         """Return a release; what only the original can prove is proved here also where rows have no link to it."""
@@ -66,7 +68,10 @@ class FittedCart(Fitted[Cart]):
         if release.rows is None and (names := self._guarded()):
             found = sum(single_numbers(one, {"columns": names}) for one in release.evidence())
             if found:
-                msg = f"the release does not keep its promise: {found} numbers that occur once in the original came out."
+                msg = (
+                    f"the release does not keep its promise: {found} numbers that occur once in the"
+                    " original came out."
+                )
                 raise PromiseError(msg)
         return replace(release, public_pictures=(lambda: compared(release),))
 
@@ -84,8 +89,14 @@ class FittedCart(Fitted[Cart]):
 
     def told(self) -> dict[str, Any]:
         """Return the settings, and what a combining rule needs: rows before and after, and that draws are proper."""
-        plain = {key: value for key, value in self.recipe.settings().items() if value not in (None, {}, [])}
-        open_ = [name for name, subject in self.subjects.items() if subject.guarded and not subject.free]
+        plain = {
+            key: value
+            for key, value in self.recipe.settings().items()
+            if value not in (None, {}, [])
+        }
+        open_ = [
+            name for name, subject in self.subjects.items() if subject.guarded and not subject.free
+        ]
         return {
             **plain,
             "columns": list(self.changed()),
@@ -99,20 +110,32 @@ class FittedCart(Fitted[Cart]):
         """Promise that no single number came out, that the rules hold, and the limits."""
         made = []
         if names := self._guarded():
-            claim = f"No number that occurs once in the original {', '.join(names)} occurs there in the release."
+            claim = (
+                f"No number that occurs once in the original {', '.join(names)} occurs there in the"
+                " release."
+            )
             made.append(Promise("single-numbers", claim, "source", {"columns": names}))
         if rules := read_rules(self.recipe.rules):
             made.append(rules_promise(rules))
         if limits := self.recipe.limits:
             ends = {name: [bound.min, bound.max] for name, bound in limits.items()}
-            made.append(Promise("limits", f"The values of {', '.join(limits)} stay within their limits.", "package", {"columns": ends}))
+            made.append(
+                Promise(
+                    "limits",
+                    f"The values of {', '.join(limits)} stay within their limits.",
+                    "package",
+                    {"columns": ends},
+                )
+            )
         return tuple(made)
 
     def _guarded(self) -> list[str]:
         return [
             name
             for name in self.changed()
-            if self.subjects[name].guarded and self.subjects[name].free and self.subjects[name].places is not None
+            if self.subjects[name].guarded
+            and self.subjects[name].free
+            and self.subjects[name].places is not None
         ]
 
     def _rows(self) -> int:
@@ -121,19 +144,32 @@ class FittedCart(Fitted[Cart]):
     def _dataset(self, replicate: int, context: Context) -> Draw:
         """Draw one dataset, column by column."""
         size = self._rows()
-        bins = np.zeros((size, self.base.bins.shape[1]), dtype=np.uint16) if self.everything else self.base.bins.copy()
+        bins = (
+            np.zeros((size, self.base.bins.shape[1]), dtype=np.uint16)
+            if self.everything
+            else self.base.bins.copy()
+        )
         predictors = self.base._replace(bins=bins)
-        drawn: dict[str, Column] = {} if self.everything else {name: self.codes[name] for name in self.codes if name not in self.subjects}
+        drawn: dict[str, Column] = (
+            {}
+            if self.everything
+            else {name: self.codes[name] for name in self.codes if name not in self.subjects}
+        )
         place = {name: i for i, name in enumerate(self.binnings)}
         models = self.models[replicate % len(self.models)]
         for unit, model, spare in zip(self.units, models, self.margins, strict=True):
             rng = context.streams("cart", unit.name, replicate)
             where = Where(
-                predictors, np.arange(size), self.strata.roots(drawn, size, unit.columns), max(1, context.threads // self.recipe.m)
+                predictors,
+                np.arange(size),
+                self.strata.roots(drawn, size, unit.columns),
+                max(1, context.threads // self.recipe.m),
             )
             for column in Drawing(self, unit, model, spare, drawn).run(rng, where):
                 drawn[column.name] = column
-                bins[:, place[column.name]] = self.binnings[column.name].codes(column.values, column.missing)
+                bins[:, place[column.name]] = self.binnings[column.name].codes(
+                    column.values, column.missing
+                )
         return Draw({name: drawn[name] for name in self.changed()}, linked=not self.everything)
 
 
@@ -141,20 +177,41 @@ def fit(recipe: Cart, table: Table, context: Context) -> FittedCart:
     """Return the recipe fitted to a prepared table."""
     replaced = recipe.replaced(table.schema)
     kept = _kept(recipe, table.schema, replaced)
-    codes = table.codes([name for name in table.names if name in {*replaced, *kept, *_named(recipe, table.schema)}])
+    codes = table.codes(
+        [name for name in table.names if name in {*replaced, *kept, *_named(recipe, table.schema)}]
+    )
     check_rows(codes.rows.size, recipe.min_leaf)
     for column in codes.values():
         check_levels(column, MAX_LEVELS)
     rules = read_rules(recipe.rules)
     check_rules(rules, codes)
     subjects = {name: _subject(recipe, codes[name]) for name in replaced}
-    binnings = {name: binning_of(column) for name, column in codes.items() if column.field.kind != "text"}
-    base = stack([binnings[name].codes(codes[name].values, codes[name].missing) for name in binnings], list(binnings.values()))
-    strata = find_strata(recipe.strata, codes, replaced, recipe.min_leaf, everything=len(replaced) == len(table.names))
-    first = list(strata.drawn) + [name for name in _order(recipe, codes, replaced) if name not in strata.drawn]
+    binnings = {
+        name: binning_of(column) for name, column in codes.items() if column.field.kind != "text"
+    }
+    base = stack(
+        [binnings[name].codes(codes[name].values, codes[name].missing) for name in binnings],
+        list(binnings.values()),
+    )
+    strata = find_strata(
+        recipe.strata,
+        codes,
+        replaced,
+        recipe.min_leaf,
+        everything=len(replaced) == len(table.names),
+    )
+    first = list(strata.drawn) + [
+        name for name in _order(recipe, codes, replaced) if name not in strata.drawn
+    ]
     groups = (*recipe.groups, *([strata.drawn] if len(strata.drawn) > 1 else []))
     fixed = strata.drawn if isinstance(recipe.order, str) else first
-    units = visit(first + [name for name in replaced if name not in first], kept, fixed, recipe.predictors, groups)
+    units = visit(
+        first + [name for name in replaced if name not in first],
+        kept,
+        fixed,
+        recipe.predictors,
+        groups,
+    )
     binding = _binding(rules, units)
     load_kernels(context)
     place = {name: i for i, name in enumerate(binnings)}
@@ -164,7 +221,9 @@ def fit(recipe: Cart, table: Table, context: Context) -> FittedCart:
         unit = units[number]
         rows = np.arange(codes.rows.size)
         if recipe.proper:
-            rows = np.sort(context.streams("cart", "bootstrap", replicate).integers(rows.size, size=rows.size))
+            rows = np.sort(
+                context.streams("cart", "bootstrap", replicate).integers(rows.size, size=rows.size)
+            )
         ground = Ground(base, rows, strata.groups(rows, unit.columns))
         ground = ground.where(~_decided(unit, binding, codes)[rows])
         mine = [subjects[name] for name in unit.columns]
@@ -173,11 +232,32 @@ def fit(recipe: Cart, table: Table, context: Context) -> FittedCart:
 
     runs = recipe.m if recipe.proper else 1
     tasks = [(r, i) for r in range(runs) for i in range(len(units))]
-    found = context.map("growing trees", grown, tasks[::-1])[::-1]  # the last have most predictors: begun first, none is waited for alone
+    found = context.map("growing trees", grown, tasks[::-1])[
+        ::-1
+    ]  # the last have most predictors: begun first, none is waited for alone
     models = [found[r * len(units) : (r + 1) * len(units)] for r in range(runs)]
-    margins = [margin(recipe, [subjects[n] for n in u.columns], Ground(base, np.arange(codes.rows.size)), bool(binding)) for u in units]
+    margins = [
+        margin(
+            recipe,
+            [subjects[n] for n in u.columns],
+            Ground(base, np.arange(codes.rows.size)),
+            bool(binding),
+        )
+        for u in units
+    ]
     return FittedCart(
-        recipe, table, codes, units, subjects, binnings, base, strata, binding, models, margins, len(replaced) == len(table.names)
+        recipe,
+        table,
+        codes,
+        units,
+        subjects,
+        binnings,
+        base,
+        strata,
+        binding,
+        models,
+        margins,
+        len(replaced) == len(table.names),
     )
 
 
@@ -201,14 +281,18 @@ def _kept(recipe: Cart, schema: Schema, replaced: Sequence[str]) -> list[str]:
         for name, given in recipe.predictors.items():
             check_named(f"predictors.{name}", given, [*stay, *replaced])
         listed = {name for given in recipe.predictors.values() for name in given}
-        return stay if set(replaced) - set(recipe.predictors) else [name for name in stay if name in listed]
+        return (
+            stay
+            if set(replaced) - set(recipe.predictors)
+            else [name for name in stay if name in listed]
+        )
     check_named("predictors", recipe.predictors, [*stay, *replaced])
     return [name for name in stay if name in recipe.predictors]
 
 
 def _named(recipe: Cart, schema: Schema) -> set[str]:
     """Return the columns that rules and strata name."""
-    from veladura.synth.strata import columns_of
+    from veladura.methods.cart.strata import columns_of
 
     named = {name for rule in read_rules(recipe.rules) for name in rule.columns}
     schema.check("rules", sorted(named))

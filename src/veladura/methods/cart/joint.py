@@ -9,10 +9,10 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from veladura.synth.column import Subject
-from veladura.synth.leaf import TRIES, Donors, Smoothing, moved
-from veladura.synth.model import Ground, Where
-from veladura.synth.tree import END, START, Growth, Tree, grow, ranks
+from veladura.numeric.trees.column import Subject
+from veladura.numeric.trees.leaf import TRIES, Donors, Smoothing, moved
+from veladura.numeric.trees.model import Ground, Where
+from veladura.numeric.trees.tree import END, START, Growth, Tree, grow, ranks
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -32,9 +32,11 @@ class Kernel:
     high: Floats
 
     @classmethod
-    def of(cls, subject: Subject, tree: Tree, leaves: Ints, donors: Ints, bandwidth: float) -> Kernel:
+    def of(
+        cls, subject: Subject, tree: Tree, leaves: Ints, donors: Ints, bandwidth: float
+    ) -> Kernel:
         """Return the kernel of each row; donors without a number (a spike, a missing value) have no part in its leaf."""
-        from veladura.synth.draws import spreads
+        from veladura.numeric.trees.draws import spreads
 
         assert subject.places is not None  # noqa: S101
         number = subject.state[tree.order] == 0
@@ -42,15 +44,26 @@ class Kernel:
         values = subject.places[tree.order[number]]
         used, place = np.unique(leaves, return_inverse=True)
         reach = np.full(values.size if subject.smoothing == "local" else 0, np.inf)
-        spread = spreads(values, before[tree.nodes[used, START]], before[tree.nodes[used, END]], reach)[place.reshape(-1)]
+        spread = spreads(
+            values, before[tree.nodes[used, START]], before[tree.nodes[used, END]], reach
+        )[place.reshape(-1)]
         width = bandwidth * spread[:, 0] * (subject.smoothing != "none")
-        far = reach[before[donors]] if subject.smoothing == "local" else np.full(donors.size, np.inf)
-        return cls(subject.smoothing, values[before[donors]], width, far, spread[:, 1], spread[:, 2])
+        far = (
+            reach[before[donors]] if subject.smoothing == "local" else np.full(donors.size, np.inf)
+        )
+        return cls(
+            subject.smoothing, values[before[donors]], width, far, spread[:, 1], spread[:, 2]
+        )
 
     def moved(self, rng: Generator, rows: Ints, attempt: int) -> Floats:
         """Return numbers near those of the donors; each attempt reaches twice as far as the one before."""
         ends = (self.low[rows], self.high[rows]) if self.smoothing == "local" else None
-        return moved(rng, self.values[rows], np.minimum(self.width[rows], self.reach[rows] * 2.0**attempt), ends)
+        return moved(
+            rng,
+            self.values[rows],
+            np.minimum(self.width[rows], self.reach[rows] * 2.0**attempt),
+            ends,
+        )
 
     def inside(self, numbers: Floats, rows: Ints) -> Mask:
         """Return which numbers are in the range of their leaf."""
@@ -71,7 +84,9 @@ class JointModel:
         donors = Donors.weighted(self.tree, rng).places(rng, leaves)
         return [self._member(subject, rng, leaves, donors) for subject in self.subjects]
 
-    def _member(self, subject: Subject, rng: Generator, leaves: Ints, donors: Ints) -> tuple[Ints, Floats | None]:
+    def _member(
+        self, subject: Subject, rng: Generator, leaves: Ints, donors: Ints
+    ) -> tuple[Ints, Floats | None]:
         state = subject.state[self.tree.order[donors]]
         if subject.places is None or subject.grid is None:
             return state, None
@@ -86,21 +101,32 @@ class JointModel:
             if not waiting.size:
                 return state, places
         left = numbers[waiting]
-        places[left] = subject.settle(np.clip(places[left], kernel.low[waiting], kernel.high[waiting]))
+        places[left] = subject.settle(
+            np.clip(places[left], kernel.low[waiting], kernel.high[waiting])
+        )
         return state, places
 
 
 def grow_joint(
-    subjects: Sequence[Subject], ground: Ground, features: Sequence[int], growth: Growth, prune: Callable[..., Tree], bandwidth: float
+    subjects: Sequence[Subject],
+    ground: Ground,
+    features: Sequence[int],
+    growth: Growth,
+    prune: Callable[..., Tree],
+    bandwidth: float,
 ) -> JointModel:
     """Return the model of a group: a tree of its combinations where they are few, else of its first column."""
     target, classes = _combined(subjects)
-    return JointModel(subjects, prune(grow, ground, features, target, classes, growth, 0), bandwidth)
+    return JointModel(
+        subjects, prune(grow, ground, features, target, classes, growth, 0), bandwidth
+    )
 
 
 def _combined(subjects: Sequence[Subject]) -> tuple[Ints, int]:
     if all(subject.places is None for subject in subjects):
-        _, codes = np.unique(np.column_stack([subject.state for subject in subjects]), axis=0, return_inverse=True)
+        _, codes = np.unique(
+            np.column_stack([subject.state for subject in subjects]), axis=0, return_inverse=True
+        )
         if (classes := int(codes.max()) + 1) <= MOST_CLASSES:
             return codes.reshape(-1).astype(np.int64), classes
     lead = subjects[0]

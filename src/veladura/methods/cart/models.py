@@ -10,13 +10,13 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from veladura.synth.column import Subject
-from veladura.synth.joint import JointModel, grow_joint
-from veladura.synth.model import Ground, Pair, TreeModel, Where, grow_pair, unpruned
-from veladura.synth.tree import Growth, Tree
+from veladura.methods.cart.joint import JointModel, grow_joint
+from veladura.numeric.trees.column import Subject
+from veladura.numeric.trees.model import Ground, Pair, TreeModel, Where, grow_pair, unpruned
+from veladura.numeric.trees.tree import Growth, Tree
 
 if TYPE_CHECKING:
-    from veladura.synth.cart import Cart
+    from veladura.methods.cart.cart import Cart
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -60,13 +60,17 @@ class Together:
         return self.model.draw(rng, where)
 
 
-def build(recipe: Cart, subjects: Sequence[Subject], ground: Ground, features: Sequence[int], seed: int) -> Model:
+def build(
+    recipe: Cart, subjects: Sequence[Subject], ground: Ground, features: Sequence[int], seed: int
+) -> Model:
     """Return the model of a unit as the recipe names it."""
     kind = recipe.models.get(subjects[0].name, recipe.model)
-    growth = Growth(min_leaf=recipe.min_leaf, min_distinct=recipe.min_distinct, complexity=recipe.complexity)
+    growth = Growth(
+        min_leaf=recipe.min_leaf, min_distinct=recipe.min_distinct, complexity=recipe.complexity
+    )
     prune: Callable[..., Tree] = unpruned
     if recipe.prune:
-        from veladura.synth.prune import pruned_by
+        from veladura.numeric.trees.prune import pruned_by
 
         prune = pruned_by(recipe.prune)
     used = () if kind == "sample" else tuple(features)
@@ -74,7 +78,7 @@ def build(recipe: Cart, subjects: Sequence[Subject], ground: Ground, features: S
         return Together(grow_joint(subjects, ground, used, growth, prune, recipe.bandwidth))
     subject = subjects[0]
     if kind == "parametric":
-        from veladura.synth.parametric import fit_parametric
+        from veladura.methods.cart.parametric import fit_parametric
 
         return fit_parametric(subject, ground, used)
     if kind in ("bagging", "forest"):
@@ -85,11 +89,22 @@ def build(recipe: Cart, subjects: Sequence[Subject], ground: Ground, features: S
                 recipe.bandwidth,
             )
         )
-    return One(TreeModel(subject, (grow_pair(subject, ground, used, growth, prune, seed),), recipe.bandwidth))
+    return One(
+        TreeModel(
+            subject, (grow_pair(subject, ground, used, growth, prune, seed),), recipe.bandwidth
+        )
+    )
 
 
 def _many(
-    subject: Subject, ground: Ground, features: Sequence[int], growth: Growth, trees: int, seed: int, *, forest: bool
+    subject: Subject,
+    ground: Ground,
+    features: Sequence[int],
+    growth: Growth,
+    trees: int,
+    seed: int,
+    *,
+    forest: bool,
 ) -> tuple[Pair, ...]:
     """Return trees on bootstrap samples of the rows (Breiman 1996); in a forest, a third of the columns is tried at each split."""
     rng = np.random.default_rng(seed)
@@ -98,8 +113,17 @@ def _many(
     for number in range(trees):
         rows = ground.rows
         picked = np.sort(rng.integers(rows.size, size=rows.size)) if rows.size else rows
-        sample = Ground(ground.predictors, rows[picked], None if ground.groups is None else ground.groups[picked])
-        one = Growth(min_leaf=growth.min_leaf, min_distinct=growth.min_distinct, complexity=growth.complexity, tried=tried)
+        sample = Ground(
+            ground.predictors,
+            rows[picked],
+            None if ground.groups is None else ground.groups[picked],
+        )
+        one = Growth(
+            min_leaf=growth.min_leaf,
+            min_distinct=growth.min_distinct,
+            complexity=growth.complexity,
+            tried=tried,
+        )
         grown.append(grow_pair(subject, sample, features, one, unpruned, seed + number))
     return tuple(grown)
 
@@ -111,4 +135,10 @@ def margin(recipe: Cart, subjects: Sequence[Subject], ground: Ground, needed: bo
         return One(TreeModel(subjects[0], (Pair(None, None),)))
     if len(subjects) > 1:
         return Together(grow_joint(subjects, ground, (), growth, unpruned, recipe.bandwidth))
-    return One(TreeModel(subjects[0], (grow_pair(subjects[0], ground, (), growth, unpruned, 0),), recipe.bandwidth))
+    return One(
+        TreeModel(
+            subjects[0],
+            (grow_pair(subjects[0], ground, (), growth, unpruned, 0),),
+            recipe.bandwidth,
+        )
+    )

@@ -37,7 +37,9 @@ def grouped(columns: Sequence[str], groups: Sequence[Sequence[str]]) -> list[tup
     >>> grouped(["a", "b", "c"], [["c", "a"]])
     [('a', 'c'), ('b',)]
     """
-    member = {name: tuple(sorted(group, key=list(columns).index)) for group in groups for name in group}
+    member = {
+        name: tuple(sorted(group, key=list(columns).index)) for group in groups for name in group
+    }
     return list(dict.fromkeys(member.get(name, (name,)) for name in columns))
 
 
@@ -63,13 +65,21 @@ def visit(
         and all that were drawn before.
     """
     wanted = [*(order or ()), *(name for name in replaced if name not in (order or ()))]
-    matrix = {key: tuple(names) for key, names in predictors.items()} if isinstance(predictors, Mapping) else {}
+    matrix = (
+        {key: tuple(names) for key, names in predictors.items()}
+        if isinstance(predictors, Mapping)
+        else {}
+    )
     if matrix:
         wanted = _sorted_by_need(wanted, matrix, fixed=order or ())
     units: list[Unit] = []
     done: list[str] = list(kept)
     for names in grouped(wanted, groups):
-        allowed = [name for name in done if predictors is None or isinstance(predictors, Mapping) or name in predictors]
+        allowed = [
+            name
+            for name in done
+            if predictors is None or isinstance(predictors, Mapping) or name in predictors
+        ]
         for name in names:
             if name in matrix:
                 allowed = _from_matrix(name, matrix[name], done, names)
@@ -78,21 +88,42 @@ def visit(
     return units
 
 
-def _from_matrix(name: str, wanted: Sequence[str], done: Sequence[str], together: Sequence[str]) -> list[str]:
+def _from_matrix(
+    name: str, wanted: Sequence[str], done: Sequence[str], together: Sequence[str]
+) -> list[str]:
     if late := [other for other in wanted if other not in done]:
-        what = "itself" if name in late else "columns drawn with it" if set(late) <= set(together) else "columns drawn after it"
-        msg = f"predictors: {name!r} is predicted from {what}: {late}.\n\nHint: change order, or leave them out."
+        what = (
+            "itself"
+            if name in late
+            else "columns drawn with it"
+            if set(late) <= set(together)
+            else "columns drawn after it"
+        )
+        msg = (
+            f"predictors: {name!r} is predicted from {what}: {late}.\n\nHint: change order, or"
+            " leave them out."
+        )
         raise PlanError(msg)
     return list(wanted)
 
 
-def _sorted_by_need(columns: Sequence[str], matrix: Mapping[str, Sequence[str]], fixed: Sequence[str]) -> list[str]:
+def _sorted_by_need(
+    columns: Sequence[str], matrix: Mapping[str, Sequence[str]], fixed: Sequence[str]
+) -> list[str]:
     """Return the columns so that each comes after those that predict it; a circle is refused."""
     waiting, placed = list(columns), list[str]()
     while waiting:
-        ready = [name for name in waiting if name in fixed or not any(other in waiting and other != name for other in matrix.get(name, ()))]
+        ready = [
+            name
+            for name in waiting
+            if name in fixed
+            or not any(other in waiting and other != name for other in matrix.get(name, ()))
+        ]
         if not ready:
-            msg = f"predictors go round in a circle: {sorted(waiting)} wait for each other.\n\nHint: a column is predicted from those drawn before it."
+            msg = (
+                f"predictors go round in a circle: {sorted(waiting)} wait for each other.\n\nHint:"
+                " a column is predicted from those drawn before it."
+            )
             raise PlanError(msg)
         placed.append(ready[0])
         waiting.remove(ready[0])
@@ -150,7 +181,11 @@ def cramer(a: np.ndarray, b: np.ndarray) -> float:
     rows, columns = int(a.max()) + 1, int(b.max()) + 1
     if min(rows, columns) < 2:  # noqa: PLR2004
         return 0.0
-    table = np.bincount(a * columns + b, minlength=rows * columns).reshape(rows, columns).astype(np.float64)
+    table = (
+        np.bincount(a * columns + b, minlength=rows * columns)
+        .reshape(rows, columns)
+        .astype(np.float64)
+    )
     expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0, keepdims=True) / a.size
     with np.errstate(invalid="ignore", divide="ignore"):
         chi = float(np.nansum((table - expected) ** 2 / expected))

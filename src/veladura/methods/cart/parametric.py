@@ -11,10 +11,10 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy import optimize, sparse, special
 
-from veladura.synth.column import Subject
-from veladura.synth.leaf import TRIES
-from veladura.synth.model import Ground, Where
-from veladura.synth.tree import Predictors
+from veladura.numeric.trees.column import Subject
+from veladura.numeric.trees.leaf import TRIES
+from veladura.numeric.trees.model import Ground, Where
+from veladura.numeric.trees.tree import Predictors
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -28,8 +28,9 @@ MORE_STEPS = 20
 class Parametric:
     """A regression of one column on others, fitted anew for each dataset with Dirichlet weights.
 
-    Weighting the rows at random makes the fit a draw close to the posterior (Newton and Raftery 1994),
-    so that the synthesis is proper like that from leaves. Each fit starts where the unweighted one ended.
+    Weighting the rows at random makes the fit a draw close to the posterior (Newton and Raftery
+    1994), so that the synthesis is proper like that from leaves. Each fit starts where the
+    unweighted one ended.
     """
 
     subject: Subject
@@ -39,7 +40,9 @@ class Parametric:
     @cached_property
     def known(self) -> sparse.csr_array:
         """The design of the original rows."""
-        return _design(self.ground.predictors, self.ground.rows, self.features, self.ground.predictors)
+        return _design(
+            self.ground.predictors, self.ground.rows, self.features, self.ground.predictors
+        )
 
     @cached_property
     def centre(self) -> Floats:
@@ -101,7 +104,9 @@ class Weighted:
         if self.slopes is None:
             return np.full(asked.shape[0], self.present[0])
         heights = np.cumsum(special.softmax(asked @ self.slopes, axis=1), axis=1)
-        picked = np.minimum((rng.random(asked.shape[0])[:, None] > heights).sum(axis=1), self.present.size - 1)
+        picked = np.minimum(
+            (rng.random(asked.shape[0])[:, None] > heights).sum(axis=1), self.present.size - 1
+        )
         return np.asarray(self.present[picked])
 
     def _numbers(self, rng: Generator, line: Line, asked: sparse.csr_array) -> Floats:
@@ -115,7 +120,9 @@ class Weighted:
             share = special.ndtr(centre[waiting] + line.spread * rng.standard_normal(waiting.size))
             drawn = np.interp(share * size - 0.5, np.arange(size), ordered)
             result[waiting] = (
-                subject.grid.written(drawn) if subject.smoothing != "none" else ordered[np.minimum((share * size).astype(int), size - 1)]
+                subject.grid.written(drawn)
+                if subject.smoothing != "none"
+                else ordered[np.minimum((share * size).astype(int), size - 1)]
             )
             waiting = waiting[~subject.accepted(result[waiting])]
             if not waiting.size:
@@ -129,7 +136,9 @@ def fit_parametric(subject: Subject, ground: Ground, features: Sequence[int]) ->
     return Parametric(subject, ground, tuple(features))
 
 
-def _design(predictors: Predictors, rows: Ints, features: Sequence[int], reference: Predictors) -> sparse.csr_array:
+def _design(
+    predictors: Predictors, rows: Ints, features: Sequence[int], reference: Predictors
+) -> sparse.csr_array:
     """Return intercept, numbers as centred ranks of their bins, and indicators of the most frequent categories.
 
     A row has an entry or two for each predictor, however many categories there are.
@@ -138,11 +147,18 @@ def _design(predictors: Predictors, rows: Ints, features: Sequence[int], referen
     for f in features:
         codes, levels = predictors.bins[rows, f].astype(np.int64), int(predictors.levels[f])
         if predictors.categorical[f]:
-            frequent = np.argsort(-np.bincount(reference.bins[:, f], minlength=levels), kind="stable")[1:MOST_LEVELS]
+            frequent = np.argsort(
+                -np.bincount(reference.bins[:, f], minlength=levels), kind="stable"
+            )[1:MOST_LEVELS]
             place = np.full(max(levels, int(codes.max(initial=0))) + 1, -1)
             place[np.sort(frequent)] = np.arange(frequent.size)
             here = np.flatnonzero(place[codes] >= 0)
-            parts.append(sparse.csr_array((np.ones(here.size), (here, place[codes[here]])), shape=(rows.size, frequent.size)))
+            parts.append(
+                sparse.csr_array(
+                    (np.ones(here.size), (here, place[codes[here]])),
+                    shape=(rows.size, frequent.size),
+                )
+            )
         else:
             missing, middle = codes >= levels - 1, (levels - 2) / 2
             number = np.where(missing, 0.0, (codes - middle) / max(middle, 1.0))
@@ -156,12 +172,16 @@ def _fit_scores(known: sparse.csr_array, values: Floats, weights: Floats) -> Lin
     score = np.empty(values.size)
     score[order] = special.ndtri((np.arange(values.size) + 0.5) / values.size)
     weighted = known.multiply(weights[:, None]).tocsr()
-    slopes = np.linalg.solve((known.T @ weighted).toarray() + RIDGE * np.eye(known.shape[1]), weighted.T @ score)
+    slopes = np.linalg.solve(
+        (known.T @ weighted).toarray() + RIDGE * np.eye(known.shape[1]), weighted.T @ score
+    )
     spread = float(np.sqrt(np.average((score - known @ slopes) ** 2, weights=weights)))
     return Line(slopes, spread, values[order])
 
 
-def _fit_states(known: sparse.csr_array, state: Ints, weights: Floats, start: Floats | None) -> Floats:
+def _fit_states(
+    known: sparse.csr_array, state: Ints, weights: Floats, start: Floats | None
+) -> Floats:
     """Return the slopes of a multinomial logistic regression with a small ridge, a column for each state present.
 
     Predictors are scaled to the same mean square, so that rare categories do not slow the search.
@@ -179,13 +199,19 @@ def _fit_states(known: sparse.csr_array, state: Ints, weights: Floats, start: Fl
         linear -= linear.max(axis=1, keepdims=True)
         share = np.exp(linear)
         total = share.sum(axis=1)
-        value = -float(weights @ (linear[rows, code] - np.log(total))) + RIDGE * float(flat @ flat) / 2
+        value = (
+            -float(weights @ (linear[rows, code] - np.log(total))) + RIDGE * float(flat @ flat) / 2
+        )
         share *= (weights / total)[:, None]
         share[rows, code] -= weights
         return value / code.size, (turned @ share + RIDGE * slopes).reshape(-1) / code.size
 
     first = np.zeros(shape) if start is None else start / scale[:, None]
     found = optimize.minimize(
-        loss, first.reshape(-1), jac=True, method="L-BFGS-B", options={"maxiter": STEPS if start is None else MORE_STEPS}
+        loss,
+        first.reshape(-1),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": STEPS if start is None else MORE_STEPS},
     )
     return np.asarray(found.x.reshape(shape) * scale[:, None])

@@ -11,14 +11,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from veladura.errors import ColumnError
-from veladura.synth.tree import CUT, DEPTH, END, FEATURE, LEFT, MISSING_LEFT, START, Tree
+from veladura.numeric.trees.tree import CUT, DEPTH, END, FEATURE, LEFT, MISSING_LEFT, START, Tree
 from veladura.table.codes import Column, encode, label_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from veladura.recipe import Release
-    from veladura.synth.fitted import FittedCart
+    from veladura.core.recipe import Release
+    from veladura.methods.cart.fitted import FittedCart
 
 FEWEST_ROWS = 10
 BARS = 20
@@ -34,10 +34,13 @@ STYLE: dict[Any, Any] = {
 }
 
 
-def shares(before: Column, after: Sequence[Column]) -> tuple[list[str], NDArray[np.float64], NDArray[np.float64]]:
+def shares(
+    before: Column, after: Sequence[Column]
+) -> tuple[list[str], NDArray[np.float64], NDArray[np.float64]]:
     """Return labels and shares of bars, original and synthetic; every bar holds at least ten rows of the original.
 
-    Numbers are cut at quantiles of the original until each bar has ten rows; categories with fewer are lumped.
+    Numbers are cut at quantiles of the original until each bar has ten rows; categories with fewer
+    are lumped.
     """
     if before.labels is None:
         return _number_bars(before, after)
@@ -56,22 +59,39 @@ def shares(before: Column, after: Sequence[Column]) -> tuple[list[str], NDArray[
 
 
 def _category_shares(column: Column, shown: Sequence[str]) -> NDArray[np.float64]:
-    texts = [] if column.labels is None else [label_text(label) for label in column.labels.to_pylist()]
+    texts = (
+        [] if column.labels is None else [label_text(label) for label in column.labels.to_pylist()]
+    )
     count = np.bincount(column.values[~column.missing], minlength=max(len(texts), 1))
-    found = np.array([count[texts.index(text)] if text in texts else 0 for text in shown], dtype=float)
+    found = np.array(
+        [count[texts.index(text)] if text in texts else 0 for text in shown], dtype=float
+    )
     return np.append(found, column.size - found.sum()) / max(column.size, 1)
 
 
-def _number_bars(before: Column, after: Sequence[Column]) -> tuple[list[str], NDArray[np.float64], NDArray[np.float64]]:
+def _number_bars(
+    before: Column, after: Sequence[Column]
+) -> tuple[list[str], NDArray[np.float64], NDArray[np.float64]]:
     known = np.sort(before.values[~before.missing].astype(np.float64))
     bars = max(min(BARS, known.size // (2 * FEWEST_ROWS)), 1)
-    edges = np.unique(np.quantile(known, np.linspace(0, 1, bars + 1)[1:-1])) if known.size else np.empty(0)
-    while edges.size and (count := np.bincount(np.searchsorted(edges, known), minlength=edges.size + 1)).min() < FEWEST_ROWS:
+    edges = (
+        np.unique(np.quantile(known, np.linspace(0, 1, bars + 1)[1:-1]))
+        if known.size
+        else np.empty(0)
+    )
+    while (
+        edges.size
+        and (count := np.bincount(np.searchsorted(edges, known), minlength=edges.size + 1)).min()
+        < FEWEST_ROWS
+    ):
         edges = np.delete(edges, min(int(count.argmin()), edges.size - 1))
     if known.size < FEWEST_ROWS:
         return ["bar 1"], np.zeros(1), np.ones(1)
     rows = [
-        np.bincount(np.searchsorted(edges, column.values[~column.missing].astype(np.float64)), minlength=edges.size + 1)
+        np.bincount(
+            np.searchsorted(edges, column.values[~column.missing].astype(np.float64)),
+            minlength=edges.size + 1,
+        )
         / max(column.size, 1)
         for column in (before, *after)
     ]
@@ -80,16 +100,22 @@ def _number_bars(before: Column, after: Sequence[Column]) -> tuple[list[str], ND
 
 def compared(release: Release) -> dict[str, bytes]:
     """Return the pictures of anyone's page as SVG by title: margins, and the pairs of columns that hang together most."""
-    from veladura.synth.order import strongest_pairs
+    from veladura.methods.cart.order import strongest_pairs
 
     if release.original is None:
         return {}
     changed = [name for name in release.steps[-1].changed if name in release.original.names]
     if not changed:
         return {}
-    found = {"Original beside synthetic: share of the rows in each bar": _svg(marginals(release.original, release, changed[:MOST_PANELS]))}
+    found = {
+        "Original beside synthetic: share of the rows in each bar": _svg(
+            marginals(release.original, release, changed[:MOST_PANELS])
+        )
+    }
     for first, second in strongest_pairs(release.original.codes(changed[:MOST_PANELS]), MOST_PAIRS):
-        found[f"{first} with {second}: share of the rows in each cell"] = _svg(pairs(release.original, release, first, second))
+        found[f"{first} with {second}: share of the rows in each cell"] = _svg(
+            pairs(release.original, release, first, second)
+        )
     return found
 
 
@@ -118,7 +144,9 @@ def marginals(original: Any, release: Release, columns: Sequence[str] | None = N
     wide = min(3, len(names))
     figure = Figure(figsize=(4.2 * wide, 2.8 * -(-len(names) // wide)), layout="constrained")
     for i, name in enumerate(names, start=1):
-        labels, before, after = shares(encode(table.arrow.column(name), table.schema[name]), _released(release, name))
+        labels, before, after = shares(
+            encode(table.arrow.column(name), table.schema[name]), _released(release, name)
+        )
         panel = figure.add_subplot(-(-len(names) // wide), wide, i)
         place = np.arange(len(labels))
         panel.bar(place - 0.2, before, 0.4, label="original", color="#22272e")
@@ -136,14 +164,24 @@ def pairs(original: Any, release: Release, first: str, second: str) -> Figure:
     from matplotlib.figure import Figure
 
     table = _opened(original, release)
-    grids = [_grid(table, first, second), np.mean([_grid(d.table, first, second, table) for d in release.tables], axis=0)]
+    grids = [
+        _grid(table, first, second),
+        np.mean([_grid(d.table, first, second, table) for d in release.tables], axis=0),
+    ]
     rows = table.rows
     few = grids[0] * rows < FEWEST_ROWS
     figure = Figure(figsize=(8, 3.6), layout="constrained")
     top = float(max(grid[~few].max(initial=0.0) for grid in grids))
     for i, (title, grid) in enumerate(zip(("original", "synthetic"), grids, strict=True), start=1):
         panel = figure.add_subplot(1, 2, i)
-        panel.imshow(np.where(few, np.nan, grid), origin="lower", aspect="auto", vmin=0, vmax=top, cmap="viridis")
+        panel.imshow(
+            np.where(few, np.nan, grid),
+            origin="lower",
+            aspect="auto",
+            vmin=0,
+            vmax=top,
+            cmap="viridis",
+        )
         panel.set(title=title, xlabel=second, ylabel=first, xticks=[], yticks=[])
     return figure
 
@@ -155,12 +193,25 @@ def _grid(table: Any, first: str, second: str, reference: Any = None) -> NDArray
         column, known = (encode(t.arrow.column(name), t.schema[name]) for t in (table, source))
         if known.labels is None or column.labels is None:
             values = known.values[~known.missing].astype(np.float64)
-            edges = np.unique(np.quantile(values, np.linspace(0, 1, 9)[1:-1])) if values.size else np.empty(0)
-            codes.append(np.where(column.missing, edges.size + 1, np.searchsorted(edges, column.values.astype(np.float64))))
+            edges = (
+                np.unique(np.quantile(values, np.linspace(0, 1, 9)[1:-1]))
+                if values.size
+                else np.empty(0)
+            )
+            codes.append(
+                np.where(
+                    column.missing,
+                    edges.size + 1,
+                    np.searchsorted(edges, column.values.astype(np.float64)),
+                )
+            )
             sizes.append(edges.size + 2)
         else:
             texts = {label_text(label): i for i, label in enumerate(known.labels.to_pylist())}
-            place = np.array([texts.get(label_text(label), len(texts)) for label in column.labels.to_pylist()] or [0])
+            place = np.array(
+                [texts.get(label_text(label), len(texts)) for label in column.labels.to_pylist()]
+                or [0]
+            )
             codes.append(np.where(column.missing, len(texts), place[column.values]))
             sizes.append(len(texts) + 1)
     count = np.bincount(codes[0] * sizes[1] + codes[1], minlength=sizes[0] * sizes[1])
@@ -168,7 +219,7 @@ def _grid(table: Any, first: str, second: str, reference: Any = None) -> NDArray
 
 
 def _opened(original: Any, release: Release) -> Any:
-    from veladura.measure import open_quietly
+    from veladura.measures.measure import open_quietly
 
     return release.original if release.original is not None else open_quietly(original)
 
@@ -194,9 +245,17 @@ def tree_text(fitted: FittedCart, column: str, most_depth: int = 4) -> str:
             walk(int(row[LEFT]), f"{name} in a set: ")
             walk(int(row[LEFT]) + 1, f"{name} not in it: ")
             return
-        cut = binning.edges[min(max(int(row[CUT]), 0), binning.edges.size - 1)] if binning.edges.size else np.nan
+        cut = (
+            binning.edges[min(max(int(row[CUT]), 0), binning.edges.size - 1)]
+            if binning.edges.size
+            else np.nan
+        )
         missing = " or missing" if row[MISSING_LEFT] else ""
-        limit = str(np.datetime64(int(cut // 1), "D")) if fitted.table.schema[name].type == pa.date32() and np.isfinite(cut) else f"{cut:g}"
+        limit = (
+            str(np.datetime64(int(cut // 1), "D"))
+            if fitted.table.schema[name].type == pa.date32() and np.isfinite(cut)
+            else f"{cut:g}"
+        )
         walk(int(row[LEFT]), f"{name} <= {limit}{missing}: ")
         walk(int(row[LEFT]) + 1, f"{name} > {limit}: ")
 
@@ -208,7 +267,9 @@ def _tree(fitted: FittedCart, column: str) -> Tree:
     found = _tree_of(fitted, column)
     if found is None:
         setting = "the tree asked for"
-        raise ColumnError.missing(setting, [column], [name for unit in fitted.units for name in unit.columns])
+        raise ColumnError.missing(
+            setting, [column], [name for unit in fitted.units for name in unit.columns]
+        )
     return found
 
 

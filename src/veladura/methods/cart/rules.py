@@ -10,9 +10,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from veladura.base.expression import (
+    WORDS,
+    Both,
+    Compare,
+    Expression,
+    Missing,
+    Name,
+    Node,
+    as_number,
+    as_text,
+    parse,
+)
+from veladura.core.promise import Evidence, Promise, checks
 from veladura.errors import DataError, PlanError
-from veladura.expression import WORDS, Both, Compare, Expression, Missing, Name, Node, as_number, as_text, parse
-from veladura.promise import Evidence, Promise, checks
 from veladura.table.codes import Column, label_text
 
 Mask = NDArray[np.bool_]
@@ -61,7 +72,9 @@ def _decided(node: Node, column: str) -> Any:
     return _OPEN
 
 
-def decide(column: Column, decisions: Sequence[Decision], columns: Mapping[str, Column]) -> tuple[Column, Mask]:
+def decide(
+    column: Column, decisions: Sequence[Decision], columns: Mapping[str, Column]
+) -> tuple[Column, Mask]:
     """Return the column with the decided values written in, and where."""
     decided = np.zeros(column.size, dtype=bool)
     values, missing = column.values.copy(), column.missing.copy()
@@ -92,12 +105,22 @@ def check_rules(rules: Sequence[Expression], columns: Mapping[str, Column]) -> N
     """
     rows = next(iter(columns.values())).size if columns else 0
     broken = {rule.text: int(np.count_nonzero(~rule.holds(columns))) for rule in rules}
-    if refused := [f"{text!r} in {count} of {rows} rows" for text, count in broken.items() if count > MOST_SLIPS * rows]:
-        msg = f"the original contradicts these rules: {'; '.join(refused)}.\n\nHint: correct the rule."
+    if refused := [
+        f"{text!r} in {count} of {rows} rows"
+        for text, count in broken.items()
+        if count > MOST_SLIPS * rows
+    ]:
+        msg = (
+            f"the original contradicts these rules: {'; '.join(refused)}.\n\nHint: correct the"
+            " rule."
+        )
         raise DataError(msg)
     if told := [f"{text!r} in {count} rows" for text, count in broken.items() if count]:
         warnings.warn(
-            f"rows of the original break these rules, rows of the release will not: {'; '.join(told)}.", RuleWarning, stacklevel=2
+            "rows of the original break these rules, rows of the release will not:"
+            f" {'; '.join(told)}.",
+            RuleWarning,
+            stacklevel=2,
         )
 
 
@@ -112,11 +135,16 @@ def find_rules(columns: Mapping[str, Column]) -> tuple[str, ...]:
         if target.labels is not None or target.field.kind == "date":
             continue
         values, count = np.unique(target.values[~target.missing], return_counts=True)
-        shared = values[(count >= FEWEST_ROWS) & (count >= SHARED * max(target.size, 1))] if values.size > FEW_VALUES else values[:0]
+        shared = (
+            values[(count >= FEWEST_ROWS) & (count >= SHARED * max(target.size, 1))]
+            if values.size > FEW_VALUES
+            else values[:0]
+        )
         for value in shared:
             here = (target.values == value) & ~target.missing
             found += [
-                f"{quoted(other.name)} == {_literal(text)} implies {quoted(target.name)} == {value:g}"
+                f"{quoted(other.name)} == {_literal(text)} implies {quoted(target.name)} =="
+                f" {value:g}"
                 for other in columns.values()
                 if other.labels is not None
                 for text in _levels_with(other, here)
@@ -126,10 +154,17 @@ def find_rules(columns: Mapping[str, Column]) -> tuple[str, ...]:
 
 def _levels_with(column: Column, here: Mask) -> list[str]:
     """Return the categories whose rows nearly all lie in a set of rows, and make up half of it."""
-    texts = [] if column.labels is None else [label_text(label) for label in column.labels.to_pylist()]
+    texts = (
+        [] if column.labels is None else [label_text(label) for label in column.labels.to_pylist()]
+    )
     rows = np.bincount(column.values[~column.missing], minlength=len(texts))
     inside = np.bincount(column.values[~column.missing & here], minlength=len(texts))
-    fits = (rows >= FEWEST_ROWS) & (rows - inside <= rows // 1000) & (inside >= here.sum() / 2) & (rows < 0.9 * column.size)
+    fits = (
+        (rows >= FEWEST_ROWS)
+        & (rows - inside <= rows // 1000)
+        & (inside >= here.sum() / 2)
+        & (rows < 0.9 * column.size)
+    )
     return [texts[i] for i in np.flatnonzero(fits) if '"' not in texts[i]]
 
 
@@ -146,11 +181,18 @@ def rules_promise(rules: Sequence[Expression]) -> Promise:
     """Return the promise that rules hold in every row."""
     columns = list(dict.fromkeys(name for rule in rules for name in rule.columns))
     told = "; ".join(rule.text for rule in rules)
-    return Promise("rules", f"In every row: {told}.", "package", {"rules": [rule.text for rule in rules], "columns": columns})
+    return Promise(
+        "rules",
+        f"In every row: {told}.",
+        "package",
+        {"rules": [rule.text for rule in rules], "columns": columns},
+    )
 
 
 @checks("rules")
 def rows_against_rules(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return how many times a row breaks a rule."""
     columns = {name: evidence.column(name) for name in settings["columns"]}
-    return sum(int(np.count_nonzero(~rule.holds(columns))) for rule in read_rules(settings["rules"]))
+    return sum(
+        int(np.count_nonzero(~rule.holds(columns))) for rule in read_rules(settings["rules"])
+    )

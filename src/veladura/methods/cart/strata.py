@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from veladura.base.expression import parse
 from veladura.errors import DataError, PlanError
-from veladura.expression import parse
 from veladura.table.codes import Codes, Column
 
 Ints = NDArray[np.int64]
@@ -55,21 +55,31 @@ class Strata:
 
 def columns_of(strata: Sequence[str], names: Sequence[str]) -> set[str]:
     """Return the columns that strata are made of."""
-    return {column for text in strata for column in ((text,) if text in names else parse(text).columns)}
+    return {
+        column for text in strata for column in ((text,) if text in names else parse(text).columns)
+    }
 
 
-def find_strata(strata: Sequence[str], codes: Codes, replaced: Sequence[str], min_leaf: int, *, everything: bool) -> Strata:
+def find_strata(
+    strata: Sequence[str], codes: Codes, replaced: Sequence[str], min_leaf: int, *, everything: bool
+) -> Strata:
     """Return the strata of the original; those with fewer rows than a leaf are refused."""
     if not strata:
         return Strata()
     drawn = [name for name in replaced if name in columns_of(strata, list(codes))]
     if drawn and (not everything or any(text not in codes for text in strata)):
-        msg = f"strata: these columns are replaced too: {drawn}.\n\nHint: keep them, or name columns only and replace every column of the table."
+        msg = (
+            f"strata: these columns are replaced too: {drawn}.\n\nHint: keep them, or name columns"
+            " only and replace every column of the table."
+        )
         raise PlanError(msg)
     key = _key(strata, codes)
     known, place, size = np.unique(key, axis=0, return_inverse=True, return_counts=True)
     if small := int(np.count_nonzero(size < min_leaf)):
-        msg = f"{small} of {size.size} strata have fewer rows than a leaf (min_leaf = {min_leaf}).\n\nHint: use coarser strata."
+        msg = (
+            f"{small} of {size.size} strata have fewer rows than a leaf (min_leaf ="
+            f" {min_leaf}).\n\nHint: use coarser strata."
+        )
         raise DataError(msg)
     return Strata(tuple(strata), known, place.reshape(-1).astype(np.int64), tuple(drawn))
 
@@ -82,7 +92,10 @@ def _key(strata: Sequence[str], columns: Mapping[str, Column]) -> NDArray[np.int
             continue
         column = columns[text]
         if column.labels is None and column.values.dtype.kind == "f":
-            msg = f"strata: column {text!r} holds numbers.\n\nHint: write a condition, as in `{text} > 0`."
+            msg = (
+                f"strata: column {text!r} holds numbers.\n\nHint: write a condition, as in `{text}"
+                " > 0`."
+            )
             raise PlanError(msg)
         parts.append(np.where(column.missing, np.iinfo(np.int64).max, column.values))
     return np.column_stack(parts)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from veladura.base.expression import Both, Compare, Expression, Name, Node, parse
 from veladura.errors import PlanError
-from veladura.expression import Both, Compare, Expression, Name, Node, parse
-from veladura.synth.cart import Bounds
+from veladura.methods.cart.cart import Bounds
 
 if TYPE_CHECKING:
     from veladura.table.codes import Column
@@ -49,13 +49,21 @@ class Condition:
             return np.ones(columns[self.column].size, dtype=bool)
         return self.expression.holds(columns)
 
-    def fits(self, columns: Mapping[str, Column], rows: Ints, values: NDArray[Any], missing: Mask | None = None) -> Mask:
+    def fits(
+        self,
+        columns: Mapping[str, Column],
+        rows: Ints,
+        values: NDArray[Any],
+        missing: Mask | None = None,
+    ) -> Mask:
         """Return which new values would be critical in their rows, the other columns being as in the original."""
         if self.expression is None:
             return np.ones(rows.size, dtype=bool)
         known = {name: columns[name].take(rows) for name in self.columns if name != self.column}
         own = columns[self.column]
-        known[self.column] = own.with_values(values, np.zeros(rows.size, dtype=bool) if missing is None else missing)
+        known[self.column] = own.with_values(
+            values, np.zeros(rows.size, dtype=bool) if missing is None else missing
+        )
         return self.expression.holds(known)
 
 
@@ -69,11 +77,20 @@ def read_condition(column: str, given: str | Bounds) -> Condition:
     """
     if isinstance(given, str):
         return Condition(column, None if given == ALL else parse(given))
-    ends: list[Node] = [Compare(Name(column), sign, float(end)) for sign, end in ((">=", given.min), ("<=", given.max)) if end is not None]
+    ends: list[Node] = [
+        Compare(Name(column), sign, float(end))
+        for sign, end in ((">=", given.min), ("<=", given.max))
+        if end is not None
+    ]
     if not ends:
-        msg = f"critical.{column}: an interval needs a min, a max, or both.\n\nHint: write {ALL!r} when every value is critical."
+        msg = (
+            f"critical.{column}: an interval needs a min, a max, or both.\n\nHint: write {ALL!r}"
+            " when every value is critical."
+        )
         raise PlanError(msg)
-    text = " and ".join(f"{column} {end.sign} {end.right}" for end in ends if isinstance(end, Compare))
+    text = " and ".join(
+        f"{column} {end.sign} {end.right}" for end in ends if isinstance(end, Compare)
+    )
     return Condition(column, Expression(text, ends[0] if len(ends) == 1 else Both("and", *ends)))
 
 
@@ -104,10 +121,15 @@ class Cells:
     marks: Mapping[str, Mask]
 
     @classmethod
-    def of(cls, conditions: Mapping[str, Condition], columns: Mapping[str, Column], rows: Mask | None) -> Cells:
+    def of(
+        cls, conditions: Mapping[str, Condition], columns: Mapping[str, Column], rows: Mask | None
+    ) -> Cells:
         """Return the cells that meet their condition, in the rows of a mask if there is one."""
         found = {name: condition.marks(columns) for name, condition in conditions.items()}
-        return cls(conditions, found if rows is None else {name: mark & rows for name, mark in found.items()})
+        return cls(
+            conditions,
+            found if rows is None else {name: mark & rows for name, mark in found.items()},
+        )
 
     @cached_property
     def count(self) -> dict[str, int]:
@@ -128,5 +150,13 @@ class Cells:
         found = []
         for start, end in zip(np.append(0, ends[:-1]), ends, strict=True):
             here = rows[order[start:end]]
-            found.append(Pattern(tuple(name for name in columns if self.marks[name][here[0]]), here))
-        return sorted(found, key=lambda pattern: (-pattern.rows.size, [list(columns).index(name) for name in pattern.columns]))
+            found.append(
+                Pattern(tuple(name for name in columns if self.marks[name][here[0]]), here)
+            )
+        return sorted(
+            found,
+            key=lambda pattern: (
+                -pattern.rows.size,
+                [list(columns).index(name) for name in pattern.columns],
+            ),
+        )

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.expression import parse
-from veladura.masks.common import label_texts, source_column
-from veladura.promise import Evidence, Promise, checks
-from veladura.synth.cart import Bounds
-from veladura.synth.critical_cells import Cells, read_conditions
-from veladura.typed import to_plain
+from veladura.base.expression import parse
+from veladura.base.settings import to_plain
+from veladura.core.promise import Evidence, Promise, checks
+from veladura.methods.cart.cart import Bounds
+from veladura.methods.critical.cells import Cells, read_conditions
+from veladura.methods.masks.common import label_texts, source_column
 
 if TYPE_CHECKING:
-    from veladura.synth.critical_fitted import FittedCritical
+    from veladura.methods.critical.fitted import FittedCritical
     from veladura.table.codes import Column
 
 Mask = NDArray[np.bool_]
@@ -25,7 +25,12 @@ Mask = NDArray[np.bool_]
 def promises_of(fitted: FittedCritical) -> tuple[Promise, ...]:
     """Return the promises; what they need of conditions and rows is kept from the recipient."""
     recipe, names = fitted.recipe, fitted.changed()
-    private = {"critical": to_plain(recipe.critical), "rows": _kept_rows(fitted), "left": _left(fitted), "shared": _shared(fitted)}
+    private = {
+        "critical": to_plain(recipe.critical),
+        "rows": _kept_rows(fitted),
+        "left": _left(fitted),
+        "shared": _shared(fitted),
+    }
     looked = {name for condition in fitted.cells.conditions.values() for name in condition.columns}
     if isinstance(recipe.rows, str):
         looked |= set(parse(recipe.rows).columns)
@@ -35,12 +40,21 @@ def promises_of(fitted: FittedCritical) -> tuple[Promise, ...]:
     def promise(name: str, claim: str, about: list[str]) -> None:
         if about:
             settings = {"columns": [*about, *also], "about": about}
-            made.append(Promise(name, claim.format(", ".join(about)), "source", settings, private=private))
+            made.append(
+                Promise(name, claim.format(", ".join(about)), "source", settings, private=private)
+            )
 
     if recipe.others == "keep":
         promise("critical-cells", "In {}, only critical cells were changed.", list(names))
-    by_guard = {guard: [name for name in names if fitted.terms[name].guard == guard] for guard in ("values", "own")}
-    promise("critical-values", "No critical value of the original {} stands in a replaced cell.", by_guard["values"])
+    by_guard = {
+        guard: [name for name in names if fitted.terms[name].guard == guard]
+        for guard in ("values", "own")
+    }
+    promise(
+        "critical-values",
+        "No critical value of the original {} stands in a replaced cell.",
+        by_guard["values"],
+    )
     promise("critical-own", "No critical cell of {} kept its own value.", by_guard["own"])
     if recipe.keep_inside:
         inside = [name for name in names if fitted.cells.conditions[name].expression is not None]
@@ -64,7 +78,9 @@ def _left(fitted: FittedCritical) -> dict[str, list[int]]:
     place = np.empty_like(order)
     place[order] = np.arange(order.size)
     return {
-        name: sorted(int(row) for row in place[fitted.codes.rows[terms.fixed]]) for name, terms in fitted.terms.items() if terms.fixed.any()
+        name: sorted(int(row) for row in place[fitted.codes.rows[terms.fixed]])
+        for name, terms in fitted.terms.items()
+        if terms.fixed.any()
     }
 
 
@@ -85,7 +101,10 @@ class _Original:
         assert evidence.original is not None  # noqa: S101  # the caller asked
         self.evidence, self.settings = evidence, settings
         conditions = read_conditions(
-            {name: given if isinstance(given, str) else Bounds(**given) for name, given in settings["critical"].items()}
+            {
+                name: given if isinstance(given, str) else Bounds(**given)
+                for name, given in settings["critical"].items()
+            }
         )
         rows = settings["rows"]
         named = {
@@ -128,7 +147,9 @@ def _same(before: Column, after: Column) -> Mask:
     else:
         texts = [np.array(label_texts(column) or [""], dtype=object) for column in (before, after)]
         equal = texts[0][before.values] == texts[1][after.values]
-    return np.asarray(np.where(before.missing | after.missing, before.missing & after.missing, equal), dtype=bool)
+    return np.asarray(
+        np.where(before.missing | after.missing, before.missing & after.missing, equal), dtype=bool
+    )
 
 
 @checks("critical-cells")
@@ -138,7 +159,8 @@ def changed_elsewhere(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     return sum(
         int(
             np.count_nonzero(
-                ~_same(original.columns[name].take(original.link()), evidence.column(name)) & ~original.replaced(name)[original.link()]
+                ~_same(original.columns[name].take(original.link()), evidence.column(name))
+                & ~original.replaced(name)[original.link()]
             )
         )
         for name in settings["about"]
@@ -151,7 +173,11 @@ def critical_values_out(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     original = _Original(evidence, settings)
     found = 0
     for name in settings["about"]:
-        before, after, replaced = original.columns[name], evidence.column(name), original.replaced(name)
+        before, after, replaced = (
+            original.columns[name],
+            evidence.column(name),
+            original.replaced(name),
+        )
         known = before.values[original.cells.marks[name] & ~before.missing]
         known = known[~np.isin(known, settings["shared"].get(name, []))]
         here = replaced[original.link()] & ~after.missing
@@ -166,7 +192,11 @@ def kept_own(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     found = 0
     for name in settings["about"]:
         before, after = original.columns[name].take(original.link()), evidence.column(name)
-        free = original.replaced(name)[original.link()] & ~before.missing & ~np.isin(before.values, settings["shared"].get(name, []))
+        free = (
+            original.replaced(name)[original.link()]
+            & ~before.missing
+            & ~np.isin(before.values, settings["shared"].get(name, []))
+        )
         found += int(np.count_nonzero(_same(before, after) & free))
     return found
 
@@ -178,7 +208,9 @@ def outside_condition(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     found = 0
     for name in settings["about"]:
         after = evidence.column(name)
-        known = {other: column.take(original.link()) for other, column in original.columns.items()} | {name: after}
+        known = {
+            other: column.take(original.link()) for other, column in original.columns.items()
+        } | {name: after}
         here = original.replaced(name)[original.link()]
         found += int(np.count_nonzero(here & ~original.cells.conditions[name].marks(known)))
     return found

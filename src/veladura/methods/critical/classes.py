@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.synth.critical_cells import CriticalWarning
-from veladura.synth.order import SAMPLED, coarse_codes, cramer
-from veladura.synth.tree import DEPTH, FEATURE, Tree, ranks
+from veladura.methods.cart.order import SAMPLED, coarse_codes, cramer
+from veladura.methods.critical.cells import CriticalWarning
+from veladura.numeric.trees.tree import DEPTH, FEATURE, Tree, ranks
 
 if TYPE_CHECKING:
     from veladura.table.codes import Codes, Column
@@ -49,8 +49,9 @@ class Class:
 def find_ties(codes: Codes, confidential: Sequence[str], names: Sequence[str]) -> list[Tie]:
     """Return the tie of every pair with a confidential column, strongest first.
 
-    Two columns with an order: Spearman's rank correlation, its sign left out. Otherwise Cramér's V of the columns cut
-    into at most eight bins. On at most 5000 evenly spaced rows where neither is missing.
+    Two columns with an order: Spearman's rank correlation, its sign left out. Otherwise Cramér's V
+    of the columns cut into at most eight bins. On at most 5000 evenly spaced rows where neither is
+    missing.
     """
     rows = np.unique(np.linspace(0, codes.rows.size - 1, SAMPLED).astype(np.int64))
     taken = {name: codes[name].take(rows) for name in names}
@@ -66,7 +67,9 @@ def _tie(a: Column, b: Column) -> Tie:
     if all(column.labels is None or column.field.kind == "ordered" for column in (a, b)):
         first, second = (ranks(values.astype(np.float64)).astype(np.float64) for values in (x, y))
         scale = math.sqrt(float(first @ first) * float(second @ second))
-        return Tie(a.name, b.name, abs(float(first @ second)) / scale if scale > 0 else 0.0, "Spearman")
+        return Tie(
+            a.name, b.name, abs(float(first @ second)) / scale if scale > 0 else 0.0, "Spearman"
+        )
     return Tie(a.name, b.name, cramer(coarse_codes(x), coarse_codes(y)), "Cramér's V")
 
 
@@ -75,10 +78,13 @@ def propose(ties: Sequence[Tie], least: float) -> tuple[tuple[str, str], ...]:
     return tuple((tie.first, tie.second) for tie in ties if tie.strength >= least)
 
 
-def find_classes(groups: Sequence[Sequence[str]], order: Sequence[str], names: Sequence[str]) -> list[Class]:
+def find_classes(
+    groups: Sequence[Sequence[str]], order: Sequence[str], names: Sequence[str]
+) -> list[Class]:
     """Return the equivalence classes of "in one group, or linked by a chain of groups", first those replaced first.
 
-    A group without a confidential column is left out. A confidential column in no group is a class of its own.
+    A group without a confidential column is left out. A confidential column in no group is a class
+    of its own.
 
     Examples
     --------
@@ -99,13 +105,19 @@ def find_classes(groups: Sequence[Sequence[str]], order: Sequence[str], names: S
     for name in names:
         members.setdefault(find(name), []).append(name)
     groups_found = [group for name in order if (group := members.pop(find(name), []))]
-    return [Class(tuple(n for n in order if n in group), tuple(n for n in group if n not in order)) for group in groups_found]
+    return [
+        Class(tuple(n for n in order if n in group), tuple(n for n in group if n not in order))
+        for group in groups_found
+    ]
 
 
 def report_groups(groups: Sequence[Sequence[str]], confidential: Sequence[str]) -> None:
     """Warn of groups that cannot matter, and of those that share columns and become one."""
     if idle := [list(group) for group in groups if not set(group) & set(confidential)]:
-        msg = f"groups without a confidential column are left out, for nothing in them changes: {idle}."
+        msg = (
+            "groups without a confidential column are left out, for nothing in them changes:"
+            f" {idle}."
+        )
         warnings.warn(msg, CriticalWarning, stacklevel=2)
     useful = [group for group in groups if set(group) & set(confidential)]
     if merged := [[list(a), list(b)] for a, b in combinations(useful, 2) if set(a) & set(b)]:
@@ -113,16 +125,20 @@ def report_groups(groups: Sequence[Sequence[str]], confidential: Sequence[str]) 
         warnings.warn(msg, CriticalWarning, stacklevel=2)
 
 
-def order_columns(count: Mapping[str, int], tree_of: Callable[[str, Sequence[str]], tuple[Tree | None, Mapping[int, str]]]) -> list[str]:
+def order_columns(
+    count: Mapping[str, int],
+    tree_of: Callable[[str, Sequence[str]], tuple[Tree | None, Mapping[int, str]]],
+) -> list[str]:
     """Return columns by their number of critical cells, most first; among equals the less dependent one first.
 
-    The dependence of a column on those it is tied with is the smallest depth at which one of them splits its tree:
-    the larger, the earlier. Then the order of the table.
+    The dependence of a column on those it is tied with is the smallest depth at which one of them
+    splits its tree: the larger, the earlier. Then the order of the table.
 
     Parameters
     ----------
     tree_of
-        Returns the tree of a column, given those it is tied with, and which feature of the tree is which of them.
+        Returns the tree of a column, given those it is tied with, and which feature of the tree is
+        which of them.
     """
     names = list(count)
     depth = dict.fromkeys(names, math.inf)

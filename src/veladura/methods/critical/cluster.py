@@ -1,6 +1,7 @@
 """Compiled parts of tuple-wise replacement: divisive clustering, and mean and covariance of every leaf.
 
-The nodes have the layout of the trees of this package, so that draws and climbing are shared with them.
+The nodes have the layout of the trees of this package, so that draws and climbing are shared with
+them.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.jit import compiled, inner
+from veladura.base.jit import compiled, inner
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -137,7 +138,9 @@ def _sort_along(along: Floats, order: Ints, start: int, end: int) -> None:
         for i in range(start + gap, end):
             place, row = along[i], order[i]
             j = i
-            while j >= start + gap and (along[j - gap] > place or (along[j - gap] == place and order[j - gap] > row)):
+            while j >= start + gap and (
+                along[j - gap] > place or (along[j - gap] == place and order[j - gap] > row)
+            ):
                 along[j], order[j] = along[j - gap], order[j - gap]
                 j -= gap
             along[j], order[j] = place, row
@@ -166,14 +169,20 @@ def _best_cut(along: Floats, start: int, end: int, min_rows: int) -> int:
     return cut
 
 
-@compiled("Tuple((int64[::1], int64[:, ::1], float64[::1]))(float64[:, ::1], float64[:, ::1], int64[:, ::1], int64, int64, float64)")
-def divide(points: Floats, critical: Floats, numbers: Ints, min_rows: int, min_distinct: int, small: float) -> tuple[Ints, Ints, Floats]:
+@compiled(
+    "Tuple((int64[::1], int64[:, ::1], float64[::1]))(float64[:, ::1], float64[:, ::1], int64[:,"
+    " ::1], int64, int64, float64)"
+)
+def divide(
+    points: Floats, critical: Floats, numbers: Ints, min_rows: int, min_distinct: int, small: float
+) -> tuple[Ints, Ints, Floats]:
     """Split points in two again and again; return the rows in the order of the leaves, the nodes, and the RMSSTD of each.
 
-    A node is cut across the line through the means that 2-means finds, where the squares on both sides are least
-    among the cuts that leave enough rows on each. RMSSTD = sqrt(sum_j sum_i (x_ij - mean_j)^2 / (v (n - 1))) over the v
-    critical columns (Sharma 1996). A split is made while it leaves enough rows and different values on both sides and
-    RMSSTD falls (pooled over both sides), and none is made where it is small already.
+    A node is cut across the line through the means that 2-means finds, where the squares on both
+    sides are least among the cuts that leave enough rows on each. RMSSTD = sqrt(sum_j sum_i (x_ij -
+    mean_j)^2 / (v (n - 1))) over the v critical columns (Sharma 1996). A split is made while it
+    leaves enough rows and different values on both sides and RMSSTD falls (pooled over both sides),
+    and none is made where it is small already.
 
     Parameters
     ----------
@@ -216,7 +225,10 @@ def divide(points: Floats, critical: Floats, numbers: Ints, min_rows: int, min_d
         if cut == 0:
             continue
         at = start + cut
-        if not (_enough(numbers, order, start, at, min_distinct) and _enough(numbers, order, at, end, min_distinct)):
+        if not (
+            _enough(numbers, order, start, at, min_distinct)
+            and _enough(numbers, order, at, end, min_distinct)
+        ):
             continue
         parts = _squares(critical, order, start, at) + _squares(critical, order, at, end)
         if np.sqrt(parts / (wide * (rows - 2))) >= spread[node]:
@@ -235,13 +247,17 @@ def divide(points: Floats, critical: Floats, numbers: Ints, min_rows: int, min_d
     return order, nodes[:made].copy(), spread[:made].copy()
 
 
-@compiled("Tuple((float64[:, ::1], float64[:, :, ::1], int64[::1]))(float64[:, ::1], boolean[::1], int64[::1], int64[::1])")
+@compiled(
+    "Tuple((float64[:, ::1], float64[:, :, ::1], int64[::1]))(float64[:, ::1], boolean[::1],"
+    " int64[::1], int64[::1])"
+)
 def moments(  # noqa: C901, PLR0912  # compiled: loops over stretches, rows and columns
     values: Floats, known: NDArray[np.bool_], start: Ints, end: Ints
 ) -> tuple[Floats, Floats, Ints]:
     """Return mean, lower Cholesky factor of the covariance, and number of known rows of each stretch.
 
-    A column that does not vary given those before it has a factor of nought there: it will not move.
+    A column that does not vary given those before it has a factor of nought there: it will not
+    move.
     """
     wide = values.shape[1]
     means = np.zeros((start.size, wide))
@@ -262,7 +278,11 @@ def moments(  # noqa: C901, PLR0912  # compiled: loops over stretches, rows and 
             if known[i]:
                 for j in range(wide):
                     for k in range(j + 1):
-                        covariance[j, k] += (values[i, j] - means[s, j]) * (values[i, k] - means[s, k]) / (sizes[s] - 1)
+                        covariance[j, k] += (
+                            (values[i, j] - means[s, j])
+                            * (values[i, k] - means[s, k])
+                            / (sizes[s] - 1)
+                        )
         for j in range(wide):
             for k in range(j + 1):
                 left = covariance[j, k]

@@ -6,18 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
-from veladura.context import Context
+from veladura.base.context import Context
+from veladura.base.expression import parse
+from veladura.core.recipe import Recipe
 from veladura.errors import PlanError
-from veladura.expression import parse
-from veladura.masks.common import check_choice, is_number
-from veladura.recipe import Recipe
-from veladura.synth import critical_claims as _  # noqa: F401  # registers the checks of its promises
-from veladura.synth.cart import Bounds, bounds_of
-from veladura.synth.critical_cells import ALL, read_conditions
-from veladura.synth.leaf import Smoothing
+from veladura.methods.cart.cart import Bounds, bounds_of
+from veladura.methods.critical.cells import ALL, read_conditions
+from veladura.methods.masks.common import check_choice, is_number
+from veladura.numeric.trees.leaf import Smoothing
 
 if TYPE_CHECKING:
-    from veladura.synth.critical_fitted import FittedCritical
+    from veladura.methods.critical.fitted import FittedCritical
     from veladura.table.inspect import Facts
     from veladura.table.schema import Schema
     from veladura.table.table import Table
@@ -30,18 +29,21 @@ Scale = Literal["rank", "deviation"]
 class CriticalCart(Recipe):
     """Replace critical cells by artificial values, correlated ones as whole tuples; everything else stays true.
 
-    A condition marks the critical values of each confidential column. Columns whose correlations must survive
-    form groups; rows that are critical in several columns of a group are clustered, and each gets the tuple of a
-    donor of its cluster, moved by a joint kernel. A value that is critical alone is drawn from the leaves of a tree.
+    A condition marks the critical values of each confidential column. Columns whose correlations
+    must survive form groups; rows that are critical in several columns of a group are clustered,
+    and each gets the tuple of a donor of its cluster, moved by a joint kernel. A value that is
+    critical alone is drawn from the leaves of a tree.
 
     Parameters
     ----------
     critical
-        By column, a condition such as ``"income > 200_000"``, an interval, or "all"; or names of columns, all of whose values are critical.
+        By column, a condition such as ``"income > 200_000"``, an interval, or "all"; or names of
+        columns, all of whose values are critical.
     rows
         A condition, or true and false for each row: only cells of these rows are critical.
     groups
-        Columns whose joint structure is kept; proposed from the data by default, none for replacement column by column.
+        Columns whose joint structure is kept; proposed from the data by default, none for
+        replacement column by column.
     linked
         The tie (rank correlation or Cramér's V) from which two columns are proposed as a group.
     m
@@ -49,12 +51,14 @@ class CriticalCart(Recipe):
     predictors
         Columns that may split the trees; by default all.
     keep_inside
-        Whether a new value meets the condition of the old one. If not, nobody can tell that the true value is critical, but its range thins out.
+        Whether a new value meets the condition of the old one. If not, nobody can tell that the
+        true value is critical, but its range thins out.
     others
-        Whether the other values of the confidential columns are kept or replaced too ("keep", "replace").
+        Whether the other values of the confidential columns are kept or replaced too ("keep",
+        "replace").
     smoothing
-        Move every replaced number, one drawn alone as `Cart` does ("local", "kernel"), a tuple by a joint kernel; or hand out
-        values of other rows and move only those that came back ("none").
+        Move every replaced number, one drawn alone as `Cart` does ("local", "kernel"), a tuple by a
+        joint kernel; or hand out values of other rows and move only those that came back ("none").
     bandwidth
         Factor on the bandwidth of the kernels.
     min_leaf
@@ -62,9 +66,11 @@ class CriticalCart(Recipe):
     min_distinct
         Fewest different values, or tuples, in a leaf or cluster.
     scale
-        How numbers are made comparable in clusters: by their rank (as normal scores), or by their standard deviation ("rank", "deviation").
+        How numbers are made comparable in clusters: by their rank (as normal scores), or by their
+        standard deviation ("rank", "deviation").
     spread
-        A cluster whose root-mean-square standard deviation (columns standardised) is at most this is not split.
+        A cluster whose root-mean-square standard deviation (columns standardised) is at most this
+        is not split.
     regrow
         Grow each tree on the data as they stand, earlier columns replaced, anew for each dataset.
     consistency
@@ -83,7 +89,8 @@ class CriticalCart(Recipe):
 
     References
     ----------
-    Aslanyan, L. and Topchyan, V. (2013). Enhanced CART technologies in partial synthetic data generation.
+    Aslanyan, L. and Topchyan, V. (2013). Enhanced CART technologies in partial synthetic data
+    generation.
     Reiter, J. P. (2005). Using CART to generate partially synthetic public use microdata. Journal
     of Official Statistics 21(3), 441-462.
     """
@@ -93,7 +100,9 @@ class CriticalCart(Recipe):
     proposed: ClassVar[tuple[str, ...]] = ("critical", "groups")
 
     critical: Mapping[str, str | Bounds] = field(metadata={"private": True})
-    rows: str | tuple[bool, ...] | None = field(default=None, repr=False, metadata={"private": True})
+    rows: str | tuple[bool, ...] | None = field(
+        default=None, repr=False, metadata={"private": True}
+    )
     groups: tuple[tuple[str, ...], ...] | None = None
     linked: float = 0.5
     m: int = 5
@@ -143,7 +152,7 @@ class CriticalCart(Recipe):
 
     def apply(self, table: Table, context: Context) -> FittedCritical:
         """Find the critical cells, and grow the trees and clusters."""
-        from veladura.synth.critical_fit import fit
+        from veladura.methods.critical.fit import fit
 
         return fit(self, table, context)
 
@@ -151,21 +160,25 @@ class CriticalCart(Recipe):
         """Return the settings that the recipient is told: the conditions only if asked to."""
         told = super().settings()
         if self.tell:
-            told["critical"] = {name: given if isinstance(given, str) else [given.min, given.max] for name, given in self.critical.items()}
+            told["critical"] = {
+                name: given if isinstance(given, str) else [given.min, given.max]
+                for name, given in self.critical.items()
+            }
         return told
 
     @classmethod
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> CriticalCart:  # noqa: ARG003
         """Refuse: thresholds can be proposed only by looking at the values."""
         msg = (
-            "critical-cart needs a threshold for each confidential column.\n\nHint: give critical, or let veladura init look at the table."
+            "critical-cart needs a threshold for each confidential column.\n\nHint: give critical,"
+            " or let veladura init look at the table."
         )
         raise PlanError(msg)
 
     @classmethod
     def suggest_for(cls, table: Table, facts: Mapping[str, Facts]) -> CriticalCart:
         """Suggest round thresholds above which one value in twenty lies, and groups, for the holder to confirm."""
-        from veladura.synth.critical_propose import propose_recipe
+        from veladura.methods.critical.propose import propose_recipe
 
         return propose_recipe(cls, table, facts)
 
@@ -173,17 +186,26 @@ class CriticalCart(Recipe):
 def _conditions(given: Any) -> dict[str, str | Bounds]:
     """Return the conditions by column; names alone stand for whole columns."""
     if isinstance(given, str) or not given:
-        msg = 'critical names confidential columns with their conditions, as in {"income": "income > 200_000"}.'
+        msg = (
+            'critical names confidential columns with their conditions, as in {"income": "income >'
+            ' 200_000"}.'
+        )
         raise PlanError(msg)
     if not isinstance(given, Mapping):
         return {str(name): ALL for name in given}
-    return {name: one if isinstance(one, str) else bounds_of(one, f"critical.{name}") for name, one in given.items()}
+    return {
+        name: one if isinstance(one, str) else bounds_of(one, f"critical.{name}")
+        for name, one in given.items()
+    }
 
 
 def _groups(given: Any) -> tuple[tuple[str, ...], ...]:
     groups = tuple(tuple(group) for group in given if not isinstance(group, str))
     if len(groups) < len(given) or any(len(group) < 2 for group in groups):  # noqa: PLR2004
-        msg = 'groups is a list of lists with at least two columns each, as in [["income", "wealth"]].'
+        msg = (
+            'groups is a list of lists with at least two columns each, as in [["income",'
+            ' "wealth"]].'
+        )
         raise PlanError(msg)
     return groups
 

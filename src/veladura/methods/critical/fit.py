@@ -10,22 +10,30 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.context import Context
+from veladura.base.context import Context
+from veladura.base.expression import parse
 from veladura.errors import DataError, PlanError
-from veladura.expression import parse
-from veladura.synth.bins import Binning, binning_of
-from veladura.synth.cart import MAX_LEVELS, check_rows
-from veladura.synth.column import Subject, check_levels, subject_of
-from veladura.synth.critical import CriticalCart
-from veladura.synth.critical_cells import Cells, CriticalWarning, Pattern, read_conditions
-from veladura.synth.critical_classes import Class, Tie, find_classes, find_ties, order_columns, propose, report_groups
-from veladura.synth.critical_fitted import Branch, FittedCritical
-from veladura.synth.critical_single import SingleModel, Soil
-from veladura.synth.critical_terms import CriticalTerms, terms_of
-from veladura.synth.critical_tuples import TupleModel, cluster, tuple_numbers
-from veladura.synth.model import load_kernels
-from veladura.synth.order import check_named
-from veladura.synth.tree import Growth, Predictors, Tree, stack
+from veladura.methods.cart.cart import MAX_LEVELS, check_rows
+from veladura.methods.cart.order import check_named
+from veladura.methods.critical.cells import Cells, CriticalWarning, Pattern, read_conditions
+from veladura.methods.critical.classes import (
+    Class,
+    Tie,
+    find_classes,
+    find_ties,
+    order_columns,
+    propose,
+    report_groups,
+)
+from veladura.methods.critical.critical import CriticalCart
+from veladura.methods.critical.fitted import Branch, FittedCritical
+from veladura.methods.critical.single import SingleModel, Soil
+from veladura.methods.critical.terms import CriticalTerms, terms_of
+from veladura.methods.critical.tuples import TupleModel, cluster, tuple_numbers
+from veladura.numeric.trees.bins import Binning, binning_of
+from veladura.numeric.trees.column import Subject, check_levels, subject_of
+from veladura.numeric.trees.model import load_kernels
+from veladura.numeric.trees.tree import Growth, Predictors, Tree, stack
 from veladura.table.codes import Codes, Column
 
 if TYPE_CHECKING:
@@ -39,7 +47,9 @@ def fit(recipe: CriticalCart, table: Table, context: Context) -> FittedCritical:
     """Return the recipe fitted to a prepared table."""
     predictors = _check(recipe, table)
     named = _named(recipe)
-    codes = table.codes([name for name in table.names if name in {*recipe.critical, *predictors, *named}])
+    codes = table.codes(
+        [name for name in table.names if name in {*recipe.critical, *predictors, *named}]
+    )
     check_rows(codes.rows.size, recipe.min_leaf)
     for column in codes.values():
         check_levels(column, MAX_LEVELS)
@@ -47,26 +57,46 @@ def fit(recipe: CriticalCart, table: Table, context: Context) -> FittedCritical:
     _report_cells(cells, codes.rows.size)
     load_kernels(context)
     ground = _Ground.of(recipe, codes, cells, predictors)
-    order = order_columns({name: cells.count[name] for name in table.names if name in cells.marks}, ground.tied_tree)
+    order = order_columns(
+        {name: cells.count[name] for name in table.names if name in cells.marks}, ground.tied_tree
+    )
     ties: Sequence[Tie] = ()
     groups = recipe.groups
     members = [name for name in codes if codes[name].field.kind != "text"]
     if groups is None:
-        ties = find_ties(codes, order, [name for name in members if name in {*recipe.critical, *predictors}])
+        ties = find_ties(
+            codes, order, [name for name in members if name in {*recipe.critical, *predictors}]
+        )
         groups = propose(ties, recipe.linked)
     else:
         report_groups(groups, order)
     classes = find_classes(groups, order, members)
     tasks = [(one, pattern) for one in classes for pattern in cells.patterns(one.confidential)]
     parties = _parties(cells, order) if recipe.consistency and recipe.groups == () else {}
-    ground = replace(ground, terms={name: replace(terms, parties=parties.get(name)) for name, terms in ground.terms.items()})
+    ground = replace(
+        ground,
+        terms={
+            name: replace(terms, parties=parties.get(name)) for name, terms in ground.terms.items()
+        },
+    )
     branches = context.map("growing trees", lambda task: ground.branch(*task), tasks)
-    rest = context.map("growing trees of other cells", ground.rest, order if recipe.others == "replace" else ())
+    rest = context.map(
+        "growing trees of other cells", ground.rest, order if recipe.others == "replace" else ()
+    )
     _report_fixed(ground.terms)
     return FittedCritical(
-        recipe, table, codes, cells, order, classes, ties, ground.terms, ground.binnings, ground.base,
+        recipe,
+        table,
+        codes,
+        cells,
+        order,
+        classes,
+        ties,
+        ground.terms,
+        ground.binnings,
+        ground.base,
         [*branches, *(one for one in rest if one is not None)],
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -81,7 +111,9 @@ class _Ground:
     base: Predictors
 
     @classmethod
-    def of(cls, recipe: CriticalCart, codes: Codes, cells: Cells, predictors: Sequence[str]) -> _Ground:
+    def of(
+        cls, recipe: CriticalCart, codes: Codes, cells: Cells, predictors: Sequence[str]
+    ) -> _Ground:
         terms = {
             name: terms_of(
                 _subject(recipe, codes[name], cells),
@@ -93,8 +125,13 @@ class _Ground:
             )
             for name, condition in cells.conditions.items()
         }
-        binnings = {name: binning_of(column) for name, column in codes.items() if name in predictors}
-        base = stack([binnings[name].codes(codes[name].values, codes[name].missing) for name in binnings], list(binnings.values()))
+        binnings = {
+            name: binning_of(column) for name, column in codes.items() if name in predictors
+        }
+        base = stack(
+            [binnings[name].codes(codes[name].values, codes[name].missing) for name in binnings],
+            list(binnings.values()),
+        )
         return cls(recipe, codes, cells, terms, binnings, base)
 
     def branch(self, class_: Class, pattern: Pattern) -> Branch:
@@ -122,7 +159,9 @@ class _Ground:
         rows = pattern.rows
         widened = not self._enough([terms], rows)
         if not recipe.keep_inside and not terms.moves:
-            return Branch(pattern.columns, pattern.rows, self._model(terms, np.arange(mark.size), None))
+            return Branch(
+                pattern.columns, pattern.rows, self._model(terms, np.arange(mark.size), None)
+            )
         if widened:
             rows = np.flatnonzero(mark)
         few = rows.size < 2 * recipe.min_leaf
@@ -136,15 +175,33 @@ class _Ground:
     def _model(self, terms: CriticalTerms, rows: Ints, donors: Mask | None) -> SingleModel:
         recipe = self.recipe
         features = [i for i, other in enumerate(self.binnings) if other != terms.subject.name]
-        soil = Soil(terms, rows, donors, features, Growth(min_leaf=recipe.min_leaf, min_distinct=recipe.min_distinct))
-        return SingleModel(terms, soil.grow(self.base), soil, recipe.bandwidth, recipe.smoothing != "none", recipe.regrow)
+        soil = Soil(
+            terms,
+            rows,
+            donors,
+            features,
+            Growth(min_leaf=recipe.min_leaf, min_distinct=recipe.min_distinct),
+        )
+        return SingleModel(
+            terms,
+            soil.grow(self.base),
+            soil,
+            recipe.bandwidth,
+            recipe.smoothing != "none",
+            recipe.regrow,
+        )
 
     def _tuples(self, class_: Class, pattern: Pattern) -> Branch:
         """Return the clusters of a combination; when its rows are too few, of all rows critical in at least its columns."""
         recipe, terms = self.recipe, [self.terms[name] for name in pattern.columns]
         donors, widened = pattern.rows, False
         if not self._enough(terms, donors):
-            donors, widened = np.flatnonzero(np.logical_and.reduce([self.cells.marks[name] for name in pattern.columns])), True
+            donors, widened = (
+                np.flatnonzero(
+                    np.logical_and.reduce([self.cells.marks[name] for name in pattern.columns])
+                ),
+                True,
+            )
         members = [self.codes[name] for name in (*class_.confidential, *class_.others)]
         tree, leaves = cluster(
             terms,
@@ -156,8 +213,12 @@ class _Ground:
             spread=recipe.spread,
             scale=recipe.scale,
         )
-        model = TupleModel(terms, tree, pattern.rows, leaves, recipe.bandwidth, recipe.smoothing != "none")
-        return Branch(pattern.columns, pattern.rows, model, widened and donors.size > pattern.rows.size)
+        model = TupleModel(
+            terms, tree, pattern.rows, leaves, recipe.bandwidth, recipe.smoothing != "none"
+        )
+        return Branch(
+            pattern.columns, pattern.rows, model, widened and donors.size > pattern.rows.size
+        )
 
     def _enough(self, terms: Sequence[CriticalTerms], rows: Ints) -> bool:
         """Whether rows make a leaf: enough of them, with enough different values."""
@@ -168,7 +229,9 @@ class _Ground:
     def tied_tree(self, name: str, tied: Sequence[str]) -> tuple[Tree | None, dict[int, str]]:
         """Return the tree of a column on its critical rows, and which features are the columns it is tied with."""
         pair = self._model(self.terms[name], np.flatnonzero(self.cells.marks[name]), None).pair
-        return pair.numbers or pair.states, {i: other for i, other in enumerate(self.binnings) if other in tied}
+        return pair.numbers or pair.states, {
+            i: other for i, other in enumerate(self.binnings) if other in tied
+        }
 
 
 def _subject(recipe: CriticalCart, column: Column, cells: Cells) -> Subject:
@@ -179,10 +242,15 @@ def _subject(recipe: CriticalCart, column: Column, cells: Cells) -> Subject:
     limits: tuple[float | None, float | None] = (None, None)
     if column.labels is None and column.field.kind != "date":
         known = column.values[~column.missing]
-        limits = (0.0 if known.size and known.min() >= 0 else None, 0.0 if known.size and known.max() <= 0 else None)
+        limits = (
+            0.0 if known.size and known.min() >= 0 else None,
+            0.0 if known.size and known.max() <= 0 else None,
+        )
     whole = cells.conditions[column.name].expression is None
     smoothing = "local" if recipe.smoothing == "none" else recipe.smoothing
-    return subject_of(column, spikes=None if whole else (), smoothing=smoothing, guarded=False, limits=limits)
+    return subject_of(
+        column, spikes=None if whole else (), smoothing=smoothing, guarded=False, limits=limits
+    )
 
 
 def _check(recipe: CriticalCart, table: Table) -> list[str]:
@@ -192,9 +260,14 @@ def _check(recipe: CriticalCart, table: Table) -> list[str]:
     for group in recipe.groups or ():
         schema.check("groups", group)
     usable = [field.name for field in schema if field.kind != "text"]
-    if text := [name for name in {*recipe.critical, *(n for group in recipe.groups or () for n in group)} if name not in usable]:
+    if text := [
+        name
+        for name in {*recipe.critical, *(n for group in recipe.groups or () for n in group)}
+        if name not in usable
+    ]:
         msg = (
-            f"columns of free text cannot be synthesised: {sorted(text)}.\n\nHint: declare role 'identifier' to drop them, or another kind."
+            f"columns of free text cannot be synthesised: {sorted(text)}.\n\nHint: declare role"
+            " 'identifier' to drop them, or another kind."
         )
         raise PlanError(msg)
     for name, condition in read_conditions(recipe.critical).items():
@@ -222,7 +295,10 @@ def _mask(recipe: CriticalCart, codes: Codes) -> Mask | None:
     if isinstance(recipe.rows, str):
         return parse(recipe.rows).holds(codes)
     if len(recipe.rows) != codes.rows.size:
-        msg = f"rows marks {len(recipe.rows)} rows, the table has {codes.rows.size}.\n\nHint: give true or false for every row of the table, in its order."
+        msg = (
+            f"rows marks {len(recipe.rows)} rows, the table has {codes.rows.size}.\n\nHint: give"
+            " true or false for every row of the table, in its order."
+        )
         raise DataError(msg)
     return np.array(recipe.rows, dtype=bool)[codes.rows]
 
@@ -230,8 +306,16 @@ def _mask(recipe: CriticalCart, codes: Codes) -> Mask | None:
 def _report_cells(cells: Cells, rows: int) -> None:
     """Warn of conditions that no row meets, or every row."""
     if none := [name for name, count in cells.count.items() if count == 0]:
-        warnings.warn(f"no row has a critical value in {none}: there is nothing to replace.", CriticalWarning, stacklevel=2)
-    if every := [name for name, count in cells.count.items() if count == rows and cells.conditions[name].expression is not None]:
+        warnings.warn(
+            f"no row has a critical value in {none}: there is nothing to replace.",
+            CriticalWarning,
+            stacklevel=2,
+        )
+    if every := [
+        name
+        for name, count in cells.count.items()
+        if count == rows and cells.conditions[name].expression is not None
+    ]:
         msg = f"every row meets the condition of {every}: whole columns are replaced."
         warnings.warn(msg, CriticalWarning, stacklevel=2)
 
@@ -239,12 +323,22 @@ def _report_cells(cells: Cells, rows: int) -> None:
 def _report_fixed(terms: dict[str, CriticalTerms]) -> None:
     """Warn of columns with one critical value only, and of cells that nothing can replace."""
     if lone := [
-        name for name, one in terms.items() if one.guard == "values" and np.unique(one.pool).size == 1 and one.fixed.sum() < one.pool.size
+        name
+        for name, one in terms.items()
+        if one.guard == "values"
+        and np.unique(one.pool).size == 1
+        and one.fixed.sum() < one.pool.size
     ]:
-        msg = f"columns with one distinct critical value: {lone}. Their pool was widened to a kernel as wide as the whole column's."
+        msg = (
+            f"columns with one distinct critical value: {lone}. Their pool was widened to a kernel"
+            " as wide as the whole column's."
+        )
         warnings.warn(msg, CriticalWarning, stacklevel=2)
     if left := {name: int(one.fixed.sum()) for name, one in terms.items() if one.fixed.any()}:
-        msg = f"critical cells that nothing can replace stay as they are, by column: {left}.\n\nHint: widen the condition, or use keep_inside=False."
+        msg = (
+            f"critical cells that nothing can replace stay as they are, by column: {left}.\n\nHint:"
+            " widen the condition, or use keep_inside=False."
+        )
         warnings.warn(msg, CriticalWarning, stacklevel=2)
 
 

@@ -11,20 +11,20 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from veladura.context import Context
-from veladura.promise import Promise
-from veladura.recipe import Draw, Fitted, Release, Rule
-from veladura.synth.bins import Binning
-from veladura.synth.critical import CriticalCart
-from veladura.synth.critical_cells import Cells, Pattern
-from veladura.synth.critical_claims import promises_of
-from veladura.synth.critical_classes import Class, Tie
-from veladura.synth.critical_pools import Pool, pools_of, replaceability
-from veladura.synth.critical_single import SingleModel
-from veladura.synth.critical_terms import CriticalTerms
-from veladura.synth.critical_tuples import TupleModel
-from veladura.synth.model import Where
-from veladura.synth.tree import Predictors
+from veladura.base.context import Context
+from veladura.core.promise import Promise
+from veladura.core.recipe import Draw, Fitted, Release, Rule
+from veladura.measures.risk.pools import Pool, pools_of, replaceability
+from veladura.methods.critical.cells import Cells, Pattern
+from veladura.methods.critical.claims import promises_of
+from veladura.methods.critical.classes import Class, Tie
+from veladura.methods.critical.critical import CriticalCart
+from veladura.methods.critical.single import SingleModel
+from veladura.methods.critical.terms import CriticalTerms
+from veladura.methods.critical.tuples import TupleModel
+from veladura.numeric.trees.bins import Binning
+from veladura.numeric.trees.model import Where
+from veladura.numeric.trees.tree import Predictors
 from veladura.table.codes import Column
 
 Ints = NDArray[np.int64]
@@ -81,7 +81,9 @@ class FittedCritical(Fitted[CriticalCart]):
 
     def draws(self, context: Context) -> Sequence[Draw]:
         """Draw the m datasets, each from streams of its own."""
-        return context.map("drawing datasets", lambda r: self._dataset(r, context), range(self.recipe.m))
+        return context.map(
+            "drawing datasets", lambda r: self._dataset(r, context), range(self.recipe.m)
+        )
 
     def changed(self) -> tuple[str, ...]:
         """Return the confidential columns, in the order of the table."""
@@ -104,11 +106,19 @@ class FittedCritical(Fitted[CriticalCart]):
     @property
     def left(self) -> dict[str, int]:
         """By column, the number of critical cells that nothing can replace; the record of a release lists them."""
-        return {name: int(self.terms[name].fixed.sum()) for name in self.changed() if self.terms[name].fixed.any()}
+        return {
+            name: int(self.terms[name].fixed.sum())
+            for name in self.changed()
+            if self.terms[name].fixed.any()
+        }
 
     def told(self) -> dict[str, Any]:
         """Return the settings, the classes, how critical values are guarded, and how far replacement was possible."""
-        plain = {key: value for key, value in self.recipe.settings().items() if value not in (None, {}, [])}
+        plain = {
+            key: value
+            for key, value in self.recipe.settings().items()
+            if value not in (None, {}, [])
+        }
         return {
             **plain,
             "columns": list(self.changed()),
@@ -126,14 +136,14 @@ class FittedCritical(Fitted[CriticalCart]):
 
     def draw(self, context: Context) -> Release:
         """Return a release with its public pictures: margins and pairs, original beside synthetic."""
-        from veladura.synth.plots import compared
+        from veladura.methods.cart.plots import compared
 
         release = super().draw(context)
         return replace(release, public_pictures=(lambda: compared(release),))
 
     def pictures(self) -> Mapping[str, bytes]:
         """Return the forced splits of every class, and the ties that groups were proposed from."""
-        from veladura.synth.critical_picture import pictures
+        from veladura.methods.critical.picture import pictures
 
         return pictures(self)
 
@@ -145,7 +155,9 @@ class FittedCritical(Fitted[CriticalCart]):
         drawn = {name: _copied(self.codes[name]) for name in self.changed()}
         for branch in self.branches:
             rng = context.streams("critical-cart", branch.name, replicate)
-            for name, new in zip(branch.columns, self._columns(branch, rng, predictors), strict=True):
+            for name, new in zip(
+                branch.columns, self._columns(branch, rng, predictors), strict=True
+            ):
                 here = branch.rows[~self.terms[name].fixed[branch.rows]]
                 taken = new.take(np.flatnonzero(~self.terms[name].fixed[branch.rows]))
                 drawn[name].values[here], drawn[name].missing[here] = taken.values, taken.missing
@@ -160,7 +172,10 @@ class FittedCritical(Fitted[CriticalCart]):
         else:
             where = Where(predictors, branch.rows, np.zeros(branch.rows.size, dtype=np.int64))
             found = [branch.model.draw(rng, where)]
-        return [self.terms[name].subject.assemble(*one) for name, one in zip(branch.columns, found, strict=True)]
+        return [
+            self.terms[name].subject.assemble(*one)
+            for name, one in zip(branch.columns, found, strict=True)
+        ]
 
 
 def _copied(column: Column) -> Column:

@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from veladura.anonymize.picture import INK, SOFT, STYLE
-from veladura.synth.critical_classes import Class
-from veladura.synth.critical_tuples import TupleModel
+from veladura.methods.critical.classes import Class
+from veladura.methods.critical.tuples import TupleModel
+from veladura.methods.kanonymity.picture import INK, SOFT, STYLE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from veladura.synth.critical_fitted import Branch, FittedCritical
+    from veladura.methods.critical.fitted import Branch, FittedCritical
 
 SINGLE, TUPLE, SPLIT = "#cfe3f1", "#f6d9c4", "#ffffff"
 MOST_COMBINATIONS, MOST_BARS = 12, 20  # more cannot be read
@@ -49,7 +49,11 @@ def forced_splits(fitted: FittedCritical, class_: Class) -> list[tuple[str, Spli
     A question that all rows answer alike splits nothing and is left out.
     """
     found = []
-    left = [branch for branch in fitted.branches if not branch.rest and set(branch.columns) <= set(class_.confidential)]
+    left = [
+        branch
+        for branch in fitted.branches
+        if not branch.rest and set(branch.columns) <= set(class_.confidential)
+    ]
     for k, name in enumerate(class_.confidential):
         mine = [branch for branch in left if name in branch.columns]
         left = [branch for branch in left if name not in branch.columns]
@@ -77,7 +81,9 @@ def forced_figure(fitted: FittedCritical, class_: Class) -> Figure:
     trees = forced_splits(fitted, class_)
     width = sum(tree.width for _, tree in trees)
     depth = max(tree.depth for _, tree in trees)
-    figure = Figure(figsize=(max(5.0, WIDE * width + 0.4), HIGH * (depth + 2)), layout="constrained")
+    figure = Figure(
+        figsize=(max(5.0, WIDE * width + 0.4), HIGH * (depth + 2)), layout="constrained"
+    )
     axes = figure.add_subplot()
     left = 0.0
     for name, tree in trees:
@@ -90,7 +96,11 @@ def forced_figure(fitted: FittedCritical, class_: Class) -> Figure:
     axes.set_ylim(-depth - 1.6, 0.5)
     axes.axis("off")
     axes.set_title(
-        f"Forced splits, columns in the order {', '.join(class_.confidential)}", fontsize=10, color=INK, loc="left", parse_math=False
+        f"Forced splits, columns in the order {', '.join(class_.confidential)}",
+        fontsize=10,
+        color=INK,
+        loc="left",
+        parse_math=False,
     )
     return figure
 
@@ -100,7 +110,13 @@ def _draw(axes: Axes, tree: Split, left: float, y: float) -> tuple[float, float]
     x = left + tree.width / 2
     if tree.yes is None or tree.no is None:
         assert tree.branch is not None  # noqa: S101  # a split without answers is a branch
-        _box(axes, x, y, _told(tree.branch), TUPLE if isinstance(tree.branch.model, TupleModel) else SINGLE)
+        _box(
+            axes,
+            x,
+            y,
+            _told(tree.branch),
+            TUPLE if isinstance(tree.branch.model, TupleModel) else SINGLE,
+        )
         return x, y
     for child, start, answer in ((tree.yes, left, "yes"), (tree.no, left + tree.yes.width, "no")):
         _link(axes, (x, y), _draw(axes, child, start, y - 1), answer)
@@ -111,7 +127,10 @@ def _draw(axes: Axes, tree: Split, left: float, y: float) -> tuple[float, float]
 def _told(branch: Branch) -> str:
     """Return a branch in words: its columns, its rows and its leaves."""
     if isinstance(branch.model, TupleModel):
-        return f"{' + '.join(branch.columns)}\n{branch.rows.size} rows, {branch.model.tree.leaves().size} clusters\ntuples"
+        return (
+            f"{' + '.join(branch.columns)}\n{branch.rows.size} rows,"
+            f" {branch.model.tree.leaves().size} clusters\ntuples"
+        )
     tree = branch.model.pair.numbers or branch.model.pair.states
     leaves = 1 if tree is None else tree.leaves().size
     return f"{branch.columns[0]} only\n{branch.rows.size} rows, {leaves} leaves\nCART"
@@ -121,18 +140,48 @@ def _link(axes: Axes, above: tuple[float, float], below: tuple[float, float], an
     axes.plot([above[0], below[0]], [above[1], below[1]], color="#c3cad2", linewidth=1.0, zorder=1)
     if answer:
         middle = ((above[0] + below[0]) / 2, (above[1] + below[1]) / 2)
-        axes.text(*middle, answer, fontsize=8, color=SOFT, ha="center", va="center", zorder=2, backgroundcolor="white")
+        axes.text(
+            *middle,
+            answer,
+            fontsize=8,
+            color=SOFT,
+            ha="center",
+            va="center",
+            zorder=2,
+            backgroundcolor="white",
+        )
 
 
 def _box(axes: Axes, x: float, y: float, text: str, fill: str) -> None:
-    shape = {"boxstyle": "round,pad=0.35", "facecolor": fill, "edgecolor": "#8c96a1", "linewidth": 0.8}
-    axes.text(x, y, text, fontsize=8, color=INK, ha="center", va="center", bbox=shape, zorder=3, parse_math=False)
+    shape = {
+        "boxstyle": "round,pad=0.35",
+        "facecolor": fill,
+        "edgecolor": "#8c96a1",
+        "linewidth": 0.8,
+    }
+    axes.text(
+        x,
+        y,
+        text,
+        fontsize=8,
+        color=INK,
+        ha="center",
+        va="center",
+        bbox=shape,
+        zorder=3,
+        parse_math=False,
+    )
 
 
 def ties_figure(fitted: FittedCritical) -> Figure:
     """Return the strongest ties between columns as bars, those that make a group filled."""
-    shown = [(f"{tie.first}, {tie.second}: {tie.strength:.2f} ({tie.measure})", tie.strength) for tie in fitted.ties[:MOST_BARS]]
-    figure = _bars(shown, "Ties between columns; from the line on they make a group", fitted.recipe.linked)
+    shown = [
+        (f"{tie.first}, {tie.second}: {tie.strength:.2f} ({tie.measure})", tie.strength)
+        for tie in fitted.ties[:MOST_BARS]
+    ]
+    figure = _bars(
+        shown, "Ties between columns; from the line on they make a group", fitted.recipe.linked
+    )
     figure.axes[0].axvline(fitted.recipe.linked, color=SOFT, linewidth=0.8, linestyle=(0, (4, 3)))
     figure.axes[0].set_xlim(0, 1)
     return figure
@@ -141,7 +190,13 @@ def ties_figure(fitted: FittedCritical) -> Figure:
 def cells_figure(fitted: FittedCritical) -> Figure:
     """Return the combinations of critical columns that occur, as bars of their rows."""
     shown = [
-        (f"{' + '.join(one.columns)}: {one.rows.size} rows, {one.rows.size * len(one.columns)} cells", one.rows.size)
+        (
+            (
+                f"{' + '.join(one.columns)}: {one.rows.size} rows,"
+                f" {one.rows.size * len(one.columns)} cells"
+            ),
+            one.rows.size,
+        )
         for one in fitted.structure
     ]
     more = f"; {len(shown) - MOST_BARS} more" if len(shown) > MOST_BARS else ""
@@ -168,9 +223,13 @@ def pictures(fitted: FittedCritical) -> Mapping[str, bytes]:
     """Return the pictures as SVG by title, those that can be read."""
     found = {"Critical cells": saved(cells_figure(fitted), "svg")} if fitted.structure else {}
     for class_ in fitted.classes:
-        combinations = [branch for branch in fitted.branches if set(branch.columns) <= set(class_.confidential)]
+        combinations = [
+            branch for branch in fitted.branches if set(branch.columns) <= set(class_.confidential)
+        ]
         if len(class_.confidential) > 1 and 0 < len(combinations) <= MOST_COMBINATIONS:
-            found[f"Forced splits of {', '.join(class_.confidential)}"] = saved(forced_figure(fitted, class_), "svg")
+            found[f"Forced splits of {', '.join(class_.confidential)}"] = saved(
+                forced_figure(fitted, class_), "svg"
+            )
     if fitted.ties:
         found["Ties between columns"] = saved(ties_figure(fitted), "svg")
     return found
@@ -182,5 +241,7 @@ def saved(figure: Figure, format_: str) -> bytes:
 
     with mpl.rc_context(STYLE):
         out = io.BytesIO()
-        figure.savefig(out, format=format_, dpi=160, metadata={"Date": None} if format_ == "svg" else None)
+        figure.savefig(
+            out, format=format_, dpi=160, metadata={"Date": None} if format_ == "svg" else None
+        )
     return out.getvalue()

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from veladura.errors import PlanError
-from veladura.synth.cart import MAX_LEVELS
-from veladura.synth.column import FEW_VALUES, check_levels
-from veladura.synth.critical_classes import find_classes, find_ties, propose
-from veladura.synth.rules import quoted
+from veladura.methods.cart.cart import MAX_LEVELS
+from veladura.methods.cart.rules import quoted
+from veladura.methods.critical.classes import find_classes, find_ties, propose
+from veladura.numeric.trees.column import FEW_VALUES, check_levels
 
 if TYPE_CHECKING:
-    from veladura.synth.critical import CriticalCart
+    from veladura.methods.critical.critical import CriticalCart
     from veladura.table.codes import Codes, Column
     from veladura.table.inspect import Facts
     from veladura.table.table import Table
@@ -25,24 +25,33 @@ FEWEST_ROWS = 20
 MOST_COLUMNS = 6
 
 
-def propose_recipe(cls: type[CriticalCart], table: Table, facts: Mapping[str, Facts]) -> CriticalCart:
+def propose_recipe(
+    cls: type[CriticalCart], table: Table, facts: Mapping[str, Facts]
+) -> CriticalCart:
     """Return a recipe with a round threshold for each number column that looks confidential, and the groups they belong to.
 
-    Sensitive columns come first, then others that are neither weights nor places; what an outsider may know is
-    critical only where nothing else is.
+    Sensitive columns come first, then others that are neither weights nor places; what an outsider
+    may know is critical only where nothing else is.
     """
     schema = table.schema
     text = schema.of_kind("text")
-    numbers = [name for name in schema.of_kind("integer", "number") if facts[name].distinct > FEW_VALUES]
+    numbers = [
+        name for name in schema.of_kind("integer", "number") if facts[name].distinct > FEW_VALUES
+    ]
     chosen: dict[str, str] = {}
     codes = table.codes([name for name in table.names if name not in text])
     for roles in (("sensitive",), ("other",), ("quasi-identifier",)):
         names = [name for name in schema.of_role(*roles) if name in numbers]
-        chosen = {name: condition for name in names if (condition := threshold(codes[name])) is not None}
+        chosen = {
+            name: condition for name in names if (condition := threshold(codes[name])) is not None
+        }
         if chosen:
             break
     if not chosen:
-        msg = 'no column of numbers has enough different values for a threshold.\n\nHint: give critical, as in {"diagnosis": \'diagnosis in ["..."]\'}.'
+        msg = (
+            "no column of numbers has enough different values for a threshold.\n\nHint: give"
+            ' critical, as in {"diagnosis": \'diagnosis in ["..."]\'}.'
+        )
         raise PlanError(msg)
     chosen = dict(list(chosen.items())[:MOST_COLUMNS])
     for column in codes.values():
@@ -54,7 +63,11 @@ def _groups(cls: type[CriticalCart], codes: Codes, names: list[str]) -> tuple[tu
     """Return the classes of columns that hang together, as groups."""
     links = propose(find_ties(codes, names, list(codes)), cls.linked)
     classes = find_classes(links, names, list(codes))
-    return tuple((*one.confidential, *one.others) for one in classes if len(one.confidential) + len(one.others) > 1)
+    return tuple(
+        (*one.confidential, *one.others)
+        for one in classes
+        if len(one.confidential) + len(one.others) > 1
+    )
 
 
 def threshold(column: Column) -> str | None:

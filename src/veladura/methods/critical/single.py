@@ -9,10 +9,10 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from veladura.synth.critical_terms import CriticalTerms
-from veladura.synth.leaf import TRIES
-from veladura.synth.model import Ground, Pair, TreeModel, Where, grow_pair, unpruned
-from veladura.synth.tree import END, FEATURE, LEFT, START, Growth, Predictors, Tree
+from veladura.methods.critical.terms import CriticalTerms
+from veladura.numeric.trees.leaf import TRIES
+from veladura.numeric.trees.model import Ground, Pair, TreeModel, Where, grow_pair, unpruned
+from veladura.numeric.trees.tree import END, FEATURE, LEFT, START, Growth, Predictors, Tree
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -45,7 +45,11 @@ class SingleModel:
         if not self.smooth and self.terms.subject.places is not None:
             return self._relocated(rng, model, where)
         state, places = model.draw(rng, where)
-        if self.terms.subject.places is None and self.terms.inside and not self.terms.condition.alone:
+        if (
+            self.terms.subject.places is None
+            and self.terms.inside
+            and not self.terms.condition.alone
+        ):
             self._fit_categories(rng, model, where, state)
         return state, places
 
@@ -60,14 +64,22 @@ class SingleModel:
         wrong = wrong[~self.terms.fits(where.rows[wrong], state[wrong])]
         state[wrong] = self.terms.subject.state[where.rows[wrong]]
 
-    def _relocated(self, rng: Generator, model: TreeModel, where: Where) -> tuple[Ints, Floats | None]:
+    def _relocated(
+        self, rng: Generator, model: TreeModel, where: Where
+    ) -> tuple[Ints, Floats | None]:
         """Hand out donors' own numbers; those that came back to their own row are drawn from the kernel density of the leaf."""
         subject = self.terms.subject
-        bare = replace(model, subject=replace(subject, smoothing="none"), terms=replace(self.terms, guard="drawn"))
+        bare = replace(
+            model,
+            subject=replace(subject, smoothing="none"),
+            terms=replace(self.terms, guard="drawn"),
+        )
         state, places = bare.draw(rng, where)
         if places is None or subject.places is None:
             return state, places
-        same = np.flatnonzero((state == 0) & (subject.state[where.rows] == 0) & (places == subject.places[where.rows]))
+        same = np.flatnonzero(
+            (state == 0) & (subject.state[where.rows] == 0) & (places == subject.places[where.rows])
+        )
         if subject.smoothing != "none" and same.size:
             fresh, numbers = model.draw(rng, where.at(same))
             state[same] = fresh
@@ -95,11 +107,16 @@ class Soil:
 
     def grow(self, predictors: Predictors) -> Pair:
         """Return the trees of states and numbers."""
-        pair = grow_pair(self.terms.subject, Ground(predictors, self.rows), self.features, self.growth, unpruned)
+        pair = grow_pair(
+            self.terms.subject, Ground(predictors, self.rows), self.features, self.growth, unpruned
+        )
         if self.donors is None:
             return pair
         return Pair(
-            *(None if tree is None else restricted(tree, self.donors, self.growth.min_leaf) for tree in (pair.states, pair.numbers))
+            *(
+                None if tree is None else restricted(tree, self.donors, self.growth.min_leaf)
+                for tree in (pair.states, pair.numbers)
+            )
         )
 
 

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from veladura.synth.column import Subject
-from veladura.synth.critical_cells import Condition
-from veladura.synth.leaf import TRIES, Singles
-from veladura.synth.model import Terms
-from veladura.synth.tree import PARENT, Tree
+from veladura.methods.critical.cells import Condition
+from veladura.numeric.trees.column import Subject
+from veladura.numeric.trees.leaf import TRIES, Singles
+from veladura.numeric.trees.model import Terms
+from veladura.numeric.trees.tree import PARENT, Tree
 
 if TYPE_CHECKING:
     from veladura.table.codes import Column
@@ -24,7 +24,9 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Guard = Literal["values", "own", "drawn"]
 
-FEWEST_VALUES = 10  # with fewer critical values, "never its own" would tell by exclusion what the own one was
+FEWEST_VALUES = (
+    10  # with fewer critical values, "never its own" would tell by exclusion what the own one was
+)
 STEPS = 60
 
 
@@ -35,8 +37,9 @@ class CriticalTerms(Terms):
     Attributes
     ----------
     guard
-        "values": no critical value of the original comes out. "own": no row keeps its own, for the critical values
-        fill most of the grid they are written on. "drawn": drawn anew, and by chance perhaps the same (categories, few values).
+        "values": no critical value of the original comes out. "own": no row keeps its own, for the
+        critical values fill most of the grid they are written on. "drawn": drawn anew, and by
+        chance perhaps the same (categories, few values).
     inside
         Whether new values must be critical in their rows too.
     pool
@@ -46,7 +49,8 @@ class CriticalTerms(Terms):
     fixed
         Rows whose critical value nothing can replace.
     parties
-        For the consistency step: rows that must draw from one node have the same number; -1 for rows that are free.
+        For the consistency step: rows that must draw from one node have the same number; -1 for
+        rows that are free.
     """
 
     condition: Condition
@@ -94,7 +98,9 @@ class CriticalTerms(Terms):
         waiting = np.arange(rows.size)
         if self.moves and self.pool.size and self.width > 0 and self.subject.grid is not None:
             for _ in range(TRIES):
-                drawn = self.pool[rng.integers(self.pool.size, size=waiting.size)] + self.width * rng.standard_normal(waiting.size)
+                drawn = self.pool[
+                    rng.integers(self.pool.size, size=waiting.size)
+                ] + self.width * rng.standard_normal(waiting.size)
                 found[waiting] = self.subject.grid.written(drawn)
                 waiting = waiting[~self.accepted(found[waiting], rows[waiting])]
                 if not waiting.size:
@@ -139,7 +145,12 @@ def common_node(tree: Tree, nodes: Ints) -> int:
 
 def guard_of(subject: Subject, numbers: Floats, *, smooth: bool) -> Guard:
     """Return how far a column's critical numbers can be guarded: by the room that their grid leaves beside them."""
-    if subject.places is None or subject.grid is None or subject.smoothing == "none" or not numbers.size:
+    if (
+        subject.places is None
+        or subject.grid is None
+        or subject.smoothing == "none"
+        or not numbers.size
+    ):
         return "drawn"
     if not smooth:
         return "own"
@@ -153,22 +164,45 @@ def guard_of(subject: Subject, numbers: Floats, *, smooth: bool) -> Guard:
 
 
 def terms_of(
-    subject: Subject, condition: Condition, columns: Mapping[str, Column], mark: Mask, *, smooth: bool, inside: bool
+    subject: Subject,
+    condition: Condition,
+    columns: Mapping[str, Column],
+    mark: Mask,
+    *,
+    smooth: bool,
+    inside: bool,
 ) -> CriticalTerms:
     """Return the terms of a column with some critical cells."""
-    from veladura.synth.draws import spreads
+    from veladura.numeric.trees.draws import spreads
 
     guard: Guard = "drawn"
     taken, numbers, width = Singles(np.empty(0)), np.empty(0), 0.0
     if subject.places is not None and subject.grid is not None:
-        numbers, known = subject.places[mark & (subject.state == 0)], subject.places[subject.state == 0]
-        width = float(spreads(known, np.array([0]), np.array([known.size]), np.empty(0))[0, 0]) if known.size else 0.0
+        numbers, known = (
+            subject.places[mark & (subject.state == 0)],
+            subject.places[subject.state == 0],
+        )
+        width = (
+            float(spreads(known, np.array([0]), np.array([known.size]), np.empty(0))[0, 0])
+            if known.size
+            else 0.0
+        )
         guard = guard_of(subject, numbers, smooth=smooth)
-        taken = Singles.of(np.unique(numbers), subject.grid.decimals) if guard == "values" else taken
+        taken = (
+            Singles.of(np.unique(numbers), subject.grid.decimals) if guard == "values" else taken
+        )
     terms = CriticalTerms(
-        subject, inside, condition=condition, columns=columns, guard=guard, inside=inside, taken=taken, pool=numbers, width=width,
+        subject,
+        inside,
+        condition=condition,
+        columns=columns,
+        guard=guard,
+        inside=inside,
+        taken=taken,
+        pool=numbers,
+        width=width,
         fixed=np.zeros(mark.size, dtype=bool),
-    )  # fmt: skip
+    )
     return replace(terms, fixed=_fixed(terms, mark))
 
 

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from veladura.synth.column import Subject
-from veladura.synth.critical_terms import CriticalTerms
-from veladura.synth.leaf import TRIES, Donors
-from veladura.synth.tree import END, PARENT, START, Tree, ranks
+from veladura.methods.critical.terms import CriticalTerms
+from veladura.numeric.trees.column import Subject
+from veladura.numeric.trees.leaf import TRIES, Donors
+from veladura.numeric.trees.tree import END, PARENT, START, Tree, ranks
 from veladura.table.codes import Column
 
 Ints = NDArray[np.int64]
@@ -57,9 +57,14 @@ class TupleModel:
             failed.append(pending[waiting[above < 0]])
             pending, at = pending[waiting[above >= 0]], above[above >= 0]
         self._settle(rng, np.concatenate([np.empty(0, dtype=np.int64), *failed]), state, places)
-        return [(state[:, j], None if terms.subject.places is None else places[:, j]) for j, terms in enumerate(self.terms)]
+        return [
+            (state[:, j], None if terms.subject.places is None else places[:, j])
+            for j, terms in enumerate(self.terms)
+        ]
 
-    def _tried(self, rng: Generator, donors: Donors, pending: Ints, at: Ints, state: Ints, places: Floats) -> Ints:
+    def _tried(
+        self, rng: Generator, donors: Donors, pending: Ints, at: Ints, state: Ints, places: Floats
+    ) -> Ints:
         """Draw tuples from given nodes into some rows; return those whose tuple was never accepted."""
         used, place = np.unique(at, return_inverse=True)
         moving = self._moving(used)
@@ -79,18 +84,28 @@ class TupleModel:
 
     def _moving(self, nodes: Ints) -> Moving:
         """Return mean, spread and size of some nodes."""
-        from veladura.synth.critical_cluster import moments
+        from veladura.methods.critical.cluster import moments
 
         order = self.tree.order
         values = np.column_stack([_places(terms.subject, order) for terms in self.terms])
         moves = np.array([terms.moves for terms in self.terms])
         known = np.logical_and.reduce(
-            [terms.subject.state[order] == 0 for terms, moved in zip(self.terms, moves, strict=True) if moved]
+            [
+                terms.subject.state[order] == 0
+                for terms, moved in zip(self.terms, moves, strict=True)
+                if moved
+            ]
             or [np.ones(order.size, dtype=bool)]
         )
         start, end = (np.ascontiguousarray(self.tree.nodes[nodes, place]) for place in (START, END))
         means, roots, sizes = moments(np.ascontiguousarray(values[:, moves]), known, start, end)
-        return Moving(means, roots, sizes, moves, [terms.subject.grid.written if terms.subject.grid else None for terms in self.terms])
+        return Moving(
+            means,
+            roots,
+            sizes,
+            moves,
+            [terms.subject.grid.written if terms.subject.grid else None for terms in self.terms],
+        )
 
     def _accepted(self, here: Ints, state: Ints, places: Floats) -> Mask:
         """Return which cells of some tuples may stand in their rows."""
@@ -98,7 +113,9 @@ class TupleModel:
         for j, terms in enumerate(self.terms):
             rows, number = self.rows[here], state[here, j] == 0
             if terms.subject.places is None:
-                good[:, j] = ~terms.inside | terms.condition.alone | terms.fits(rows, state[here, j])
+                good[:, j] = (
+                    ~terms.inside | terms.condition.alone | terms.fits(rows, state[here, j])
+                )
             else:
                 good[number, j] = terms.accepted(places[here[number], j], rows[number])
         return good
@@ -124,11 +141,14 @@ class Moving:
     moves: Mask
     written: Sequence[object]
 
-    def moved(self, rng: Generator, tuples: Floats, number: Mask, node: Ints, bandwidth: float) -> Floats:
+    def moved(
+        self, rng: Generator, tuples: Floats, number: Mask, node: Ints, bandwidth: float
+    ) -> Floats:
         """Return tuples moved by h times a normal with the covariance of their node, and drawn back towards its mean.
 
-        With h = n^(-1/(v+4)) and the factor 1/sqrt(1 + h^2), mean, variances and correlations of the node are kept in
-        expectation (the shrunken kernel of Silverman 1986, section 6.4.1, with the covariance of Fukunaga 1972).
+        With h = n^(-1/(v+4)) and the factor 1/sqrt(1 + h^2), mean, variances and correlations of
+        the node are kept in expectation (the shrunken kernel of Silverman 1986, section 6.4.1, with
+        the covariance of Fukunaga 1972).
         """
         wide = int(np.count_nonzero(self.moves))
         if not wide:
@@ -136,7 +156,10 @@ class Moving:
         h = bandwidth * np.maximum(self.sizes[node], 1) ** (-1 / (wide + 4))
         noise = np.einsum("ijk,ik->ij", self.roots[node], rng.standard_normal((node.size, wide)))
         centre = self.means[node]
-        moved = centre + (tuples[:, self.moves] - centre + h[:, None] * noise) / np.sqrt(1 + h**2)[:, None]
+        moved = (
+            centre
+            + (tuples[:, self.moves] - centre + h[:, None] * noise) / np.sqrt(1 + h**2)[:, None]
+        )
         result = tuples.copy()
         result[:, self.moves] = np.where(number[:, self.moves], moved, tuples[:, self.moves])
         for j, write in enumerate(self.written):
@@ -162,7 +185,8 @@ def cluster(
 ) -> tuple[Tree, Ints]:
     """Return the clusters of the donors, and the leaf of each row (rows are among the donors).
 
-    A category that is critical itself has no axis: its clusters would be of one kind, and replace it by itself.
+    A category that is critical itself has no axis: its clusters would be of one kind, and replace
+    it by itself.
 
     Parameters
     ----------
@@ -173,16 +197,30 @@ def cluster(
     scale
         How numbers are standardised.
     """
-    from veladura.synth.critical_cluster import divide
+    from veladura.methods.critical.cluster import divide
 
     own = {one.subject.name for one in terms}
     parts = {column.name: axes(column.take(donors), scale) for column in members}
-    blind = {one.subject.name for one in terms if one.subject.places is None} if len(own) < len(parts) or _any_number(terms) else set()
-    points = np.ascontiguousarray(np.column_stack([part for name, part in parts.items() if name not in blind]))
-    inner = np.ascontiguousarray(np.column_stack([part for name, part in parts.items() if name in own]))
+    blind = (
+        {one.subject.name for one in terms if one.subject.places is None}
+        if len(own) < len(parts) or _any_number(terms)
+        else set()
+    )
+    points = np.ascontiguousarray(
+        np.column_stack([part for name, part in parts.items() if name not in blind])
+    )
+    inner = np.ascontiguousarray(
+        np.column_stack([part for name, part in parts.items() if name in own])
+    )
     numbers = np.ascontiguousarray(np.column_stack([tuple_numbers([one], donors) for one in terms]))
     order, nodes, risk = divide(points, inner, numbers, min_leaf, min_distinct, spread)
-    tree = Tree(donors[order], nodes, np.column_stack([risk, risk]), np.zeros(0, dtype=np.uint64), np.zeros(len(nodes), dtype=np.int64))
+    tree = Tree(
+        donors[order],
+        nodes,
+        np.column_stack([risk, risk]),
+        np.zeros(0, dtype=np.uint64),
+        np.zeros(len(nodes), dtype=np.int64),
+    )
     leaf = np.zeros(int(donors.max()) + 1, dtype=np.int64)
     for node in tree.leaves():
         leaf[tree.order[nodes[node, START] : nodes[node, END]]] = node
@@ -199,15 +237,18 @@ def tuple_numbers(terms: Sequence[CriticalTerms], rows: Ints) -> Ints:
     for one in terms:
         for part in (one.subject.state[rows], _places(one.subject, rows)):
             _, code = np.unique(part, return_inverse=True)
-            _, number = np.unique(number * (int(code.max(initial=0)) + 1) + code, return_inverse=True)
+            _, number = np.unique(
+                number * (int(code.max(initial=0)) + 1) + code, return_inverse=True
+            )
     return number.astype(np.int64)
 
 
 def axes(column: Column, scale: Scale) -> Floats:
     """Return a column as axes of distance: a number standardised, a category as indicators, missing beside them.
 
-    With scale "rank" a number is its normal score, the normal quantile of its mid-rank: no heavy tail can push all
-    other rows into one cluster. With "deviation" it is centred and divided by its standard deviation.
+    With scale "rank" a number is its normal score, the normal quantile of its mid-rank: no heavy
+    tail can push all other rows into one cluster. With "deviation" it is centred and divided by its
+    standard deviation.
     """
     if column.labels is not None and column.field.kind != "ordered":
         count = np.bincount(column.values[~column.missing], minlength=1)
@@ -216,8 +257,12 @@ def axes(column: Column, scale: Scale) -> Floats:
     scaled = np.zeros(column.size)
     known = column.values[~column.missing].astype(np.float64)
     if known.size and known.min() < known.max():
-        scaled[~column.missing] = _scores(known) if scale == "rank" else (known - known.mean()) / known.std()
-    return np.column_stack([scaled, column.missing]) if column.missing.any() else scaled.reshape(-1, 1)
+        scaled[~column.missing] = (
+            _scores(known) if scale == "rank" else (known - known.mean()) / known.std()
+        )
+    return (
+        np.column_stack([scaled, column.missing]) if column.missing.any() else scaled.reshape(-1, 1)
+    )
 
 
 def _scores(numbers: Floats) -> Floats:

@@ -11,17 +11,23 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from veladura.context import Context
+from veladura.base.context import Context
+from veladura.core.promise import Promise
+from veladura.core.recipe import Draw, Fitted, Rule
 from veladura.errors import DataError, PlanError
-from veladura.masks.common import is_number
-from veladura.promise import Promise
-from veladura.recipe import Draw, Fitted, Rule
-from veladura.spatial.claims import inside_promise, new_places_promise, ring_promise
-from veladura.spatial.grid import Grid, grid_over
-from veladura.spatial.located import LocationRecipe, Places, check_coordinates, check_whole, places_of
-from veladura.spatial.place import Writing, draw_points
-from veladura.spatial.projection import Plane
-from veladura.spatial.region import Region
+from veladura.methods.geography.claims import inside_promise, new_places_promise, ring_promise
+from veladura.methods.geography.grid import Grid, grid_over
+from veladura.methods.geography.located import (
+    LocationRecipe,
+    Places,
+    check_coordinates,
+    check_whole,
+    places_of,
+)
+from veladura.methods.geography.place import Writing, draw_points
+from veladura.methods.geography.projection import Plane
+from veladura.methods.geography.region import Region
+from veladura.methods.masks.common import is_number
 from veladura.table.codes import Column
 
 if TYPE_CHECKING:
@@ -45,7 +51,14 @@ class FittedMask(Fitted[L]):
     def draws(self, context: Context) -> Sequence[Draw]:
         """Draw every row's place anew, one stream a dataset."""
         return [
-            Draw(written(self.codes[self.recipe.x], self.codes[self.recipe.y], self.places.known, *self.points(rng)))
+            Draw(
+                written(
+                    self.codes[self.recipe.x],
+                    self.codes[self.recipe.y],
+                    self.places.known,
+                    *self.points(rng),
+                )
+            )
             for rng in (context.streams(self.recipe.method, r) for r in range(self.recipe.m))
         ]
 
@@ -67,7 +80,9 @@ class FittedMask(Fitted[L]):
         return inside_promise(x, y, self.region), new_places_promise(x, y)
 
 
-def written(x: Column, y: Column, known: NDArray[np.bool_], new_x: Floats, new_y: Floats) -> dict[str, Column]:
+def written(
+    x: Column, y: Column, known: NDArray[np.bool_], new_x: Floats, new_y: Floats
+) -> dict[str, Column]:
     """Return the two columns with new places for the rows that have one, and none for the others."""
     columns = {}
     for column, new in ((x, new_x), (y, new_y)):
@@ -101,7 +116,8 @@ class NaiveGeography(LocationRecipe):
     missing
         What to do with rows that have no place: "refuse" the table, or "keep" them without one.
     stray
-        What to do with a few places outside the region: "refuse", or count them in the "nearest" cell.
+        What to do with a few places outside the region: "refuse", or count them in the "nearest"
+        cell.
 
     Examples
     --------
@@ -134,16 +150,21 @@ class NaiveGeography(LocationRecipe):
     @classmethod
     def suggest_for(cls, table: Table, facts: Mapping[str, Facts]) -> NaiveGeography:
         """Suggest the coordinates and a rounded box around them, to be confirmed."""
-        from veladura.spatial.propose import settings
+        from veladura.methods.geography.propose import settings
 
         found = settings(table, facts)
-        return cls(**{name: found[name] for name in ("x", "y", "region", "coordinates", "missing", "grid")})
+        return cls(
+            **{name: found[name] for name in ("x", "y", "region", "coordinates", "missing", "grid")}
+        )
 
 
 def check_grid(grid: Any) -> None:
     """Refuse a grid that is not two whole numbers."""
     if not isinstance(grid, tuple) or len(grid) != 2:  # noqa: PLR2004
-        msg = "grid must be two whole numbers: squares from west to east and from south to north.\n\nHint: grid=(20, 20)."
+        msg = (
+            "grid must be two whole numbers: squares from west to east and from south to"
+            " north.\n\nHint: grid=(20, 20)."
+        )
         raise PlanError(msg)
     for side in grid:
         check_whole("grid", side, 1)
@@ -157,7 +178,9 @@ class FittedNaive(FittedMask[NaiveGeography]):
 
     def points(self, rng: Generator) -> tuple[Floats, Floats]:
         """Return points uniform in the usable part of each row's own cell."""
-        return draw_points(rng, self.grid, self.grid.locate(self.places.x, self.places.y), self.writing)
+        return draw_points(
+            rng, self.grid, self.grid.locate(self.places.x, self.places.y), self.writing
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,15 +198,18 @@ class Donut(LocationRecipe):
     exclude
         Areas of it where nobody may be placed.
     inner, outer
-        The shortest and the longest way a place is moved: in metres for degrees, else in the unit of the coordinates.
+        The shortest and the longest way a place is moved: in metres for degrees, else in the unit
+        of the coordinates.
     coordinates
         "planar", or "degrees" for longitude (x) and latitude (y).
     m
-        Number of datasets. Several are an average away from the truth: the mean of a row's places closes in on its own.
+        Number of datasets. Several are an average away from the truth: the mean of a row's places
+        closes in on its own.
     missing
         What to do with rows that have no place: "refuse" the table, or "keep" them without one.
     stray
-        What to do with a few places outside the region: "refuse", or start from them as they are ("nearest").
+        What to do with a few places outside the region: "refuse", or start from them as they are
+        ("nearest").
 
     Examples
     --------
@@ -206,8 +232,14 @@ class Donut(LocationRecipe):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not (is_number(self.inner) and is_number(self.outer)) or not 0 <= self.inner < self.outer:
-            msg = f"inner ({self.inner}) and outer ({self.outer}) must be distances with 0 <= inner < outer."
+        if (
+            not (is_number(self.inner) and is_number(self.outer))
+            or not 0 <= self.inner < self.outer
+        ):
+            msg = (
+                f"inner ({self.inner}) and outer ({self.outer}) must be distances with 0 <= inner <"
+                " outer."
+            )
             raise PlanError(msg)
 
     def apply(self, table: Table, context: Context) -> FittedDonut:  # noqa: ARG002
@@ -222,15 +254,19 @@ class Donut(LocationRecipe):
     @classmethod
     def suggest_for(cls, table: Table, facts: Mapping[str, Facts]) -> Donut:
         """Suggest a ring of one to five per cent of the proposed region's size."""
-        from veladura.spatial.projection import plane_of
-        from veladura.spatial.propose import settings
+        from veladura.methods.geography.projection import plane_of
+        from veladura.methods.geography.propose import settings
 
         found = settings(table, facts)
         bounds = np.array(found["region"])
         x, y = plane_of(found["region"], found["coordinates"]).forward(bounds[0::2], bounds[1::2])
         size = float(np.hypot(np.ptp(x), np.ptp(y)))
         inner, outer = (float(f"{share * size:.1g}") for share in (0.01, 0.05))
-        return cls(**{name: found[name] for name in ("x", "y", "region", "coordinates", "missing")}, inner=inner, outer=outer)
+        return cls(
+            **{name: found[name] for name in ("x", "y", "region", "coordinates", "missing")},
+            inner=inner,
+            outer=outer,
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -246,20 +282,32 @@ class FittedDonut(FittedMask[Donut]):
         for _ in range(MOST_TRIES):
             radius = np.sqrt(inner**2 + rng.random(waiting.size) * (outer**2 - inner**2))
             angle = 2 * np.pi * rng.random(waiting.size)
-            ends = self.plane.back(from_x[waiting] + radius * np.cos(angle), from_y[waiting] + radius * np.sin(angle))
+            ends = self.plane.back(
+                from_x[waiting] + radius * np.cos(angle), from_y[waiting] + radius * np.sin(angle)
+            )
             found_x, found_y = self.writing.written(*ends)
             to_x, to_y = self.plane.forward(found_x, found_y)
             way = np.hypot(to_x - from_x[waiting], to_y - from_y[waiting])
-            good = (way >= inner) & (way <= outer) & self.region.usable(found_x, found_y) & self.writing.free(found_x, found_y)
+            good = (
+                (way >= inner)
+                & (way <= outer)
+                & self.region.usable(found_x, found_y)
+                & self.writing.free(found_x, found_y)
+            )
             x[waiting[good]], y[waiting[good]] = found_x[good], found_y[good]
             waiting = waiting[~good]
             if not waiting.size:
                 return x, y
-        msg = f"{waiting.size} places have no usable new point in their ring.\n\nHint: make outer larger."
+        msg = (
+            f"{waiting.size} places have no usable new point in their ring.\n\nHint: make outer"
+            " larger."
+        )
         raise DataError(msg)
 
     def promises(self) -> tuple[Promise, ...]:
         """Promise also how far places were moved."""
         ring = (float(self.recipe.inner), float(self.recipe.outer))
-        mine = ring_promise(self.recipe.x, self.recipe.y, self.region, self.recipe.coordinates, ring)
+        mine = ring_promise(
+            self.recipe.x, self.recipe.y, self.region, self.recipe.coordinates, ring
+        )
         return *super().promises(), mine

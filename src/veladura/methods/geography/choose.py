@@ -7,19 +7,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from veladura.context import Context, thread_count
+from veladura.base.context import Context, thread_count
+from veladura.base.streams import Streams
 from veladura.errors import PlanError
-from veladura.measure import NotApplicable, Subject
-from veladura.spatial.fitted import FittedGeography, fit_quickly
-from veladura.spatial.risk import risk_of
-from veladura.spatial.subject import placed
-from veladura.spatial.utility import intensity_of, overlap_of
-from veladura.streams import Streams
+from veladura.measures.measure import NotApplicable, Subject
+from veladura.measures.places import placed
+from veladura.measures.risk.location import risk_of
+from veladura.measures.utility.location import intensity_of, overlap_of
+from veladura.methods.geography.fitted import FittedGeography, fit_quickly
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from veladura.spatial.geography import Geography
+    from veladura.methods.geography.geography import Geography
     from veladura.table.table import Table
 
 SIDES = (5, 10, 15, 20)
@@ -35,7 +35,8 @@ class Candidate:
     grid, cells
         Squares from west to east and from south to north; usable cells.
     utility
-        Mean overlap of intervals in rectangles; without attributes, correlation of the smoothed maps.
+        Mean overlap of intervals in rectangles; without attributes, correlation of the smoothed
+        maps.
     distance
         Mean distance of matched places: further is safer.
     near
@@ -60,7 +61,8 @@ class Choice:
     def __str__(self) -> str:
         head = f"{'grid':>9}  {'cells':>6}  {'utility':>8}  {'distance':>9}  {'near':>7}"
         rows = [
-            f"{'x'.join(map(str, one.grid)):>9}  {one.cells:>6}  {one.utility:>8.3f}  {one.distance:>9.4g}  {one.near:>7.3f}"
+            f"{'x'.join(map(str, one.grid)):>9}  {one.cells:>6}  {one.utility:>8.3f} "
+            f" {one.distance:>9.4g}  {one.near:>7.3f}"
             + ("  <- recommended" if one.grid == self.recommended else "")
             for one in self.candidates
         ]
@@ -72,14 +74,28 @@ class Choice:
 
         figure = Figure(figsize=(5.2, 3.6), layout="constrained")
         panel = figure.add_subplot()
-        panel.plot([one.distance for one in self.candidates], [one.utility for one in self.candidates], "-o", color="#1f5f8b", lw=1)
+        panel.plot(
+            [one.distance for one in self.candidates],
+            [one.utility for one in self.candidates],
+            "-o",
+            color="#1f5f8b",
+            lw=1,
+        )
         for one in self.candidates:
             chosen = one.grid == self.recommended
             label = "x".join(map(str, one.grid)) + (" (recommended)" if chosen else "")
             panel.annotate(
-                label, (one.distance, one.utility), (5, 5), textcoords="offset points", fontsize=8, weight="bold" if chosen else None
+                label,
+                (one.distance, one.utility),
+                (5, 5),
+                textcoords="offset points",
+                fontsize=8,
+                weight="bold" if chosen else None,
             )
-        panel.set(xlabel="mean distance of matched places (safer to the right)", ylabel="usefulness (better above)")
+        panel.set(
+            xlabel="mean distance of matched places (safer to the right)",
+            ylabel="usefulness (better above)",
+        )
         panel.spines[["top", "right"]].set_visible(False)
         panel.margins(0.15)
         return figure
@@ -95,8 +111,8 @@ def choose_grid(
 ) -> Choice:
     """Return risk and usefulness over candidate grids, each fitted approximately, and the grid to take.
 
-    Among the grids that keep 95 % of the best usefulness the one with the largest distance between original
-    and synthetic places is recommended.
+    Among the grids that keep 95 % of the best usefulness the one with the largest distance between
+    original and synthetic places is recommended.
 
     Parameters
     ----------
@@ -111,7 +127,10 @@ def choose_grid(
 
     opened = open_table(table).without_identifiers()
     given = context or Context(Streams.of(seed), thread_count(None))
-    candidates = tuple(_candidate(replace(recipe, grid=grid), opened, given) for grid in grids or default_grids(recipe))
+    candidates = tuple(
+        _candidate(replace(recipe, grid=grid), opened, given)
+        for grid in grids or default_grids(recipe)
+    )
     if not candidates:
         msg = "grids is empty: name at least one grid to look at."
         raise PlanError(msg)
@@ -138,7 +157,13 @@ def _candidate(recipe: Geography, table: Table, context: Context) -> Candidate:
         utility = float(intensity_of(release))
     risk = risk_of(release)
     across, up = release.grid.shape
-    return Candidate((across, up), release.grid.cells, utility, float(risk.matched_mean), float(risk.near_by_attributes))
+    return Candidate(
+        (across, up),
+        release.grid.cells,
+        utility,
+        float(risk.matched_mean),
+        float(risk.near_by_attributes),
+    )
 
 
 def _decide(candidates: tuple[Candidate, ...]) -> Choice:
@@ -147,7 +172,9 @@ def _decide(candidates: tuple[Candidate, ...]) -> Choice:
     chosen = max(good, key=lambda one: (one.distance, -math.prod(one.grid)))
     name, top = ("x".join(map(str, one.grid)) for one in (chosen, best))
     reason = (
-        f"{name} keeps {chosen.utility / best.utility:.0%} of the best usefulness ({chosen.utility:.3f}; {top} has {best.utility:.3f}), and of the "
-        f"{len(good)} of {len(candidates)} grids that keep at least {KEPT:.0%} it moves places furthest ({chosen.distance:.4g} on average)."
+        f"{name} keeps {chosen.utility / best.utility:.0%} of the best usefulness"
+        f" ({chosen.utility:.3f}; {top} has {best.utility:.3f}), and of the {len(good)} of"
+        f" {len(candidates)} grids that keep at least {KEPT:.0%} it moves places furthest"
+        f" ({chosen.distance:.4g} on average)."
     )
     return Choice(candidates, chosen.grid, reason)

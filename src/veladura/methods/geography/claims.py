@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.promise import Evidence, Promise, checks
-from veladura.spatial.place import joined
-from veladura.spatial.region import Region, region_of
+from veladura.core.promise import Evidence, Promise, checks
+from veladura.methods.geography.place import joined
+from veladura.methods.geography.region import Region, region_of
 
 if TYPE_CHECKING:
     from veladura.table.codes import Column
@@ -26,19 +26,35 @@ def inside_promise(x: str, y: str, region: Region) -> Promise:
 
 def new_places_promise(x: str, y: str) -> Promise:
     """Promise that no place of the original comes out, whoever's it was."""
-    return Promise("new-places", f"No place ({x}, {y}) of the original is a place of the release.", "source", {"columns": [x, y]})
+    return Promise(
+        "new-places",
+        f"No place ({x}, {y}) of the original is a place of the release.",
+        "source",
+        {"columns": [x, y]},
+    )
 
 
 def moved_promise(x: str, y: str) -> Promise:
     """Promise that no row keeps its own place."""
-    return Promise("moved-places", f"No row keeps its own place ({x}, {y}).", "source", {"columns": [x, y]})
+    return Promise(
+        "moved-places", f"No row keeps its own place ({x}, {y}).", "source", {"columns": [x, y]}
+    )
 
 
-def ring_promise(x: str, y: str, region: Region, coordinates: str, ring: tuple[float, float]) -> Promise:
+def ring_promise(
+    x: str, y: str, region: Region, coordinates: str, ring: tuple[float, float]
+) -> Promise:
     """Promise how far places were moved."""
     unit = " metres" if coordinates == "degrees" else ""
-    claim = f"Every place ({x}, {y}) was moved by at least {ring[0]:g} and at most {ring[1]:g}{unit}."
-    known = {"columns": [x, y], "ring": list(ring), "bounds": list(region.bounds), "coordinates": coordinates}
+    claim = (
+        f"Every place ({x}, {y}) was moved by at least {ring[0]:g} and at most {ring[1]:g}{unit}."
+    )
+    known = {
+        "columns": [x, y],
+        "ring": list(ring),
+        "bounds": list(region.bounds),
+        "coordinates": coordinates,
+    }
     return Promise("moved-by", claim, "source", known)
 
 
@@ -55,7 +71,7 @@ def outside_region(evidence: Evidence, settings: Mapping[str, Any]) -> int:
 @checks("new-places", linked=False)
 def known_places(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of released places that are places of the original."""
-    from veladura.masks.common import source_column
+    from veladura.methods.masks.common import source_column
 
     before = _points(*(source_column(evidence, name) for name in settings["columns"]))
     after = _points(*(evidence.column(name) for name in settings["columns"]))
@@ -73,13 +89,18 @@ def unmoved_places(evidence: Evidence, settings: Mapping[str, Any]) -> int:
 @checks("moved-by")
 def moved_otherwise(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of places that were moved by less or more than told."""
-    from veladura.spatial.projection import plane_of
+    from veladura.methods.geography.projection import plane_of
 
     columns = settings["columns"]
-    before, after = ([one(name) for name in columns] for one in (evidence.source_column, evidence.column))
+    before, after = (
+        [one(name) for name in columns] for one in (evidence.source_column, evidence.column)
+    )
     known = ~np.logical_or.reduce([column.missing for column in (*before, *after)])
     plane = plane_of(tuple(settings["bounds"]), settings["coordinates"])
-    ends = [plane.forward(*(column.values[known].astype(float) for column in pair)) for pair in (before, after)]
+    ends = [
+        plane.forward(*(column.values[known].astype(float) for column in pair))
+        for pair in (before, after)
+    ]
     distance = np.hypot(ends[1][0] - ends[0][0], ends[1][1] - ends[0][1])
     inner, outer = settings["ring"]
     slack = 1e-9 * outer  # a file may be read on another processor

@@ -8,11 +8,12 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from veladura.spatial.icar_model import standardise
+from veladura.methods.geography.icar_model import standardise
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-FEW_ROWS = 5  # combinations with fewer values take mean and spread of all rows: their own would be someone's
+# combinations with fewer values take mean and spread of all rows: their own would be someone's
+FEW_ROWS = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +23,8 @@ class Surface:
     Attributes
     ----------
     covariate
-        Cell means standardised within each combination, 0 where it has no row (Nunes 2018, sec. 2.3).
+        Cell means standardised within each combination, 0 where it has no row (Nunes 2018, sec.
+        2.3).
     mean
         Cell means shrunk towards the mean of the combination, shape (B, G).
     spread
@@ -42,10 +44,10 @@ class Surface:
 def surface_of(values: Floats, combination: Ints, cell: Ints, shape: tuple[int, int]) -> Surface:
     """Return what the cells tell of a variable; missing values are left out.
 
-    The source draws with variance one on the scale of standardised cell means, which is the spread of
-    means and not of people; here people keep their own spread, s_b. A cell with one row has that
-    person's value as its mean, so means are shrunk towards that of the combination by
-    n_ib / (n_ib + s_b^2 / t_b^2), t_b^2 the variance of cell means. An empty cell takes the mean of b.
+    The source draws with variance one on the scale of standardised cell means, which is the spread
+    of means and not of people; here people keep their own spread, s_b. A cell with one row has that
+    person's value as its mean, so means are shrunk towards that of the combination by n_ib / (n_ib
+    + s_b^2 / t_b^2), t_b^2 the variance of cell means. An empty cell takes the mean of b.
     """
     known = ~np.isnan(values)
     z, place = values[known], combination[known] * shape[1] + cell[known]
@@ -53,16 +55,32 @@ def surface_of(values: Floats, combination: Ints, cell: Ints, shape: tuple[int, 
     count = np.bincount(place, minlength=size).reshape(shape).astype(float)
     total = np.bincount(place, weights=z, minlength=size).reshape(shape)
     means = np.divide(total, count, out=np.zeros(shape), where=count > 0)
-    squares = np.bincount(place, weights=(z - means.ravel()[place]) ** 2, minlength=size).reshape(shape).sum(axis=1)
+    squares = (
+        np.bincount(place, weights=(z - means.ravel()[place]) ** 2, minlength=size)
+        .reshape(shape)
+        .sum(axis=1)
+    )
     rows, cells = count.sum(axis=1), (count > 0).sum(axis=1)
     centre = np.divide(total.sum(axis=1), rows, out=np.zeros(shape[0]), where=rows > 0)
     within = np.divide(squares, rows - cells, out=np.full(shape[0], np.nan), where=rows > cells)
-    alone = np.bincount(combination[known], weights=(z - centre[combination[known]]) ** 2, minlength=shape[0])
-    within = np.where(np.isnan(within) | (within <= 0), np.divide(alone, rows - 1, out=np.zeros(shape[0]), where=rows > 1), within)
+    alone = np.bincount(
+        combination[known], weights=(z - centre[combination[known]]) ** 2, minlength=shape[0]
+    )
+    within = np.where(
+        np.isnan(within) | (within <= 0),
+        np.divide(alone, rows - 1, out=np.zeros(shape[0]), where=rows > 1),
+        within,
+    )
     few = rows < FEW_ROWS
     centre = np.where(few, z.mean() if z.size else 0.0, centre)
     within = np.where(few, z.var(ddof=1) if z.size > 1 else 0.0, within)
-    apart = np.where(count > 0, (means - centre[:, None]) ** 2, 0.0).sum(axis=1) / np.maximum(cells - 1, 1)
+    apart = np.where(count > 0, (means - centre[:, None]) ** 2, 0.0).sum(axis=1) / np.maximum(
+        cells - 1, 1
+    )
     ratio = np.divide(within, apart, out=np.full(shape[0], np.inf), where=(apart > 0) & ~few)
     weight = np.divide(count, count + ratio[:, None], out=np.zeros(shape), where=count > 0)
-    return Surface(standardise(means, count), centre[:, None] + weight * np.where(count > 0, means - centre[:, None], 0.0), np.sqrt(within))
+    return Surface(
+        standardise(means, count),
+        centre[:, None] + weight * np.where(count > 0, means - centre[:, None], 0.0),
+        np.sqrt(within),
+    )

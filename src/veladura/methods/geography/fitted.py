@@ -11,23 +11,23 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from veladura.context import Context
+from veladura.base.context import Context
+from veladura.core.promise import Promise
+from veladura.core.recipe import Draw, Fitted, Release, Rule
 from veladura.errors import PlanError
-from veladura.masks.common import NUMERIC, check_kinds
-from veladura.promise import Promise
-from veladura.recipe import Draw, Fitted, Release, Rule
-from veladura.spatial.baselines import written
-from veladura.spatial.claims import inside_promise, moved_promise, new_places_promise
-from veladura.spatial.combinations import Combinations, advise, combinations_of
-from veladura.spatial.continuous import Surface, surface_of
-from veladura.spatial.geography import Geography
-from veladura.spatial.grid import Grid, grid_over
-from veladura.spatial.icar import Draws, sample
-from veladura.spatial.icar_model import Counts, Design, Graph
-from veladura.spatial.laplace import Approximation, approximate
-from veladura.spatial.located import Places, check_coordinates, places_of
-from veladura.spatial.place import Writing, draw_points
-from veladura.spatial.snap import Addresses, addresses_of
+from veladura.methods.geography.baselines import written
+from veladura.methods.geography.claims import inside_promise, moved_promise, new_places_promise
+from veladura.methods.geography.combinations import Combinations, advise, combinations_of
+from veladura.methods.geography.continuous import Surface, surface_of
+from veladura.methods.geography.geography import Geography
+from veladura.methods.geography.grid import Grid, grid_over
+from veladura.methods.geography.icar import Draws, sample
+from veladura.methods.geography.icar_model import Counts, Design, Graph
+from veladura.methods.geography.laplace import Approximation, approximate
+from veladura.methods.geography.located import Places, check_coordinates, places_of
+from veladura.methods.geography.place import Writing, draw_points
+from veladura.methods.geography.snap import Addresses, addresses_of
+from veladura.methods.masks.common import NUMERIC, check_kinds
 
 if TYPE_CHECKING:
     from veladura.table.codes import Codes, Column
@@ -59,13 +59,17 @@ class Ground:
     def counts(self) -> Ints:
         """Rows by combination and cell."""
         shape = (len(self.groups.levels), self.grid.cells)
-        return np.bincount(self.groups.of_row * shape[1] + self.cell, minlength=shape[0] * shape[1]).reshape(shape)
+        return np.bincount(
+            self.groups.of_row * shape[1] + self.cell, minlength=shape[0] * shape[1]
+        ).reshape(shape)
 
     def model(self) -> tuple[Counts, Graph, Design]:
         """Return the data of the model; areas are told as shares of the mean cell, so that the intercept stays near nought."""
         offset = np.log(self.grid.area / self.grid.area.mean())
         stacked = [surface.covariate for surface in self.surfaces.values()]
-        design = Design(self.groups.levels, np.stack(stacked)) if stacked else Design(self.groups.levels)
+        design = (
+            Design(self.groups.levels, np.stack(stacked)) if stacked else Design(self.groups.levels)
+        )
         return Counts(self.counts, offset), Graph.of_pairs(self.grid.cells, self.grid.pairs), design
 
     def draw_cells(self, rng: Generator, intensity: Floats, rows: Ints) -> Ints:
@@ -75,7 +79,9 @@ class Ground:
         for b in np.unique(group).tolist():
             ladder = np.cumsum(intensity[b])
             mine = group == b
-            cells[mine] = np.minimum(np.searchsorted(ladder, u[mine] * ladder[-1], side="right"), ladder.size - 1)
+            cells[mine] = np.minimum(
+                np.searchsorted(ladder, u[mine] * ladder[-1], side="right"), ladder.size - 1
+            )
         return cells
 
 
@@ -90,7 +96,9 @@ class FittedGeography(Fitted[Geography]):
 
     def draws(self, context: Context) -> Sequence[Draw]:
         """Draw the m datasets, each from its own draw of the intensities and its own stream."""
-        return context.map("drawing datasets", lambda r: self._dataset(r, context), range(self.recipe.m))
+        return context.map(
+            "drawing datasets", lambda r: self._dataset(r, context), range(self.recipe.m)
+        )
 
     def _dataset(self, number: int, context: Context) -> Draw:
         ground, intensity = self.ground, self.posterior.intensity[number]
@@ -102,13 +110,19 @@ class FittedGeography(Fitted[Geography]):
             cell[rows] = ground.draw_cells(rng, intensity, rows)
             return cell[rows]
 
-        x, y = draw_points(context.streams("geography", "point", number), ground.grid, cell, self.writing, another)
+        x, y = draw_points(
+            context.streams("geography", "point", number), ground.grid, cell, self.writing, another
+        )
         if self.addresses is not None:
             x, y = self.addresses.nearest(x, y, ground.places)
-        columns = written(self.codes[self.recipe.x], self.codes[self.recipe.y], ground.places.known, x, y)
+        columns = written(
+            self.codes[self.recipe.x], self.codes[self.recipe.y], ground.places.known, x, y
+        )
         for name, surface in ground.surfaces.items():
             rng = context.streams("geography", "value", name, number)
-            columns[name] = self._redrawn(self.codes[name], surface.draw(rng, ground.groups.of_row, cell))
+            columns[name] = self._redrawn(
+                self.codes[name], surface.draw(rng, ground.groups.of_row, cell)
+            )
         return Draw(columns)
 
     def _redrawn(self, column: Column, new: Floats) -> Column:
@@ -120,11 +134,15 @@ class FittedGeography(Fitted[Geography]):
 
     def draw(self, context: Context) -> Release:
         """Return a release with its maps: the public ones, and the custodian's with the original places."""
-        from veladura.spatial import maps
+        from veladura.methods.geography import maps
 
         release = super().draw(context)
         shown = maps.Shown.of(self, release)
-        return replace(release, pictures=(partial(maps.custodian, shown),), public_pictures=(partial(maps.public, shown),))
+        return replace(
+            release,
+            pictures=(partial(maps.custodian, shown),),
+            public_pictures=(partial(maps.public, shown),),
+        )
 
     def changed(self) -> tuple[str, ...]:
         """Return the replaced columns."""
@@ -136,44 +154,65 @@ class FittedGeography(Fitted[Geography]):
 
     def told(self) -> dict[str, Any]:
         """Return the public settings, the number of cells, and how Bayesian analyses are combined."""
-        told = {**self.recipe.settings(), "grid": list(self.ground.grid.shape), "cells": self.ground.grid.cells}
+        told = {
+            **self.recipe.settings(),
+            "grid": list(self.ground.grid.shape),
+            "cells": self.ground.grid.cells,
+        }
         if self.addresses is not None:
             told["addresses"] = self.addresses.size
-        return {**told, "synthesis": "proper", "bayesian_analyses": "fit each dataset, stack the posterior draws"}
+        return {
+            **told,
+            "synthesis": "proper",
+            "bayesian_analyses": "fit each dataset, stack the posterior draws",
+        }
 
     def promises(self) -> tuple[Promise, ...]:
         """Promise usable places, none of them original; at valid addresses, that no row keeps its own."""
         new = new_places_promise if self.addresses is None else moved_promise
-        return inside_promise(self.recipe.x, self.recipe.y, self.ground.grid.region), new(self.recipe.x, self.recipe.y)
+        return inside_promise(self.recipe.x, self.recipe.y, self.ground.grid.region), new(
+            self.recipe.x, self.recipe.y
+        )
 
 
 def fit(recipe: Geography, table: Table, context: Context) -> FittedGeography:
     """Return the recipe fitted to a prepared table."""
     if recipe.grid == "choose":
-        from veladura.spatial.choose import choose_grid
+        from veladura.methods.geography.choose import choose_grid
 
         recipe = replace(recipe, grid=choose_grid(recipe, table, context=context).recommended)
     ground, codes = settle(recipe, table)
     posterior = sample(
-        *ground.model(), recipe.priors, m=recipe.m, context=context.within("geography"),
-        sweeps=recipe.sweeps, burn=recipe.burn, chains=recipe.chains,
-    )  # fmt: skip
+        *ground.model(),
+        recipe.priors,
+        m=recipe.m,
+        context=context.within("geography"),
+        sweeps=recipe.sweeps,
+        burn=recipe.burn,
+        chains=recipe.chains,
+    )
     return _assembled(recipe, table, codes, ground, posterior)
 
 
 def fit_quickly(recipe: Geography, table: Table, context: Context) -> FittedGeography:
     """Return the recipe fitted by Laplace's approximation: good enough to compare grids, not to release."""
     ground, codes = settle(recipe, table)
-    posterior = approximate(*ground.model(), recipe.priors, m=recipe.m, rng=context.streams("geography", "approximate"))
+    posterior = approximate(
+        *ground.model(), recipe.priors, m=recipe.m, rng=context.streams("geography", "approximate")
+    )
     return _assembled(recipe, table, codes, ground, posterior)
 
 
-def _assembled(recipe: Geography, table: Table, codes: Codes, ground: Ground, posterior: Draws | Approximation) -> FittedGeography:
+def _assembled(
+    recipe: Geography, table: Table, codes: Codes, ground: Ground, posterior: Draws | Approximation
+) -> FittedGeography:
     writing = Writing.of(codes[recipe.x], codes[recipe.y], ground.places.known)
     addresses = None
     if recipe.addresses is not None:
         addresses = addresses_of(recipe.addresses, (recipe.x, recipe.y), ground.grid, writing)
-        writing = replace(writing, taken=writing.taken[:0])  # valid addresses may well be others' own
+        writing = replace(
+            writing, taken=writing.taken[:0]
+        )  # valid addresses may well be others' own
     return FittedGeography(recipe, table, codes, ground, posterior, writing, addresses)
 
 
@@ -182,7 +221,12 @@ def settle(recipe: Geography, table: Table) -> tuple[Ground, Codes]:
     check_coordinates(recipe, table.schema)
     table.schema.check("attributes", recipe.attributes)
     if recipe.continuous:
-        check_kinds(table.schema, recipe.continuous, NUMERIC, "continuous names number columns; categories belong to attributes.")
+        check_kinds(
+            table.schema,
+            recipe.continuous,
+            NUMERIC,
+            "continuous names number columns; categories belong to attributes.",
+        )
     if isinstance(recipe.grid, str):
         msg = "grid must be chosen first."
         raise PlanError(msg)
@@ -194,7 +238,10 @@ def settle(recipe: Geography, table: Table) -> tuple[Ground, Codes]:
     grid = grid_over(region, plane, recipe.grid)
     cell = grid.locate(places.x, places.y)
     shape = (len(groups.levels), grid.cells)
-    surfaces = {name: surface_of(codes[name].numbers()[places.known], groups.of_row, cell, shape) for name in recipe.continuous}
+    surfaces = {
+        name: surface_of(codes[name].numbers()[places.known], groups.of_row, cell, shape)
+        for name in recipe.continuous
+    }
     return Ground(grid, places, cell, groups, surfaces), codes
 
 

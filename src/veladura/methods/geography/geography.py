@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from veladura.context import Context
+from veladura.base.context import Context
 from veladura.errors import PlanError
-from veladura.spatial.baselines import check_grid
-from veladura.spatial.icar_model import Priors
-from veladura.spatial.located import LocationRecipe, check_whole
+from veladura.methods.geography.baselines import check_grid
+from veladura.methods.geography.icar_model import Priors
+from veladura.methods.geography.located import LocationRecipe, check_whole
 
 if TYPE_CHECKING:
-    from veladura.spatial.choose import Choice
-    from veladura.spatial.fitted import FittedGeography
+    from veladura.methods.geography.choose import Choice
+    from veladura.methods.geography.fitted import FittedGeography
     from veladura.table.inspect import Facts
     from veladura.table.table import Table
 
@@ -27,10 +27,10 @@ class Geography(LocationRecipe):
     """Replace places by artificial ones, drawn from a disease-mapping model of each combination of attributes.
 
     The declared region is cut into cells. The number of rows of each combination in each cell is
-    Poisson with a log-linear mean: main effects, a smooth surface over the cells for all and for each
-    level, and extra variation. For each of m draws from its posterior every row gets a cell by the
-    drawn intensities of its combination, then a point uniform in the usable part of the cell. All other
-    columns and the order of rows stay as they are.
+    Poisson with a log-linear mean: main effects, a smooth surface over the cells for all and for
+    each level, and extra variation. For each of m draws from its posterior every row gets a cell by
+    the drawn intensities of its combination, then a point uniform in the usable part of the cell.
+    All other columns and the order of rows stay as they are.
 
     Parameters
     ----------
@@ -41,11 +41,13 @@ class Geography(LocationRecipe):
     continuous
         Number columns that enter the model through their cell means and are replaced as well.
     region
-        The declared region: GeoJSON file, geometry, or [west, south, east, north]. Never from the data.
+        The declared region: GeoJSON file, geometry, or [west, south, east, north]. Never from the
+        data.
     exclude
         Areas of it where nobody may be placed (water, parks), in the same forms, or a list of them.
     grid
-        Squares from west to east and from south to north, or "choose" to take the size that `choose_grid` recommends.
+        Squares from west to east and from south to north, or "choose" to take the size that
+        `choose_grid` recommends.
     coordinates
         "planar", or "degrees" for longitude (x) and latitude (y).
     m
@@ -53,9 +55,11 @@ class Geography(LocationRecipe):
     missing
         What to do with rows that have no place: "refuse" the table, or "keep" them without one.
     stray
-        What to do with a few places outside the region: "refuse", or count them in the "nearest" cell.
+        What to do with a few places outside the region: "refuse", or count them in the "nearest"
+        cell.
     addresses
-        Valid addresses, a table with columns x and y or a list of points: places move to the nearest one.
+        Valid addresses, a table with columns x and y or a list of points: places move to the
+        nearest one.
     priors
         Hyperparameters of the model.
     sweeps, burn, chains
@@ -74,9 +78,11 @@ class Geography(LocationRecipe):
 
     References
     ----------
-    Paiva, T., Chakraborty, A., Reiter, J. and Gelfand, A. (2014). Imputation of confidential data sets with
-    spatial locations using disease mapping models. Statistics in Medicine 33(11), 1928-1945.
-    Nunes, L. (2018). Dissertation on synthetic data with geographic coordinates and continuous attributes.
+    Paiva, T., Chakraborty, A., Reiter, J. and Gelfand, A. (2014). Imputation of confidential data
+    sets with spatial locations using disease mapping models. Statistics in Medicine 33(11),
+    1928-1945.
+    Nunes, L. (2018). Dissertation on synthetic data with geographic coordinates and continuous
+    attributes.
     """
 
     method = "geography"
@@ -100,7 +106,10 @@ class Geography(LocationRecipe):
         for name, least in (("sweeps", 10), ("burn", 0), ("chains", 1)):
             check_whole(name, getattr(self, name), least)
         if (self.sweeps - self.burn) * self.chains < self.m:
-            msg = f"sweeps ({self.sweeps}) less burn ({self.burn}), over {self.chains} chains, must leave at least m ({self.m}) draws."
+            msg = (
+                f"sweeps ({self.sweeps}) less burn ({self.burn}), over {self.chains} chains, must"
+                f" leave at least m ({self.m}) draws."
+            )
             raise PlanError(msg)
         if isinstance(self.priors, Mapping):
             object.__setattr__(self, "priors", Priors(**self.priors))
@@ -108,20 +117,22 @@ class Geography(LocationRecipe):
 
     def apply(self, table: Table, context: Context) -> FittedGeography:
         """Count rows by cell and combination, and draw from the posterior of the intensities."""
-        from veladura.spatial.fitted import fit
+        from veladura.methods.geography.fitted import fit
 
         return fit(self, table, context)
 
-    def choose(self, table: Any, grids: Sequence[tuple[int, int]] | None = None, seed: int | None = None) -> Choice:
+    def choose(
+        self, table: Any, grids: Sequence[tuple[int, int]] | None = None, seed: int | None = None
+    ) -> Choice:
         """Return the risk-utility curve over some grids, with the recommended one and the reason."""
-        from veladura.spatial.choose import choose_grid
+        from veladura.methods.geography.choose import choose_grid
 
         return choose_grid(self, table, grids, seed=seed)
 
     @classmethod
     def suggest_for(cls, table: Table, facts: Mapping[str, Facts]) -> Geography:
         """Suggest coordinates, attributes of few categories and a rounded box, to be replaced by the true region."""
-        from veladura.spatial.propose import settings
+        from veladura.methods.geography.propose import settings
 
         return cls(**settings(table, facts))
 
@@ -147,5 +158,8 @@ def _plain_addresses(given: Any) -> Addresses | None:
     try:
         return tuple((float(x), float(y)) for x, y in given)
     except (TypeError, ValueError):
-        msg = "addresses must be the path of a table with the columns of the coordinates, or a list of points (x, y)."
+        msg = (
+            "addresses must be the path of a table with the columns of the coordinates, or a list"
+            " of points (x, y)."
+        )
         raise PlanError(msg) from None

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veladura.errors import PlanError
-from veladura.spatial.projection import Plane
-from veladura.spatial.region import Region
+from veladura.methods.geography.projection import Plane
+from veladura.methods.geography.region import Region
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -119,7 +119,19 @@ def grid_over(region: Region, plane: Plane, shape: tuple[int, int]) -> Grid:
     cell = _merge_slivers(square, area, shape, SLIVER * whole)
     total = np.zeros(int(cell.max()) + 1)
     np.add.at(total, cell, area)
-    return Grid(region, plane, x_edges, y_edges, square, cell, area, box, shapes, total, _pairs(square, cell, shape))
+    return Grid(
+        region,
+        plane,
+        x_edges,
+        y_edges,
+        square,
+        cell,
+        area,
+        box,
+        shapes,
+        total,
+        _pairs(square, cell, shape),
+    )
 
 
 def _edges(region: Region, plane: Plane, shape: tuple[int, int]) -> tuple[Floats, Floats]:
@@ -127,7 +139,10 @@ def _edges(region: Region, plane: Plane, shape: tuple[int, int]) -> tuple[Floats
     west, south, east, north = _plane_bounds(region, plane)
     x, _ = plane.back(np.linspace(west, east, shape[0] + 1), np.zeros(shape[0] + 1))
     _, y = plane.back(np.zeros(shape[1] + 1), np.linspace(south, north, shape[1] + 1))
-    x[[0, -1]], y[[0, -1]] = region.bounds[0::2], region.bounds[1::2]  # the way there and back may lose a last digit
+    x[[0, -1]], y[[0, -1]] = (
+        region.bounds[0::2],
+        region.bounds[1::2],
+    )  # the way there and back may lose a last digit
     return x, y
 
 
@@ -142,7 +157,9 @@ def _square_area(region: Region, plane: Plane, shape: tuple[int, int]) -> float:
     return (east - west) / shape[0] * (north - south) / shape[1]
 
 
-def _pieces(region: Region, plane: Plane, x_edges: Floats, y_edges: Floats) -> tuple[Ints, NDArray[Any], Floats, Floats]:
+def _pieces(
+    region: Region, plane: Plane, x_edges: Floats, y_edges: Floats
+) -> tuple[Ints, NDArray[Any], Floats, Floats]:
     """Return the usable part of every square that has one: square, shape, area and bounding box in the plane."""
     import shapely
 
@@ -150,8 +167,13 @@ def _pieces(region: Region, plane: Plane, x_edges: Floats, y_edges: Floats) -> t
     right, high = np.meshgrid(x_edges[1:], y_edges[1:])
     squares = shapely.box(left.ravel(), low.ravel(), right.ravel(), high.ravel())
     clipped = shapely.intersection(squares, region.open)
-    step = max(x_edges[1] - x_edges[0], y_edges[1] - y_edges[0]) / 8  # a straight line in degrees bends in the plane
-    flat = shapely.transform(shapely.segmentize(clipped, step), lambda at: np.column_stack(plane.forward(at[:, 0], at[:, 1])))
+    step = (
+        max(x_edges[1] - x_edges[0], y_edges[1] - y_edges[0]) / 8
+    )  # a straight line in degrees bends in the plane
+    flat = shapely.transform(
+        shapely.segmentize(clipped, step),
+        lambda at: np.column_stack(plane.forward(at[:, 0], at[:, 1])),
+    )
     area = shapely.area(flat)
     some = np.flatnonzero(area > 0)
     return some.astype(np.int64), clipped[some], area[some], shapely.bounds(flat[some])
@@ -178,10 +200,14 @@ def _adjacent(square: Ints, shape: tuple[int, int]) -> tuple[Ints, Ints, NDArray
 def _merge_slivers(square: Ints, area: Floats, shape: tuple[int, int], least: float) -> Ints:
     """Return the cell of each piece: small ones join their largest neighbour, one beside them before one across a corner."""
     one, other, side = _adjacent(square, shape)
-    order = np.lexsort((other, -area[other], ~side, one))  # by piece, then side before corner, then the largest
+    order = np.lexsort(
+        (other, -area[other], ~side, one)
+    )  # by piece, then side before corner, then the largest
     one, other = one[order], other[order]
     first = np.full(square.size, -1, dtype=np.int64)
-    lead = np.flatnonzero(np.r_[True, np.diff(one) > 0]) if one.size else np.empty(0, dtype=np.int64)
+    lead = (
+        np.flatnonzero(np.r_[True, np.diff(one) > 0]) if one.size else np.empty(0, dtype=np.int64)
+    )
     first[one[lead]] = other[lead]
     root = np.arange(square.size)
 

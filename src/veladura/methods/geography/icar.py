@@ -6,12 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from veladura.context import Context
-from veladura.mcmc.chain import check_lengths, run_chains, separated
-from veladura.mcmc.diagnostics import Diagnostics
-from veladura.spatial.icar_model import Counts, Design, Floats, Graph, Priors
+from veladura.base.context import Context
+from veladura.methods.geography.icar_model import Counts, Design, Floats, Graph, Priors
+from veladura.numeric.mcmc.chain import check_lengths, run_chains, separated
+from veladura.numeric.mcmc.diagnostics import Diagnostics
 
-ADVICE = "raise sweeps (and burn with them), take a coarser grid, or merge rare levels of the attributes."
+ADVICE = (
+    "raise sweeps (and burn with them), take a coarser grid, or merge rare levels of the"
+    " attributes."
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -21,7 +24,8 @@ class Draws:
     Parameters
     ----------
     intensity
-        lambda at m well separated draws, shape (m, B, G); p_ib is ``intensity[d, b] / intensity[d, b].sum()``.
+        lambda at m well separated draws, shape (m, B, G); p_ib is ``intensity[d, b] / intensity[d,
+        b].sum()``.
     mean
         Posterior mean of lambda over all kept sweeps of all chains, shape (B, G).
     traces
@@ -70,7 +74,7 @@ def sample(
     -------
     The same bytes for any number of threads. A ChainWarning says when the chains have not mixed.
     """
-    from veladura.spatial.icar_chain import lay_out, names_of_scalars, run_chain
+    from veladura.methods.geography.icar_chain import lay_out, names_of_scalars, run_chain
 
     check_lengths(sweeps=sweeps, burn=burn, thin=thin, chains=chains, m=m)
     model = lay_out(counts, graph, design, priors)
@@ -78,7 +82,9 @@ def sample(
     places = separated(m, chains, kept)
     runs = run_chains(
         "Sampling the map",
-        lambda number, rng: run_chain(rng, model, counts.offset, priors, burn=burn, kept=kept, thin=thin, draws=places[number]),
+        lambda number, rng: run_chain(
+            rng, model, counts.offset, priors, burn=burn, kept=kept, thin=thin, draws=places[number]
+        ),
         chains,
         context,
     )
@@ -87,4 +93,9 @@ def sample(
     diagnostics = Diagnostics.of(traces)
     diagnostics.warn(ADVICE)
     intensity = np.stack([runs[d % chains].intensity[d // chains] for d in range(m)])
-    return Draws(intensity, sum((run.total for run in runs), np.zeros(counts.values.shape)) / (chains * kept), traces, diagnostics)
+    return Draws(
+        intensity,
+        sum((run.total for run in runs), np.zeros(counts.values.shape)) / (chains * kept),
+        traces,
+        diagnostics,
+    )

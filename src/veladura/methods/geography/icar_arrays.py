@@ -21,17 +21,23 @@ class Model(NamedTuple):
     start: Ints  # neighbours of each cell, in compressed rows
     neighbour: Ints
     part: Ints  # -1: no neighbours
-    group: Ints  # the part whose mean a cell shares: its own, the first for a cell without neighbours
+    group: (
+        Ints  # the part whose mean a cell shares: its own, the first for a cell without neighbours
+    )
     size: Floats  # P + 1: cells of each part, then those without neighbours
     first: Ints  # combinations of each effect, in compressed rows; none for slopes
     member: Ints
     totals: Floats  # F x G: counts of an effect's combinations, each times its covariate for slopes
     group_totals: Floats  # F x P: their sums
-    slope_first: Ints  # K G + 1: combinations with a covariate that is not 0, by covariate and cell, in compressed rows
+    # K G + 1: combinations with a covariate that is not 0, by covariate and cell, in compressed
+    # rows
+    slope_first: Ints
     slope_member: Ints
     covariate: Floats
     slopes: int  # K
-    mean_precision: Floats  # F: prior precision of an effect's mean over a part; below 0: the mean is held at 0
+    mean_precision: (
+        Floats  # F: prior precision of an effect's mean over a part; below 0: the mean is held at 0
+    )
     smooth: Ints  # F: 1 for intrinsic CAR, 0 for independent normals of fixed precision
     gamma: Floats  # shape and rate of the effects' precisions, then of the precision of eps
 
@@ -56,13 +62,36 @@ BEFORE, AFTER, SHIFT, FACTOR = range(4)  # rows of the work space
 INT, REAL, BOOL, NONE, RNG = types.int64, types.float64, types.boolean, types.void, types.npy_rng
 INTS, FLOATS, TABLE = types.int64[::1], types.float64[::1], types.float64[:, ::1]
 MODEL = types.NamedTuple(
-    (TABLE, INTS, INTS, INTS, INTS, FLOATS, INTS, INTS, TABLE, TABLE, INTS, INTS, FLOATS, INT, FLOATS, INTS, FLOATS), Model
-)  # fmt: skip
-STATE = types.NamedTuple((TABLE, TABLE, FLOATS, FLOATS, TABLE, TABLE, TABLE, FLOATS, TABLE, TABLE, INTS), State)
+    (
+        TABLE,
+        INTS,
+        INTS,
+        INTS,
+        INTS,
+        FLOATS,
+        INTS,
+        INTS,
+        TABLE,
+        TABLE,
+        INTS,
+        INTS,
+        FLOATS,
+        INT,
+        FLOATS,
+        INTS,
+        FLOATS,
+    ),
+    Model,
+)
+STATE = types.NamedTuple(
+    (TABLE, TABLE, FLOATS, FLOATS, TABLE, TABLE, TABLE, FLOATS, TABLE, TABLE, INTS), State
+)
 
 Draw = Callable[[Generator, Model, State, int], None]
 Weigh = Callable[[Model, State, int, float], float]
 Widen = Callable[[Model, State, int, float], None]
 DRAW = NONE(RNG, MODEL, STATE, INT)  # gives effect j new values
-WEIGH = REAL(MODEL, STATE, INT, REAL)  # returns the log likelihood that widening effect j by a walk of its log precision gains
+WEIGH = REAL(
+    MODEL, STATE, INT, REAL
+)  # returns the log likelihood that widening effect j by a walk of its log precision gains
 WIDEN = NONE(MODEL, STATE, INT, REAL)  # widens it so

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.random import Generator
 
 from veladura.errors import PlanError
-from veladura.spatial import icar_kernels as kernels
-from veladura.spatial.icar_arrays import Draw, Model, State, Weigh, Widen
-from veladura.spatial.icar_model import Counts, Design, Floats, Graph, Ints, Priors
+from veladura.methods.geography import icar_kernels as kernels
+from veladura.methods.geography.icar_arrays import Draw, Model, State, Weigh, Widen
+from veladura.methods.geography.icar_model import Counts, Design, Floats, Graph, Ints, Priors
 
 
 class Chain(NamedTuple):
@@ -28,11 +28,22 @@ def lay_out(counts: Counts, graph: Graph, design: Design, priors: Priors) -> Mod
     _check(counts, graph, design)
     values = np.ascontiguousarray(counts.values.T, dtype=np.float64)
     dummies = design.dummies
-    covariates = np.zeros((0, combinations, cells)) if priors.slope_variance == 0 and priors.slope == "normal" else design.covariates
+    covariates = (
+        np.zeros((0, combinations, cells))
+        if priors.slope_variance == 0 and priors.slope == "normal"
+        else design.covariates
+    )
     slopes = len(covariates)
-    totals = np.concatenate([dummies @ values.T, np.einsum("kbg,gb->kg", covariates.reshape(slopes, combinations, cells), values)])
+    totals = np.concatenate(
+        [
+            dummies @ values.T,
+            np.einsum("kbg,gb->kg", covariates.reshape(slopes, combinations, cells), values),
+        ]
+    )
     group = np.maximum(graph.part, 0)
-    slope_first, slope_member, covariate = _compress(covariates.reshape(slopes, combinations, cells))
+    slope_first, slope_member, covariate = _compress(
+        covariates.reshape(slopes, combinations, cells)
+    )
     mean_precision = np.full(len(totals), 1 / priors.intercept_variance)
     smooth = np.ones(len(totals), dtype=np.int64)
     if slopes and priors.slope == "normal":
@@ -45,8 +56,16 @@ def lay_out(counts: Counts, graph: Graph, design: Design, priors: Priors) -> Mod
         neighbour=graph.neighbour,
         part=graph.part,
         group=group,
-        size=np.bincount(np.where(graph.part < 0, graph.parts, graph.part), minlength=graph.parts + 1).astype(np.float64),
-        first=np.concatenate([[0], np.cumsum(dummies.sum(axis=1, dtype=np.int64)), np.full(slopes, dummies.sum(dtype=np.int64))]),
+        size=np.bincount(
+            np.where(graph.part < 0, graph.parts, graph.part), minlength=graph.parts + 1
+        ).astype(np.float64),
+        first=np.concatenate(
+            [
+                [0],
+                np.cumsum(dummies.sum(axis=1, dtype=np.int64)),
+                np.full(slopes, dummies.sum(dtype=np.int64)),
+            ]
+        ),
         member=np.nonzero(dummies)[1].astype(np.int64),
         totals=np.ascontiguousarray(totals, dtype=np.float64),
         group_totals=np.stack([np.bincount(group, row, minlength=graph.parts) for row in totals]),
@@ -56,7 +75,10 @@ def lay_out(counts: Counts, graph: Graph, design: Design, priors: Priors) -> Mod
         slopes=slopes,
         mean_precision=mean_precision,
         smooth=smooth,
-        gamma=np.array([priors.spatial_shape, priors.spatial_rate, priors.extra_shape, priors.extra_rate], dtype=np.float64),
+        gamma=np.array(
+            [priors.spatial_shape, priors.spatial_rate, priors.extra_shape, priors.extra_rate],
+            dtype=np.float64,
+        ),
     )
 
 
@@ -66,20 +88,33 @@ def _compress(covariates: Floats) -> tuple[Ints, Ints, Floats]:
     by_cell = covariates.transpose(0, 2, 1)
     held = by_cell != 0
     first = np.concatenate([[0], np.cumsum(held.sum(axis=2).ravel())]).astype(np.int64)
-    return first if slopes * cells else np.zeros(1, dtype=np.int64), np.nonzero(held)[2].astype(np.int64), by_cell[held].astype(np.float64)
+    return (
+        first if slopes * cells else np.zeros(1, dtype=np.int64),
+        np.nonzero(held)[2].astype(np.int64),
+        by_cell[held].astype(np.float64),
+    )
 
 
 def _check(counts: Counts, graph: Graph, design: Design) -> None:
     """Refuse arrays that do not fit each other, and a grid in which no two cells touch."""
     combinations, cells = counts.values.shape
     if graph.cells != cells or len(design.codes) != combinations:
-        msg = f"counts have {combinations} combinations and {cells} cells, the design {len(design.codes)}, the neighbours {graph.cells}."
+        msg = (
+            f"counts have {combinations} combinations and {cells} cells, the design"
+            f" {len(design.codes)}, the neighbours {graph.cells}."
+        )
         raise PlanError(msg)
     if len(design.covariates) and design.covariates.shape[1:] != (combinations, cells):
-        msg = f"covariates must have the shape (K, {combinations}, {cells}), got {design.covariates.shape}."
+        msg = (
+            f"covariates must have the shape (K, {combinations}, {cells}), got"
+            f" {design.covariates.shape}."
+        )
         raise PlanError(msg)
     if graph.parts == 0:
-        msg = f"no two of {cells} usable cells touch, so there is nothing to smooth over.\n\nHint: use a finer grid, or exclude less."
+        msg = (
+            f"no two of {cells} usable cells touch, so there is nothing to smooth over.\n\nHint:"
+            " use a finer grid, or exclude less."
+        )
         raise PlanError(msg)
 
 
@@ -90,7 +125,9 @@ def begin(rng: Generator, model: Model, offset: Floats, priors: Priors) -> State
     precision = np.exp(rng.normal(0.5, 1.0, effects + 1))
     precision[:-1][model.smooth == 0] = 1 / priors.slope_variance if priors.slope_variance else 1.0
     effect = np.zeros((effects, cells))
-    effect[0] = np.log((model.counts.sum() + 0.5) / (combinations * np.exp(offset).sum())) + rng.normal(0, 0.5)
+    effect[0] = np.log(
+        (model.counts.sum() + 0.5) / (combinations * np.exp(offset).sum())
+    ) + rng.normal(0, 0.5)
     return settle(model, offset, effect, np.zeros((cells, combinations)), precision)
 
 
@@ -100,10 +137,14 @@ def settle(model: Model, offset: Floats, effect: Floats, eps: Floats, precision:
     linear = np.repeat(offset[:, None], eps.shape[1], axis=1)
     for j, values in enumerate(effect):
         linear[:, model.member[model.first[j] : model.first[j + 1]]] += values[:, None]
-    row = np.repeat(np.arange(model.slopes * cells), np.diff(model.slope_first))  # covariate and cell of each entry
+    row = np.repeat(
+        np.arange(model.slopes * cells), np.diff(model.slope_first)
+    )  # covariate and cell of each entry
     slopes = effect[len(effect) - model.slopes :].ravel()
     np.add.at(linear, (row % cells, model.slope_member), model.covariate * slopes[row])
-    parts = np.eye(model.size.size)[model.part, :-1] / model.size[:-1]  # the last row, which -1 takes, is of no part
+    parts = (
+        np.eye(model.size.size)[model.part, :-1] / model.size[:-1]
+    )  # the last row, which -1 takes, is of no part
     mean = effect @ parts
     return State(
         effect=effect,
@@ -120,7 +161,9 @@ def settle(model: Model, offset: Floats, effect: Floats, eps: Floats, precision:
     )
 
 
-def sweep(rng: Generator, model: Model, state: State, burn: int, thin: int, trace: Floats, total: Floats) -> None:
+def sweep(
+    rng: Generator, model: Model, state: State, burn: int, thin: int, trace: Floats, total: Floats
+) -> None:
     """Sweep as `icar_kernels.run` says, with the kernels that this model's slopes need."""
     kernels.run(rng, model, state, *_slope_kernels(model), burn, thin, trace, total)
 
@@ -129,12 +172,26 @@ def _slope_kernels(model: Model) -> tuple[Draw, Weigh, Widen]:
     """Return how slopes are drawn, weighed and widened; where there are none, kernels that are there already and will not be called."""
     if not model.slopes:
         return kernels.draw_effect, kernels.weigh_effect, kernels.widen_effect
-    from veladura.spatial import icar_slopes as slopes  # compiled when it is imported
+    from veladura.methods.geography import icar_slopes as slopes  # compiled when it is imported
 
-    return slopes.draw_smooth_slope if model.smooth[-1] else slopes.draw_slope, slopes.weigh_slope, slopes.widen_slope
+    return (
+        slopes.draw_smooth_slope if model.smooth[-1] else slopes.draw_slope,
+        slopes.weigh_slope,
+        slopes.widen_slope,
+    )
 
 
-def run_chain(rng: Generator, model: Model, offset: Floats, priors: Priors, *, burn: int, kept: int, thin: int, draws: list[int]) -> Chain:
+def run_chain(
+    rng: Generator,
+    model: Model,
+    offset: Floats,
+    priors: Priors,
+    *,
+    burn: int,
+    kept: int,
+    thin: int,
+    draws: list[int],
+) -> Chain:
     """Run one chain: burn-in, then ``kept`` times ``thin`` sweeps; ``draws`` says after which of the kept ones to keep intensities."""
     state = begin(rng, model, offset, priors)
     trace = np.zeros((kept, scalars(model)))
@@ -159,5 +216,7 @@ def names_of_scalars(model: Model, effects: list[str]) -> list[str]:
     """Return the names of the scalars, in the order of the kernels' summary."""
     parts = range(model.size.size - 1)
     spreads = [f"log sd of {name}" for name in (*effects, "eps")]
-    of_effects = [[*(f"mean of {name}, part {p}" for p in parts), f"contrast of {name}"] for name in effects]
+    of_effects = [
+        [*(f"mean of {name}, part {p}" for p in parts), f"contrast of {name}"] for name in effects
+    ]
     return ["log likelihood", *spreads, *chain.from_iterable(of_effects)]

@@ -1,12 +1,14 @@
 """Compiled sweeps of the disease-mapping model: arrays in, arrays changed in place.
 
-Every intrinsic CAR effect u holds its own intercept: u_i = mu_p + theta_i for cell i of part p. The mean of u over
-a part *is* the intercept and what is left sums to zero, so nothing has to be recentred (docs/methods/geography.md).
-The intensity is kept as rate x boost: rate = exp(everything but eps), boost = exp(eps). Kernels that call each other
-share this file because Numba's cache does not notice a change in another one; those of slopes are handed to `run`, so
-that a model without any does not wait for them.
+Every intrinsic CAR effect u holds its own intercept: u_i = mu_p + theta_i for cell i of part p. The
+mean of u over a part *is* the intercept and what is left sums to zero, so nothing has to be
+recentred (docs/methods/geography.md). The intensity is kept as rate x boost: rate = exp(everything
+but eps), boost = exp(eps). Kernels that call each other share this file because Numba's cache does
+not notice a change in another one; those of slopes are handed to `run`, so that a model without any
+does not wait for them.
 
-Written to be quick to compile, too: scalar loops where slices and array expressions would do, and no array made anew.
+Written to be quick to compile, too: scalar loops where slices and array expressions would do, and
+no array made anew.
 """
 
 from __future__ import annotations
@@ -15,8 +17,8 @@ import numpy as np
 from numba import types
 from numpy.random import Generator
 
-from veladura.jit import compiled, handed, inner
-from veladura.spatial.icar_arrays import (
+from veladura.base.jit import compiled, handed, inner
+from veladura.methods.geography.icar_arrays import (
     AFTER,
     BEFORE,
     BOOL,
@@ -52,9 +54,10 @@ AIM = 0.44  # accepted share that suits a random walk in one dimension (Roberts 
 def log_concave(rng: Generator, count: float, rate: float, precision: float) -> tuple[float, float]:
     """Draw t from a law proportional to exp(count t - rate e^t - precision t^2 / 2), exactly; return t and e^t.
 
-    Both e^t and t^2 lie above their tangents. Replacing the one that bends less at the mode by its tangent leaves a
-    normal law or the law of a log gamma variable to propose from; at least 1 / sqrt(2) are accepted, about.
-    What is not a number is accepted, so that a chain gone astray ends, and is told, instead of hanging.
+    Both e^t and t^2 lie above their tangents. Replacing the one that bends less at the mode by its
+    tangent leaves a normal law or the law of a log gamma variable to propose from; at least 1 /
+    sqrt(2) are accepted, about. What is not a number is accepted, so that a chain gone astray ends,
+    and is told, instead of hanging.
     """
     mode, height = 0.0, 1.0
     if count > rate:
@@ -87,7 +90,13 @@ def log_concave(rng: Generator, count: float, rate: float, precision: float) -> 
 @inner(NONE(RNG, MODEL, STATE))
 def draw_eps(rng: Generator, model: Model, state: State) -> None:
     """Draw every eps given all else (Nunes 2018, eq. 2.14)."""
-    counts, rate, eps, boost, precision = model.counts, state.rate, state.eps, state.boost, state.precision[-1]
+    counts, rate, eps, boost, precision = (
+        model.counts,
+        state.rate,
+        state.eps,
+        state.boost,
+        state.precision[-1],
+    )
     for i in range(counts.shape[0]):
         for b in range(counts.shape[1]):
             eps[i, b], boost[i, b] = log_concave(rng, counts[i, b], rate[i, b], precision)
@@ -111,7 +120,12 @@ def draw_effect(rng: Generator, model: Model, state: State, j: int) -> None:
     start, neighbour, part, size = model.start, model.neighbour, model.part, model.size
     member, low, high, totals = model.member, model.first[j], model.first[j + 1], model.totals
     effect, mean, rate, boost = state.effect, state.mean, state.rate, state.boost
-    precision, held, alone, apart = state.precision[j], model.mean_precision[j], size[-1], state.apart[j]
+    precision, held, alone, apart = (
+        state.precision[j],
+        model.mean_precision[j],
+        size[-1],
+        state.apart[j],
+    )
     for i in range(part.size):
         p = part[i]
         if p < 0:
@@ -128,7 +142,9 @@ def draw_effect(rng: Generator, model: Model, state: State, j: int) -> None:
                 bend += precision * alone * share * share
         away = slope / bend  # from here to the prior's mean given the neighbours
         back = np.exp(away)
-        new, rise = log_concave(rng, totals[j, i], _expected(rate, boost, i, member, low, high) * back, bend)
+        new, rise = log_concave(
+            rng, totals[j, i], _expected(rate, boost, i, member, low, high) * back, bend
+        )
         factor, shift = rise * back, new + away
         for at in range(low, high):
             rate[i, member[at]] *= factor
@@ -143,7 +159,16 @@ def draw_effect(rng: Generator, model: Model, state: State, j: int) -> None:
 
 
 @inner(NONE(TABLE, TABLE, TABLE, TABLE, INTS, INTS, INTS, INT))
-def _lift(effect: Floats, mean: Floats, rate: Floats, work: Floats, group: Ints, first: Ints, member: Ints, j: int) -> None:
+def _lift(
+    effect: Floats,
+    mean: Floats,
+    rate: Floats,
+    work: Floats,
+    group: Ints,
+    first: Ints,
+    member: Ints,
+    j: int,
+) -> None:
     """Shift effect j by group, in the rates too."""
     for p in range(mean.shape[1]):
         mean[j, p] += work[SHIFT, p]
@@ -165,9 +190,16 @@ def draw_intercept(rng: Generator, model: Model, state: State, j: int) -> None:
     for i in range(group.size):
         work[BEFORE, group[i]] += _expected(rate, boost, i, member, low, high)
     for p in range(mean.shape[1]):
-        new, _ = log_concave(rng, model.group_totals[j, p], work[BEFORE, p] * np.exp(-mean[j, p]), model.mean_precision[j])
+        new, _ = log_concave(
+            rng,
+            model.group_totals[j, p],
+            work[BEFORE, p] * np.exp(-mean[j, p]),
+            model.mean_precision[j],
+        )
         work[SHIFT, p] = new - mean[j, p]
-    _lift(state.effect, state.mean, state.rate, state.work, model.group, model.first, model.member, j)
+    _lift(
+        state.effect, state.mean, state.rate, state.work, model.group, model.first, model.member, j
+    )
 
 
 @inner(DRAW)
@@ -189,7 +221,9 @@ def draw_centred_intercept(rng: Generator, model: Model, state: State, j: int) -
         bend = work[AFTER, p] * precision + held
         pull = work[BEFORE, p] * precision - mean[j, p] * held
         work[SHIFT, p] = pull / bend + rng.standard_normal() / np.sqrt(bend)
-    _lift(state.effect, state.mean, state.rate, state.work, model.group, model.first, model.member, j)
+    _lift(
+        state.effect, state.mean, state.rate, state.work, model.group, model.first, model.member, j
+    )
     for p in range(mean.shape[1]):
         work[FACTOR, p] = np.exp(-work[SHIFT, p])
     for i in range(group.size):
@@ -206,7 +240,8 @@ def draw_precisions(rng: Generator, model: Model, state: State) -> None:
     effect, eps, precision = state.effect, state.eps, state.precision
     for j in range(effect.shape[0]):
         if model.smooth[j] == 1:
-            rough = 0.0  # squared differences over pairs of neighbours, and to the mean for cells without any
+            # squared differences over pairs of neighbours, and to the mean for cells without any
+            rough = 0.0
             for i in range(part.size):
                 if part[i] < 0:
                     rough += (effect[j, i] - state.mean[j, 0]) ** 2
@@ -236,8 +271,8 @@ def _level(mean: Floats, group_totals: Floats, work: Floats, held: float, j: int
 def weigh_effect(model: Model, state: State, j: int, walk: float) -> float:
     """Return the gain of log likelihood when log precision j walks with the whitened effect held: its distances to the mean widen or shrink.
 
-    The mean moves too, so that the rows expected in a part stay; shifting by what does not depend on the
-    mean itself keeps volumes.
+    The mean moves too, so that the rows expected in a part stay; shifting by what does not depend
+    on the mean itself keeps volumes.
     """
     member, low, high, group = model.member, model.first[j], model.first[j + 1], model.group
     effect, mean, rate, boost, work = state.effect, state.mean, state.rate, state.boost, state.work
@@ -268,7 +303,9 @@ def widen_effect(model: Model, state: State, j: int, walk: float) -> None:
         for at in range(low, high):
             rate[i, member[at]] *= factor
     state.apart[j] *= scale
-    _lift(state.effect, state.mean, state.rate, state.work, model.group, model.first, model.member, j)
+    _lift(
+        state.effect, state.mean, state.rate, state.work, model.group, model.first, model.member, j
+    )
 
 
 @inner(WEIGH)
@@ -302,7 +339,9 @@ def widen_eps(model: Model, state: State, j: int, walk: float) -> None:
         for b in range(eps.shape[1]):
             eps[i, b] *= scale
             boost[i, b] = trial[i, b]
-    _lift(state.effect, state.mean, state.rate, state.work, model.group, model.first, model.member, j)
+    _lift(
+        state.effect, state.mean, state.rate, state.work, model.group, model.first, model.member, j
+    )
 
 
 @inner(REAL(RNG, FLOATS, INT))
@@ -313,8 +352,15 @@ def _walk(rng: Generator, step: Floats, j: int) -> float:
 
 @inner(BOOL(RNG, FLOATS, FLOATS, FLOATS, INT, REAL, REAL, REAL))
 def _accept(
-    rng: Generator, gamma: Floats, precision: Floats, step: Floats, j: int, walk: float, gain: float, tune: float
-) -> bool:  # fmt: skip
+    rng: Generator,
+    gamma: Floats,
+    precision: Floats,
+    step: Floats,
+    j: int,
+    walk: float,
+    gain: float,
+    tune: float,
+) -> bool:
     """Decide on a walk of log precision j that gains so much likelihood; tune the next step in burn-in only."""
     at = 0 if j < precision.size - 1 else 2
     gain += gamma[at] * walk - gamma[at + 1] * precision[j] * (np.exp(walk) - 1.0)
@@ -346,7 +392,13 @@ def keep_books(model: Model, state: State) -> None:
 @inner(NONE(MODEL, STATE, FLOATS))
 def summarise(model: Model, state: State, trace: Floats) -> None:
     """Note the scalars of one sweep: log likelihood, log standard deviations, then of each effect the means and a contrast."""
-    effect, mean, counts, rate, boost = state.effect, state.mean, model.counts, state.rate, state.boost
+    effect, mean, counts, rate, boost = (
+        state.effect,
+        state.mean,
+        model.counts,
+        state.rate,
+        state.boost,
+    )
     effects, cells = effect.shape
     trace[0] = 0.0
     for i in range(cells):
@@ -377,36 +429,67 @@ def _add(state: State, total: Floats) -> None:
             total[i, b] += rate[i, b] * boost[i, b]
 
 
-@compiled(NONE(RNG, MODEL, STATE, *(types.FunctionType(kind) for kind in (DRAW, WEIGH, WIDEN)), INT, INT, TABLE, TABLE))
+@compiled(
+    NONE(
+        RNG,
+        MODEL,
+        STATE,
+        *(types.FunctionType(kind) for kind in (DRAW, WEIGH, WIDEN)),
+        INT,
+        INT,
+        TABLE,
+        TABLE,
+    )
+)
 def run(
-    rng: Generator, model: Model, state: State, draw_slope: Draw, weigh_slope: Weigh, widen_slope: Widen,
-    burn: int, thin: int, trace: Floats, total: Floats,
-) -> None:  # fmt: skip
+    rng: Generator,
+    model: Model,
+    state: State,
+    draw_slope: Draw,
+    weigh_slope: Weigh,
+    widen_slope: Widen,
+    burn: int,
+    thin: int,
+    trace: Floats,
+    total: Floats,
+) -> None:
     """Sweep: every block given all others, and the moves that let precisions mix.
 
-    The first ``burn`` sweeps tune the steps, less and less (Robbins and Monro 1951); then every ``thin``-th is kept, as
-    many as the trace has rows, and its intensities are added to ``total``. The kernels of slopes come from icar_slopes.py.
+    The first ``burn`` sweeps tune the steps, less and less (Robbins and Monro 1951); then every
+    ``thin``-th is kept, as many as the trace has rows, and its intensities are added to ``total``.
+    The kernels of slopes come from icar_slopes.py.
     """
-    effects, gamma, precision, step = state.effect.shape[0], model.gamma, state.precision, state.step
+    effects, gamma, precision, step = (
+        state.effect.shape[0],
+        model.gamma,
+        state.precision,
+        state.step,
+    )
     for number in range(burn + thin * trace.shape[0]):
         tune = min(0.5, 5.0 / (1.0 + number) ** 0.6) if number < burn else 0.0
         keep_books(model, state)
         draw_eps(rng, model, state)
         walk = _walk(rng, step, effects)
-        if _accept(rng, gamma, precision, step, effects, walk, weigh_eps(model, state, 0, walk), tune):
+        if _accept(
+            rng, gamma, precision, step, effects, walk, weigh_eps(model, state, 0, walk), tune
+        ):
             widen_eps(model, state, 0, walk)
         for j in range(effects - model.slopes):
             draw_effect(rng, model, state, j)
             draw_intercept(rng, model, state, j)
             draw_centred_intercept(rng, model, state, j)
             walk = _walk(rng, step, j)
-            if _accept(rng, gamma, precision, step, j, walk, weigh_effect(model, state, j, walk), tune):
+            if _accept(
+                rng, gamma, precision, step, j, walk, weigh_effect(model, state, j, walk), tune
+            ):
                 widen_effect(model, state, j, walk)
         for j in range(effects - model.slopes, effects):
             draw_slope(rng, model, state, j)
             if model.smooth[j] == 1:
                 walk = _walk(rng, step, j)
-                if _accept(rng, gamma, precision, step, j, walk, weigh_slope(model, state, j, walk), tune):
+                if _accept(
+                    rng, gamma, precision, step, j, walk, weigh_slope(model, state, j, walk), tune
+                ):
                     widen_slope(model, state, j, walk)
         draw_precisions(rng, model, state)
         if number >= burn and (number - burn) % thin == thin - 1:

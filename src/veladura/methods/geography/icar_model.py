@@ -1,7 +1,8 @@
 """The disease-mapping model as plain arrays: counts by combination and cell, neighbours, design, priors.
 
-log lambda_ib = mu + sum_k alpha_k[x_k(b)] + theta_i + sum_k phi_ik[x_k(b)] + beta_i Zbar_ib + eps_ib + log area_i
-(Nunes 2018, eqs. 2.1 to 2.9 and 2.19, after Paiva et al. 2014; here with the usable area as offset).
+log lambda_ib = mu + sum_k alpha_k[x_k(b)] + theta_i + sum_k phi_ik[x_k(b)] + beta_i Zbar_ib +
+eps_ib + log area_i (Nunes 2018, eqs. 2.1 to 2.9 and 2.19, after Paiva et al. 2014; here with the
+usable area as offset).
 """
 
 from __future__ import annotations
@@ -44,7 +45,9 @@ class Graph:
         from scipy.sparse.csgraph import connected_components
 
         ends = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
-        if ends.size and (ends.min() < 0 or ends.max() >= cells or np.any(ends[:, 0] == ends[:, 1])):
+        if ends.size and (
+            ends.min() < 0 or ends.max() >= cells or np.any(ends[:, 0] == ends[:, 1])
+        ):
             msg = f"neighbours must be pairs of two different cells out of {cells}."
             raise PlanError(msg)
         both = np.unique(np.concatenate([ends, ends[:, ::-1]]), axis=0)
@@ -97,11 +100,19 @@ class Counts:
 
     def __post_init__(self) -> None:
         values, offset = np.asarray(self.values), np.asarray(self.offset)
-        if values.ndim != 2 or values.size == 0 or not np.issubdtype(values.dtype, np.integer) or values.min() < 0:  # noqa: PLR2004
+        if (
+            values.ndim != 2  # noqa: PLR2004
+            or values.size == 0
+            or not np.issubdtype(values.dtype, np.integer)
+            or values.min() < 0
+        ):
             msg = "counts must be whole numbers of at least 0, by combination and cell."
             raise PlanError(msg)
         if offset.shape != values.shape[1:] or not np.all(np.isfinite(offset)):
-            msg = f"the offset must be one finite log area for each of {values.shape[1]} cells, got an array of shape {offset.shape}."
+            msg = (
+                f"the offset must be one finite log area for each of {values.shape[1]} cells, got"
+                f" an array of shape {offset.shape}."
+            )
             raise PlanError(msg)
 
     def __repr__(self) -> str:
@@ -115,11 +126,11 @@ class Design:
     Parameters
     ----------
     codes
-        The level of each attribute, from 0, by combination and attribute, shape (B, A). Level 0 is the
-        reference: its effects are 0. Every level up to the largest must occur.
+        The level of each attribute, from 0, by combination and attribute, shape (B, A). Level 0 is
+        the reference: its effects are 0. Every level up to the largest must occur.
     covariates
-        Cell-by-combination means standardised within each combination (see :func:`standardise`), 0 where
-        the combination has no row; shape (K, B, G), K of 0 for none.
+        Cell-by-combination means standardised within each combination (see :func:`standardise`), 0
+        where the combination has no row; shape (K, B, G), K of 0 for none.
     """
 
     codes: Ints
@@ -130,11 +141,16 @@ class Design:
         if codes.ndim != 2 or not np.issubdtype(codes.dtype, np.integer):  # noqa: PLR2004
             msg = "codes must be whole numbers by combination and attribute."
             raise PlanError(msg)
-        if any(not np.array_equal(np.unique(column), np.arange(column.max() + 1)) for column in codes.T):
+        if any(
+            not np.array_equal(np.unique(column), np.arange(column.max() + 1)) for column in codes.T
+        ):
             msg = "every level of an attribute, from 0 to the largest, must occur in a combination."
             raise PlanError(msg)
         if not np.all(np.isfinite(self.covariates)):
-            msg = "covariates must be finite.\n\nHint: standardise() gives 0 where a combination has no row."
+            msg = (
+                "covariates must be finite.\n\nHint: standardise() gives 0 where a combination has"
+                " no row."
+            )
             raise PlanError(msg)
 
     @property
@@ -146,13 +162,21 @@ class Design:
     def dummies(self) -> NDArray[np.uint8]:
         """Which spatial effects a combination has, shape (1 + sum of levels less one, B): the common one first."""
         rows = [np.ones(len(self.codes), dtype=np.uint8)]
-        rows += [(column == level).astype(np.uint8) for column in self.codes.T for level in range(1, int(column.max()) + 1)]
+        rows += [
+            (column == level).astype(np.uint8)
+            for column in self.codes.T
+            for level in range(1, int(column.max()) + 1)
+        ]
         return np.stack(rows)
 
     @property
     def names(self) -> tuple[str, ...]:
         """A name of each spatial effect: common, attribute and level, covariate."""
-        of_levels = [f"attribute {k} level {j}" for k, levels in enumerate(self.levels) for j in range(1, levels)]
+        of_levels = [
+            f"attribute {k} level {j}"
+            for k, levels in enumerate(self.levels)
+            for j in range(1, levels)
+        ]
         return ("common", *of_levels, *(f"covariate {k}" for k in range(len(self.covariates))))
 
 
@@ -169,10 +193,12 @@ class Priors:
     extra_shape, extra_rate
         Gamma law of the precision of the extra variation eps.
     slope
-        Law of the slopes of a covariate over the cells: ``normal``, N(0, v) independently, or ``icar``.
+        Law of the slopes of a covariate over the cells: ``normal``, N(0, v) independently, or
+        ``icar``.
     slope_variance
-        v: the variance of the slopes (normal), or of their common part beta_0 (icar; 0 leaves it out, as the
-        source does). A large v publishes more of who lives where: look at the risk-utility curve.
+        v: the variance of the slopes (normal), or of their common part beta_0 (icar; 0 leaves it
+        out, as the source does). A large v publishes more of who lives where: look at the
+        risk-utility curve.
     """
 
     intercept_variance: float = 100.0
@@ -184,7 +210,13 @@ class Priors:
     slope_variance: float = 1.0
 
     def __post_init__(self) -> None:
-        for name in ("intercept_variance", "spatial_shape", "spatial_rate", "extra_shape", "extra_rate"):
+        for name in (
+            "intercept_variance",
+            "spatial_shape",
+            "spatial_rate",
+            "extra_shape",
+            "extra_rate",
+        ):
             if not 0 < getattr(self, name) < np.inf:
                 msg = f"{name} must be a number above 0, got {getattr(self, name)!r}."
                 raise PlanError(msg)

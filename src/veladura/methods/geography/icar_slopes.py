@@ -1,7 +1,7 @@
 """Compiled draws of the slopes of covariates, handed to the sweeps of icar_kernels.py where a model has any.
 
-The conditional of a slope is a sum of several exponentials. A move shifts the slopes of the chosen cells, each by its
-factor times the shift; chosen cells and factors stand in the work space.
+The conditional of a slope is a sum of several exponentials. A move shifts the slopes of the chosen
+cells, each by its factor times the shift; chosen cells and factors stand in the work space.
 """
 
 from __future__ import annotations
@@ -9,14 +9,31 @@ from __future__ import annotations
 import numpy as np
 from numpy.random import Generator
 
-from veladura.jit import handed, inner
-from veladura.spatial.icar_arrays import DRAW, FACTOR, INT, MODEL, REAL, RNG, STATE, WEIGH, WIDEN, Model, State
+from veladura.base.jit import handed, inner
+from veladura.methods.geography.icar_arrays import (
+    DRAW,
+    FACTOR,
+    INT,
+    MODEL,
+    REAL,
+    RNG,
+    STATE,
+    WEIGH,
+    WIDEN,
+    Model,
+    State,
+)
 
 
 @inner(REAL(MODEL, STATE, INT, INT, REAL))
 def _gain(model: Model, state: State, j: int, many: int, shift: float) -> float:
     """Return the gain of log likelihood when the slopes of the chosen cells shift, by their factors times as much each."""
-    first, member, covariate, totals = model.slope_first, model.slope_member, model.covariate, model.totals
+    first, member, covariate, totals = (
+        model.slope_first,
+        model.slope_member,
+        model.covariate,
+        model.totals,
+    )
     rate, boost, chosen, work = state.rate, state.boost, state.chosen, state.work
     base = (j - totals.shape[0] + model.slopes) * totals.shape[1]
     total = 0.0
@@ -30,10 +47,13 @@ def _gain(model: Model, state: State, j: int, many: int, shift: float) -> float:
 
 
 @inner(REAL(RNG, MODEL, STATE, INT, INT, REAL, REAL))
-def _draw_along(rng: Generator, model: Model, state: State, j: int, many: int, slope: float, bend: float) -> float:
+def _draw_along(
+    rng: Generator, model: Model, state: State, j: int, many: int, slope: float, bend: float
+) -> float:
     """Draw a shift of the slopes of the chosen cells by slice sampling (Neal 2003, figs. 3 and 5), and put it into the rates.
 
-    The log prior is slope x shift - bend x shift^2 / 2; it sets the width, and is all there is where no covariate is.
+    The log prior is slope x shift - bend x shift^2 / 2; it sets the width, and is all there is
+    where no covariate is.
     """
     first, member, covariate = model.slope_first, model.slope_member, model.covariate
     rate, chosen, work = state.rate, state.chosen, state.work
@@ -93,7 +113,8 @@ def _pick(rng: Generator, model: Model, i: int) -> int:
 def draw_smooth_slope(rng: Generator, model: Model, state: State, j: int) -> None:
     """Draw the slopes of a covariate that are intrinsic CAR: neighbours against each other, then every cell and part by itself.
 
-    The first kind of move keeps the means, so it serves also where they are held at 0; the others are left out there.
+    The first kind of move keeps the means, so it serves also where they are held at 0; the others
+    are left out there.
     """
     start, part, group = model.start, model.part, model.group
     effect, mean, chosen, work = state.effect, state.mean, state.chosen, state.work
@@ -105,7 +126,10 @@ def draw_smooth_slope(rng: Generator, model: Model, state: State, j: int) -> Non
             slope, bend, many = -precision * (effect[j, i] - mean[j, 0]), precision, 1
         else:
             other = _pick(rng, model, i)
-            slope, many = -precision * (_pull(model, state, j, i) - _pull(model, state, j, other)), 2
+            slope, many = (
+                -precision * (_pull(model, state, j, i) - _pull(model, state, j, other)),
+                2,
+            )
             bend = precision * (start[i + 1] - start[i] + start[other + 1] - start[other] + 2)
             chosen[1], work[FACTOR, 1] = other, -1.0
         shift = _draw_along(rng, model, state, j, many, slope, bend)

@@ -1,6 +1,7 @@
 """A fast approximate fit of the disease-mapping model, to compare cell sizes before the chains are run.
 
-Effects are normal around their posterior mode (Laplace), precisions are the modes of their approximate marginal law.
+Effects are normal around their posterior mode (Laplace), precisions are the modes of their
+approximate marginal law.
 It takes seconds where the chains take minutes; a release never comes from it.
 """
 
@@ -12,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from veladura.spatial.icar_model import Counts, Design, Floats, Graph, Priors
+from veladura.methods.geography.icar_model import Counts, Design, Floats, Graph, Priors
 
 ROUNDS = 40  # at most, of mode and precisions in turn
 CHANGE = 0.03  # of a precision between rounds, from which on it counts as found
@@ -51,12 +52,15 @@ class _System(NamedTuple):
     ranks: list[int]
 
 
-def approximate(counts: Counts, graph: Graph, design: Design, priors: Priors, *, m: int, rng: Generator) -> Approximation:
+def approximate(
+    counts: Counts, graph: Graph, design: Design, priors: Priors, *, m: int, rng: Generator
+) -> Approximation:
     """Return an approximate fit with m approximate draws of the intensities.
 
-    Precisions follow Schall (1991): tau = (rank - tau tr(H^-1 Q) + 2 a) / (u'Qu + 2 b), a and b the gamma prior's,
-    H the precision of the normal law. Its traces come from draws, made by perturbing and solving
-    (Papandreou and Yuille 2010; at least ``PROBES``), with the same random numbers in every round.
+    Precisions follow Schall (1991): tau = (rank - tau tr(H^-1 Q) + 2 a) / (u'Qu + 2 b), a and b the
+    gamma prior's, H the precision of the normal law. Its traces come from draws, made by perturbing
+    and solving (Papandreou and Yuille 2010; at least ``PROBES``), with the same random numbers in
+    every round.
     """
     system = _system(counts, graph, design, priors)
     values = counts.values.ravel().astype(np.float64)
@@ -64,7 +68,12 @@ def approximate(counts: Counts, graph: Graph, design: Design, priors: Priors, *,
     many = max(m, PROBES)
     noise = [
         rng.standard_normal((size, many))
-        for size in (values.size, *(rows.shape[0] for rows in system.rows), system.fixed.size, values.size)
+        for size in (
+            values.size,
+            *(rows.shape[0] for rows in system.rows),
+            system.fixed.size,
+            values.size,
+        )
     ]
     precision = np.ones(len(system.rows) + 1)
     level = np.log((values.sum() + 0.5) / np.exp(offset).sum())
@@ -89,20 +98,32 @@ def _system(counts: Counts, graph: Graph, design: Design, priors: Priors) -> _Sy
     """Return the sparse matrices of the model."""
     from scipy import sparse
 
-    from veladura.spatial.icar_chain import lay_out
+    from veladura.methods.geography.icar_chain import lay_out
 
     model = lay_out(counts, graph, design, priors)
     cells = graph.cells
     one = sparse.eye_array(cells, format="csr")
     blocks = [sparse.kron(has[:, None].astype(np.float64), one) for has in design.dummies]
-    blocks += [sparse.vstack([sparse.diags_array(row) for row in z]) for z in design.covariates[: model.slopes]]
+    blocks += [
+        sparse.vstack([sparse.diags_array(row) for row in z])
+        for z in design.covariates[: model.slopes]
+    ]
     smooth = _differences(graph)
     rows = [smooth if kind else one for kind in model.smooth]
     held = np.where(model.mean_precision > 0, model.mean_precision, 1 / HELD)
     share = 1 / model.size[model.group]
-    fixed = [held[j] * share if kind else np.full(cells, 1 / priors.slope_variance) for j, kind in enumerate(model.smooth)]
+    fixed = [
+        held[j] * share if kind else np.full(cells, 1 / priors.slope_variance)
+        for j, kind in enumerate(model.smooth)
+    ]
     free = [bool(kind) for kind in model.smooth]
-    return _System(sparse.hstack(blocks, format="csr"), rows, np.concatenate(fixed), free, [graph.rank] * len(rows))
+    return _System(
+        sparse.hstack(blocks, format="csr"),
+        rows,
+        np.concatenate(fixed),
+        free,
+        [graph.rank] * len(rows),
+    )
 
 
 def _differences(graph: Graph) -> Any:
@@ -111,7 +132,9 @@ def _differences(graph: Graph) -> Any:
 
     pairs = graph.pairs
     lone, first = np.flatnonzero(graph.part < 0), np.flatnonzero(graph.part == 0)
-    ends = np.concatenate([pairs, np.stack(np.meshgrid(lone, first, indexing="ij"), axis=-1).reshape(-1, 2)])
+    ends = np.concatenate(
+        [pairs, np.stack(np.meshgrid(lone, first, indexing="ij"), axis=-1).reshape(-1, 2)]
+    )
     size = np.concatenate([np.ones(len(pairs)), np.full(len(ends) - len(pairs), first.size**-0.5)])
     at = np.arange(len(ends))
     entries = (np.concatenate([size, -size]), (np.concatenate([at, at]), ends.T.ravel()))
@@ -122,13 +145,16 @@ def _prior(system: _System, precision: Floats) -> Any:
     """Return the prior precision of all effects."""
     from scipy import sparse
 
-    blocks = [tau * (rows.T @ rows) if free else 0 * rows for tau, rows, free in zip(precision, system.rows, system.free, strict=False)]
+    blocks = [
+        tau * (rows.T @ rows) if free else 0 * rows
+        for tau, rows, free in zip(precision, system.rows, system.free, strict=False)
+    ]
     return sparse.block_diag(blocks) + sparse.diags_array(system.fixed)
 
 
 def _mode(
     system: _System, values: Floats, offset: Floats, precision: Floats, effect: Floats, eps: Floats
-) -> tuple[Floats, Floats, Any, Floats, Floats]:  # fmt: skip
+) -> tuple[Floats, Floats, Any, Floats, Floats]:
     """Find the mode of effects and eps by Newton's method, eps eliminated: its weight on the predictor is rate tau / (rate + tau)."""
     from scipy import sparse
     from scipy.sparse.linalg import splu
@@ -137,22 +163,32 @@ def _mode(
     for _ in range(NEWTON):
         rate = np.exp(offset + matrix @ effect + eps)
         weight = rate * tau / (rate + tau)
-        solve = splu(sparse.csc_array(matrix.T @ (sparse.diags_array(weight) @ matrix) + prior), permc_spec="MMD_AT_PLUS_A").solve
+        solve = splu(
+            sparse.csc_array(matrix.T @ (sparse.diags_array(weight) @ matrix) + prior),
+            permc_spec="MMD_AT_PLUS_A",
+        ).solve
         slope_eps = values - rate - tau * eps
         slope = matrix.T @ (values - rate - rate / (rate + tau) * slope_eps) - prior @ effect
         move = solve(slope)
         shift = matrix @ move
         bend = (slope_eps - rate * shift) / (rate + tau)
-        length = min(1.0, 2.0 / max(np.abs(shift + bend).max(), 1e-12))  # an exponential is not to be trusted further
+        length = min(
+            1.0, 2.0 / max(np.abs(shift + bend).max(), 1e-12)
+        )  # an exponential is not to be trusted further
         effect, eps = effect + length * move, eps + length * bend
         if max(np.abs(shift).max(), np.abs(bend).max()) < ENOUGH:
             break
     return effect, eps, solve, weight, np.exp(offset + matrix @ effect + eps)
 
 
-def _perturb(system: _System, solve: Any, weight: Floats, precision: Floats, noise: list[Floats]) -> Floats:
+def _perturb(
+    system: _System, solve: Any, weight: Floats, precision: Floats, noise: list[Floats]
+) -> Floats:
     """Return draws from the normal law of the effects around their mode, one in each column."""
-    pull = system.matrix.T @ (np.sqrt(weight)[:, None] * noise[0]) + np.sqrt(system.fixed)[:, None] * noise[-2]
+    pull = (
+        system.matrix.T @ (np.sqrt(weight)[:, None] * noise[0])
+        + np.sqrt(system.fixed)[:, None] * noise[-2]
+    )
     cells = pull.shape[0] // len(system.rows)
     for j, (rows, free) in enumerate(zip(system.rows, system.free, strict=True)):
         if free:
@@ -160,7 +196,15 @@ def _perturb(system: _System, solve: Any, weight: Floats, precision: Floats, noi
     return np.asarray(solve(pull))
 
 
-def _update(system: _System, priors: Priors, precision: Floats, effect: Floats, spread: Floats, eps: Floats, slack: Floats) -> Floats:
+def _update(
+    system: _System,
+    priors: Priors,
+    precision: Floats,
+    effect: Floats,
+    spread: Floats,
+    eps: Floats,
+    slack: Floats,
+) -> Floats:
     """Return the next precisions (Schall 1991, with the gamma priors)."""
     found = precision.copy()
     cells = effect.size // len(system.rows)
@@ -169,7 +213,11 @@ def _update(system: _System, priors: Priors, precision: Floats, effect: Floats, 
             at = slice(j * cells, (j + 1) * cells)
             lost = precision[j] * np.mean(np.sum((rows @ spread[at]) ** 2, axis=0))
             kept = max(system.ranks[j] - lost, 0.0)
-            found[j] = (kept + 2 * priors.spatial_shape) / (np.sum((rows @ effect[at]) ** 2) + 2 * priors.spatial_rate)
+            found[j] = (kept + 2 * priors.spatial_shape) / (
+                np.sum((rows @ effect[at]) ** 2) + 2 * priors.spatial_rate
+            )
     lost = precision[-1] * np.mean(np.sum(slack**2, axis=0))
-    found[-1] = (max(eps.size - lost, 0.0) + 2 * priors.extra_shape) / (np.sum(eps**2) + 2 * priors.extra_rate)
+    found[-1] = (max(eps.size - lost, 0.0) + 2 * priors.extra_shape) / (
+        np.sum(eps**2) + 2 * priors.extra_rate
+    )
     return found

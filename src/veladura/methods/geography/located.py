@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from veladura.core.recipe import Recipe
 from veladura.errors import DataError, PlanError
-from veladura.masks.common import NUMERIC, check_choice, check_kinds
-from veladura.recipe import Recipe
-from veladura.spatial import claims as _  # noqa: F401  # registers the checks of the promises
-from veladura.spatial.projection import Coordinates, Plane, looks_like_degrees, plane_of
-from veladura.spatial.region import Region, RegionWarning, Shape, plain_shape, region_of
+from veladura.methods.geography.projection import Coordinates, Plane, looks_like_degrees, plane_of
+from veladura.methods.geography.region import Region, RegionWarning, Shape, plain_shape, region_of
+from veladura.methods.masks.common import NUMERIC, check_choice, check_kinds
 
 if TYPE_CHECKING:
     from veladura.table.codes import Codes
@@ -48,10 +47,13 @@ class LocationRecipe(Recipe):
         for setting in ("region", "exclude"):
             object.__setattr__(self, setting, plain_shape(getattr(self, setting), setting))
         super().__post_init__()
-        if self.region is None or (isinstance(self.region, tuple) and not isinstance(self.region[0], float)):
+        if self.region is None or (
+            isinstance(self.region, tuple) and not isinstance(self.region[0], float)
+        ):
             msg = (
-                "region must be declared: one GeoJSON file, geometry or [west, south, east, north].\n\n"
-                "Hint: it comes from public knowledge (a border, a map), never from the data: its edge would tell where the outermost row is."
+                "region must be declared: one GeoJSON file, geometry or [west, south, east,"
+                " north].\n\nHint: it comes from public knowledge (a border, a map), never from the"
+                " data: its edge would tell where the outermost row is."
             )
             raise PlanError(msg)
         if not isinstance(self.x, str) or not isinstance(self.y, str) or self.x == self.y:
@@ -70,7 +72,11 @@ class LocationRecipe(Recipe):
     def settings(self) -> dict[str, Any]:
         """Return the public settings; the region itself stands in the promise that every place keeps to it."""
         told = super().settings()
-        return {name: value for name, value in told.items() if name not in ("region", "exclude", "addresses") and value not in (None, [])}
+        return {
+            name: value
+            for name, value in told.items()
+            if name not in ("region", "exclude", "addresses") and value not in (None, [])
+        }
 
     @classmethod
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> Recipe:  # noqa: ARG003
@@ -107,8 +113,9 @@ def places_of(recipe: LocationRecipe, codes: Codes, region: Region) -> Places:
     missing = np.isnan(x) | np.isnan(y)
     if missing.any() and recipe.missing == "refuse":
         msg = (
-            f"{int(missing.sum())} of {missing.size} rows have no {recipe.x} or no {recipe.y}.\n\n"
-            'Hint: missing="keep" releases such rows without a place; or leave them out of the table.'
+            f"{int(missing.sum())} of {missing.size} rows have no {recipe.x} or no"
+            f' {recipe.y}.\n\nHint: missing="keep" releases such rows without a place; or leave'
+            " them out of the table."
         )
         raise DataError(msg)
     if missing.all():
@@ -122,14 +129,17 @@ def places_of(recipe: LocationRecipe, codes: Codes, region: Region) -> Places:
 
 def check_coordinates(recipe: LocationRecipe, schema: Schema) -> None:
     """Refuse coordinates that are no number columns of the table."""
-    check_kinds(schema, (recipe.x, recipe.y), NUMERIC, "x and y name the columns of the coordinates.")
+    check_kinds(
+        schema, (recipe.x, recipe.y), NUMERIC, "x and y name the columns of the coordinates."
+    )
 
 
 def _warn_of_degrees(recipe: LocationRecipe, region: Region) -> None:
     named = recipe.x.lower() in LONGITUDES or recipe.y.lower() in LATITUDES
     if recipe.coordinates == "planar" and named and looks_like_degrees(region.bounds):
         warnings.warn(
-            f'{recipe.x} and {recipe.y} look like degrees, but are treated as planar: cells will not be square on the ground. Set coordinates="degrees".',
+            f"{recipe.x} and {recipe.y} look like degrees, but are treated as planar: cells will"
+            ' not be square on the ground. Set coordinates="degrees".',
             RegionWarning,
             stacklevel=2,
         )
@@ -142,19 +152,33 @@ def _check_inside(recipe: LocationRecipe, places: Places, region: Region) -> Non
     if not astray:
         return
     wet = int(np.count_nonzero(region.in_excluded(places.x, places.y)))
-    told = f"{astray} of {inside.size} places lie outside the usable region ({astray - wet} off the land, {wet} in an excluded area)."
+    told = (
+        f"{astray} of {inside.size} places lie outside the usable region ({astray - wet} off the"
+        f" land, {wet} in an excluded area)."
+    )
     if recipe.stray == "nearest" and astray <= FEW_ASTRAY * inside.size:
         warnings.warn(f"{told} They are counted in the nearest cell.", RegionWarning, stacklevel=2)
         return
-    raise DataError(f"{told}\n\nHint: {_likely_mistake(recipe, places, region, float(inside.mean()))}")
+    raise DataError(
+        f"{told}\n\nHint: {_likely_mistake(recipe, places, region, float(inside.mean()))}"
+    )
 
 
 def _likely_mistake(recipe: LocationRecipe, places: Places, region: Region, share: float) -> str:
     """Return the mistake that would explain places outside the region."""
     if region.beside(places.y, places.x).mean() > max(share, 0.5):
-        return f"x and y look swapped: the other way round the places fit. x={recipe.y!r}, y={recipe.x!r}."
+        return (
+            f"x and y look swapped: the other way round the places fit. x={recipe.y!r},"
+            f" y={recipe.x!r}."
+        )
     degrees = looks_like_degrees((places.x.min(), places.y.min(), places.x.max(), places.y.max()))
     if degrees != looks_like_degrees(region.bounds):
         place, land = ("degrees", "metres") if degrees else ("metres", "degrees")
-        return f"the places look like {place} and the region like {land}: both must be in the same coordinates."
-    return 'check that region and exclude cover the right area; stray="nearest" counts a few strays in the nearest cell.'
+        return (
+            f"the places look like {place} and the region like {land}: both must be in the same"
+            " coordinates."
+        )
+    return (
+        'check that region and exclude cover the right area; stray="nearest" counts a few strays in'
+        " the nearest cell."
+    )

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.spatial.grid import Grid
+from veladura.methods.geography.grid import Grid
 from veladura.table.codes import encode
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from veladura.recipe import Release
-    from veladura.spatial.fitted import FittedGeography
+    from veladura.core.recipe import Release
+    from veladura.methods.geography.fitted import FittedGeography
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -54,12 +54,18 @@ class Shown:
         ground, first = fitted.ground, release.tables[0]
         order = np.asarray(first.order)[np.flatnonzero(ground.places.known)]
         x, y = (
-            encode(first.table.arrow.column(name), first.table.schema[name]).numbers()[order] for name in (fitted.recipe.x, fitted.recipe.y)
+            encode(first.table.arrow.column(name), first.table.schema[name]).numbers()[order]
+            for name in (fitted.recipe.x, fitted.recipe.y)
         )
         return cls(
-            ground.grid, ground.groups.names, ground.groups.rows, fitted.posterior.mean, ground.groups.of_row,
-            (ground.places.x, ground.places.y), (x, y),
-        )  # fmt: skip
+            ground.grid,
+            ground.groups.names,
+            ground.groups.rows,
+            fitted.posterior.mean,
+            ground.groups.of_row,
+            (ground.places.x, ground.places.y),
+            (x, y),
+        )
 
     @property
     def largest(self) -> list[int]:
@@ -73,14 +79,21 @@ def public(shown: Shown) -> dict[str, bytes]:
     around = "" if shown.grid.region.excluded is None else " and excluded areas"
     pictures = {f"Synthetic places{around} (first dataset)": _svg(lambda: _places(shown))}
     if shown.largest:
-        title = f"Smooth intensity of the {len(shown.largest)} largest combinations (posterior mean, {STEPS} shades of equally many cells in each map)"
+        title = (
+            f"Smooth intensity of the {len(shown.largest)} largest combinations (posterior mean,"
+            f" {STEPS} shades of equally many cells in each map)"
+        )
         pictures[title] = _svg(lambda: _intensities(shown))
     return pictures
 
 
 def custodian(shown: Shown) -> dict[str, bytes]:
     """Return the maps that only the custodian may see: the original places beside the synthetic ones."""
-    return {"Original and synthetic places (first dataset), all rows and the largest combinations": _svg(lambda: _compared(shown))}
+    return {
+        "Original and synthetic places (first dataset), all rows and the largest combinations": (
+            _svg(lambda: _compared(shown))
+        )
+    }
 
 
 def _places(shown: Shown) -> Figure:
@@ -107,7 +120,9 @@ def _compared(shown: Shown) -> Figure:
     figure = _figure(2, len(chosen), shown.grid, 2.9)
     for i, b in enumerate(chosen, start=1):
         mine = slice(None) if b is None else shown.group == b
-        for row, (word, (x, y), colour) in enumerate((("original", shown.original, INK), ("synthetic", shown.synthetic, NEW))):
+        for row, (word, (x, y), colour) in enumerate(
+            (("original", shown.original, INK), ("synthetic", shown.synthetic, NEW))
+        ):
             panel = _panel(figure, 2, len(chosen), i + row * len(chosen), shown.grid)
             panel.set_title(f"{word}: {'all rows' if b is None else shown.names[b]}", fontsize=7)
             _dots(panel, x[mine], y[mine], colour)
@@ -128,7 +143,9 @@ def _figure(rows: int, columns: int, grid: Grid, width: float) -> Figure:
     from matplotlib.figure import Figure
 
     tall = width / max(_aspect(grid)[1], 0.4)
-    return Figure(figsize=(width * columns, min(tall, 2 * width) * rows + 0.3), layout="constrained")
+    return Figure(
+        figsize=(width * columns, min(tall, 2 * width) * rows + 0.3), layout="constrained"
+    )
 
 
 def _aspect(grid: Grid) -> tuple[float, float]:
@@ -159,7 +176,11 @@ def _panel(figure: Figure, rows: int, columns: int, number: int, grid: Grid) -> 
 def _fill(panel: Axes, shape: Any, colour: str, edge: str, order: float) -> None:
     from matplotlib.collections import PathCollection
 
-    panel.add_collection(PathCollection([_path(shape)], facecolor=colour, edgecolor=edge, linewidth=0.6, zorder=order))
+    panel.add_collection(
+        PathCollection(
+            [_path(shape)], facecolor=colour, edgecolor=edge, linewidth=0.6, zorder=order
+        )
+    )
 
 
 def _path(shape: Any) -> Any:
@@ -167,8 +188,15 @@ def _path(shape: Any) -> Any:
     import shapely
     from matplotlib.path import Path
 
-    rings = [ring for part in shapely.get_parts(shape) if part.geom_type == "Polygon" for ring in (part.exterior, *part.interiors)]
-    return Path.make_compound_path(*(Path(np.asarray(ring.coords)[:, :2], closed=True) for ring in rings))
+    rings = [
+        ring
+        for part in shapely.get_parts(shape)
+        if part.geom_type == "Polygon"
+        for ring in (part.exterior, *part.interiors)
+    ]
+    return Path.make_compound_path(
+        *(Path(np.asarray(ring.coords)[:, :2], closed=True) for ring in rings)
+    )
 
 
 def _shades() -> Floats:
@@ -184,7 +212,11 @@ def _shade(panel: Axes, grid: Grid, density: Floats) -> None:
     colours = _shades()[np.searchsorted(edges, density)][grid.piece_cell]
     paths = [_path(shape) for shape in grid.shapes]
     # lines of the cells' own shade: without any, the ground shows through between cells
-    panel.add_collection(PathCollection(paths, facecolor=colours, edgecolor=colours, linewidth=0.4, zorder=1, rasterized=True))
+    panel.add_collection(
+        PathCollection(
+            paths, facecolor=colours, edgecolor=colours, linewidth=0.4, zorder=1, rasterized=True
+        )
+    )
     _fill(panel, grid.region.land, "none", LINE, 2)
 
 
@@ -194,9 +226,18 @@ def _key(figure: Figure) -> None:
 
     shades = [Patch(facecolor=colour, edgecolor=LINE, linewidth=0.3) for colour in _shades()]
     figure.legend(
-        [Patch(visible=False), *shades], ["few rows for the area ", *[""] * (STEPS - 1), "many"], loc="outside lower left", ncols=STEPS + 1,
-        fontsize=8, frameon=False, handlelength=1.6, handleheight=1.0, handletextpad=0.3, columnspacing=0.2, borderpad=0.2,
-    )  # fmt: skip
+        [Patch(visible=False), *shades],
+        ["few rows for the area ", *[""] * (STEPS - 1), "many"],
+        loc="outside lower left",
+        ncols=STEPS + 1,
+        fontsize=8,
+        frameon=False,
+        handlelength=1.6,
+        handleheight=1.0,
+        handletextpad=0.3,
+        columnspacing=0.2,
+        borderpad=0.2,
+    )
 
 
 def _dots(panel: Axes, x: Floats, y: Floats, colour: str) -> None:

@@ -11,7 +11,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from veladura.errors import DataError
-from veladura.spatial.grid import Grid
+from veladura.methods.geography.grid import Grid
 
 if TYPE_CHECKING:
     from veladura.table.codes import Column
@@ -40,11 +40,17 @@ class Writing:
     @classmethod
     def of(cls, x: Column, y: Column, known: NDArray[np.bool_]) -> Writing:
         """Return how two columns are written."""
-        return cls((x.decimals, y.decimals), np.unique(joined(x.values[known].astype(float), y.values[known].astype(float))))
+        return cls(
+            (x.decimals, y.decimals),
+            np.unique(joined(x.values[known].astype(float), y.values[known].astype(float))),
+        )
 
     def written(self, x: Floats, y: Floats) -> tuple[Floats, Floats]:
         """Return points as they will stand in the release."""
-        parts = [part if places is None else np.round(part, places) + 0.0 for part, places in zip((x, y), self.decimals, strict=True)]
+        parts = [
+            part if places is None else np.round(part, places) + 0.0
+            for part, places in zip((x, y), self.decimals, strict=True)
+        ]
         return parts[0], parts[1]
 
     def free(self, x: Floats, y: Floats) -> NDArray[np.bool_]:
@@ -62,7 +68,11 @@ def joined(x: Floats, y: Floats) -> NDArray[np.complex128]:
 
 
 def draw_points(
-    rng: Generator, grid: Grid, cells: Ints, writing: Writing, another: Callable[[Ints], Ints] | None = None
+    rng: Generator,
+    grid: Grid,
+    cells: Ints,
+    writing: Writing,
+    another: Callable[[Ints], Ints] | None = None,
 ) -> tuple[Floats, Floats]:
     """Draw a point for each row, uniform in the usable part of its cell.
 
@@ -85,8 +95,9 @@ def draw_points(
             fresh = cells[waiting] if another is None else another(waiting)
             piece[waiting] = _pick_pieces(rng, ladder, before, fresh)
     msg = (
-        f"{waiting.size} rows found no new point in their cells: written with so few decimals, the usable places are all original ones or none.\n\n"
-        "Hint: use fewer, larger cells, or give the coordinates more decimals."
+        f"{waiting.size} rows found no new point in their cells: written with so few decimals, the"
+        " usable places are all original ones or none.\n\nHint: use fewer, larger cells, or give"
+        " the coordinates more decimals."
     )
     raise DataError(msg)
 
@@ -102,7 +113,9 @@ def _ladder(grid: Grid) -> tuple[tuple[Ints, Floats], Floats]:
 def _pick_pieces(rng: Generator, ladder: tuple[Ints, Floats], before: Floats, cells: Ints) -> Ints:
     order, running = ladder
     after = np.append(before[1:], running[-1])
-    rung = before[cells] + (1.0 - rng.random(cells.size)) * (after - before)[cells]  # above the lower end, so that none falls below it
+    rung = (
+        before[cells] + (1.0 - rng.random(cells.size)) * (after - before)[cells]
+    )  # above the lower end, so that none falls below it
     return np.asarray(order[np.minimum(np.searchsorted(running, rung), order.size - 1)])
 
 

@@ -35,9 +35,9 @@ class EqualArea(Plane):
     """Longitude and latitude on a cylinder that touches the region's middle: areas are true, in square metres.
 
     x = R cos(lat0) (lon - lon0), y = R (sin(lat) - sin(lat0)) / cos(lat0) (Lambert's cylindrical
-    equal-area projection; Snyder 1987, eq. 10-1 and 10-2). A rectangle in degrees stays a rectangle,
-    so a point uniform in a cell of the plane is uniform on the ground. Distances are true to the
-    share by which cos(lat) changes over the region.
+    equal-area projection; Snyder 1987, eq. 10-1 and 10-2). A rectangle in degrees stays a
+    rectangle, so a point uniform in a cell of the plane is uniform on the ground. Distances are
+    true to the share by which cos(lat) changes over the region.
 
     Examples
     --------
@@ -53,7 +53,10 @@ class EqualArea(Plane):
     def forward(self, x: Floats, y: Floats) -> tuple[Floats, Floats]:
         """Return longitude and latitude as metres east and north of the middle."""
         middle, cosine = np.radians(self.lat), np.cos(np.radians(self.lat))
-        return EARTH * cosine * np.radians(x - self.lon), EARTH * (np.sin(np.radians(y)) - np.sin(middle)) / cosine
+        return (
+            EARTH * cosine * np.radians(x - self.lon),
+            EARTH * (np.sin(np.radians(y)) - np.sin(middle)) / cosine,
+        )
 
     def back(self, x: Floats, y: Floats) -> tuple[Floats, Floats]:
         """Return metres as longitude and latitude."""
@@ -75,14 +78,16 @@ def plane_of(bounds: tuple[float, float, float, float], coordinates: Coordinates
     west, south, east, north = bounds
     if not looks_like_degrees(bounds):
         msg = (
-            "coordinates are declared as degrees, but the region reaches beyond longitude 180 or latitude 90.\n\n"
-            'Hint: coordinates="planar" for metres or kilometres; x is the longitude, y the latitude.'
+            "coordinates are declared as degrees, but the region reaches beyond longitude 180 or"
+            ' latitude 90.\n\nHint: coordinates="planar" for metres or kilometres; x is the'
+            " longitude, y the latitude."
         )
         raise PlanError(msg)
     if north - south > TALLEST or east - west > WIDEST:
         msg = (
-            f"the region spans {east - west:.0f} by {north - south:.0f} degrees, too much for one map "
-            f"({WIDEST:.0f} by {TALLEST:.0f} at most).\n\nHint: cut the table into parts, or project the coordinates and declare them planar."
+            f"the region spans {east - west:.0f} by {north - south:.0f} degrees, too much for one"
+            f" map ({WIDEST:.0f} by {TALLEST:.0f} at most).\n\nHint: cut the table into parts, or"
+            " project the coordinates and declare them planar."
         )
         raise PlanError(msg)
     return EqualArea((west + east) / 2, (south + north) / 2)

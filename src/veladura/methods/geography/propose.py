@@ -9,16 +9,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from veladura.errors import PlanError
-from veladura.masks.common import NUMERIC
-from veladura.spatial.located import LATITUDES, LONGITUDES
-from veladura.spatial.projection import looks_like_degrees
+from veladura.methods.geography.located import LATITUDES, LONGITUDES
+from veladura.methods.geography.projection import looks_like_degrees
+from veladura.methods.masks.common import NUMERIC
 from veladura.table.codes import encode
 
 if TYPE_CHECKING:
     from veladura.table.inspect import Facts
     from veladura.table.table import Table
 
-PAIRS = (*((x, y) for x in LONGITUDES for y in LATITUDES), ("easting", "northing"), ("x_coord", "y_coord"), ("x", "y"))
+PAIRS = (
+    *((x, y) for x in LONGITUDES for y in LATITUDES),
+    ("easting", "northing"),
+    ("x_coord", "y_coord"),
+    ("x", "y"),
+)
 MOST_LEVELS = 12
 MOST_COMBINATIONS = 24
 ROWS_EACH = 20  # rows a combination should have on average
@@ -39,15 +44,25 @@ def settings(table: Table, facts: Mapping[str, Facts]) -> dict[str, Any]:
         raise PlanError(msg)
     ends = [_rounded(column.numbers()[known]) for column in columns]
     box = (ends[0][0], ends[1][0], ends[0][1], ends[1][1])
-    degrees = x.lower() in LONGITUDES and looks_like_degrees((columns[0].values[known].min(), columns[1].values[known].min(), columns[0].values[known].max(), columns[1].values[known].max()))  # fmt: skip
+    degrees = x.lower() in LONGITUDES and looks_like_degrees(
+        (
+            columns[0].values[known].min(),
+            columns[1].values[known].min(),
+            columns[0].values[known].max(),
+            columns[1].values[known].max(),
+        )
+    )
     if degrees:
         box = (max(box[0], -180.0), max(box[1], -90.0), min(box[2], 180.0), min(box[3], 90.0))
     return {
-        "x": x, "y": y, "region": box, "coordinates": "degrees" if degrees else "planar",
+        "x": x,
+        "y": y,
+        "region": box,
+        "coordinates": "degrees" if degrees else "planar",
         "missing": "refuse" if known.all() else "keep",
         "grid": (10, 10) if table.rows < FEW_ROWS else (20, 20),
         "attributes": _attributes(table, facts, (x, y)),
-    }  # fmt: skip
+    }
 
 
 def _columns(table: Table, facts: Mapping[str, Facts]) -> tuple[str, str]:
@@ -56,17 +71,21 @@ def _columns(table: Table, facts: Mapping[str, Facts]) -> tuple[str, str]:
     for x, y in PAIRS:
         if x in numbers and y in numbers:
             return numbers[x], numbers[y]
-    every = {name.lower(): name for name in facts}  # those too that look like identifiers, as texts of places do
+    every = {
+        name.lower(): name for name in facts
+    }  # those too that look like identifiers, as texts of places do
     if texts := [(every[x], every[y]) for x, y in PAIRS if x in every and y in every]:
         msg = (
-            f"the columns {texts[0][0]!r} and {texts[0][1]!r} are called like coordinates, but they do not hold numbers.\n\n"
-            "Hint: write each as one decimal number, with a point and without letters or signs of degrees."
+            f"the columns {texts[0][0]!r} and {texts[0][1]!r} are called like coordinates, but they"
+            " do not hold numbers.\n\nHint: write each as one decimal number, with a point and"
+            " without letters or signs of degrees."
         )
         raise PlanError(msg)
     msg = (
-        "new places need the old ones, and no two number columns of the table are called like coordinates.\n\n"
-        f"Hint: looked for {_looked_for()}, in capitals or not. Rename the columns of the coordinates so; "
-        "if there are none, take a method that needs no places, such as --method cart."
+        "new places need the old ones, and no two number columns of the table are called like"
+        f" coordinates.\n\nHint: looked for {_looked_for()}, in capitals or not. Rename the columns"
+        " of the coordinates so; if there are none, take a method that needs no places, such as"
+        " --method cart."
     )
     raise PlanError(msg)
 
@@ -87,16 +106,22 @@ def _rounded(values: np.ndarray[Any, np.dtype[np.float64]]) -> tuple[float, floa
     low, high = float(values.min()), float(values.max())
     step = 10.0 ** math.floor(math.log10(high - low)) if high > low else max(abs(high), 1.0)
     places = max(-math.floor(math.log10(step)), 0) + 1
-    return round((math.floor(low / step + 1e-9) - 0.5) * step, places), round((math.ceil(high / step - 1e-9) + 0.5) * step, places)
+    return round((math.floor(low / step + 1e-9) - 0.5) * step, places), round(
+        (math.ceil(high / step - 1e-9) + 0.5) * step, places
+    )
 
 
-def _attributes(table: Table, facts: Mapping[str, Facts], places: tuple[str, str]) -> tuple[str, ...]:
+def _attributes(
+    table: Table, facts: Mapping[str, Facts], places: tuple[str, str]
+) -> tuple[str, ...]:
     """Return columns of few categories, fewest first, while the combinations stay few and filled."""
     found, product = [], 1
     candidates = [
         (facts[field.name].distinct, field.name)
         for field in table.schema
-        if field.kind in ("category", "ordered") and 1 < facts[field.name].distinct <= MOST_LEVELS and field.name not in places
+        if field.kind in ("category", "ordered")
+        and 1 < facts[field.name].distinct <= MOST_LEVELS
+        and field.name not in places
     ]
     for levels, name in sorted(candidates):
         width = levels + (facts[name].present < table.rows)

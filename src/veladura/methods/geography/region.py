@@ -18,7 +18,9 @@ from veladura.errors import PlanError
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Box = tuple[float, float, float, float]
-Shape = Path | Box | Mapping[str, Any]  # a GeoJSON file, [west, south, east, north], or GeoJSON itself
+Shape = (
+    Path | Box | Mapping[str, Any]
+)  # a GeoJSON file, [west, south, east, north], or GeoJSON itself
 NEAR = 1e-9  # share of the region's size that counts as lying on its border
 
 
@@ -45,9 +47,16 @@ class Region:
     def __post_init__(self) -> None:
         import shapely
 
-        left = self.land if self.excluded is None else polygons_of(shapely.difference(self.land, self.excluded))
+        left = (
+            self.land
+            if self.excluded is None
+            else polygons_of(shapely.difference(self.land, self.excluded))
+        )
         if left.is_empty or left.area == 0:
-            msg = "the excluded areas cover the whole region: there is no place left.\n\nHint: exclude names what is taken out of region, in the same coordinates."
+            msg = (
+                "the excluded areas cover the whole region: there is no place left.\n\nHint:"
+                " exclude names what is taken out of region, in the same coordinates."
+            )
             raise PlanError(msg)
         object.__setattr__(self, "open", left)
         for shape in (self.land, self.excluded, left):
@@ -86,7 +95,9 @@ class Region:
         near = NEAR * max(east - west, north - south)
         found = self.usable(x, y)
         doubtful = np.flatnonzero(~found)
-        found[doubtful] = shapely.distance(self.open, shapely.points(x[doubtful], y[doubtful])) <= near
+        found[doubtful] = (
+            shapely.distance(self.open, shapely.points(x[doubtful], y[doubtful])) <= near
+        )
         return found
 
     def to_json(self) -> dict[str, Any]:
@@ -94,7 +105,11 @@ class Region:
         import shapely
 
         told = {"region": json.loads(shapely.to_geojson(self.land))}
-        return told if self.excluded is None else {**told, "exclude": json.loads(shapely.to_geojson(self.excluded))}
+        return (
+            told
+            if self.excluded is None
+            else {**told, "exclude": json.loads(shapely.to_geojson(self.excluded))}
+        )
 
 
 def region_of(region: Shape, exclude: Shape | tuple[Shape, ...] | None) -> Region:
@@ -105,7 +120,9 @@ def region_of(region: Shape, exclude: Shape | tuple[Shape, ...] | None) -> Regio
     if exclude is None or exclude == ():
         return Region(land)
     several: Any = exclude if isinstance(exclude, tuple) and not _is_box(exclude) else (exclude,)
-    return Region(land, polygons_of(shapely.union_all([read_shape(one, "exclude") for one in several])))
+    return Region(
+        land, polygons_of(shapely.union_all([read_shape(one, "exclude") for one in several]))
+    )
 
 
 def plain_shape(given: Any, setting: str) -> Any:
@@ -121,13 +138,22 @@ def plain_shape(given: Any, setting: str) -> Any:
     if isinstance(given, Mapping):
         return json.loads(json.dumps(given))
     if isinstance(given, (list, tuple)):
-        return tuple(map(float, given)) if _is_box(given) else tuple(plain_shape(one, setting) for one in given)
-    msg = f"{setting} must be a shapely geometry, the path of a GeoJSON file, GeoJSON, or [west, south, east, north], got {type(given).__name__}."
+        return (
+            tuple(map(float, given))
+            if _is_box(given)
+            else tuple(plain_shape(one, setting) for one in given)
+        )
+    msg = (
+        f"{setting} must be a shapely geometry, the path of a GeoJSON file, GeoJSON, or [west,"
+        f" south, east, north], got {type(given).__name__}."
+    )
     raise PlanError(msg)
 
 
 def _is_box(given: Any) -> bool:
-    return len(given) == 4 and all(isinstance(end, (int, float)) and not isinstance(end, bool) for end in given)  # noqa: PLR2004
+    return len(given) == 4 and all(  # noqa: PLR2004
+        isinstance(end, (int, float)) and not isinstance(end, bool) for end in given
+    )
 
 
 def read_shape(given: Shape, setting: str) -> Any:
@@ -140,7 +166,10 @@ def read_shape(given: Shape, setting: str) -> Any:
 
     west, south, east, north = given
     if not all(map(math.isfinite, given)) or west >= east or south >= north:
-        msg = f"{setting} as four numbers must be [west, south, east, north] with west < east and south < north."
+        msg = (
+            f"{setting} as four numbers must be [west, south, east, north] with west < east and"
+            " south < north."
+        )
         raise PlanError(msg)
     return shapely.box(west, south, east, north)
 
@@ -149,7 +178,10 @@ def _read_json(path: Path, setting: str) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except OSError:
-        msg = f"{setting}: {path} cannot be read.\n\nHint: name a GeoJSON file with the polygons, from the folder of the plan."
+        msg = (
+            f"{setting}: {path} cannot be read.\n\nHint: name a GeoJSON file with the polygons,"
+            " from the folder of the plan."
+        )
     except ValueError:
         msg = f"{setting}: {path} is not GeoJSON.\n\nHint: export the polygons as GeoJSON (UTF-8)."
     raise PlanError(msg)
@@ -161,13 +193,18 @@ def _from_geojson(found: Any, setting: str) -> Any:
 
     kind = found.get("type") if isinstance(found, Mapping) else None
     if kind == "FeatureCollection":
-        return shapely.union_all([_checked(_from_geojson(one, setting), setting) for one in found.get("features", ())])
+        return shapely.union_all(
+            [_checked(_from_geojson(one, setting), setting) for one in found.get("features", ())]
+        )
     if kind == "Feature":
         return _from_geojson(found.get("geometry"), setting)
     try:
         return shapely.from_geojson(json.dumps(found))
     except (shapely.GEOSException, TypeError):
-        msg = f"{setting} is not valid GeoJSON: a polygon, several, or a collection of features is expected."
+        msg = (
+            f"{setting} is not valid GeoJSON: a polygon, several, or a collection of features is"
+            " expected."
+        )
         raise PlanError(msg) from None
 
 
@@ -176,11 +213,16 @@ def _checked(shape: Any, setting: str) -> Any:
     import shapely
 
     if shape is None or shape.is_empty or not np.isfinite(shapely.get_coordinates(shape)).all():
-        msg = f"{setting} is empty, or has coordinates that are no numbers.\n\nHint: give at least one polygon."
+        msg = (
+            f"{setting} is empty, or has coordinates that are no numbers.\n\nHint: give at least"
+            " one polygon."
+        )
         raise PlanError(msg)
     if not shape.is_valid:
         warnings.warn(
-            f"{setting} is not a valid polygon ({shapely.is_valid_reason(shape).partition('[')[0].lower()}): it was repaired. Look at the map before releasing.",
+            f"{setting} is not a valid polygon"
+            f" ({shapely.is_valid_reason(shape).partition('[')[0].lower()}): it was repaired. Look"
+            " at the map before releasing.",
             RegionWarning,
             stacklevel=2,
         )
@@ -196,5 +238,7 @@ def polygons_of(shape: Any) -> Any:
     """Return the parts of a geometry that have an area."""
     import shapely
 
-    parts = [part for part in shapely.get_parts(shapely.get_parts(shape)) if part.geom_type == "Polygon"]
+    parts = [
+        part for part in shapely.get_parts(shapely.get_parts(shape)) if part.geom_type == "Polygon"
+    ]
     return parts[0] if len(parts) == 1 else shapely.MultiPolygon(parts)

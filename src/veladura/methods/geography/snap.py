@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veladura.errors import DataError
-from veladura.spatial.grid import Grid
-from veladura.spatial.located import Places
-from veladura.spatial.place import Writing
-from veladura.spatial.projection import Plane
+from veladura.methods.geography.grid import Grid
+from veladura.methods.geography.located import Places
+from veladura.methods.geography.place import Writing
+from veladura.methods.geography.projection import Plane
 
 Floats = NDArray[np.float64]
 
@@ -40,7 +40,12 @@ class Addresses:
         return self.x[chosen], self.y[chosen]
 
 
-def addresses_of(given: Path | tuple[tuple[float, float], ...], names: tuple[str, str], grid: Grid, writing: Writing) -> Addresses:
+def addresses_of(
+    given: Path | tuple[tuple[float, float], ...],
+    names: tuple[str, str],
+    grid: Grid,
+    writing: Writing,
+) -> Addresses:
     """Return the usable ones of the given addresses as they will be written, each once."""
     from scipy.spatial import KDTree
 
@@ -49,7 +54,10 @@ def addresses_of(given: Path | tuple[tuple[float, float], ...], names: tuple[str
     points = np.unique(np.column_stack(writing.written(points[:, 0], points[:, 1])), axis=0)
     usable = points[grid.region.usable(points[:, 0], points[:, 1])]
     if len(usable) < 2:  # noqa: PLR2004
-        msg = f"{len(usable)} of {len(points)} addresses lie in the usable region; at least 2 are needed.\n\nHint: addresses must be in the coordinates of {names[0]} and {names[1]}."
+        msg = (
+            f"{len(usable)} of {len(points)} addresses lie in the usable region; at least 2 are"
+            f" needed.\n\nHint: addresses must be in the coordinates of {names[0]} and {names[1]}."
+        )
         raise DataError(msg)
     plane = grid.plane
     tree = KDTree(np.column_stack(plane.forward(usable[:, 0], usable[:, 1])))
@@ -59,9 +67,11 @@ def addresses_of(given: Path | tuple[tuple[float, float], ...], names: tuple[str
 def _read(given: Path | tuple[tuple[float, float], ...], x: str, y: str) -> Floats:
     if not isinstance(given, Path):
         return np.array(given, dtype=np.float64).reshape(-1, 2)
-    from veladura.measure import open_quietly
+    from veladura.measures.measure import open_quietly
     from veladura.table.codes import encode
 
     table = open_quietly(given)
     table.schema.check("addresses", [x, y])
-    return np.column_stack([encode(table.arrow.column(name), table.schema[name]).numbers() for name in (x, y)])
+    return np.column_stack(
+        [encode(table.arrow.column(name), table.schema[name]).numbers() for name in (x, y)]
+    )

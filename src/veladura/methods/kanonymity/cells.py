@@ -1,7 +1,7 @@
 """Cell suppression: single cells of the rows that are too rare become missing, so that the rows can stay.
 
-Which cells: as few as possible in each row, by trying every set of columns, smallest sets first. The
-choice is greedy, so it need not be the smallest number over all rows together; that problem is
+Which cells: as few as possible in each row, by trying every set of columns, smallest sets first.
+The choice is greedy, so it need not be the smallest number over all rows together; that problem is
 NP-hard (Meyerson and Williams 2004).
 """
 
@@ -14,14 +14,16 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.anonymize.classes import group_rows
+from veladura.methods.kanonymity.classes import group_rows
 
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 MOST_SETS = 3000  # of columns with the same number; where there are more, the whole row is blanked
 
 
-def blank_cells(codes: Ints, missing: Mask, sizes: Ints, k: int, *, wildcard: bool) -> tuple[Mask, Mask]:
+def blank_cells(
+    codes: Ints, missing: Mask, sizes: Ints, k: int, *, wildcard: bool
+) -> tuple[Mask, Mask]:
     """Return which cells to blank, and which tuples cannot stay even so.
 
     Parameters
@@ -37,8 +39,8 @@ def blank_cells(codes: Ints, missing: Mask, sizes: Ints, k: int, *, wildcard: bo
     References
     ----------
     Meyerson, A. and Williams, R. (2004). On the complexity of optimal k-anonymity. PODS, 223-228.
-    Templ, M., Kowarik, A. and Meindl, B. (2015). Statistical disclosure control for micro-data using
-    the R package sdcMicro. Journal of Statistical Software 67(4), sec. 4.2.
+    Templ, M., Kowarik, A. and Meindl, B. (2015). Statistical disclosure control for micro-data
+    using the R package sdcMicro. Journal of Statistical Software 67(4), sec. 4.2.
     """
     known = np.where(missing, -1, codes)
     open_ = group_rows(known, sizes) < k
@@ -61,7 +63,9 @@ def _column_sets(codes: Ints) -> Iterator[tuple[int, ...]]:
     yield tuple(range(width))
 
 
-def _settle_matching(known: Ints, sizes: Ints, k: int, columns: tuple[int, ...], open_: Mask, blank: Mask) -> None:
+def _settle_matching(
+    known: Ints, sizes: Ints, k: int, columns: tuple[int, ...], open_: Mask, blank: Mask
+) -> None:
     """Blank the columns in rows that k rows agree with elsewhere; blanking others later only adds to the matches."""
     rest = np.delete(known, columns, axis=1)
     done = open_ & (group_rows(rest, sizes) >= k)
@@ -69,7 +73,9 @@ def _settle_matching(known: Ints, sizes: Ints, k: int, columns: tuple[int, ...],
     open_[done] = False
 
 
-def _settle_alike(known: Ints, sizes: Ints, k: int, columns: tuple[int, ...], open_: Mask, blank: Mask) -> None:
+def _settle_alike(
+    known: Ints, sizes: Ints, k: int, columns: tuple[int, ...], open_: Mask, blank: Mask
+) -> None:
     """Blank the columns in rows that then form a group of k, with each other or with a group that stands already."""
     tried = np.where(blank, -1, known)
     tried[np.ix_(open_, np.array(columns))] = -1

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veladura.anonymize.levels import Levels, distinct_values, plain_values
+from veladura.numeric.hierarchies.levels import Levels, distinct_values, plain_values
 
 if TYPE_CHECKING:
     from veladura.table.counts import Counts
@@ -27,7 +27,8 @@ class Classes:
     Attributes
     ----------
     places
-        Where each value stands among those of its hierarchy; a row a tuple, a column a quasi-identifier.
+        Where each value stands among those of its hierarchy; a row a tuple, a column a
+        quasi-identifier.
     sizes
         Rows of each tuple.
     """
@@ -50,7 +51,10 @@ class Classes:
 
     def at(self, vector: Sequence[int]) -> Ints:
         """Return the codes of every tuple at a node."""
-        columns = [level.codes[height][self.places[:, c]] for c, (level, height) in enumerate(zip(self.levels, vector, strict=True))]
+        columns = [
+            level.codes[height][self.places[:, c]]
+            for c, (level, height) in enumerate(zip(self.levels, vector, strict=True))
+        ]
         return np.column_stack(columns)
 
     def missing_at(self, vector: Sequence[int]) -> Mask:
@@ -68,7 +72,9 @@ class Classes:
 
     def old(self) -> pa.Table:
         """Return the tuples as they stand in the table."""
-        return pa.table([column.to_arrow() for column in self.counts.columns], names=list(self.names))
+        return pa.table(
+            [column.to_arrow() for column in self.counts.columns], names=list(self.names)
+        )
 
 
 def classes_of(table: Table, names: Sequence[str], levels: Sequence[Levels]) -> Classes:
@@ -81,7 +87,9 @@ def classes_of(table: Table, names: Sequence[str], levels: Sequence[Levels]) -> 
     for c, (column, level) in enumerate(zip(counts.columns, levels, strict=True)):
         place, base = distinct_values(column)
         known = {value: i for i, value in enumerate(plain_values(level.base))}
-        places[:, c] = np.array([known[value] for value in plain_values(base)], dtype=np.int64)[place]
+        places[:, c] = np.array([known[value] for value in plain_values(base)], dtype=np.int64)[
+            place
+        ]
     return Classes(tuple(names), tuple(levels), places, counts.size, counts)
 
 
@@ -96,12 +104,18 @@ def group_numbers(codes: Ints) -> Ints:
     numbers = np.zeros(len(codes), dtype=np.int64)
     for c in range(codes.shape[1]):
         _, value = np.unique(codes[:, c], return_inverse=True)
-        _, numbers = np.unique(numbers * (int(value.max(initial=0)) + 1) + value, return_inverse=True)
+        _, numbers = np.unique(
+            numbers * (int(value.max(initial=0)) + 1) + value, return_inverse=True
+        )
     return numbers
 
 
 def group_rows(codes: Ints, sizes: Ints) -> Ints:
     """Return for each tuple how many rows share its codes."""
     numbers = group_numbers(codes)
-    total: Ints = np.bincount(numbers, weights=sizes).astype(np.int64)[numbers] if len(codes) else np.zeros(0, dtype=np.int64)
+    total: Ints = (
+        np.bincount(numbers, weights=sizes).astype(np.int64)[numbers]
+        if len(codes)
+        else np.zeros(0, dtype=np.int64)
+    )
     return total

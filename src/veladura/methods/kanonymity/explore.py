@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.anonymize.judge import Judge, Verdict
-from veladura.anonymize.quality import Quality
-from veladura.anonymize.search import MOST_NODES, UNBOUNDED, Lattice, descend, search
-from veladura.anonymize.watch import Watch, unwatched
 from veladura.errors import PlanError
+from veladura.methods.kanonymity.judge import Judge, Verdict
+from veladura.methods.kanonymity.quality import Quality
+from veladura.methods.kanonymity.search import MOST_NODES, UNBOUNDED, Lattice, descend, search
+from veladura.methods.kanonymity.watch import Watch, unwatched
 
 Vector = tuple[int, ...]
 Tags = NDArray[np.int8]
@@ -30,7 +30,8 @@ class Found:
     minimal
         The good nodes below which no other is good, in order of their levels.
     good
-        Whether each node is good, one axis a column; None for a lattice too large to be decided whole.
+        Whether each node is good, one axis a column; None for a lattice too large to be decided
+        whole.
     complete
         Whether every node was decided.
     """
@@ -40,17 +41,20 @@ class Found:
     complete: bool = True
 
 
-def find(lattice: Lattice, judge: Judge, allowed: int, budget: int = UNBOUNDED, watch: Watch = unwatched) -> Found:
+def find(
+    lattice: Lattice, judge: Judge, allowed: int, budget: int = UNBOUNDED, watch: Watch = unwatched
+) -> Found:
     """Return every minimal node at which at most so many rows must go.
 
-    k for one quasi-identifier is decided by the compiled walk. What is monotone besides is tagged in
-    both directions; what is not, node by node, except where k alone fails already (methods/1).
+    k for one quasi-identifier is decided by the compiled walk. What is monotone besides is tagged
+    in both directions; what is not, node by node, except where k alone fails already (methods/1).
     """
     if lattice.nodes > MOST_NODES:
         if not judge.simple:
             msg = (
-                f"the lattice has {lattice.nodes:,} nodes, too many to decide with several quasi-identifiers or models besides k.\n\n"
-                "Hint: give fewer columns, or hierarchies with fewer levels."
+                f"the lattice has {lattice.nodes:,} nodes, too many to decide with several"
+                " quasi-identifiers or models besides k.\n\nHint: give fewer columns, or"
+                " hierarchies with fewer levels."
             )
             raise PlanError(msg)
         return Found(tuple(descend(lattice, judge.k, allowed, watch)), None, complete=False)
@@ -96,7 +100,9 @@ def best_by(judge: Judge, quality: Quality, found_nodes: Found) -> list[Vector]:
     """Return the good nodes, minimal or not, at which a quality model is best; several if they tie."""
     good = found_nodes.good
     if good is None:
-        values = [(quality.value(vector, judge.at(vector)), vector) for vector in found_nodes.minimal]
+        values = [
+            (quality.value(vector, judge.at(vector)), vector) for vector in found_nodes.minimal
+        ]
         return _ties(values, min(value for value, _ in values))
     vectors = np.argwhere(good)
     bounds = quality.bounds(vectors)
@@ -151,7 +157,9 @@ class _Walker:
 
     def __post_init__(self) -> None:
         values = [self.judge.lattice.levels[c].codes[0].size for c in self.judge.columns]
-        object.__setattr__(self, "order", tuple(np.argsort([-count for count in values], kind="stable").tolist()))
+        object.__setattr__(
+            self, "order", tuple(np.argsort([-count for count in values], kind="stable").tolist())
+        )
 
     def try_all(self) -> None:
         """Decide every open node by itself."""
@@ -180,16 +188,27 @@ class _Walker:
 
     def _decide(self, vector: Sequence[int], keys: Words, sizes: Ints) -> None:
         good = self.judge.verdict(keys, sizes).suppressed <= self.allowed
-        reached = self.tags[tuple(slice(level, None) if good else slice(level + 1) for level in vector)]
+        reached = self.tags[
+            tuple(slice(level, None) if good else slice(level + 1) for level in vector)
+        ]
         reached[reached == 0] = 1 if good else -1
 
-    def nodes(self, wanted: Callable[[Verdict], bool], *, cut: bool = True) -> Iterator[tuple[Vector, Verdict]]:
+    def nodes(
+        self, wanted: Callable[[Verdict], bool], *, cut: bool = True
+    ) -> Iterator[tuple[Vector, Verdict]]:
         """Yield every open node with its verdict; with ``cut``, none above nodes that are not wanted."""
         lattice = self.judge.lattice
         return self._nodes(0, [0] * len(self.order), lattice.keys, lattice.sizes, wanted, cut=cut)
 
     def _nodes(
-        self, depth: int, vector: list[int], keys: Words, sizes: Ints, wanted: Callable[[Verdict], bool], *, cut: bool
+        self,
+        depth: int,
+        vector: list[int],
+        keys: Words,
+        sizes: Ints,
+        wanted: Callable[[Verdict], bool],
+        *,
+        cut: bool,
     ) -> Iterator[tuple[Vector, Verdict]]:
         part: list[int | slice] = [slice(None)] * len(self.order)
         for column in self.order[:depth]:
@@ -207,7 +226,9 @@ class _Walker:
         for higher, merged in self._climb(depth, vector, keys, sizes):
             yield from self._nodes(depth + 1, higher, *merged, wanted, cut=cut)
 
-    def _climb(self, depth: int, vector: list[int], keys: Words, sizes: Ints) -> Iterator[tuple[list[int], tuple[Words, Ints]]]:
+    def _climb(
+        self, depth: int, vector: list[int], keys: Words, sizes: Ints
+    ) -> Iterator[tuple[list[int], tuple[Words, Ints]]]:
         """Yield the groups at each level of the next column, each rolled up from the level below."""
         column, here, merged = self.order[depth], list(vector), (keys, sizes)
         for level in range(self.tags.shape[column]):
@@ -218,6 +239,8 @@ class _Walker:
             here = higher
             yield higher, merged
 
-    def _rolled(self, keys: Words, sizes: Ints, low: Sequence[int], high: Sequence[int]) -> tuple[Words, Ints]:
+    def _rolled(
+        self, keys: Words, sizes: Ints, low: Sequence[int], high: Sequence[int]
+    ) -> tuple[Words, Ints]:
         rest = (0,) * (len(self.judge.lattice.levels) - len(low))
         return self.judge.lattice.rolled(keys, sizes, (*low, *rest), (*high, *rest))

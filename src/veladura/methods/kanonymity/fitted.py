@@ -10,22 +10,28 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.anonymize.cells import blank_cells
-from veladura.anonymize.claims import model_promises, size_promises, told_model
-from veladura.anonymize.classes import Classes, classes_of
-from veladura.anonymize.judge import Judge, unpack
-from veladura.anonymize.levels import Levels
-from veladura.anonymize.local import raise_levels
-from veladura.anonymize.mondrian import mondrian
-from veladura.anonymize.recoding import Recoding, by_levels, column_maps, dropped_classes, full_domain
-from veladura.anonymize.search import Lattice, Node, choose
-from veladura.anonymize.wildcard import matched
-from veladura.context import Context
-from veladura.promise import Promise
-from veladura.recipe import Draw, Fitted
+from veladura.base.context import Context
+from veladura.core.promise import Promise
+from veladura.core.recipe import Draw, Fitted
+from veladura.methods.kanonymity.cells import blank_cells
+from veladura.methods.kanonymity.claims import model_promises, size_promises, told_model
+from veladura.methods.kanonymity.classes import Classes, classes_of
+from veladura.methods.kanonymity.judge import Judge, unpack
+from veladura.methods.kanonymity.local import raise_levels
+from veladura.methods.kanonymity.mondrian import mondrian
+from veladura.methods.kanonymity.recoding import (
+    Recoding,
+    by_levels,
+    column_maps,
+    dropped_classes,
+    full_domain,
+)
+from veladura.methods.kanonymity.search import Lattice, Node, choose
+from veladura.methods.kanonymity.wildcard import matched
+from veladura.numeric.hierarchies.levels import Levels
 
 if TYPE_CHECKING:
-    from veladura.anonymize.kanonymity import KAnonymity  # noqa: F401  # named in the base class
+    from veladura.methods.kanonymity.kanonymity import KAnonymity  # noqa: F401  # a type variable's
     from veladura.table.table import Table
 
 Mask = NDArray[np.bool_]
@@ -60,8 +66,16 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
     def node(self, vector: Sequence[int]) -> Node:
         """Return a node of the lattice and what it costs."""
         names = self.recipe.names
-        heights = {name: level.height for name, level in zip(names, self.lattice.levels, strict=True)}
-        return Node(dict(zip(names, vector, strict=True)), heights, self.lattice, self.recipe.k, None if self.judge.simple else self.judge)
+        heights = {
+            name: level.height for name, level in zip(names, self.lattice.levels, strict=True)
+        }
+        return Node(
+            dict(zip(names, vector, strict=True)),
+            heights,
+            self.lattice,
+            self.recipe.k,
+            None if self.judge.simple else self.judge,
+        )
 
     @cached_property
     def classes(self) -> Classes:
@@ -98,7 +112,11 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
         """Return which tuples stay at the chosen levels."""
         codes = self.classes.at(self.vector)
         if self.recipe.missing == "wildcard":
-            return matched(np.where(self.classes.missing_at(self.vector), -1, codes), self.classes.sizes, self.recipe.k)
+            return matched(
+                np.where(self.classes.missing_at(self.vector), -1, codes),
+                self.classes.sizes,
+                self.recipe.k,
+            )
         return ~self.judge.suppressed_rows(self.vector, list(codes.T))
 
     def draws(self, context: Context) -> Sequence[Draw]:
@@ -116,12 +134,20 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
         from veladura.table.recode import recode
 
         recipe, levels, vector = self.recipe, self.lattice.levels, self.vector
-        if recipe.recoding != "global" or recipe.suppressed != "drop" or recipe.missing == "wildcard":
+        if (
+            recipe.recoding != "global"
+            or recipe.suppressed != "drop"
+            or recipe.missing == "wildcard"
+        ):
             return self.recoding.apply(self.table, self.classes)
         verdict = self.judge.at(vector)
-        gone = np.column_stack([unpack(self.judge.lattice, verdict.keys[~verdict.kept], c) for c in self.judge.columns])
+        gone = np.column_stack(
+            [unpack(self.judge.lattice, verdict.keys[~verdict.kept], c) for c in self.judge.columns]
+        )
         drop = dropped_classes(recipe.names, levels, vector, gone, exact=recipe.preserve_type)
-        return recode(self.table, column_maps(recipe.names, levels, vector, exact=recipe.preserve_type), drop)
+        return recode(
+            self.table, column_maps(recipe.names, levels, vector, exact=recipe.preserve_type), drop
+        )
 
     def changed(self) -> tuple[str, ...]:
         """Return the columns whose values change somewhere."""
@@ -134,16 +160,27 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
         recipe, starred = self.recipe, self.recipe.suppressed == "star"
         blank = self.recoding.blank if starred else ()
         dropped = recipe.suppressed == "drop" and self.chosen.suppressed > 0
-        sizes = size_promises(recipe.sets, recipe.k, starred=starred, blank=blank, missing=recipe.missing)
+        sizes = size_promises(
+            recipe.sets, recipe.k, starred=starred, blank=blank, missing=recipe.missing
+        )
         models = model_promises(
-            self.judge, recipe.names, self.vector, starred=starred, blank=blank, dropped=dropped, exact=recipe.preserve_type
+            self.judge,
+            recipe.names,
+            self.vector,
+            starred=starred,
+            blank=blank,
+            dropped=dropped,
+            exact=recipe.preserve_type,
         )
         return (*sizes, *models)
 
     def told(self) -> dict[str, Any]:
         """Tell the levels, the rules as declared, and what was lost."""
         chosen, recipe = self.chosen, self.recipe
-        rules = {name: _told_rule(level) for name, level in zip(recipe.names, self.lattice.levels, strict=True)}
+        rules = {
+            name: _told_rule(level)
+            for name, level in zip(recipe.names, self.lattice.levels, strict=True)
+        }
         return {
             "quasi_identifiers": list(recipe.names),
             **({"sets": [list(one) for one in recipe.sets]} if len(recipe.sets) > 1 else {}),
@@ -163,29 +200,48 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
 
     def pictures(self) -> dict[str, bytes | str]:
         """Return the lattice, where it is small enough to be read, and the trade-off where there is one."""
-        from veladura.anonymize.picture import drawn, worth_drawing
+        from veladura.methods.kanonymity.picture import drawn, worth_drawing
 
-        titles = {"lattice": "Lattice of generalisations", "trade-off": "What the minimal generalisations trade against each other"}
-        return {title: drawn(kind, self) for kind, title in titles.items() if worth_drawing(kind, self)}
+        titles = {
+            "lattice": "Lattice of generalisations",
+            "trade-off": "What the minimal generalisations trade against each other",
+        }
+        return {
+            title: drawn(kind, self) for kind, title in titles.items() if worth_drawing(kind, self)
+        }
 
     def public_pictures(self) -> dict[str, bytes]:
         """Return what stays of the values and rows, as the manifest tells it."""
-        from veladura.anonymize.kept import TITLE, kept_picture
+        from veladura.methods.kanonymity.kept import TITLE, kept_picture
 
         return {TITLE: kept_picture(self.told())}
 
     def _lost(self) -> dict[str, Any]:
         """Tell suppressed rows, completeness and precision: by levels, or by cells where levels differ from row to row."""
         chosen, recipe = self.chosen, self.recipe
-        if recipe.recoding == "global" and recipe.suppressed == "drop" and recipe.missing != "wildcard":
-            precision = {name: 1 - level / chosen.heights[name] for name, level in chosen.levels.items()}
-            return {"suppressed_rows": chosen.suppressed, "precision": precision, "completeness": chosen.completeness}
+        if (
+            recipe.recoding == "global"
+            and recipe.suppressed == "drop"
+            and recipe.missing != "wildcard"
+        ):
+            precision = {
+                name: 1 - level / chosen.heights[name] for name, level in chosen.levels.items()
+            }
+            return {
+                "suppressed_rows": chosen.suppressed,
+                "precision": precision,
+                "completeness": chosen.completeness,
+            }
         recoding, sizes = self.recoding, self.classes.sizes
         lost = recoding.lost(sizes)
         by_column, overall = recoding.precision(sizes)
         return {
             "suppressed_rows": lost,
-            **({"suppressed_cells": dict(recoding.suppressed_cells)} if recipe.suppressed == "cells" else {}),
+            **(
+                {"suppressed_cells": dict(recoding.suppressed_cells)}
+                if recipe.suppressed == "cells"
+                else {}
+            ),
             "precision": dict(zip(recipe.names, by_column, strict=True)),
             "precision_by_cell": overall,
             "completeness": 1 - lost / self.classes.rows,
@@ -194,6 +250,10 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
 
 def _told_rule(level: Levels) -> dict[str, Any]:
     return {
-        key: [list(item) if isinstance(item, tuple) else item for item in value] if isinstance(value, (list, tuple)) else value
+        key: (
+            [list(item) if isinstance(item, tuple) else item for item in value]
+            if isinstance(value, (list, tuple))
+            else value
+        )
         for key, value in level.hierarchy.told().items()
     }

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from veladura.jit import compiled
+from veladura.base.jit import compiled
 
 _keys = types.Array(types.uint64, 2, "C")
 _words = types.Array(types.uint64, 1, "C")
@@ -31,7 +31,9 @@ def number_groups(keys: Any, mask: Any, ids: Any, first: Any) -> int:
     for t in range(count):
         mixed = np.uint64(0)
         for w in range(words):
-            mixed = (mixed ^ (mixed >> np.uint64(32)) ^ (keys[t, w] & mask[w])) * np.uint64(0x9E3779B97F4A7C15)
+            mixed = (mixed ^ (mixed >> np.uint64(32)) ^ (keys[t, w] & mask[w])) * np.uint64(
+                0x9E3779B97F4A7C15
+            )
         slot = np.int64(mixed >> drop)
         group = -1
         while slots[slot] >= 0:

@@ -1,7 +1,7 @@
 """Which rows of a node must be suppressed: k and the privacy models, for one or several quasi-identifiers.
 
-Tuples carry, beside the quasi-identifiers, the sensitive columns and whether they stand in the table
-or in the population, as columns that are never generalised. So one roll-up merges everything.
+Tuples carry, beside the quasi-identifiers, the sensitive columns and whether they stand in the
+table or in the population, as columns that are never generalised. So one roll-up merges everything.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.anonymize.models import Model
-from veladura.anonymize.presence import DeltaPresence
-from veladura.anonymize.search import Lattice
-from veladura.anonymize.view import Pairs, Sensitive, View
+from veladura.methods.kanonymity.models import Model
+from veladura.methods.kanonymity.presence import DeltaPresence
+from veladura.methods.kanonymity.search import Lattice
+from veladura.methods.kanonymity.view import Pairs, Sensitive, View
 
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -58,7 +58,8 @@ class Judge:
     Parameters
     ----------
     lattice
-        Tuples of quasi-identifiers, then sensitive columns, then the origin (0 table, 1 population).
+        Tuples of quasi-identifiers, then sensitive columns, then the origin (0 table, 1
+        population).
     sets
         For each quasi-identifier, where its columns stand.
     extra
@@ -82,7 +83,9 @@ class Judge:
 
     def monotone(self, allowed: int) -> bool:
         """Whether a node above a good one is good, if so many rows may be suppressed."""
-        return all(model.monotone if allowed else model.monotone_unsuppressed for model in self.models)
+        return all(
+            model.monotone if allowed else model.monotone_unsuppressed for model in self.models
+        )
 
     @property
     def simple(self) -> bool:
@@ -123,16 +126,26 @@ class Judge:
         kept = _summed(ids, np.where(alive, sizes, 0), first.size) > 0
         population = _summed(ids, np.where(here, 0, sizes), first.size)
         used = total > 0
-        return Verdict(keys[first[used]] & self._mask(self.columns), total[used], kept[used], population[used])
+        return Verdict(
+            keys[first[used]] & self._mask(self.columns), total[used], kept[used], population[used]
+        )
 
     def people(self, vector: Sequence[int], columns: Sequence[int]) -> tuple[Words, Ints]:
         """Return the released combinations of some columns at a node, with the population that shares each."""
         verdict = self.at(vector)
-        keys, sizes = self.lattice.groups((*vector, *(0,) * (len(self.lattice.levels) - len(vector))))
+        keys, sizes = self.lattice.groups(
+            (*vector, *(0,) * (len(self.lattice.levels) - len(vector)))
+        )
         both = np.concatenate([verdict.keys[verdict.kept], keys])
         ids, first = self._number(both, columns)
         released = verdict.distinct
-        numbers = _summed(ids, np.concatenate([np.zeros(released, np.int64), np.where(self._in_table(keys), 0, sizes)]), first.size)
+        numbers = _summed(
+            ids,
+            np.concatenate(
+                [np.zeros(released, np.int64), np.where(self._in_table(keys), 0, sizes)]
+            ),
+            first.size,
+        )
         shown = first < released
         return both[first[shown]] & self._mask(columns), numbers[shown]
 
@@ -153,24 +166,32 @@ class Judge:
         asking = [model for model in self.models if isinstance(model, DeltaPresence)]
         here = self._in_table(keys)
         for ids, first in groupings if asking else ():
-            rows, people = (_summed(ids, np.where(mask, sizes, 0), first.size) for mask in (here, ~here))
+            rows, people = (
+                _summed(ids, np.where(mask, sizes, 0), first.size) for mask in (here, ~here)
+            )
             if any(model.refuses(rows, people) for model in asking):
                 return True
         return False
 
-    def _failing(self, keys: Words, sizes: Ints, ids: Ints, columns: Sequence[int], alive: Mask) -> Mask:
+    def _failing(
+        self, keys: Words, sizes: Ints, ids: Ints, columns: Sequence[int], alive: Mask
+    ) -> Mask:
         """Return which groups have rows that must go."""
         groups = int(ids.max(initial=-1)) + 1
         rows = _summed(ids, np.where(alive, sizes, 0), groups)
         bad = rows < self.k
         if self.models:
             people = _summed(ids, np.where(self._in_table(keys), 0, sizes), groups)
-            view = View(rows, people, self._paired(keys, sizes, ids, columns, alive), self.sensitive)
+            view = View(
+                rows, people, self._paired(keys, sizes, ids, columns, alive), self.sensitive
+            )
             for model in self.models:
                 bad |= model.fails(view)
         return np.asarray(bad & (rows > 0))
 
-    def _paired(self, keys: Words, sizes: Ints, ids: Ints, columns: Sequence[int], alive: Mask) -> Callable[[str], Pairs]:
+    def _paired(
+        self, keys: Words, sizes: Ints, ids: Ints, columns: Sequence[int], alive: Mask
+    ) -> Callable[[str], Pairs]:
         """Return what counts the values of a sensitive column in each group."""
         found: dict[str, Pairs] = {}
 
@@ -179,14 +200,16 @@ class Judge:
                 rows = keys[alive]
                 which, first = self._number(rows, (*columns, self.extra[column]))
                 size = _summed(which, sizes[alive], first.size)
-                found[column] = Pairs(ids[alive][first], self._codes(rows[first], self.extra[column]), size)
+                found[column] = Pairs(
+                    ids[alive][first], self._codes(rows[first], self.extra[column]), size
+                )
             return found[column]
 
         return paired
 
     def _number(self, keys: Words, columns: Sequence[int]) -> tuple[Ints, Ints]:
         """Return the number of each tuple's group by some columns, and the first tuple of each group."""
-        from veladura.anonymize.grouping import number_groups
+        from veladura.methods.kanonymity.grouping import number_groups
 
         ids, first = np.empty(len(keys), dtype=np.int64), np.empty(len(keys), dtype=np.int64)
         found = number_groups(keys, self._mask(columns), ids, first)
@@ -200,7 +223,11 @@ class Judge:
         return mask
 
     def _in_table(self, keys: Words) -> Mask:
-        return np.ones(len(keys), dtype=bool) if self.origin is None else self._codes(keys, self.origin) == 0
+        return (
+            np.ones(len(keys), dtype=bool)
+            if self.origin is None
+            else self._codes(keys, self.origin) == 0
+        )
 
     def _codes(self, keys: Words, column: int) -> Ints:
         return unpack(self.lattice, keys, column)

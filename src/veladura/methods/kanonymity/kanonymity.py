@@ -7,18 +7,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from veladura.anonymize.fitted import FittedKAnonymity
-from veladura.anonymize.gather import Question, distinct_of, gather
-from veladura.anonymize.hierarchy import Hierarchy
-from veladura.anonymize.models import Model
-from veladura.anonymize.quality import QUALITIES, measure
-from veladura.anonymize.search import allowed_rows
-from veladura.anonymize.settings import check_rows, check_settings, no_solution
-from veladura.anonymize.suggest import suggest_hierarchy
-from veladura.anonymize.watch import STEPS, watching
-from veladura.context import Context
+from veladura.base.context import Context
+from veladura.core.recipe import Recipe, no_codes
 from veladura.errors import PlanError
-from veladura.recipe import Recipe, no_codes
+from veladura.methods.kanonymity.fitted import FittedKAnonymity
+from veladura.methods.kanonymity.gather import Question, distinct_of, gather
+from veladura.methods.kanonymity.models import Model
+from veladura.methods.kanonymity.quality import QUALITIES, measure
+from veladura.methods.kanonymity.search import allowed_rows
+from veladura.methods.kanonymity.settings import check_rows, check_settings, no_solution
+from veladura.methods.kanonymity.watch import STEPS, watching
+from veladura.numeric.hierarchies.hierarchy import Hierarchy
+from veladura.numeric.hierarchies.suggest import suggest_hierarchy
 
 if TYPE_CHECKING:
     from veladura.table.inspect import Facts
@@ -40,37 +40,39 @@ class KAnonymity(Recipe):
     Parameters
     ----------
     quasi_identifiers
-        Columns that an outsider may know of a person; or a list of such lists, when different outsiders
-        know different columns. Every one of them is then protected, whatever is suppressed for the others.
+        Columns that an outsider may know of a person; or a list of such lists, when different
+        outsiders know different columns. Every one of them is then protected, whatever is
+        suppressed for the others.
     k
         Fewest rows that share a combination. 1 where ``models`` say all that is asked.
     models
-        What else every group must hold: `LDiversity`, `TCloseness`, `KMap`, `DeltaPresence`, alone or together.
+        What else every group must hold: `LDiversity`, `TCloseness`, `KMap`, `DeltaPresence`, alone
+        or together.
     max_suppression
         Rows that may be left out: a whole number of them, or a share (rounded down).
     hierarchies
         How each column becomes coarser; by default one is suggested from its kind.
     prefer
         Which of the k-minimal generalisations to take: one or several of "min-distance",
-        "min-relative-distance", "max-distinct", "min-suppression", applied in turn. Or first a quality
-        model: "loss", "non-uniform-entropy", "discernibility", "average-class-size"; then the best of all
-        generalisations that keep the promise is taken, k-minimal or not.
+        "min-relative-distance", "max-distinct", "min-suppression", applied in turn. Or first a
+        quality model: "loss", "non-uniform-entropy", "discernibility", "average-class-size"; then
+        the best of all generalisations that keep the promise is taken, k-minimal or not.
     weights
         What a level of a column costs, when columns matter unequally; applied before ``prefer``, or
         within the quality model.
     suppressed
-        Leave suppressed rows out ("drop"), keep them with ``*`` in every quasi-identifier ("star"), or keep
-        them with as few cells as possible set to missing ("cells").
+        Leave suppressed rows out ("drop"), keep them with ``*`` in every quasi-identifier ("star"),
+        or keep them with as few cells as possible set to missing ("cells").
     recoding
-        One vector of levels for all rows ("global"); higher levels of their own for rows that would be
-        suppressed ("local"); or ranges and sets cut at medians, without levels ("mondrian").
+        One vector of levels for all rows ("global"); higher levels of their own for rows that would
+        be suppressed ("local"); or ranges and sets cut at medians, without levels ("mondrian").
     missing
         How k is counted where values are missing: as a value of its own ("category"), as matching
         anything ("wildcard"), or as the promise that both hold ("both").
     preserve_type
-        Write a generalised value in the type of its column: a year as its first day, a ZIP as 02130, an
-        interval as its lower limit. A level without such a value is written as text; the ``*`` of a
-        suppressed row as missing, where the column is not text.
+        Write a generalised value in the type of its column: a year as its first day, a ZIP as
+        02130, an interval as its lower limit. A level without such a value is written as text; the
+        ``*`` of a suppressed row as missing, where the column is not text.
 
     Examples
     --------
@@ -115,7 +117,9 @@ class KAnonymity(Recipe):
         if isinstance(self.prefer, str):
             object.__setattr__(self, "prefer", (self.prefer,))
         if any(not isinstance(one, str) for one in self.quasi_identifiers):
-            sets = tuple((one,) if isinstance(one, str) else tuple(one) for one in self.quasi_identifiers)
+            sets = tuple(
+                (one,) if isinstance(one, str) else tuple(one) for one in self.quasi_identifiers
+            )
             object.__setattr__(self, "quasi_identifiers", sets)
         check_settings(self)
 
@@ -132,7 +136,7 @@ class KAnonymity(Recipe):
 
     def apply(self, table: Table, context: Context) -> FittedKAnonymity:
         """Count the tuples where the data lives and find every k-minimal generalisation."""
-        from veladura.anonymize.explore import best_by, find
+        from veladura.methods.kanonymity.explore import best_by, find
 
         question = Question(self.names, self.sets, self.k, self.models, self.hierarchies)
         table.schema.check("quasi_identifiers", question.names)
@@ -140,27 +144,44 @@ class KAnonymity(Recipe):
         check_rows(self, table.rows)
         lattice, judge = gather(table, question)
         with context.progress(f"searching {lattice.nodes:,} generalisations", STEPS) as advance:
-            found = find(lattice, judge, allowed_rows(self.max_suppression, table.rows), watch=watching(advance))
+            found = find(
+                lattice,
+                judge,
+                allowed_rows(self.max_suppression, table.rows),
+                watch=watching(advance),
+            )
         if not found.minimal:
             raise no_solution(self)
         if not found.complete:
             warnings.warn(
-                f"the lattice has {lattice.nodes:,} nodes: {len(found.minimal)} k-minimal generalisations were found, there may be better ones.",
+                f"the lattice has {lattice.nodes:,} nodes: {len(found.minimal)} k-minimal"
+                " generalisations were found, there may be better ones.",
                 BestEffortWarning,
                 stacklevel=2,
             )
         first = self.prefer[0] if self.prefer else ""
-        best = best_by(judge, measure(first, lattice, self.weights), found) if first in QUALITIES else ()
-        return FittedKAnonymity(self, table, no_codes(), lattice, found.minimal, found.complete, judge, tuple(best))
+        best = (
+            best_by(judge, measure(first, lattice, self.weights), found)
+            if first in QUALITIES
+            else ()
+        )
+        return FittedKAnonymity(
+            self, table, no_codes(), lattice, found.minimal, found.complete, judge, tuple(best)
+        )
 
     @classmethod
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> KAnonymity:
         """Suggest the columns that look like quasi-identifiers, else the categories with few values."""
         names = schema.of_role("quasi-identifier") or [
-            f.name for f in schema if f.kind in ("category", "ordered") and 1 < facts[f.name].distinct <= FEW_VALUES
+            f.name
+            for f in schema
+            if f.kind in ("category", "ordered") and 1 < facts[f.name].distinct <= FEW_VALUES
         ]
         if not names:
-            msg = 'no column looks like a quasi-identifier.\n\nHint: declare one: role = "quasi-identifier".'
+            msg = (
+                "no column looks like a quasi-identifier.\n\nHint: declare one: role ="
+                ' "quasi-identifier".'
+            )
             raise PlanError(msg)
         return cls(quasi_identifiers=tuple(names))
 
@@ -168,4 +189,9 @@ class KAnonymity(Recipe):
     def suggest_for(cls, table: Table, facts: Mapping[str, Facts]) -> KAnonymity:
         """Suggest columns and, so that the holder can see and change them, hierarchies with round limits."""
         drafted = cls.suggest(table.schema, facts)
-        return replace(drafted, hierarchies={name: suggest_hierarchy(distinct_of(table, name)) for name in drafted.names})
+        return replace(
+            drafted,
+            hierarchies={
+                name: suggest_hierarchy(distinct_of(table, name)) for name in drafted.names
+            },
+        )

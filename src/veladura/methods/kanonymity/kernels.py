@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
-from veladura.jit import compiled, inner
+from veladura.base.jit import compiled, inner
 
 _I, _U, _SHORT = types.int64, types.uint64, types.int32
 _ints, _codes = types.Array(_I, 1, "C"), types.Array(_SHORT, 1, "C")
@@ -40,8 +40,8 @@ class Shape(NamedTuple):
 class Desk(NamedTuple):
     """Room to work in: a hash table that needs no clearing.
 
-    An entry of ``table`` is two words side by side: the key (or its hash, if that is longer), then the
-    number of its group below the stamp of the call that made it; other stamps do not count.
+    An entry of ``table`` is two words side by side: the key (or its hash, if that is longer), then
+    the number of its group below the stamp of the call that made it; other stamps do not count.
     ``stamp`` holds the last one.
     """
 
@@ -56,7 +56,9 @@ _MIX = 0x9E3779B97F4A7C15
 
 
 @inner(_I(_words, _ints, _table, _U, _U, _U, _I, _I))
-def _insert(keys: Any, sizes: Any, table: Any, stamp: Any, word: Any, drop: Any, size: int, found: int) -> int:
+def _insert(
+    keys: Any, sizes: Any, table: Any, stamp: Any, word: Any, drop: Any, size: int, found: int
+) -> int:
     """Add rows to the group of a one-word key, or open it; return the number of groups."""
     one = np.uint64(1)  # unsigned throughout: an index that cannot be negative needs no check
     slot = ((word * np.uint64(_MIX)) >> drop) << one
@@ -75,7 +77,17 @@ def _insert(keys: Any, sizes: Any, table: Any, stamp: Any, word: Any, drop: Any,
 
 @inner(_I(_keys, _ints, _I, _table, _grid, _codes, _keys, _ints, _table, _U, _U))
 def _roll_long(  # noqa: C901  # loops over words
-    keys: Any, sizes: Any, groups: int, clear: Any, moves: Any, codes: Any, out_keys: Any, out_sizes: Any, table: Any, stamp: Any, drop: Any
+    keys: Any,
+    sizes: Any,
+    groups: int,
+    clear: Any,
+    moves: Any,
+    codes: Any,
+    out_keys: Any,
+    out_sizes: Any,
+    table: Any,
+    stamp: Any,
+    drop: Any,
 ) -> int:
     """Roll up keys of several words."""
     words = keys.shape[1]
@@ -133,13 +145,25 @@ def _table_bits(levels: Any, shape: Any, groups: int) -> int:
 
 
 @compiled(_I(_keys, _ints, _I, _ints, _ints, SHAPE, _keys, _ints, _desk))
-def roll_up(keys: Any, sizes: Any, groups: int, low: Any, high: Any, shape: Any, out_keys: Any, out_sizes: Any, desk: Any) -> int:
+def roll_up(
+    keys: Any,
+    sizes: Any,
+    groups: int,
+    low: Any,
+    high: Any,
+    shape: Any,
+    out_keys: Any,
+    out_sizes: Any,
+    desk: Any,
+) -> int:
     """Merge groups of the node ``low`` into those of the node ``high`` above it; return their number."""
     moves, clear = np.empty((low.size, 4), np.int64), np.zeros(keys.shape[1], np.uint64)
     changed = 0
     for c in range(low.size):
         if low[c] != high[c] and high[c] == shape.heights[c]:  # the top is one value, of code 0
-            clear[shape.places[c, 0]] |= np.uint64(shape.places[c, 2]) << np.uint64(shape.places[c, 1])
+            clear[shape.places[c, 0]] |= np.uint64(shape.places[c, 2]) << np.uint64(
+                shape.places[c, 1]
+            )
         elif low[c] != high[c]:
             for i in range(3):
                 moves[changed, i] = shape.places[c, i]
@@ -149,7 +173,19 @@ def roll_up(keys: Any, sizes: Any, groups: int, low: Any, high: Any, shape: Any,
     desk.stamp[0] += 1
     stamp, table = np.uint64(desk.stamp[0]), desk.table
     if keys.shape[1] > 1:
-        return _roll_long(keys, sizes, groups, clear, moves[:changed], shape.codes, out_keys, out_sizes, table, stamp, drop)
+        return _roll_long(
+            keys,
+            sizes,
+            groups,
+            clear,
+            moves[:changed],
+            shape.codes,
+            out_keys,
+            out_sizes,
+            table,
+            stamp,
+            drop,
+        )
     words, out, codes, stay = keys[:, 0], out_keys[:, 0], shape.codes, ~clear[0]
     found = 0
     for g in range(groups):

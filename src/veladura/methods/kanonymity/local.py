@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.anonymize.classes import Classes, group_numbers, group_rows
-from veladura.anonymize.levels import Levels
-from veladura.anonymize.search import build_lattice, search
+from veladura.methods.kanonymity.classes import Classes, group_numbers, group_rows
+from veladura.methods.kanonymity.search import build_lattice, search
+from veladura.numeric.hierarchies.levels import Levels
 
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -51,14 +51,21 @@ def raise_levels(classes: Classes, vector: Sequence[int], kept: Mask, k: int) ->
 
 def _above(level: Levels, height: int) -> Levels:
     """Return the part of a hierarchy at and above a level, its codes still those of the values."""
-    return replace(level, codes=level.codes[height:], labels=level.labels[height:], exact=level.exact[height:])
+    return replace(
+        level, codes=level.codes[height:], labels=level.labels[height:], exact=level.exact[height:]
+    )
 
 
 def _best(classes: Classes, floor: Sequence[Levels], left: Ints, k: int) -> tuple[int, ...]:
     """Return the generalisation of the rows left, counted from the floor, that loses least precision."""
-    places = np.column_stack([level.codes[0][classes.places[left, c]] for c, level in enumerate(floor)])
+    places = np.column_stack(
+        [level.codes[0][classes.places[left, c]] for c, level in enumerate(floor)]
+    )
     _, first, numbers = np.unique(group_numbers(places), return_index=True, return_inverse=True)
-    places, sizes = places[first], np.bincount(numbers, weights=classes.sizes[left]).astype(np.int64)
+    places, sizes = (
+        places[first],
+        np.bincount(numbers, weights=classes.sizes[left]).astype(np.int64),
+    )
     lattice = build_lattice(places, sizes, [_renumbered(level) for level in floor])
     found, _ = search(lattice, k, int(sizes.sum()) // 2)
     tops = np.maximum(classes.heights, 1)

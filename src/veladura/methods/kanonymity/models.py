@@ -10,10 +10,10 @@ from typing import Literal
 
 import numpy as np
 
-from veladura.anonymize.hierarchy import Hierarchy
-from veladura.anonymize.presence import DeltaPresence, KMap, is_whole
-from veladura.anonymize.view import ROUNDING, Mask, View
 from veladura.errors import PlanError
+from veladura.methods.kanonymity.presence import DeltaPresence, KMap, is_whole
+from veladura.methods.kanonymity.view import ROUNDING, Mask, View
+from veladura.numeric.hierarchies.hierarchy import Hierarchy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,12 +27,15 @@ class LDiversity:
     l
         How many values.
     kind
-        "distinct": l different ones. "entropy": their entropy is at least that of l equally frequent ones.
-        "recursive": the most frequent occurs less than ``c`` times as often as the l-th and all rarer ones together.
+        "distinct": l different ones. "entropy": their entropy is at least that of l equally
+        frequent ones.
+        "recursive": the most frequent occurs less than ``c`` times as often as the l-th and all
+        rarer ones together.
     c
         The factor of the recursive kind.
     estimator
-        How entropy is estimated: from the shares, or with Grassberger's correction for small groups.
+        How entropy is estimated: from the shares, or with Grassberger's correction for small
+        groups.
 
     Examples
     --------
@@ -41,10 +44,10 @@ class LDiversity:
 
     References
     ----------
-    Machanavajjhala, A., Kifer, D., Gehrke, J. and Venkitasubramaniam, M. (2007). l-diversity: privacy beyond
-    k-anonymity. ACM Transactions on Knowledge Discovery from Data 1(1), 3.
-    Stammler, S., Katzenbeisser, S. and Hamacher, K. (2016). Correcting finite sampling issues in entropy
-    l-diversity. Privacy in Statistical Databases, 135-146.
+    Machanavajjhala, A., Kifer, D., Gehrke, J. and Venkitasubramaniam, M. (2007). l-diversity:
+    privacy beyond k-anonymity. ACM Transactions on Knowledge Discovery from Data 1(1), 3.
+    Stammler, S., Katzenbeisser, S. and Hamacher, K. (2016). Correcting finite sampling issues in
+    entropy l-diversity. Privacy in Statistical Databases, 135-146.
     """
 
     column: str
@@ -56,18 +59,31 @@ class LDiversity:
     def __post_init__(self) -> None:
         _check_column(self)
         if not is_whole(self.l) or self.l < 2:  # noqa: PLR2004
-            msg = f"l ({self.l}) must be a whole number of at least 2: with 1 every group is diverse already."
+            msg = (
+                f"l ({self.l}) must be a whole number of at least 2: with 1 every group is diverse"
+                " already."
+            )
             raise PlanError(msg)
         if self.kind not in ("distinct", "entropy", "recursive"):
-            raise PlanError.unknown("kind of l-diversity", str(self.kind), ("distinct", "entropy", "recursive"))
+            raise PlanError.unknown(
+                "kind of l-diversity", str(self.kind), ("distinct", "entropy", "recursive")
+            )
         if (self.kind == "recursive") != (self.c is not None):
-            msg = f"c belongs to recursive l-diversity and only to it; got kind = {self.kind!r} and c = {self.c}."
+            msg = (
+                f"c belongs to recursive l-diversity and only to it; got kind = {self.kind!r} and c"
+                f" = {self.c}."
+            )
             raise PlanError(msg)
         if self.c is not None and not self.c > 0:
             msg = f"c ({self.c}) must be above 0."
             raise PlanError(msg)
-        if self.estimator not in ("shannon", "grassberger") or (self.estimator != "shannon" and self.kind != "entropy"):
-            msg = f'estimator ({self.estimator!r}) must be "shannon", or "grassberger" with kind = "entropy".'
+        if self.estimator not in ("shannon", "grassberger") or (
+            self.estimator != "shannon" and self.kind != "entropy"
+        ):
+            msg = (
+                f'estimator ({self.estimator!r}) must be "shannon", or "grassberger" with kind ='
+                ' "entropy".'
+            )
             raise PlanError(msg)
 
     @property
@@ -94,9 +110,14 @@ class LDiversity:
         """Say it in one sentence."""
         among = f"Rows that share {', '.join(names)}"
         if self.kind == "entropy":
-            return f"{among} hold values of {self.column!r} with an entropy of at least log {self.l}."
+            return (
+                f"{among} hold values of {self.column!r} with an entropy of at least log {self.l}."
+            )
         if self.kind == "recursive":
-            return f"{among} hold values of {self.column!r} of which the most frequent has less than {self.c} times the rows from the {self.l}th on."
+            return (
+                f"{among} hold values of {self.column!r} of which the most frequent has less than"
+                f" {self.c} times the rows from the {self.l}th on."
+            )
         return f"{among} hold at least {self.l} different values of {self.column!r}."
 
     def fails(self, view: View) -> Mask:
@@ -116,7 +137,8 @@ class LDiversity:
 class TCloseness:
     """In every group a sensitive column is distributed nearly as in the whole table.
 
-    The distance is the earth mover's between the shares in the group and those in the original table.
+    The distance is the earth mover's between the shares in the group and those in the original
+    table.
 
     Parameters
     ----------
@@ -125,14 +147,16 @@ class TCloseness:
     t
         Largest distance, in [0, 1].
     distance
-        What moving a share costs: "equal", the same between any two values; "ordered", the difference of
-        their ranks; "hierarchical", the height of their closest common ancestor in ``hierarchy``.
+        What moving a share costs: "equal", the same between any two values; "ordered", the
+        difference of their ranks; "hierarchical", the height of their closest common ancestor in
+        ``hierarchy``.
     hierarchy
         For the hierarchical distance.
 
     References
     ----------
-    Li, N., Li, T. and Venkatasubramanian, S. (2007). t-closeness: privacy beyond k-anonymity and l-diversity. ICDE.
+    Li, N., Li, T. and Venkatasubramanian, S. (2007). t-closeness: privacy beyond k-anonymity and
+    l-diversity. ICDE.
     """
 
     column: str
@@ -151,14 +175,22 @@ class TCloseness:
             msg = f"t ({self.t}) must be between 0 and 1."
             raise PlanError(msg)
         if self.distance not in ("equal", "ordered", "hierarchical"):
-            raise PlanError.unknown("distance of t-closeness", str(self.distance), ("equal", "ordered", "hierarchical"))
+            raise PlanError.unknown(
+                "distance of t-closeness", str(self.distance), ("equal", "ordered", "hierarchical")
+            )
         if (self.distance == "hierarchical") != (self.hierarchy is not None):
-            msg = f"hierarchy belongs to the hierarchical distance and only to it; got distance = {self.distance!r}."
+            msg = (
+                "hierarchy belongs to the hierarchical distance and only to it; got distance ="
+                f" {self.distance!r}."
+            )
             raise PlanError(msg)
 
     def claim(self, names: Sequence[str]) -> str:
         """Say it in one sentence."""
-        return f"Among rows that share {', '.join(names)} the distribution of {self.column!r} is within {self.t} of that in the original table ({self.distance} distance)."
+        return (
+            f"Among rows that share {', '.join(names)} the distribution of {self.column!r} is"
+            f" within {self.t} of that in the original table ({self.distance} distance)."
+        )
 
     def fails(self, view: View) -> Mask:
         """Return which groups are too far from the whole table."""
@@ -181,7 +213,9 @@ def column_of(model: Model) -> str | None:
 
 def population_of(models: Sequence[Model]) -> Path | None:
     """Return the one population file that models name, if any."""
-    files = sorted({model.population for model in models if isinstance(model, (KMap, DeltaPresence))})
+    files = sorted(
+        {model.population for model in models if isinstance(model, (KMap, DeltaPresence))}
+    )
     if len(files) > 1:
         msg = "models name different population files: there is one population."
         raise PlanError(msg)

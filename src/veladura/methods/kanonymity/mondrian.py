@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veladura.anonymize.classes import Classes
-from veladura.anonymize.hierarchy import TOP
-from veladura.anonymize.levels import Levels
-from veladura.anonymize.recoding import Recoding, Released, text_field, text_labels
+from veladura.methods.kanonymity.classes import Classes
+from veladura.methods.kanonymity.recoding import Recoding, Released, text_field, text_labels
+from veladura.numeric.hierarchies.hierarchy import TOP
+from veladura.numeric.hierarchies.levels import Levels
 
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -30,7 +30,8 @@ class Axis:
     Attributes
     ----------
     rank
-        Where each value stands in the order that cuts follow; values under one ancestor stand together. Missing is last.
+        Where each value stands in the order that cuts follow; values under one ancestor stand
+        together. Missing is last.
     ranged
         Whether pieces are told as ranges.
     """
@@ -61,13 +62,21 @@ def mondrian(classes: Classes, k: int) -> Recoding:
     pieces = _cut(ranks, classes.sizes, k, np.array([max(axis.rank.max(), 1) for axis in axes]))
     columns, losses = {}, []
     for c, (name, axis) in enumerate(zip(classes.names, axes, strict=True)):
-        labels, loss = zip(*(_label(axis, ranks[piece.tuples, c], piece.low[c], piece.high[c]) for piece in pieces), strict=True)
+        labels, loss = zip(
+            *(
+                _label(axis, ranks[piece.tuples, c], piece.low[c], piece.high[c])
+                for piece in pieces
+            ),
+            strict=True,
+        )
         code = np.empty(len(ranks), dtype=np.int64)
         lost = np.empty(len(ranks))
         for i, piece in enumerate(pieces):
             code[piece.tuples], lost[piece.tuples] = i, loss[i]
         losses.append(lost)
-        columns[name] = Released(text_field(axis.level.base.field), pa.array(labels, pa.string()), code)
+        columns[name] = Released(
+            text_field(axis.level.base.field), pa.array(labels, pa.string()), code
+        )
     everyone = np.ones(len(ranks), dtype=bool)
     return Recoding(columns, everyone, ~everyone, np.column_stack(losses))
 
@@ -120,7 +129,10 @@ def _halves(piece: Piece, ranks: Ints, sizes: Ints, k: int, widths: Ints) -> lis
             left = ranks[:, c] < limit
             high, low = piece.high.copy(), piece.low.copy()
             high[c] = low[c] = limit
-            return [Piece(piece.tuples[left], piece.low, high), Piece(piece.tuples[~left], low, piece.high)]
+            return [
+                Piece(piece.tuples[left], piece.low, high),
+                Piece(piece.tuples[~left], low, piece.high),
+            ]
     return []
 
 
@@ -145,7 +157,9 @@ def _label(axis: Axis, ranks: Ints, low: int, high: int) -> tuple[str | None, fl
     inner = np.unique(ranks)
     if axis.ranged:
         return _range_label(axis, inner, low, min(high, axis.known))
-    return _set_label(axis, inner) if axis.level.hierarchy.rule == "flat" else _ancestor(axis, inner)
+    return (
+        _set_label(axis, inner) if axis.level.hierarchy.rule == "flat" else _ancestor(axis, inner)
+    )
 
 
 def _range_label(axis: Axis, inner: Ints, low: int, high: int) -> tuple[str, float]:
@@ -180,5 +194,8 @@ def _ancestor(axis: Axis, inner: Ints) -> tuple[str, float]:
     values = np.argsort(axis.rank)[inner]
     for height, codes in enumerate(axis.level.codes):
         if np.unique(codes[values]).size == 1:
-            return str(text_labels(axis.level, height)[codes[values[0]]]), height / axis.level.height
+            return (
+                str(text_labels(axis.level, height)[codes[values[0]]]),
+                height / axis.level.height,
+            )
     return TOP, 1.0

@@ -10,8 +10,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.anonymize.view import ROUNDING, Mask, View
 from veladura.errors import PlanError
+from veladura.methods.kanonymity.view import ROUNDING, Mask, View
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,11 +23,13 @@ class KMap:
     k
         Fewest persons of the population in a group.
     population
-        A file with the quasi-identifiers of everyone the table could be about, such as a public register.
+        A file with the quasi-identifiers of everyone the table could be about, such as a public
+        register.
 
     References
     ----------
-    Sweeney, L. (2002). k-anonymity: a model for protecting privacy. International Journal of Uncertainty,
+    Sweeney, L. (2002). k-anonymity: a model for protecting privacy. International Journal of
+    Uncertainty,
     Fuzziness and Knowledge-Based Systems 10(5), 557-570.
     """
 
@@ -47,7 +49,10 @@ class KMap:
 
     def claim(self, names: Sequence[str]) -> str:
         """Say it in one sentence."""
-        return f"Every combination of {', '.join(names)} is shared by at least {self.k} of the population."
+        return (
+            f"Every combination of {', '.join(names)} is shared by at least {self.k} of the"
+            " population."
+        )
 
     def fails(self, view: View) -> Mask:
         """Return which groups too few of the population share."""
@@ -63,15 +68,17 @@ class DeltaPresence:
     lower, upper
         Limits of the probability that someone of the population is in the table.
     population
-        A file with the quasi-identifiers of everyone the table could be about; the table is a part of it.
+        A file with the quasi-identifiers of everyone the table could be about; the table is a part
+        of it.
     absent
-        Whether a generalisation is refused at which some of the population share a combination with no
-        row of the table at all, so that the lower limit fails for them ("refuse", as the model is
-        defined), or they are left out of account ("ignore").
+        Whether a generalisation is refused at which some of the population share a combination with
+        no row of the table at all, so that the lower limit fails for them ("refuse", as the model
+        is defined), or they are left out of account ("ignore").
 
     References
     ----------
-    Nergiz, M. E., Atzori, M. and Clifton, C. (2007). Hiding the presence of individuals from shared databases. SIGMOD.
+    Nergiz, M. E., Atzori, M. and Clifton, C. (2007). Hiding the presence of individuals from shared
+    databases. SIGMOD.
     """
 
     lower: float
@@ -99,12 +106,15 @@ class DeltaPresence:
     def claim(self, names: Sequence[str]) -> str:
         """Say it in one sentence."""
         return (
-            f"Of the population that shares a combination of {', '.join(names)}, between {self.lower} and {self.upper} are in the release."
+            f"Of the population that shares a combination of {', '.join(names)}, between"
+            f" {self.lower} and {self.upper} are in the release."
         )
 
     def refuses(self, rows: NDArray[np.int64], people: NDArray[np.int64]) -> bool:
         """Whether people of whom none is in the table break the lower limit, given both by group."""
-        return self.absent == "refuse" and self.lower > 0 and bool(np.any((rows == 0) & (people > 0)))
+        return (
+            self.absent == "refuse" and self.lower > 0 and bool(np.any((rows == 0) & (people > 0)))
+        )
 
     def fails(self, view: View) -> Mask:
         """Return which groups tell too much about who is in the table."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.anonymize.judge import Verdict, unpack
-from veladura.anonymize.levels import Levels
-from veladura.anonymize.search import Lattice
+from veladura.methods.kanonymity.judge import Verdict, unpack
+from veladura.methods.kanonymity.search import Lattice
+from veladura.numeric.hierarchies.levels import Levels
 from veladura.table.codes import label_text
 
 QUALITIES = (
@@ -21,7 +21,11 @@ QUALITIES = (
     "non-uniform-entropy-before-suppression",
     "discernibility-before-suppression",
 )
-BY_COLUMN = ("loss", "non-uniform-entropy", "non-uniform-entropy-before-suppression")  # these take weights
+BY_COLUMN = (
+    "loss",
+    "non-uniform-entropy",
+    "non-uniform-entropy-before-suppression",
+)  # these take weights
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -33,13 +37,14 @@ class Quality:
     Parameters
     ----------
     name
-        "loss": the share of its column's domain that a released value stands for, 1 for a suppressed one,
-        set to [0, 1] and averaged over the columns by the geometric mean of 1 + loss. "non-uniform-entropy":
-        the sum over rows and columns of log2(n of the generalised value / n of the original one), and
-        for suppressed rows of log2(suppressed rows / those of them with the same generalised value).
-        "discernibility": the sum of squared group sizes, a suppressed row counting as many as there are rows.
-        "average-class-size": rows over groups, the suppressed rows as one group. The two that end in
-        "-before-suppression" take no notice of what is suppressed.
+        "loss": the share of its column's domain that a released value stands for, 1 for a
+        suppressed one, set to [0, 1] and averaged over the columns by the geometric mean of 1 +
+        loss. "non-uniform-entropy": the sum over rows and columns of log2(n of the generalised
+        value / n of the original one), and for suppressed rows of log2(suppressed rows / those of
+        them with the same generalised value). "discernibility": the sum of squared group sizes, a
+        suppressed row counting as many as there are rows. "average-class-size": rows over groups,
+        the suppressed rows as one group. The two that end in "-before-suppression" take no notice
+        of what is suppressed.
     costs
         For each column and level the summed cost of all rows.
     shares
@@ -48,10 +53,13 @@ class Quality:
     References
     ----------
     Iyengar, V. S. (2002). Transforming data to satisfy privacy constraints. KDD (loss).
-    de Waal, A. and Willenborg, L. (1999). Information loss through global recoding and local suppression.
+    de Waal, A. and Willenborg, L. (1999). Information loss through global recoding and local
+    suppression.
     Netherlands Official Statistics 14, 17-20 (non-uniform entropy).
-    Bayardo, R. and Agrawal, R. (2005). Data privacy through optimal k-anonymization. ICDE (discernibility).
-    LeFevre, K., DeWitt, D. and Ramakrishnan, R. (2006). Mondrian multidimensional k-anonymity. ICDE (class size).
+    Bayardo, R. and Agrawal, R. (2005). Data privacy through optimal k-anonymization. ICDE
+    (discernibility).
+    LeFevre, K., DeWitt, D. and Ramakrishnan, R. (2006). Mondrian multidimensional k-anonymity. ICDE
+    (class size).
     """
 
     name: str
@@ -75,13 +83,19 @@ class Quality:
     def least(self, verdict: Verdict) -> float:
         """Return what no node above can be below: the cost if nothing were suppressed."""
         sizes = verdict.sizes.astype(np.float64)
-        return self.rows / max(sizes.size, 1) if self.name == "average-class-size" else float(np.sum(sizes**2))
+        return (
+            self.rows / max(sizes.size, 1)
+            if self.name == "average-class-size"
+            else float(np.sum(sizes**2))
+        )
 
     def bounds(self, vectors: Ints) -> Floats | None:
         """Return what each node costs at least, if its levels alone tell."""
         if self.name not in BY_COLUMN:
             return None
-        return self._combined(np.column_stack([cost[vectors[:, c]] for c, cost in enumerate(self.costs)]))
+        return self._combined(
+            np.column_stack([cost[vectors[:, c]] for c, cost in enumerate(self.costs)])
+        )
 
     def _by_column(self, vector: Sequence[int], verdict: Verdict) -> Floats:
         cost = np.array([cost[level] for cost, level in zip(self.costs, vector, strict=True)])
@@ -111,10 +125,19 @@ def measure(name: str, lattice: Lattice, weights: Mapping[str, float]) -> Qualit
     rows = int(lattice.sizes.sum())
     costs, shares = [], []
     for c, levels in enumerate(lattice.levels):
-        counts = np.bincount(unpack(lattice, lattice.keys, c), weights=lattice.sizes, minlength=levels.codes[0].size).astype(np.float64)
+        counts = np.bincount(
+            unpack(lattice, lattice.keys, c), weights=lattice.sizes, minlength=levels.codes[0].size
+        ).astype(np.float64)
         shares.append(_shares(levels))
         if name == "loss":
-            costs.append(np.array([counts @ share[code] for share, code in zip(shares[-1], levels.codes, strict=True)]))
+            costs.append(
+                np.array(
+                    [
+                        counts @ share[code]
+                        for share, code in zip(shares[-1], levels.codes, strict=True)
+                    ]
+                )
+            )
         else:
             costs.append(np.array([_merged(counts, code) for code in levels.codes]))
     weighed = np.array([weights.get(levels.base.name, 1.0) for levels in lattice.levels])
@@ -137,9 +160,12 @@ def _entropy(counts: Floats) -> float:
 def _shares(levels: Levels) -> tuple[Floats, ...]:
     """Return the share of the domain that each code of each level stands for.
 
-    The domain is the rows of an explicit hierarchy, whether they occur or not; else the values that occur.
+    The domain is the rows of an explicit hierarchy, whether they occur or not; else the values that
+    occur.
     """
-    domain = [np.bincount(code, minlength=int(code.max()) + 1).astype(np.float64) for code in levels.codes]
+    domain = [
+        np.bincount(code, minlength=int(code.max()) + 1).astype(np.float64) for code in levels.codes
+    ]
     size = levels.codes[0].size
     if levels.hierarchy.rule == "rows":
         missing = any(label is None for label in levels.labels[0])
@@ -148,5 +174,8 @@ def _shares(levels: Levels) -> tuple[Floats, ...]:
             named: dict[str, int] = {}
             for row in levels.hierarchy.rows:
                 named[row[level]] = named.get(row[level], 0) + 1
-            domain[level] = np.array([1.0 if label is None else named.get(label_text(label), size) for label in labels], dtype=np.float64)
+            domain[level] = np.array(
+                [1.0 if label is None else named.get(label_text(label), size) for label in labels],
+                dtype=np.float64,
+            )
     return tuple(counts / size for counts in domain)

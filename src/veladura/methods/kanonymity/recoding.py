@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veladura.anonymize.classes import Classes
-from veladura.anonymize.hierarchy import TOP
-from veladura.anonymize.levels import Levels
+from veladura.methods.kanonymity.classes import Classes
+from veladura.numeric.hierarchies.hierarchy import TOP
+from veladura.numeric.hierarchies.levels import Levels
 from veladura.table.codes import Column, encode, label_text
 from veladura.table.schema import Field
 
@@ -51,7 +51,8 @@ class Recoding:
     starred
         Which of them are released with every quasi-identifier suppressed.
     loss
-        What each cell lost, from 0 (as it was) to 1 (suppressed); for levels, the level over the height.
+        What each cell lost, from 0 (as it was) to 1 (suppressed); for levels, the level over the
+        height.
     blank
         Columns in which a suppressed cell is missing; in the others it is ``*``.
     suppressed_cells
@@ -80,12 +81,21 @@ class Recoding:
         from veladura.table.retuple import recode_tuples
 
         kept = np.flatnonzero(self.kept)
-        new = {name: (column.field, column.values.take(pa.array(column.code[kept]))) for name, column in self.columns.items()}
+        new = {
+            name: (column.field, column.values.take(pa.array(column.code[kept])))
+            for name, column in self.columns.items()
+        }
         return recode_tuples(table, classes.old().take(pa.array(kept)), new)
 
 
 def by_levels(
-    classes: Classes, heights: Ints, kept: Mask, *, starred: Mask | None = None, blank: Mask | None = None, exact: bool = False
+    classes: Classes,
+    heights: Ints,
+    kept: Mask,
+    *,
+    starred: Mask | None = None,
+    blank: Mask | None = None,
+    exact: bool = False,
 ) -> Recoding:
     """Return the recoding of every cell to a level of its own.
 
@@ -104,18 +114,35 @@ def by_levels(
     hidden = np.zeros(heights.shape, dtype=bool) if blank is None else blank
     stars = np.zeros(len(heights), dtype=bool) if starred is None else starred
     for c, name in enumerate(classes.names):
-        made, missing_star = _column(classes.levels[c], heights[:, c], classes.places[:, c], hidden[:, c], stars, kept, exact=exact)
+        made, missing_star = _column(
+            classes.levels[c],
+            heights[:, c],
+            classes.places[:, c],
+            hidden[:, c],
+            stars,
+            kept,
+            exact=exact,
+        )
         blanks += [name] if missing_star else []
         if made is not None:
             columns[name] = made
     top = np.maximum(classes.heights, 1)
     loss = np.where(hidden | stars[:, None], 1.0, heights / top)
-    cells = {name: int(classes.sizes[hidden[:, c] & kept].sum()) for c, name in enumerate(classes.names)}
+    cells = {
+        name: int(classes.sizes[hidden[:, c] & kept].sum()) for c, name in enumerate(classes.names)
+    }
     return Recoding(columns, kept, stars, loss, tuple(blanks), cells)
 
 
 def _column(
-    level: Levels, heights: Ints, places: Ints, blank: Mask, starred: Mask, kept: Mask, *, exact: bool
+    level: Levels,
+    heights: Ints,
+    places: Ints,
+    blank: Mask,
+    starred: Mask,
+    kept: Mask,
+    *,
+    exact: bool,
 ) -> tuple[Released | None, bool]:
     """Return one column, None where it stays as it is, and whether its stars are missing values."""
     used = np.unique(heights[kept & ~starred & ~blank]).tolist()
@@ -124,7 +151,9 @@ def _column(
         return None, False
     base = level.base.field
     typed = typed_labels(level, used) if exact or (plain and not stars) else None
-    lists: Mapping[int, Sequence[Any]] = {height: text_labels(level, height) for height in used} if typed is None else typed
+    lists: Mapping[int, Sequence[Any]] = (
+        {height: text_labels(level, height) for height in used} if typed is None else typed
+    )
     text = typed is None or pa.types.is_string(base.type)
     values: list[Any] = [None, TOP if text else None]
     code = np.where(starred, 1, 0)
@@ -133,7 +162,14 @@ def _column(
         code[here] = len(values) + level.codes[height][places[here]]
         values += lists[height]
     same = typed is not None and (not text or (plain and not stars))
-    return Released(base if same else text_field(base), pa.array(values, type=pa.string() if text else base.type), code), stars and not text
+    return (
+        Released(
+            base if same else text_field(base),
+            pa.array(values, type=pa.string() if text else base.type),
+            code,
+        ),
+        stars and not text,
+    )
 
 
 def text_field(base: Field) -> Field:
@@ -144,8 +180,13 @@ def text_field(base: Field) -> Field:
 def text_labels(level: Levels, height: int) -> list[str | None]:
     """Return what the codes of a level stand for, as text; None for missing."""
     labels = level.labels[height]
-    if all(label is None or (isinstance(label, datetime) and label.time() == time.min) for label in labels):
-        return [None if label is None else str(label.date()) for label in labels]  # days, held as times
+    if all(
+        label is None or (isinstance(label, datetime) and label.time() == time.min)
+        for label in labels
+    ):
+        return [
+            None if label is None else str(label.date()) for label in labels
+        ]  # days, held as times
     return [None if label is None else label_text(label) for label in labels]
 
 
@@ -157,7 +198,9 @@ def typed_labels(level: Levels, heights: Sequence[int]) -> dict[int, list[Any]] 
     found = {}
     for height in heights:
         values, labels = list(level.exact[height]), level.labels[height]
-        if any(value is None and label is not None for value, label in zip(values, labels, strict=True)):
+        if any(
+            value is None and label is not None for value, label in zip(values, labels, strict=True)
+        ):
             return None
         if len(set(values)) < len(values):
             return None
@@ -173,11 +216,15 @@ def _cast(values: Sequence[Any], type_: pa.DataType) -> list[Any]:
     if any(isinstance(value, str) for value in values) and not pa.types.is_string(type_):
         return list(pa.array(values, pa.string()).cast(type_).to_pylist())
     if pa.types.is_timestamp(type_) and not any(isinstance(value, datetime) for value in values):
-        return list(pa.array(values, pa.date32()).cast(pa.timestamp(type_.unit)).cast(type_).to_pylist())
+        return list(
+            pa.array(values, pa.date32()).cast(pa.timestamp(type_.unit)).cast(type_).to_pylist()
+        )
     return list(pa.array(values, type=type_).to_pylist())
 
 
-def full_domain(classes: Classes, vector: Sequence[int], kept: Mask, *, star: bool = False, exact: bool = False) -> Recoding:
+def full_domain(
+    classes: Classes, vector: Sequence[int], kept: Mask, *, star: bool = False, exact: bool = False
+) -> Recoding:
     """Return the recoding of every row to one vector of levels; rows that are not kept go, or get ``*`` everywhere."""
     heights = np.tile(np.array(vector, dtype=np.int64), (len(kept), 1))
     if not star:
@@ -185,22 +232,41 @@ def full_domain(classes: Classes, vector: Sequence[int], kept: Mask, *, star: bo
     return by_levels(classes, heights, np.ones_like(kept), starred=~kept, exact=exact)
 
 
-def column_maps(names: Sequence[str], levels: Sequence[Levels], vector: Sequence[int], *, exact: bool) -> dict[str, pa.Table]:
+def column_maps(
+    names: Sequence[str], levels: Sequence[Levels], vector: Sequence[int], *, exact: bool
+) -> dict[str, pa.Table]:
     """Return the map of each generalised column from the values that occur to those released, for a lazy recode."""
     maps = {}
     for name, level, height in zip(names, levels, vector, strict=True):
         if height:
             typed = typed_labels(level, [height]) if exact else None
-            labels = pa.array(text_labels(level, height), pa.string()) if typed is None else pa.array(typed[height], level.base.field.type)
-            maps[name] = pa.table({"old": level.base.to_arrow(), "new": labels.take(pa.array(level.codes[height]))})
+            labels = (
+                pa.array(text_labels(level, height), pa.string())
+                if typed is None
+                else pa.array(typed[height], level.base.field.type)
+            )
+            maps[name] = pa.table(
+                {"old": level.base.to_arrow(), "new": labels.take(pa.array(level.codes[height]))}
+            )
     return maps
 
 
-def dropped_classes(names: Sequence[str], levels: Sequence[Levels], vector: Sequence[int], codes: Ints, *, exact: bool) -> pa.Table:
+def dropped_classes(
+    names: Sequence[str],
+    levels: Sequence[Levels],
+    vector: Sequence[int],
+    codes: Ints,
+    *,
+    exact: bool,
+) -> pa.Table:
     """Return groups of a node as the released values of their columns, for a lazy recode to leave out."""
     columns = []
     for c, (level, height) in enumerate(zip(levels, vector, strict=True)):
         typed = typed_labels(level, [height]) if exact or not height else None
-        labels = pa.array(text_labels(level, height), pa.string()) if typed is None else pa.array(typed[height], level.base.field.type)
+        labels = (
+            pa.array(text_labels(level, height), pa.string())
+            if typed is None
+            else pa.array(typed[height], level.base.field.type)
+        )
         columns.append(labels.take(pa.array(codes[:, c])))
     return pa.table(columns, names=list(names))

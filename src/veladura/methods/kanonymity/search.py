@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.anonymize.levels import Levels
-from veladura.anonymize.watch import Watch, unwatched
+from veladura.methods.kanonymity.watch import Watch, unwatched
+from veladura.numeric.hierarchies.levels import Levels
 
 if TYPE_CHECKING:
-    from veladura.anonymize.judge import Judge
-    from veladura.anonymize.kernels import Shape
+    from veladura.methods.kanonymity.judge import Judge
+    from veladura.methods.kanonymity.kernels import Shape
 
 POLICIES = ("min-distance", "min-relative-distance", "max-distinct", "min-suppression")
 WORD_BITS = 63
@@ -46,38 +46,60 @@ class Lattice:
 
     def vector(self, node: int) -> tuple[int, ...]:
         """Return the levels of a node, one a column."""
-        return tuple(int(node // stride % (height + 1)) for stride, height in zip(self.strides, self.heights, strict=True))
+        return tuple(
+            int(node // stride % (height + 1))
+            for stride, height in zip(self.strides, self.heights, strict=True)
+        )
 
     @property
     def shape(self) -> Shape:
         """The lattice as the kernels take it, codes as they are packed."""
-        from veladura.anonymize.kernels import Shape
+        from veladura.methods.kanonymity.kernels import Shape
 
-        return Shape(self.heights, self.strides, self.places, self.lifts, self.lifts[:, 0, 0].copy(), self.codes)
+        return Shape(
+            self.heights,
+            self.strides,
+            self.places,
+            self.lifts,
+            self.lifts[:, 0, 0].copy(),
+            self.codes,
+        )
 
     def ordered(self, order: NDArray[np.int64]) -> Shape:
         """Return the lattice for the walk: columns in another order, codes such that those under one parent stand together."""
-        from veladura.anonymize.kernels import Shape
+        from veladura.methods.kanonymity.kernels import Shape
 
-        heights, places = np.ascontiguousarray(self.heights[order]), np.ascontiguousarray(self.places[order])
+        heights, places = (
+            np.ascontiguousarray(self.heights[order]),
+            np.ascontiguousarray(self.places[order]),
+        )
         sorted_ = [_together(self.levels[c].codes) for c in order]
         lifts, codes = _lifts(sorted_, int(heights.max()))
         ranks = [levels[0].astype(np.int32) for levels in sorted_]
         starts = codes.size + np.cumsum([0, *(rank.size for rank in ranks[:-1])])
-        return Shape(heights, strides_of(heights), places, lifts, starts, np.concatenate([codes, *ranks]))
+        return Shape(
+            heights, strides_of(heights), places, lifts, starts, np.concatenate([codes, *ranks])
+        )
 
     def groups(self, vector: Sequence[int]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
         """Return the groups at a node with their sizes."""
         return self.rolled(self.keys, self.sizes, np.zeros_like(self.heights), vector)
 
     def rolled(
-        self, keys: NDArray[np.uint64], sizes: NDArray[np.int64], low: Sequence[int] | NDArray[np.int64], high: Sequence[int]
+        self,
+        keys: NDArray[np.uint64],
+        sizes: NDArray[np.int64],
+        low: Sequence[int] | NDArray[np.int64],
+        high: Sequence[int],
     ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
         """Return the groups of a node, merged from those of a node below it."""
-        from veladura.anonymize.kernels import Desk, roll_up
+        from veladura.methods.kanonymity.kernels import Desk, roll_up
 
         if len(low) != self.heights.size or len(high) != self.heights.size:
-            msg = f"a node of this lattice has {self.heights.size} levels, got {len(low)} and {len(high)}."
+            msg = (
+                f"a node of this lattice has {self.heights.size} levels, got {len(low)} and"
+                f" {len(high)}."
+            )
             raise ValueError(msg)
         count = sizes.size
         out_keys, out_sizes = np.empty_like(keys), np.empty_like(sizes)
@@ -104,7 +126,9 @@ class Node:
     heights: Mapping[str, int] = field(repr=False)
     lattice: Lattice = field(repr=False)
     k: int = field(repr=False)
-    judge: Judge | None = field(default=None, repr=False)  # decides what goes where k for one quasi-identifier is not all
+    judge: Judge | None = field(
+        default=None, repr=False
+    )  # decides what goes where k for one quasi-identifier is not all
 
     @property
     def distance(self) -> int:
@@ -114,7 +138,14 @@ class Node:
     @property
     def relative_distance(self) -> Fraction:
         """Sum of the levels, each as a share of its height."""
-        return sum((Fraction(level, self.heights[name]) for name, level in self.levels.items() if self.heights[name]), Fraction(0))
+        return sum(
+            (
+                Fraction(level, self.heights[name])
+                for name, level in self.levels.items()
+                if self.heights[name]
+            ),
+            Fraction(0),
+        )
 
     @property
     def precision(self) -> float:
@@ -146,7 +177,9 @@ class Node:
         return 1 - self.suppressed / int(self.lattice.sizes.sum())
 
 
-def build_lattice(index: NDArray[np.int64], sizes: NDArray[np.int64], levels: Sequence[Levels]) -> Lattice:
+def build_lattice(
+    index: NDArray[np.int64], sizes: NDArray[np.int64], levels: Sequence[Levels]
+) -> Lattice:
     """Return the lattice of distinct tuples given by the place of each value among the distinct ones."""
     heights = np.array([level.height for level in levels], dtype=np.int64)
     strides = strides_of(heights)
@@ -197,7 +230,9 @@ def _together(codes: Sequence[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
     return renumbered
 
 
-def _lifts(levels: Sequence[Sequence[NDArray[np.int64]]], highest: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def _lifts(
+    levels: Sequence[Sequence[NDArray[np.int64]]], highest: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Return, for every column and pair of levels, where its map from the lower to the higher codes starts."""
     lifts = np.zeros((len(levels), highest + 1, highest + 1), dtype=np.int64)
     maps: list[NDArray[np.int32]] = []
@@ -213,12 +248,14 @@ def _lifts(levels: Sequence[Sequence[NDArray[np.int64]]], highest: int) -> tuple
     return lifts, np.concatenate(maps)
 
 
-def search(lattice: Lattice, k: int, allowed: int, budget: int = UNBOUNDED, watch: Watch = unwatched) -> tuple[list[tuple[int, ...]], bool]:
+def search(
+    lattice: Lattice, k: int, allowed: int, budget: int = UNBOUNDED, watch: Watch = unwatched
+) -> tuple[list[tuple[int, ...]], bool]:
     """Return every k-minimal vector, and whether the whole lattice was decided within the budget.
 
     Columns with more values are fixed first: their levels decide most, so that more is pruned.
     """
-    from veladura.anonymize.walking import minimal_nodes, walk
+    from veladura.methods.kanonymity.walking import minimal_nodes, walk
 
     order = np.argsort([-level.codes[0].size for level in lattice.levels], kind="stable")
     shape = lattice.ordered(order)
@@ -230,12 +267,15 @@ def search(lattice: Lattice, k: int, allowed: int, budget: int = UNBOUNDED, watc
     return sorted(map(tuple, vectors.tolist())), bool(np.all(tags != 0))
 
 
-def descend(lattice: Lattice, k: int, allowed: int, watch: Watch = unwatched) -> list[tuple[int, ...]]:
+def descend(
+    lattice: Lattice, k: int, allowed: int, watch: Watch = unwatched
+) -> list[tuple[int, ...]]:
     """Return some k-minimal vectors of a lattice too large to be decided whole.
 
     From the top, columns are lowered one level at a time while the node stays good, in turn or one
     after the other, starting with another column each time. Where no column can be lowered any
-    more all direct predecessors are bad, and so (monotonicity) are all nodes below: the node is k-minimal.
+    more all direct predecessors are bad, and so (monotonicity) are all nodes below: the node is
+    k-minimal.
     """
     columns = len(lattice.levels)
     top = tuple(int(height) for height in lattice.heights)
@@ -278,12 +318,18 @@ def allowed_rows(max_suppression: float, rows: int) -> int:
     return min(math.floor(Fraction(repr(max_suppression)) * rows), rows - 1)
 
 
-def choose(nodes: Sequence[Node], prefer: Sequence[str], weights: Mapping[str, float] | None = None) -> Node:
+def choose(
+    nodes: Sequence[Node], prefer: Sequence[str], weights: Mapping[str, float] | None = None
+) -> Node:
     """Return the node that the policies prefer, in turn; what still ties, the smallest levels from left to right."""
     left = list(nodes)
     if weights and all(policy in POLICIES for policy in prefer):
         left = _best(
-            left, lambda node: sum(weights.get(name, 1.0) * level / max(node.heights[name], 1) for name, level in node.levels.items())
+            left,
+            lambda node: sum(
+                weights.get(name, 1.0) * level / max(node.heights[name], 1)
+                for name, level in node.levels.items()
+            ),
         )
     for policy in prefer:
         if policy in _COSTS:  # a quality model has chosen among all nodes already

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-ROUNDING = 1e-12  # a group that meets its limit exactly must not fail by the last digit of a logarithm
+ROUNDING = (
+    1e-12  # a group that meets its limit exactly must not fail by the last digit of a logarithm
+)
 CELLS = 4_000_000  # of a dense table of groups by values, at a time
 
 
@@ -30,7 +32,9 @@ class Pairs:
         logarithm = corrected_logarithm(int(total.max(initial=1))) if corrected else None
         terms = self.size * (np.log(self.size) if logarithm is None else logarithm[self.size])
         summed = np.bincount(self.group, weights=terms, minlength=sizes.size)
-        return np.asarray((np.log(total) if logarithm is None else logarithm[total]) - summed / total)
+        return np.asarray(
+            (np.log(total) if logarithm is None else logarithm[total]) - summed / total
+        )
 
     def top_and_tail(self, l: int, groups: int) -> tuple[Ints, Ints]:  # noqa: E741
         """Return the rows of each group's most frequent value, and those from its l-th most frequent value on."""
@@ -46,7 +50,9 @@ class Pairs:
         """Return half the sum of differences from the reference: what the group has too much of."""
         rows = int(reference.sum())
         more = np.maximum(self.size * rows - reference[self.code] * sizes[self.group], 0)
-        return np.bincount(self.group, weights=more, minlength=sizes.size) / (np.maximum(sizes, 1) * float(rows))
+        return np.bincount(self.group, weights=more, minlength=sizes.size) / (
+            np.maximum(sizes, 1) * float(rows)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +91,9 @@ class View:
     def ordered(self, column: str) -> Floats:
         """Return the earth mover's distance of each group where moving costs the difference of ranks (Li et al. 2007, sec. 5.1)."""
         steps = max(self.reference(column).size - 1, 1)
-        return self._dense(column, lambda extra: np.abs(np.cumsum(extra, axis=1)).sum(axis=1) / steps)
+        return self._dense(
+            column, lambda extra: np.abs(np.cumsum(extra, axis=1)).sum(axis=1) / steps
+        )
 
     def hierarchical(self, column: str) -> Floats:
         """Return the distance where moving costs the height of the closest common ancestor (Li et al. 2007, sec. 5.2)."""
@@ -114,7 +122,9 @@ class View:
             last = min(first + block, groups)
             here = (pairs.group >= first) & (pairs.group < last)
             place = (pairs.group[here] - first) * values + pairs.code[here]
-            counts = np.bincount(place, weights=pairs.size[here], minlength=(last - first) * values).astype(np.int64)
+            counts = np.bincount(
+                place, weights=pairs.size[here], minlength=(last - first) * values
+            ).astype(np.int64)
             sizes = self.sizes[first:last, None]
             extra = counts.reshape(-1, values) * rows - reference * sizes
             far[first:last] = cost(extra) / (np.maximum(sizes[:, 0], 1) * float(rows))
@@ -128,4 +138,6 @@ def corrected_logarithm(largest: int) -> Floats:
 
     n = np.arange(1, largest + 1)
     sign = np.where(n % 2, -1.0, 1.0)
-    return np.concatenate([[0.0], digamma(n) + 0.5 * sign * (digamma((n + 1) / 2) - digamma(n / 2))])
+    return np.concatenate(
+        [[0.0], digamma(n) + 0.5 * sign * (digamma((n + 1) / 2) - digamma(n / 2))]
+    )

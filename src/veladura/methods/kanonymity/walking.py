@@ -11,11 +11,15 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from veladura.anonymize.kernels import SHAPE
-from veladura.jit import compiled, inner
+from veladura.base.jit import compiled, inner
+from veladura.methods.kanonymity.kernels import SHAPE
 
 _I, _U = types.int64, types.uint64
-_ints, _codes, _tags = types.Array(_I, 1, "C"), types.Array(types.int32, 1, "C"), types.Array(types.int8, 1, "C")
+_ints, _codes, _tags = (
+    types.Array(_I, 1, "C"),
+    types.Array(types.int32, 1, "C"),
+    types.Array(types.int8, 1, "C"),
+)
 _keys, _bits = types.Array(_U, 2, "C"), types.Array(_U, 1, "C")
 
 
@@ -32,7 +36,9 @@ def _lift(keys: Any, groups: int, place: Any, start: int, codes: Any) -> None:
 def _sort_by(keys: Any, sizes: Any, groups: int, place: Any, out_keys: Any, out_sizes: Any) -> None:
     """Sort groups by the codes of one column, those of one code in the order they have."""
     w, shift, mask = place[0], np.uint64(place[1]), np.uint64(place[2])
-    ends = np.zeros(place[2] + 2, np.uint64)  # unsigned: an index that cannot be negative needs no check
+    ends = np.zeros(
+        place[2] + 2, np.uint64
+    )  # unsigned: an index that cannot be negative needs no check
     one = np.uint64(1)
     if keys.shape[1] == 1:
         words, out = keys[:, 0], out_keys[:, 0]
@@ -169,7 +175,11 @@ def minimal_nodes(tags: Any, shape: Any) -> Any:
     for node in range(tags.size):
         least = tags[node] == 1
         for c in range(shape.heights.size):
-            if least and node // shape.strides[c] % (shape.heights[c] + 1) > 0 and tags[node - shape.strides[c]] == 1:
+            if (
+                least
+                and node // shape.strides[c] % (shape.heights[c] + 1) > 0
+                and tags[node - shape.strides[c]] == 1
+            ):
                 least = False
         if least:
             found[count] = node
@@ -202,17 +212,35 @@ def _offset(levels: Any, strides: Any, first: int, end: int) -> int:
 
 
 @inner(types.void(_keys, _ints, SHAPE, _keys, _ints, _keys, _ints))
-def _sort_all(keys: Any, sizes: Any, shape: Any, out_keys: Any, out_sizes: Any, other_keys: Any, other_sizes: Any) -> None:
+def _sort_all(
+    keys: Any,
+    sizes: Any,
+    shape: Any,
+    out_keys: Any,
+    out_sizes: Any,
+    other_keys: Any,
+    other_sizes: Any,
+) -> None:
     """Sort tuples with the first column changing fastest, then the second, and so on; codes become those of level 0."""
     columns, count = shape.heights.size, sizes.size
     here_keys, here_sizes, there_keys, there_sizes = out_keys, out_sizes, other_keys, other_sizes
     if columns % 2 == 1:  # passes alternate between two places; the last one must end in the first
-        here_keys, here_sizes, there_keys, there_sizes = other_keys, other_sizes, out_keys, out_sizes
+        here_keys, here_sizes, there_keys, there_sizes = (
+            other_keys,
+            other_sizes,
+            out_keys,
+            out_sizes,
+        )
     _copy(keys, sizes, count, here_keys, here_sizes)
     for c in range(columns):
         _lift(here_keys, count, shape.places[c], shape.ranks[c], shape.codes)
         _sort_by(here_keys, here_sizes, count, shape.places[c], there_keys, there_sizes)
-        here_keys, here_sizes, there_keys, there_sizes = there_keys, there_sizes, here_keys, here_sizes
+        here_keys, here_sizes, there_keys, there_sizes = (
+            there_keys,
+            there_sizes,
+            here_keys,
+            here_sizes,
+        )
 
 
 @inner(types.void(SHAPE, _keys))
@@ -221,7 +249,9 @@ def _fixed_bits(shape: Any, masks: Any) -> None:
     for c in range(shape.heights.size):
         for w in range(masks.shape[1]):
             masks[c + 1, w] = masks[c, w]
-        masks[c + 1, shape.places[c, 0]] |= np.uint64(shape.places[c, 2]) << np.uint64(shape.places[c, 1])
+        masks[c + 1, shape.places[c, 0]] |= np.uint64(shape.places[c, 2]) << np.uint64(
+            shape.places[c, 1]
+        )
 
 
 @compiled(_I(_keys, _ints, SHAPE, _I, _I, _tags, _I))
@@ -241,11 +271,17 @@ def walk(keys: Any, sizes: Any, shape: Any, k: int, allowed: int, tags: Any, bud
     """
     heights, strides = shape.heights, shape.strides
     columns, count, words = heights.size, sizes.size, keys.shape[1]
-    pile_keys, pile_sizes = np.empty((columns + 2, count, words), np.uint64), np.empty((columns + 2, count), np.int64)
+    pile_keys, pile_sizes = (
+        np.empty((columns + 2, count, words), np.uint64),
+        np.empty((columns + 2, count), np.int64),
+    )
     _sort_all(keys, sizes, shape, pile_keys[1], pile_sizes[1], pile_keys[0], pile_sizes[0])
     masks = np.zeros((columns + 1, words), np.uint64)
     _fixed_bits(shape, masks)
-    found, at = np.full(columns + 2, count, np.int64), np.zeros(columns + 2, np.int64)  # groups of a pile, and the level of its column
+    found, at = (
+        np.full(columns + 2, count, np.int64),
+        np.zeros(columns + 2, np.int64),
+    )  # groups of a pile, and the level of its column
     level = np.zeros(columns, np.int64)
     depth = handled = 0
     while handled <= budget:
@@ -256,26 +292,49 @@ def walk(keys: Any, sizes: Any, shape: Any, k: int, allowed: int, tags: Any, bud
             if depth > 0 and at[depth] != level[last]:
                 handled += found[depth]
                 start = shape.lifts[last, at[depth], level[last]]
-                found[depth] = _merge(pile_keys[depth], pile_sizes[depth], found[depth], shape.places[last], start, shape.codes)
+                found[depth] = _merge(
+                    pile_keys[depth],
+                    pile_sizes[depth],
+                    found[depth],
+                    shape.places[last],
+                    start,
+                    shape.codes,
+                )
                 at[depth] = level[last]
             if tags[bottom] == 0:
-                spread(tags, shape, bottom, _is_good(pile_sizes[depth if depth > 0 else 1], found[depth], k, allowed))
+                spread(
+                    tags,
+                    shape,
+                    bottom,
+                    _is_good(pile_sizes[depth if depth > 0 else 1], found[depth], k, allowed),
+                )
             if tags[bottom] == -1 and depth < columns:
                 if depth > 0:
                     handled += found[depth]
-                    these, those = (pile_keys[depth], pile_sizes[depth]), (pile_keys[depth + 1], pile_sizes[depth + 1])
+                    these, those = (
+                        (pile_keys[depth], pile_sizes[depth]),
+                        (pile_keys[depth + 1], pile_sizes[depth + 1]),
+                    )
                     if level[last] == heights[last]:  # one value: sorted already
                         _copy(*these, found[depth], *those)
                     else:
                         _sort_by(*these, found[depth], shape.places[last], *those)
                 if tags[top] == 0:
-                    good = _is_good_within(pile_keys[depth + 1], pile_sizes[depth + 1], found[depth], masks[depth], k, allowed)
+                    good = _is_good_within(
+                        pile_keys[depth + 1],
+                        pile_sizes[depth + 1],
+                        found[depth],
+                        masks[depth],
+                        k,
+                        allowed,
+                    )
                     spread(tags, shape, top, good)
                 if tags[top] == 1:
                     level[depth], at[depth + 1], found[depth + 1] = 0, 0, found[depth]
                     depth += 1
                     continue
-        # Nothing is open here. If the bottom is good, so is every higher level of the column fixed last.
+        # Nothing is open here. If the bottom is good, so is every higher level of the column fixed
+        # last.
         while depth > 0 and (tags[bottom] == 1 or level[depth - 1] == heights[depth - 1]):
             depth -= 1
             bottom = _offset(level, strides, 0, depth)

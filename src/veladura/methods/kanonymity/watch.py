@@ -9,7 +9,7 @@ from threading import Event, Thread
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.context import Advance
+from veladura.base.context import Advance
 
 STEPS = 100  # of the bar
 EVERY = 0.2  # seconds between two looks

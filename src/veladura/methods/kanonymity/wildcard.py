@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.anonymize.classes import group_numbers
-from veladura.promise import Evidence, checks, starred_tuples
+from veladura.core.promise import Evidence, checks, starred_tuples
+from veladura.methods.kanonymity.classes import group_numbers
 
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -45,7 +45,9 @@ def matching_rows(codes: Ints, sizes: Ints) -> Ints:
 def _found(wanted: Ints, there: Ints, sizes: Ints) -> Ints:
     """Return how many rows of ``there`` equal each tuple of ``wanted``."""
     numbers = group_numbers(np.concatenate([wanted, there]))
-    rows = np.bincount(numbers[len(wanted) :], weights=sizes, minlength=int(numbers.max(initial=0)) + 1)
+    rows = np.bincount(
+        numbers[len(wanted) :], weights=sizes, minlength=int(numbers.max(initial=0)) + 1
+    )
     return rows[numbers[: len(wanted)]].astype(np.int64)
 
 
@@ -68,4 +70,6 @@ def unmatched(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """
     counts = evidence.released.counts(settings["columns"])
     left = ~starred_tuples(counts, settings)
-    return int(np.count_nonzero(matching_rows(counts.codes[left], counts.size[left]) < settings["k"]))
+    return int(
+        np.count_nonzero(matching_rows(counts.codes[left], counts.size[left]) < settings["k"])
+    )

@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from veladura.core.promise import Evidence, checks
 from veladura.errors import PlanError
-from veladura.masks.common import NUMERIC, check_choice, is_number, label_texts
-from veladura.masks.dates import PERIODS, start_of
-from veladura.promise import Evidence, checks
+from veladura.methods.masks.common import NUMERIC, check_choice, is_number, label_texts
+from veladura.methods.masks.dates import PERIODS, start_of
 from veladura.table.schema import LABELLED
 
 if TYPE_CHECKING:
@@ -52,7 +52,10 @@ class Coarser:
         if self.date is not None:
             check_choice("date", self.date, tuple(PERIODS))
         if self.round is not None and not (is_number(self.round) and 0 < self.round <= WIDEST):
-            msg = f"round ({self.round}) must be a number above 0 and at most 1e18: the base whose multiples replace the values."
+            msg = (
+                f"round ({self.round}) must be a number above 0 and at most 1e18: the base whose"
+                " multiples replace the values."
+            )
             raise PlanError(msg)
         if self.other is not None and (self.groups is None or not isinstance(self.other, str)):
             msg = "other is a category, for what groups does not name."
@@ -63,7 +66,13 @@ class Coarser:
     @property
     def kinds(self) -> tuple[str, ...]:
         """The kinds of columns that this can be done to."""
-        return LABELLED if self.groups is not None else NUMERIC if self.round is not None else ("date",)
+        return (
+            LABELLED
+            if self.groups is not None
+            else NUMERIC
+            if self.round is not None
+            else ("date",)
+        )
 
     @property
     def new(self) -> list[str]:
@@ -73,13 +82,18 @@ class Coarser:
     @property
     def gone(self) -> list[str]:
         """The categories that occur no more."""
-        return [label for old in (self.groups or {}).values() for label in old if label not in self.new]
+        return [
+            label for old in (self.groups or {}).values() for label in old if label not in self.new
+        ]
 
     def new_labels(self, labels: Sequence[str]) -> list[str]:
         """Return the category that takes each category in."""
         taken = {old: new for new, members in (self.groups or {}).items() for old in members}
         stays = set(self.new)
-        return [taken.get(label, label if self.other is None or label in stays else self.other) for label in labels]
+        return [
+            taken.get(label, label if self.other is None or label in stays else self.other)
+            for label in labels
+        ]
 
     def apply(self, column: Column) -> Column:
         """Return a column recoded by this rule; missing values stay missing."""
@@ -96,10 +110,20 @@ class Coarser:
         order = tuple(label for label, _ in groupby(self.new_labels(column.field.order)))
         if len(set(order)) < len(order):  # a group with a gap in it has no place in the order
             order = ()
-        kind = "category" if column.field.kind == "ordered" and column.field.order and not order else column.field.kind
-        meant = {label: text for label, text in column.field.labels.items() if label in new and label not in self.new}
+        kind = (
+            "category"
+            if column.field.kind == "ordered" and column.field.order and not order
+            else column.field.kind
+        )
+        meant = {
+            label: text
+            for label, text in column.field.labels.items()
+            if label in new and label not in self.new
+        }
         labels = list(order) or sorted(set(new))
-        codes = np.array([labels.index(label) for label in new] or [0], dtype=np.int64)[column.values]
+        codes = np.array([labels.index(label) for label in new] or [0], dtype=np.int64)[
+            column.values
+        ]
         field = replace(column.field, type=pa.string(), kind=kind, order=order, labels=meant)
         return replace(column, field=field, values=codes, labels=pa.array(labels, pa.string()))
 
@@ -129,7 +153,9 @@ def multiples(values: NDArray[Any], base: float) -> NDArray[Any]:
         whole = int(base)
         below, rest = values // whole * whole, values % whole
         fits = below <= np.iinfo(np.int64).max - whole
-        nearest: NDArray[Any] = np.where((rest >= whole - rest) & fits, below + np.where(fits, whole, 0), below)
+        nearest: NDArray[Any] = np.where(
+            (rest >= whole - rest) & fits, below + np.where(fits, whole, 0), below
+        )
         return nearest
     with np.errstate(over="ignore"):
         times = values / base
@@ -159,7 +185,11 @@ def not_multiples(evidence: Evidence, settings: Mapping[str, Any]) -> int:
         column = evidence.column(name)
         values = column.values[~column.missing]
         nearest = multiples(values, base)
-        same = nearest == values if values.dtype.kind != "f" else np.isclose(nearest, values, rtol=1e-12, atol=base * 1e-9)
+        same = (
+            nearest == values
+            if values.dtype.kind != "f"
+            else np.isclose(nearest, values, rtol=1e-12, atol=base * 1e-9)
+        )
         found += int(np.count_nonzero(~same))
     return found
 
@@ -170,7 +200,9 @@ def not_period_starts(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     found = 0
     for name, period in settings["columns"].items():
         column = evidence.column(name)
-        found += int(np.count_nonzero((start_of(column, period) != column.values) & ~column.missing))
+        found += int(
+            np.count_nonzero((start_of(column, period) != column.values) & ~column.missing)
+        )
     return found
 
 
@@ -179,8 +211,13 @@ def _checked_groups(groups: object) -> dict[str, tuple[str, ...]]:
     if not isinstance(groups, Mapping) or not groups:
         msg = "groups must name at least one new category and the old ones it takes in."
         raise PlanError(msg)
-    listed = {new: tuple(old) if isinstance(old, (list, tuple)) else () for new, old in groups.items()}
-    if not all(isinstance(new, str) and old and all(isinstance(label, str) for label in old) for new, old in listed.items()):
+    listed = {
+        new: tuple(old) if isinstance(old, (list, tuple)) else () for new, old in groups.items()
+    }
+    if not all(
+        isinstance(new, str) and old and all(isinstance(label, str) for label in old)
+        for new, old in listed.items()
+    ):
         msg = "groups must give each new category a list of old ones, all of them text."
         raise PlanError(msg)
     old = [label for members in listed.values() for label in members]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from veladura.errors import DataError, PlanError
 
 if TYPE_CHECKING:
-    from veladura.promise import Evidence
+    from veladura.core.promise import Evidence
     from veladura.table.codes import Codes, Column
     from veladura.table.schema import Schema
 
@@ -27,9 +27,13 @@ def check_columns(columns: object, what: str) -> None:
     >>> check_columns(("income", "age"), "the number columns to mask")
     """
     if isinstance(columns, str):
-        msg = f"columns must be a list of names, got one word.\n\nHint: write columns=[{columns!r}]."
+        msg = (
+            f"columns must be a list of names, got one word.\n\nHint: write columns=[{columns!r}]."
+        )
         raise PlanError(msg)
-    if not isinstance(columns, (tuple, Mapping)) or not all(isinstance(name, str) for name in columns):
+    if not isinstance(columns, (tuple, Mapping)) or not all(
+        isinstance(name, str) for name in columns
+    ):
         msg = f"columns must be a list of names, got {type(columns).__name__}."
         raise PlanError(msg)
     if not columns:
@@ -51,23 +55,35 @@ def is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def check_kinds(schema: Schema, columns: tuple[str, ...], kinds: tuple[str, ...], hint: str) -> None:
+def check_kinds(
+    schema: Schema, columns: tuple[str, ...], kinds: tuple[str, ...], hint: str
+) -> None:
     """Refuse names that the table does not have, and columns of kinds that a mask cannot treat."""
     schema.check("columns", columns)
     if wrong := [name for name in columns if schema[name].kind not in kinds]:
-        msg = f"these columns are of no kind that the mask can treat ({', '.join(kinds)}): {wrong}.\n\nHint: {hint}"
+        msg = (
+            f"these columns are of no kind that the mask can treat ({', '.join(kinds)}):"
+            f" {wrong}.\n\nHint: {hint}"
+        )
         raise PlanError(msg)
 
 
 def still_columns(codes: Codes) -> list[str]:
     """Return the columns with fewer than two different values."""
-    return [name for name, column in codes.items() if np.unique(column.values[~column.missing]).size <= 1]
+    return [
+        name
+        for name, column in codes.items()
+        if np.unique(column.values[~column.missing]).size <= 1
+    ]
 
 
 def refuse_still(still: list[str], what: str) -> None:
     """Refuse columns that a mask would leave as they are."""
     if still:
-        msg = f"columns with one value only, or none, {what}: {still}.\n\nHint: leave them out of columns."
+        msg = (
+            f"columns with one value only, or none, {what}: {still}.\n\nHint: leave them out of"
+            " columns."
+        )
         raise DataError(msg)
 
 

@@ -16,7 +16,12 @@ if TYPE_CHECKING:
     from veladura.table.codes import Column
     from veladura.table.schema import Field
 
-PERIODS = {"month": (1, "month"), "quarter": (1, "quarter"), "year": (1, "year"), "decade": (10, "year")}
+PERIODS = {
+    "month": (1, "month"),
+    "quarter": (1, "quarter"),
+    "year": (1, "year"),
+    "decade": (10, "year"),
+}
 
 
 def moment_of(setting: str, text: str) -> datetime:
@@ -50,7 +55,13 @@ def to_number(field: Field, text: str) -> int:
     if moment.tzinfo is not None:
         return int(pa.scalar(moment, pa.timestamp(unit, tz="UTC")).value)
     naive = pa.scalar(moment, pa.timestamp(unit))
-    return int((pc.assume_timezone(naive, zone, ambiguous="earliest", nonexistent="earliest") if zone else naive).value)
+    return int(
+        (
+            pc.assume_timezone(naive, zone, ambiguous="earliest", nonexistent="earliest")
+            if zone
+            else naive
+        ).value
+    )
 
 
 def to_text(field: Field, number: int) -> str:
@@ -68,4 +79,6 @@ def start_of(column: Column, period: str) -> NDArray[Any]:
 
     multiple, unit = PERIODS[period]
     floored = pc.floor_temporal(column.to_arrow(), multiple=multiple, unit=unit)
-    return np.where(column.missing, column.values, encode(floored.cast(column.field.type), column.field).values)
+    return np.where(
+        column.missing, column.values, encode(floored.cast(column.field.type), column.field).values
+    )

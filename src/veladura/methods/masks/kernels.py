@@ -1,6 +1,7 @@
 """Compiled kernels of the masks: partners for rank swapping, groups for microaggregation.
 
-Arrays in, arrays out. They stand in one file because Numba's cache does not notice a change in another.
+Arrays in, arrays out. They stand in one file because Numba's cache does not notice a change in
+another.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.jit import compiled, inner
+from veladura.base.jit import compiled, inner
 
 
 @inner("int64(int64[::1], int64[::1], int64, int64)")
@@ -62,7 +63,9 @@ def swap_partners(uniforms: NDArray[np.float64], window: int) -> NDArray[np.int6
 
 
 @inner("float64[::1](float64[:, ::1], int64[::1], int64)")
-def _centroid(points: NDArray[np.float64], left: NDArray[np.int64], size: int) -> NDArray[np.float64]:
+def _centroid(
+    points: NDArray[np.float64], left: NDArray[np.int64], size: int
+) -> NDArray[np.float64]:
     """Return the mean of the points left."""
     centre = np.zeros(points.shape[1])
     for i in range(size):
@@ -82,7 +85,9 @@ def _distance(points: NDArray[np.float64], i: int, centre: NDArray[np.float64]) 
 
 
 @inner("int64(float64[:, ::1], int64[::1], int64, float64[::1])")
-def _farthest(points: NDArray[np.float64], left: NDArray[np.int64], size: int, centre: NDArray[np.float64]) -> int:
+def _farthest(
+    points: NDArray[np.float64], left: NDArray[np.int64], size: int, centre: NDArray[np.float64]
+) -> int:
     """Return the first of the points farthest from a centre."""
     best = int(left[0])
     far = -1.0
@@ -94,7 +99,9 @@ def _farthest(points: NDArray[np.float64], left: NDArray[np.int64], size: int, c
     return best
 
 
-@inner("int64(float64[:, ::1], int64[::1], int64, int64, int64[::1], int64, float64[::1], int64[::1])")
+@inner(
+    "int64(float64[:, ::1], int64[::1], int64, int64, int64[::1], int64, float64[::1], int64[::1])"
+)
 def _peel(  # compiled code takes arrays one by one
     points: NDArray[np.float64],
     left: NDArray[np.int64],

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.context import Context
+from veladura.base.context import Context
+from veladura.core.promise import Promise
+from veladura.core.recipe import Draw, Fitted, Recipe
 from veladura.errors import DataError, PlanError
-from veladura.masks.common import NUMERIC, check_columns, check_kinds, spread
-from veladura.promise import Promise
-from veladura.recipe import Draw, Fitted, Recipe
+from veladura.methods.masks.common import NUMERIC, check_columns, check_kinds, spread
 
 if TYPE_CHECKING:
     from veladura.table.codes import Column
@@ -59,7 +59,8 @@ class Microaggregation(Recipe):
     References
     ----------
     Domingo-Ferrer, J. and Mateo-Sanz, J. M. (2002). Practical data-oriented microaggregation for
-    statistical disclosure control. IEEE Transactions on Knowledge and Data Engineering 14(1), 189-201.
+    statistical disclosure control. IEEE Transactions on Knowledge and Data Engineering 14(1),
+    189-201.
     Domingo-Ferrer, J. and Torra, V. (2005). Ordinal, continuous and heterogeneous k-anonymity
     through microaggregation. Data Mining and Knowledge Discovery 11(2), 195-212 (MDAV-generic).
     """
@@ -74,7 +75,10 @@ class Microaggregation(Recipe):
         super().__post_init__()
         check_columns(self.columns, "the number columns to average")
         if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 2:  # noqa: PLR2004
-            msg = f"k ({self.k}) must be a whole number of at least 2: a group of one is its own mean."
+            msg = (
+                f"k ({self.k}) must be a whole number of at least 2: a group of one is its own"
+                " mean."
+            )
             raise PlanError(msg)
 
     def apply(self, table: Table, context: Context) -> FittedMicroaggregation:  # noqa: ARG002
@@ -83,19 +87,31 @@ class Microaggregation(Recipe):
         codes = table.codes(self.columns)
         numbers = np.column_stack([codes[name].numbers() for name in self.columns])
         if len(numbers) < self.k:
-            msg = f"no solution exists: groups of k = {self.k} rows were asked for, and the table has {len(numbers)}."
+            msg = (
+                f"no solution exists: groups of k = {self.k} rows were asked for, and the table has"
+                f" {len(numbers)}."
+            )
             raise DataError(msg)
         blank = merged_patterns(np.isnan(numbers), self.k)
-        return FittedMicroaggregation(self, table, codes, numbers, blank, _grouped(numbers, blank, self.k))
+        return FittedMicroaggregation(
+            self, table, codes, numbers, blank, _grouped(numbers, blank, self.k)
+        )
 
     @classmethod
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> Microaggregation:
         """Suggest every number column that varies, but for weights; dates where there is none."""
         for kinds in (NUMERIC, ("date",)):
-            names = [f.name for f in schema if f.kind in kinds and f.role != "weight" and facts[f.name].distinct > 1]
+            names = [
+                f.name
+                for f in schema
+                if f.kind in kinds and f.role != "weight" and facts[f.name].distinct > 1
+            ]
             if names and max(found.present for found in facts.values()) >= cls.k:
                 return cls(columns=tuple(names))
-        msg = f"the table has no number or date column that varies over {cls.k} rows or more: microaggregation has nothing to do."
+        msg = (
+            f"the table has no number or date column that varies over {cls.k} rows or more:"
+            " microaggregation has nothing to do."
+        )
         raise PlanError(msg)
 
 
@@ -112,8 +128,12 @@ class FittedMicroaggregation(Fitted[Microaggregation]):
         size = np.bincount(self.groups)
         columns = {}
         for j, name in enumerate(self.recipe.columns):
-            total = np.bincount(self.groups, weights=np.where(self.blank[:, j], 0.0, self.numbers[:, j]))
-            columns[name] = _written(self.codes[name], (total / size)[self.groups], self.blank[:, j])
+            total = np.bincount(
+                self.groups, weights=np.where(self.blank[:, j], 0.0, self.numbers[:, j])
+            )
+            columns[name] = _written(
+                self.codes[name], (total / size)[self.groups], self.blank[:, j]
+            )
         return [Draw(columns)]
 
     def changed(self) -> tuple[str, ...]:
@@ -150,7 +170,9 @@ def merged_patterns(missing: Mask, k: int) -> Mask:
     while len(patterns) > 1 and size.min() < k:
         rare = int(np.argmin(size))
         union = patterns | patterns[rare]
-        cost = size * (union & ~patterns).sum(axis=1) + size[rare] * (union & ~patterns[rare]).sum(axis=1)
+        cost = size * (union & ~patterns).sum(axis=1) + size[rare] * (union & ~patterns[rare]).sum(
+            axis=1
+        )
         cost[rare] = np.iinfo(np.int64).max
         merged = patterns.copy()
         merged[[rare, int(np.argmin(cost))]] = union[int(np.argmin(cost))]
@@ -163,7 +185,7 @@ def merged_patterns(missing: Mask, k: int) -> Mask:
 
 def _grouped(numbers: Matrix, blank: Mask, k: int) -> Groups:
     """Return the group of each row; rows that miss different columns are never in one group."""
-    from veladura.masks.kernels import mdav
+    from veladura.methods.masks.kernels import mdav
 
     points = standardised(numbers)
     patterns, which = np.unique(blank, axis=0, return_inverse=True)

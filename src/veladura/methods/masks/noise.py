@@ -10,11 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaincinv
 
-from veladura.context import Context
+from veladura.base.context import Context
+from veladura.core.promise import Evidence, Promise, checks
+from veladura.core.recipe import Draw, Fitted, Recipe
 from veladura.errors import PlanError
-from veladura.masks.common import NUMERIC, check_columns, check_kinds, is_number, refuse_still, source_column, spread
-from veladura.promise import Evidence, Promise, checks
-from veladura.recipe import Draw, Fitted, Recipe
+from veladura.methods.masks.common import (
+    NUMERIC,
+    check_columns,
+    check_kinds,
+    is_number,
+    refuse_still,
+    source_column,
+    spread,
+)
 
 if TYPE_CHECKING:
     from veladura.table.inspect import Facts
@@ -65,7 +73,10 @@ class Noise(Recipe):
         super().__post_init__()
         check_columns(self.columns, "the number columns to mask")
         if not is_number(self.scale) or self.scale <= 0:
-            msg = f"scale ({self.scale}) must be above 0: it is the noise's share of a column's standard deviation."
+            msg = (
+                f"scale ({self.scale}) must be above 0: it is the noise's share of a column's"
+                " standard deviation."
+            )
             raise PlanError(msg)
 
     def apply(self, table: Table, context: Context) -> FittedNoise:  # noqa: ARG002
@@ -74,16 +85,27 @@ class Noise(Recipe):
         codes = table.codes(self.columns)
         numbers = np.column_stack([codes[name].numbers() for name in self.columns])
         scales = np.array([spread(column) for column in numbers.T])
-        refuse_still([name for name, scale in zip(self.columns, scales, strict=True) if scale == 0], "have no spread to scale noise by")
-        correlation = _correlation(numbers / scales) if self.correlated else np.eye(len(self.columns))
+        refuse_still(
+            [name for name, scale in zip(self.columns, scales, strict=True) if scale == 0],
+            "have no spread to scale noise by",
+        )
+        correlation = (
+            _correlation(numbers / scales) if self.correlated else np.eye(len(self.columns))
+        )
         return FittedNoise(self, table, codes, numbers, scales, correlation)
 
     @classmethod
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> Noise:
         """Suggest every number column that varies, but for weights."""
-        names = [f.name for f in schema if f.kind in NUMERIC and f.role != "weight" and facts[f.name].distinct > 1]
+        names = [
+            f.name
+            for f in schema
+            if f.kind in NUMERIC and f.role != "weight" and facts[f.name].distinct > 1
+        ]
         if not names:
-            msg = "the table has no number column with more than one value: noise has nothing to do."
+            msg = (
+                "the table has no number column with more than one value: noise has nothing to do."
+            )
             raise PlanError(msg)
         return cls(columns=tuple(names))
 
@@ -99,16 +121,31 @@ class FittedNoise(Fitted[Noise]):
     def draws(self, context: Context) -> Sequence[Draw]:
         """Draw noise, one stream a column, then mix the columns by the root of the correlation matrix."""
         rows = len(self.numbers)
-        white = np.column_stack([context.streams("noise", name).standard_normal(rows) for name in self.recipe.columns])
+        white = np.column_stack(
+            [context.streams("noise", name).standard_normal(rows) for name in self.recipe.columns]
+        )
         noise = white @ _root(self.correlation).T * self.spread * self.recipe.scale
         masked = self.numbers + noise
-        # Where the sum is more than a 64-bit number can hold, the noise has the other sign: cutting it off would shrink it.
+        # Where the sum is more than a 64-bit number can hold, the noise has the other sign: cutting
+        # it off would shrink it.
         masked = np.where(np.abs(masked) >= self._limits(), self.numbers - noise, masked)
-        return [Draw({name: self.codes[name].rounded(masked[:, j]) for j, name in enumerate(self.recipe.columns)})]
+        return [
+            Draw(
+                {
+                    name: self.codes[name].rounded(masked[:, j])
+                    for j, name in enumerate(self.recipe.columns)
+                }
+            )
+        ]
 
     def _limits(self) -> NDArray[np.float64]:
         """Return the size that no value of each column may reach."""
-        return np.array([np.inf if self.codes[name].values.dtype.kind == "f" else 2.0**63 for name in self.recipe.columns])
+        return np.array(
+            [
+                np.inf if self.codes[name].values.dtype.kind == "f" else 2.0**63
+                for name in self.recipe.columns
+            ]
+        )
 
     def changed(self) -> tuple[str, ...]:
         """Return the masked columns."""
@@ -117,7 +154,10 @@ class FittedNoise(Fitted[Noise]):
     def promises(self) -> tuple[Promise, ...]:
         """Promise noise of the declared size in every column."""
         settings = {"columns": list(self.recipe.columns), "scale": self.recipe.scale}
-        claim = f"Every value of {', '.join(self.recipe.columns)} carries random noise of {self.recipe.scale:g} standard deviations, rounded to its unit."
+        claim = (
+            f"Every value of {', '.join(self.recipe.columns)} carries random noise of"
+            f" {self.recipe.scale:g} standard deviations, rounded to its unit."
+        )
         return (Promise("noise-scale", claim, "source", settings),)
 
 
@@ -132,7 +172,9 @@ def noise_too_small(evidence: Evidence, settings: Mapping[str, Any]) -> int:
         unit = 10.0 ** -(before.decimals if before.decimals is not None else np.inf)
         # Rounding to the unit of the column can hide up to one unit of noise in a row.
         energy = float(np.sum(((np.abs(difference) + unit) / declared) ** 2))
-        lowest = 2 * gammaincinv(difference.size / 2, FALSE_ALARM)  # quantile of chi-square with a degree a row
+        lowest = 2 * gammaincinv(
+            difference.size / 2, FALSE_ALARM
+        )  # quantile of chi-square with a degree a row
         small += int(energy < lowest)
     return small
 

@@ -9,12 +9,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from veladura.context import Context
+from veladura.base.context import Context
+from veladura.core.promise import Promise
+from veladura.core.recipe import Draw, Fitted, Recipe, Release
 from veladura.errors import DataError, PlanError
-from veladura.masks.common import check_columns, check_kinds, is_number, label_texts, refuse_still, still_columns
-from veladura.masks.transition import Transition, drawn, from_table, invariant
-from veladura.promise import Promise
-from veladura.recipe import Draw, Fitted, Recipe, Release
+from veladura.methods.masks.common import (
+    check_columns,
+    check_kinds,
+    is_number,
+    label_texts,
+    refuse_still,
+    still_columns,
+)
+from veladura.methods.masks.transition import Transition, drawn, from_table, invariant
 from veladura.table.schema import LABELLED
 
 if TYPE_CHECKING:
@@ -37,7 +44,8 @@ class Pram(Recipe):
     numbers away, so categories of fewer than ten rows are treated as if they had ten: their
     expected number then rises a little.
 
-    The manifest tells the chances among the categories that came out; see ``docs/methods/masks.md``.
+    The manifest tells the chances among the categories that came out; see
+    ``docs/methods/masks.md``.
 
     Parameters
     ----------
@@ -69,13 +77,18 @@ class Pram(Recipe):
 
     columns: tuple[str, ...]
     retain: float = 0.8
-    matrix: Mapping[str, Mapping[str, Mapping[str, float]]] | None = field(default=None, repr=False, metadata={"private": True})
+    matrix: Mapping[str, Mapping[str, Mapping[str, float]]] | None = field(
+        default=None, repr=False, metadata={"private": True}
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_columns(self.columns, "the columns of categories to mask")
         if not is_number(self.retain) or not 0 <= self.retain < 1:
-            msg = f"retain ({self.retain}) must be at least 0 and below 1: it is the expected share of rows that stay."
+            msg = (
+                f"retain ({self.retain}) must be at least 0 and below 1: it is the expected share"
+                " of rows that stay."
+            )
             raise PlanError(msg)
         for name, rows in (self.matrix or {}).items():
             if name not in self.columns:
@@ -88,8 +101,13 @@ class Pram(Recipe):
         check_kinds(table.schema, self.columns, LABELLED, "Noise and Swap mask numbers and dates.")
         codes = table.codes(self.columns)
         declared = self.matrix or {}
-        refuse_still([name for name in still_columns(codes) if name not in declared], "have no other category to change to")
-        transitions = {name: self._transition(column, declared.get(name)) for name, column in codes.items()}
+        refuse_still(
+            [name for name in still_columns(codes) if name not in declared],
+            "have no other category to change to",
+        )
+        transitions = {
+            name: self._transition(column, declared.get(name)) for name, column in codes.items()
+        }
         return FittedPram(self, table, codes, transitions)
 
     def _transition(self, column: Column, declared: Declared | None) -> Transition:
@@ -97,12 +115,18 @@ class Pram(Recipe):
         known = label_texts(column)
         labels = [known[code] for code in used.tolist()]
         if declared is None and used.size > MOST_CATEGORIES:
-            msg = f"column {column.name!r} has {used.size} categories: a matrix can hold {MOST_CATEGORIES}.\n\nHint: recode it first."
+            msg = (
+                f"column {column.name!r} has {used.size} categories: a matrix can hold"
+                f" {MOST_CATEGORIES}.\n\nHint: recode it first."
+            )
             raise DataError(msg)
         if declared is None:
             return Transition(labels, invariant(counts, self.retain))
         if strange := sum(label not in declared for label in labels):
-            msg = f"the matrix of {column.name!r} lacks {strange} categories that the column holds.\n\nHint: give every category a row."
+            msg = (
+                f"the matrix of {column.name!r} lacks {strange} categories that the column"
+                " holds.\n\nHint: give every category a row."
+            )
             raise DataError(msg)
         return from_table(declared)
 
@@ -110,9 +134,16 @@ class Pram(Recipe):
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> Pram:
         """Suggest every column of few categories that varies; the one with fewest where all have many."""
         fields = [f for f in schema if f.kind in ("category", "ordered") and f.role != "weight"]
-        varying = sorted((facts[f.name].distinct, f.name) for f in fields if 1 < facts[f.name].distinct <= MOST_CATEGORIES)
+        varying = sorted(
+            (facts[f.name].distinct, f.name)
+            for f in fields
+            if 1 < facts[f.name].distinct <= MOST_CATEGORIES
+        )
         if not varying:
-            msg = f"the table has no column of 2 to {MOST_CATEGORIES} categories: PRAM has nothing to do."
+            msg = (
+                f"the table has no column of 2 to {MOST_CATEGORIES} categories: PRAM has nothing"
+                " to do."
+            )
             raise PlanError(msg)
         few = {name for distinct, name in varying if distinct <= FEW_CATEGORIES} or {varying[0][1]}
         return cls(columns=tuple(name for name in schema.names if name in few))
@@ -132,19 +163,28 @@ class FittedPram(Fitted[Pram]):
 
     def draws(self, context: Context) -> Sequence[Draw]:
         """Return what was drawn."""
-        return [Draw(self.outcome or {name: self._changed(name, context) for name in self.recipe.columns})]
+        return [
+            Draw(
+                self.outcome or {name: self._changed(name, context) for name in self.recipe.columns}
+            )
+        ]
 
     def _changed(self, name: str, context: Context) -> Column:
         """Return a column with categories drawn anew, one uniform number a row."""
         column, transition = self.codes[name], self.transitions[name]
         old = label_texts(column)
         labels = [*old, *(label for label in transition.labels if label not in old)]
-        row = np.array([transition.labels.index(label) if label in transition.labels else 0 for label in old] or [0])
+        row = np.array(
+            [transition.labels.index(label) if label in transition.labels else 0 for label in old]
+            or [0]
+        )
         uniforms = context.streams("pram", name).random(column.size)
         new = drawn(uniforms, row[column.values], transition.matrix)
         code = np.array([labels.index(label) for label in transition.labels])
         values = np.where(column.missing, 0, code[new])
-        return replace(column, values=values, labels=pa.array(labels, pa.string()).cast(column.field.type))
+        return replace(
+            column, values=values, labels=pa.array(labels, pa.string()).cast(column.field.type)
+        )
 
     def _told_matrix(self) -> dict[str, Transition]:
         """Return each matrix among the categories that came out."""
@@ -161,7 +201,12 @@ class FittedPram(Fitted[Pram]):
 
     def told(self) -> dict[str, Any]:
         """Return the settings and the chances among the categories that came out."""
-        return {**self.recipe.settings(), "matrix": {name: transition.to_json() for name, transition in self._told_matrix().items()}}
+        return {
+            **self.recipe.settings(),
+            "matrix": {
+                name: transition.to_json() for name, transition in self._told_matrix().items()
+            },
+        }
 
     def promises(self) -> tuple[Promise, ...]:
         """Promise known categories, a proper matrix, and changes that follow it."""
@@ -175,22 +220,41 @@ class FittedPram(Fitted[Pram]):
                 "package",
                 {"columns": {n: t.labels for n, t in told.items()}},
             ),
-            Promise("pram-matrix", f"The chances told for {names} add to one, and every value is among them.", "package", matrix),
-            Promise("pram-changes", f"Categories of {names} were changed as the chances told say.", "source", matrix),
+            Promise(
+                "pram-matrix",
+                f"The chances told for {names} add to one, and every value is among them.",
+                "package",
+                matrix,
+            ),
+            Promise(
+                "pram-changes",
+                f"Categories of {names} were changed as the chances told say.",
+                "source",
+                matrix,
+            ),
         )
 
 
 def _check_matrix(name: str, rows: Declared) -> None:
     """Refuse a declared matrix whose rows are no chances over its own categories."""
-    if not isinstance(rows, Mapping) or not rows or not all(isinstance(row, Mapping) and row for row in rows.values()):
+    if (
+        not isinstance(rows, Mapping)
+        or not rows
+        or not all(isinstance(row, Mapping) and row for row in rows.values())
+    ):
         msg = f"the matrix of {name!r} must give each category the chances of what comes out."
         raise PlanError(msg)
-    if not all(is_number(chance) and 0 <= chance <= 1 for row in rows.values() for chance in row.values()):
+    if not all(
+        is_number(chance) and 0 <= chance <= 1 for row in rows.values() for chance in row.values()
+    ):
         msg = f"the matrix of {name!r} must hold chances between 0 and 1."
         raise PlanError(msg)
     if wrong := sum(abs(sum(row.values()) - 1) > 1e-9 for row in rows.values()):  # noqa: PLR2004
         msg = f"the matrix of {name!r} has {wrong} rows whose chances do not add to one."
         raise PlanError(msg)
     if strange := len({label for row in rows.values() for label in row} - set(rows)):
-        msg = f"the matrix of {name!r} changes values to {strange} categories that have no row of their own."
+        msg = (
+            f"the matrix of {name!r} changes values to {strange} categories that have no row of"
+            " their own."
+        )
         raise PlanError(msg)

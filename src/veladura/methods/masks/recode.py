@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from veladura.context import Context
+from veladura.base.context import Context
+from veladura.core.promise import Promise
+from veladura.core.recipe import Draw, Fitted, Recipe
 from veladura.errors import PlanError
-from veladura.masks.coarsen import Coarser, rule_of
-from veladura.masks.common import check_columns, check_kinds
-from veladura.promise import Promise
-from veladura.recipe import Draw, Fitted, Recipe
+from veladura.methods.masks.coarsen import Coarser, rule_of
+from veladura.methods.masks.common import check_columns, check_kinds
 
 if TYPE_CHECKING:
     from veladura.table.inspect import Facts
@@ -54,15 +54,24 @@ class Recode(Recipe):
         super().__post_init__()
         check_columns(self.columns, "the columns to recode, each with its rule")
         if not isinstance(self.columns, Mapping):
-            msg = "columns must give each column its rule, as in columns={'income': {'round': 1000}}."
+            msg = (
+                "columns must give each column its rule, as in columns={'income': {'round': 1000}}."
+            )
             raise PlanError(msg)
-        object.__setattr__(self, "columns", {name: rule_of(name, given) for name, given in self.columns.items()})
+        object.__setattr__(
+            self, "columns", {name: rule_of(name, given) for name, given in self.columns.items()}
+        )
 
     def apply(self, table: Table, context: Context) -> FittedRecode:  # noqa: ARG002
         """Check the rules against the kinds of the columns; there is nothing to learn."""
         table.schema.check("columns", self.columns)
         for name, rule in self.columns.items():
-            check_kinds(table.schema, (name,), rule.kinds, "groups are for categories, round for numbers, date for dates.")
+            check_kinds(
+                table.schema,
+                (name,),
+                rule.kinds,
+                "groups are for categories, round for numbers, date for dates.",
+            )
             if table.schema[name].kind == "integer" and rule.round != int(rule.round or 0):
                 msg = f"round of column {name!r} must be a whole number, as its values are."
                 raise PlanError(msg)
@@ -79,14 +88,21 @@ class Recode(Recipe):
         Groups of categories are the holder's to declare: naming rare ones here would tell them.
         """
         varying = [f for f in schema if facts[f.name].distinct > 1 and f.role != "weight"]
-        rules = {f.name: Coarser(date="month" if facts[f.name].distinct <= MANY else "year") for f in varying if f.kind == "date"}
+        rules = {
+            f.name: Coarser(date="month" if facts[f.name].distinct <= MANY else "year")
+            for f in varying
+            if f.kind == "date"
+        }
         whole = [f.name for f in varying if f.kind == "integer"]
         wide = [name for name in whole if facts[name].distinct > MANY] or ([] if rules else whole)
         rules |= {name: Coarser(round=base_for(facts[name].distinct)) for name in wide}
         if not rules:
             rules = {f.name: Coarser(round=1) for f in varying if f.kind == "number"}
         if not rules:
-            msg = "the table has no number or date that varies: which categories to put together is yours to declare.\n\nHint: write a step with groups."
+            msg = (
+                "the table has no number or date that varies: which categories to put together is"
+                " yours to declare.\n\nHint: write a step with groups."
+            )
             raise PlanError(msg)
         return cls(columns=rules)
 
@@ -97,7 +113,9 @@ class FittedRecode(Fitted[Recode]):
 
     def draws(self, context: Context) -> Sequence[Draw]:  # noqa: ARG002
         """Recode each column; nothing is drawn."""
-        return [Draw({name: rule.apply(self.codes[name]) for name, rule in self.recipe.columns.items()})]
+        return [
+            Draw({name: rule.apply(self.codes[name]) for name, rule in self.recipe.columns.items()})
+        ]
 
     def changed(self) -> tuple[str, ...]:
         """Return the recoded columns."""
@@ -107,13 +125,31 @@ class FittedRecode(Fitted[Recode]):
         """Promise what each rule leaves."""
         rules = self.recipe.columns
         wanted: tuple[tuple[str, str, dict[str, Any]], ...] = (
-            ("categories", "hold the declared categories only", {name: rule.new for name, rule in rules.items() if rule.other is not None}),
-            ("merged", "hold no category that was put into another", {name: rule.gone for name, rule in rules.items() if rule.gone}),
-            ("multiples", "are multiples of their base", {name: rule.round for name, rule in rules.items() if rule.round is not None}),
-            ("period-starts", "are first days of their period", {name: rule.date for name, rule in rules.items() if rule.date is not None}),
+            (
+                "categories",
+                "hold the declared categories only",
+                {name: rule.new for name, rule in rules.items() if rule.other is not None},
+            ),
+            (
+                "merged",
+                "hold no category that was put into another",
+                {name: rule.gone for name, rule in rules.items() if rule.gone},
+            ),
+            (
+                "multiples",
+                "are multiples of their base",
+                {name: rule.round for name, rule in rules.items() if rule.round is not None},
+            ),
+            (
+                "period-starts",
+                "are first days of their period",
+                {name: rule.date for name, rule in rules.items() if rule.date is not None},
+            ),
         )
         return tuple(
-            Promise(check, f"Values of {', '.join(told)} {claim}.", "package", {"columns": told}) for check, claim, told in wanted if told
+            Promise(check, f"Values of {', '.join(told)} {claim}.", "package", {"columns": told})
+            for check, claim, told in wanted
+            if told
         )
 
 

@@ -11,11 +11,20 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from veladura.context import Context
+from veladura.base.context import Context
+from veladura.core.promise import Evidence, Promise, checks
+from veladura.core.recipe import Draw, Fitted, Recipe
 from veladura.errors import PlanError
-from veladura.masks.common import NUMERIC, check_columns, check_kinds, is_number, label_texts, refuse_still, source_column, still_columns
-from veladura.promise import Evidence, Promise, checks
-from veladura.recipe import Draw, Fitted, Recipe
+from veladura.methods.masks.common import (
+    NUMERIC,
+    check_columns,
+    check_kinds,
+    is_number,
+    label_texts,
+    refuse_still,
+    source_column,
+    still_columns,
+)
 
 if TYPE_CHECKING:
     from veladura.table.codes import Column
@@ -63,7 +72,9 @@ class Swap(Recipe):
         super().__post_init__()
         check_columns(self.columns, "the number, date or ordered columns to swap")
         if not is_number(self.window) or not 0 < self.window <= 1:
-            msg = f"window ({self.window}) must be above 0 and at most 1: it is a share of the ranks."
+            msg = (
+                f"window ({self.window}) must be above 0 and at most 1: it is a share of the ranks."
+            )
             raise PlanError(msg)
 
     def apply(self, table: Table, context: Context) -> FittedSwap:  # noqa: ARG002
@@ -76,9 +87,16 @@ class Swap(Recipe):
     @classmethod
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> Swap:
         """Suggest every column with ranks that varies, but for weights."""
-        names = [f.name for f in schema if f.kind in RANKED and f.role != "weight" and facts[f.name].distinct > 1]
+        names = [
+            f.name
+            for f in schema
+            if f.kind in RANKED and f.role != "weight" and facts[f.name].distinct > 1
+        ]
         if not names:
-            msg = "the table has no number, date or ordered column with more than one value: swapping has nothing to do."
+            msg = (
+                "the table has no number, date or ordered column with more than one value: swapping"
+                " has nothing to do."
+            )
             raise PlanError(msg)
         return cls(columns=tuple(names))
 
@@ -90,7 +108,10 @@ class FittedSwap(Fitted[Swap]):
     def draws(self, context: Context) -> Sequence[Draw]:
         """Swap each column by its own stream."""
         window = self.recipe.window
-        columns = {name: _swapped(context.streams("swap", name), column, window) for name, column in self.codes.items()}
+        columns = {
+            name: _swapped(context.streams("swap", name), column, window)
+            for name, column in self.codes.items()
+        }
         return [Draw(columns)]
 
     def changed(self) -> tuple[str, ...]:
@@ -102,7 +123,12 @@ class FittedSwap(Fitted[Swap]):
         names, settings = ", ".join(self.recipe.columns), {"columns": list(self.recipe.columns)}
         far = f"No value of {names} was carried further than {self.recipe.window:g} of the ranks."
         return (
-            Promise("same-values", f"The values of {names} are those of the source, in other rows.", "source", settings),
+            Promise(
+                "same-values",
+                f"The values of {names} are those of the source, in other rows.",
+                "source",
+                settings,
+            ),
             Promise("rank-window", far, "source", {**settings, "window": self.recipe.window}),
         )
 
@@ -120,7 +146,7 @@ def ranks_within(window: float, size: int) -> int:
 
 def _swapped(rng: Generator, column: Column, window: float) -> Column:
     """Return a column with its values swapped. Ties are ranked by chance, not by another column."""
-    from veladura.masks.kernels import swap_partners
+    from veladura.methods.masks.kernels import swap_partners
 
     rows = rng.permutation(np.flatnonzero(~column.missing))
     ranked = rows[np.argsort(column.values[rows], kind="stable")]
@@ -137,7 +163,9 @@ def foreign_values(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     for name in settings["columns"]:
         source, old, new = _comparable(evidence, name)
         foreign += int(np.count_nonzero((old < 0) != (new < 0)))
-        surplus = np.bincount(new + 1, minlength=source.size + new.size + 1) - np.bincount(source + 1, minlength=source.size + new.size + 1)
+        surplus = np.bincount(new + 1, minlength=source.size + new.size + 1) - np.bincount(
+            source + 1, minlength=source.size + new.size + 1
+        )
         foreign += int(np.clip(surplus[1:], 0, None).sum())
     return foreign
 
@@ -150,7 +178,11 @@ def carried_too_far(evidence: Evidence, settings: Mapping[str, Any]) -> int:
         source, old, new = _comparable(evidence, name)
         size, present = int(np.count_nonzero(source >= 0)), (old >= 0) & (new >= 0)
         whole = np.count_nonzero(present) == size
-        moves = rank_moves(old[present], new[present]) if whole else _least_moves(source[source >= 0], old[present], new[present])
+        moves = (
+            rank_moves(old[present], new[present])
+            if whole
+            else _least_moves(source[source >= 0], old[present], new[present])
+        )
         far += int(np.count_nonzero(moves > ranks_within(settings["window"], size)))
     return far
 
@@ -174,16 +206,22 @@ def rank_moves(old: NDArray[np.int64], new: NDArray[np.int64]) -> NDArray[np.int
     return moves
 
 
-def _least_moves(source: NDArray[np.int64], old: NDArray[np.int64], new: NDArray[np.int64]) -> NDArray[np.int64]:
+def _least_moves(
+    source: NDArray[np.int64], old: NDArray[np.int64], new: NDArray[np.int64]
+) -> NDArray[np.int64]:
     """Return the least move of each row by itself, for a release from which other rows were dropped."""
     counts = np.bincount(source, minlength=int(max(source.max(), new.max(initial=0))) + 1)
     last = np.cumsum(counts) - 1
     first = last - counts + 1
-    least: NDArray[np.int64] = np.maximum(0, np.maximum(first[new] - last[old], first[old] - last[new]))
+    least: NDArray[np.int64] = np.maximum(
+        0, np.maximum(first[new] - last[old], first[old] - last[new])
+    )
     return least
 
 
-def _comparable(evidence: Evidence, name: str) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def _comparable(
+    evidence: Evidence, name: str
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return codes, in order and -1 where missing: of the whole source, of its released rows, of the release."""
     source, after = source_column(evidence, name), evidence.column(name)
     values = np.concatenate([_ordered_values(source, source), _ordered_values(after, source)])
@@ -197,6 +235,8 @@ def _ordered_values(column: Column, source: Column) -> NDArray[Any]:
     if column.labels is None or source.labels is None:
         return column.values
     number = {label: code for code, label in enumerate(label_texts(source))}
-    codes = np.array([number.get(label, len(number)) for label in label_texts(column)] or [0], dtype=np.int64)
+    codes = np.array(
+        [number.get(label, len(number)) for label in label_texts(column)] or [0], dtype=np.int64
+    )
     values: NDArray[Any] = codes[column.values]
     return values

@@ -9,12 +9,18 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from veladura.context import Context
+from veladura.base.context import Context
+from veladura.core.promise import Evidence, Promise, checks
+from veladura.core.recipe import Draw, Fitted, Recipe
 from veladura.errors import DataError, PlanError
-from veladura.masks.common import NUMERIC, check_choice, check_columns, check_kinds, is_number
-from veladura.masks.dates import moment_of, start_of, to_number, to_text
-from veladura.promise import Evidence, Promise, checks
-from veladura.recipe import Draw, Fitted, Recipe
+from veladura.methods.masks.common import (
+    NUMERIC,
+    check_choice,
+    check_columns,
+    check_kinds,
+    is_number,
+)
+from veladura.methods.masks.dates import moment_of, start_of, to_number, to_text
 
 if TYPE_CHECKING:
     from veladura.table.codes import Column
@@ -44,11 +50,16 @@ class Limits:
         if not all(isinstance(limit, str) or is_number(limit) for limit in given):
             msg = "a limit must be a finite number, or a date as in '2020-12-31'."
             raise PlanError(msg)
-        order = [moment_of("a limit", limit) if isinstance(limit, str) else limit for limit in given]
+        order = [
+            moment_of("a limit", limit) if isinstance(limit, str) else limit for limit in given
+        ]
         try:
             crossed = order[0] > order[-1]  # type: ignore[operator]
         except TypeError:
-            msg = "the two limits of a column must be of one kind: numbers, or dates both with or both without a time zone."
+            msg = (
+                "the two limits of a column must be of one kind: numbers, or dates both with or"
+                " both without a time zone."
+            )
             raise PlanError(msg) from None
         if crossed:
             msg = "the lower limit must not be above the upper one."
@@ -96,17 +107,28 @@ class TopCode(Recipe):
         check_columns(self.columns, "the columns to code, each with its limit")
         check_choice("replace", self.replace, ("limit", "missing"))
         if (self.quantile is None) != isinstance(self.columns, Mapping):
-            msg = "give each column its limit, as in columns={'income': 200_000}, or name the columns and give a quantile."
+            msg = (
+                "give each column its limit, as in columns={'income': 200_000}, or name the columns"
+                " and give a quantile."
+            )
             raise PlanError(msg)
-        if self.quantile is not None and (not is_number(self.quantile) or not 0 < self.quantile < 1):
+        if self.quantile is not None and (
+            not is_number(self.quantile) or not 0 < self.quantile < 1
+        ):
             msg = f"quantile ({self.quantile}) must be between 0 and 1."
             raise PlanError(msg)
         if isinstance(self.columns, Mapping):
-            object.__setattr__(self, "columns", {name: _limits_of(name, given) for name, given in self.columns.items()})
+            object.__setattr__(
+                self,
+                "columns",
+                {name: _limits_of(name, given) for name, given in self.columns.items()},
+            )
 
     def apply(self, table: Table, context: Context) -> FittedTopCode:  # noqa: ARG002
         """Settle the limits."""
-        check_kinds(table.schema, tuple(self.columns), CODED, "Recode puts rare categories together.")
+        check_kinds(
+            table.schema, tuple(self.columns), CODED, "Recode puts rare categories together."
+        )
         codes = table.codes(tuple(self.columns))
         limits = {name: self._pair(codes[name]) for name in self.columns}
         return FittedTopCode(self, table, codes, limits)
@@ -127,10 +149,15 @@ class TopCode(Recipe):
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> TopCode:
         """Suggest the highest hundredth of every number column with many values; of dates where there is none."""
         for kinds in (NUMERIC, ("date",)):
-            wanted = (f.name for f in schema if f.kind in kinds and f.role not in ("weight", "geographic"))
+            wanted = (
+                f.name for f in schema if f.kind in kinds and f.role not in ("weight", "geographic")
+            )
             if names := [name for name in wanted if facts[name].distinct >= 2 * FEWEST]:
                 return cls(columns=tuple(names), quantile=0.99)
-        msg = f"the table has no number or date column with {2 * FEWEST} different values: top coding has nothing to do."
+        msg = (
+            f"the table has no number or date column with {2 * FEWEST} different values: top coding"
+            " has nothing to do."
+        )
         raise PlanError(msg)
 
 
@@ -148,8 +175,12 @@ class FittedTopCode(Fitted[TopCode]):
         lower, upper = (_as_held(column.field, limit) for limit in self.limits[column.name])
         values = column.values
         if self.recipe.replace == "missing":
-            beyond = (values < lower if lower is not None else False) | (values > upper if upper is not None else False)
-            return column.with_values(np.where(beyond, np.zeros_like(values), values), column.missing | beyond)
+            beyond = (values < lower if lower is not None else False) | (
+                values > upper if upper is not None else False
+            )
+            return column.with_values(
+                np.where(beyond, np.zeros_like(values), values), column.missing | beyond
+            )
         for limit, bound in ((lower, np.maximum), (upper, np.minimum)):
             if limit is not None and (values.dtype.kind == "f" or abs(limit) < 2**63):
                 values = bound(values, limit)
@@ -161,14 +192,28 @@ class FittedTopCode(Fitted[TopCode]):
 
     def told(self) -> dict[str, Any]:
         """Return the settings and the limits in use, as [lower, upper]."""
-        return {**self.recipe.settings(), "limits": {name: list(pair) for name, pair in self.limits.items()}}
+        return {
+            **self.recipe.settings(),
+            "limits": {name: list(pair) for name, pair in self.limits.items()},
+        }
 
     def promises(self) -> tuple[Promise, ...]:
         """Promise that no value is beyond its limits."""
         found = []
         for check, dates in (("limits", False), ("date-limits", True)):
-            if told := {name: list(pair) for name, pair in self.limits.items() if (self.codes[name].field.kind == "date") == dates}:
-                found.append(Promise(check, f"No value of {', '.join(told)} is beyond the limits told.", "package", {"columns": told}))
+            if told := {
+                name: list(pair)
+                for name, pair in self.limits.items()
+                if (self.codes[name].field.kind == "date") == dates
+            }:
+                found.append(
+                    Promise(
+                        check,
+                        f"No value of {', '.join(told)} is beyond the limits told.",
+                        "package",
+                        {"columns": told},
+                    )
+                )
         return tuple(found)
 
 
@@ -200,7 +245,11 @@ def _limits_of(name: str, given: object) -> Limits:
 def _checked(field: Field, limit: Limit | None) -> Limit | None:
     """Return a declared limit if it fits the kind of its column."""
     if limit is not None and isinstance(limit, str) != (field.kind == "date"):
-        msg = f"the limit of column {field.name!r} must be {'a date as ISO text' if field.kind == 'date' else 'a number'}: its kind is {field.kind!r}."
+        msg = (
+            f"the limit of column {field.name!r} must be"
+            f" {'a date as ISO text' if field.kind == 'date' else 'a number'}: its kind is"
+            f" {field.kind!r}."
+        )
         raise PlanError(msg)
     if field.kind == "integer" and not isinstance(limit, str) and limit is not None and limit % 1:
         msg = f"the limit of column {field.name!r} must be a whole number, as its values are."
@@ -217,12 +266,17 @@ def _limit_from(column: Column, quantile: float) -> Limit:
     """Return an upper limit from the data, that at least ten rows hold in the release."""
     values = np.sort(column.values[~column.missing])
     if values.size < FEWEST:
-        msg = f"column {column.name!r} has {values.size} values: a limit from the data needs at least {FEWEST}.\n\nHint: declare the limit."
+        msg = (
+            f"column {column.name!r} has {values.size} values: a limit from the data needs at least"
+            f" {FEWEST}.\n\nHint: declare the limit."
+        )
         raise DataError(msg)
     column.numbers()  # refuses infinite values
     place = min(math.ceil(quantile * values.size) - 1, values.size - FEWEST)
     if column.field.kind == "date":
-        at = column.take(np.flatnonzero(~column.missing)).with_values(values, np.zeros(values.size, dtype=bool))
+        at = column.take(np.flatnonzero(~column.missing)).with_values(
+            values, np.zeros(values.size, dtype=bool)
+        )
         return to_text(column.field, int(start_of(at, "month")[place]))
     floor = values[min(place, values.size // 2)].item()
     rounded = (round_down(values[place].item(), digits) for digits in range(DIGITS, 16))

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.masks.common import label_texts
-from veladura.promise import Evidence, checks
+from veladura.core.promise import Evidence, checks
+from veladura.methods.masks.common import label_texts
 
 Matrix = NDArray[np.float64]
 FEWEST = 10
@@ -43,7 +43,11 @@ class Transition:
     def to_json(self) -> dict[str, dict[str, float]]:
         """Return the chances by category, those of 0 left out."""
         return {
-            label: {other: round(float(chance), TOLD_DECIMALS) for other, chance in zip(self.labels, row, strict=True) if chance > 0}
+            label: {
+                other: round(float(chance), TOLD_DECIMALS)
+                for other, chance in zip(self.labels, row, strict=True)
+                if chance > 0
+            }
             for label, row in zip(self.labels, self.matrix, strict=True)
         }
 
@@ -57,7 +61,9 @@ def from_table(rows: Mapping[str, Mapping[str, float]]) -> Transition:
     [[0.0, 1.0], [0.0, 1.0]]
     """
     labels = list(rows)
-    matrix = np.array([[rows[old].get(new, 0.0) for new in labels] for old in labels], dtype=np.float64)
+    matrix = np.array(
+        [[rows[old].get(new, 0.0) for new in labels] for old in labels], dtype=np.float64
+    )
     return Transition(labels, matrix / matrix.sum(axis=1, keepdims=True))
 
 
@@ -122,7 +128,12 @@ def matrix_faults(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of rows of the matrix that are no chances, and of values that it does not name."""
     faults = 0
     for name, rows in settings["columns"].items():
-        faults += sum(min(row.values()) < 0 or abs(sum(row.values()) - 1) > ROUNDING or not set(row) <= set(rows) for row in rows.values())
+        faults += sum(
+            min(row.values()) < 0
+            or abs(sum(row.values()) - 1) > ROUNDING
+            or not set(row) <= set(rows)
+            for row in rows.values()
+        )
         column = evidence.column(name)
         strange = np.array([label not in rows for label in label_texts(column)] or [False])
         faults += int(np.count_nonzero(strange[column.values[~column.missing]]))
@@ -138,7 +149,11 @@ def improbable_changes(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """
     faults = 0
     for name, rows in settings["columns"].items():
-        told = [(rows[old], old, new, count) for old, new, count in _changes(evidence, name) if old in rows]
+        told = [
+            (rows[old], old, new, count)
+            for old, new, count in _changes(evidence, name)
+            if old in rows
+        ]
         faults += sum(count for row, _, new, count in told if row.get(new, 0.0) <= 0)
         surplus = sum(count * ((old == new) - row.get(old, 0.0)) for row, old, new, count in told)
         size = sum(count for *_, count in told)
@@ -151,5 +166,10 @@ def _changes(evidence: Evidence, name: str) -> list[tuple[str, str, int]]:
     before, after = evidence.source_column(name), evidence.column(name)
     present = ~before.missing & ~after.missing
     old, new = label_texts(before), label_texts(after)
-    pairs, counts = np.unique(before.values[present] * max(len(new), 1) + after.values[present], return_counts=True)
-    return [(old[pair // len(new)], new[pair % len(new)], count) for pair, count in zip(pairs.tolist(), counts.tolist(), strict=True)]
+    pairs, counts = np.unique(
+        before.values[present] * max(len(new), 1) + after.values[present], return_counts=True
+    )
+    return [
+        (old[pair // len(new)], new[pair % len(new)], count)
+        for pair, count in zip(pairs.tolist(), counts.tolist(), strict=True)
+    ]

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.context import Context
-from veladura.dp import exact, propose, urn
-from veladura.dp.events import Event
-from veladura.dp.private import CellRecipe, FittedPrivate, split
+from veladura.base.context import Context
+from veladura.core.promise import Promise
+from veladura.core.recipe import Recipe, Rule, no_codes
 from veladura.errors import PlanError
-from veladura.promise import Promise
-from veladura.recipe import Recipe, Rule, no_codes
+from veladura.methods.private import exact, propose, urn
+from veladura.methods.private.events import Event
+from veladura.methods.private.private import CellRecipe, FittedPrivate, split
 
 if TYPE_CHECKING:
     from veladura.table.inspect import Facts
@@ -29,16 +29,17 @@ MOST_SETS = 1000
 class DirichletMultinomial(CellRecipe):
     """Draw artificial rows from a Dirichlet-multinomial around the counts, differentially private with epsilon.
 
-    Only the named columns are released. Each cell of the declared domain gets the smallest alpha that keeps
-    epsilon; the rows are drawn on whole numbers from the system's entropy. `veladura.posterior` gives valid
-    inference from the release.
+    Only the named columns are released. Each cell of the declared domain gets the smallest alpha
+    that keeps epsilon; the rows are drawn on whole numbers from the system's entropy.
+    `veladura.posterior` gives valid inference from the release.
 
     Parameters
     ----------
     columns
         The columns of categories to release.
     domain
-        By column the values that can occur, from public knowledge; or the path of a JSON file that holds them.
+        By column the values that can occur, from public knowledge; or the path of a JSON file that
+        holds them.
     epsilon
         The privacy loss of the whole release, all datasets together.
     size
@@ -61,9 +62,9 @@ class DirichletMultinomial(CellRecipe):
 
     References
     ----------
-    Abowd, J. M. and Vilhuber, L. (2008). How protective are synthetic data? Privacy in Statistical Databases,
-    LNCS 5262, 239-246. Charest, A.-S. (2011). How can we analyze differentially-private synthetic datasets?
-    Journal of Privacy and Confidentiality 2(2). Marcolin (2018), chapter 3.
+    Abowd, J. M. and Vilhuber, L. (2008). How protective are synthetic data? Privacy in Statistical
+    Databases, LNCS 5262, 239-246. Charest, A.-S. (2011). How can we analyze differentially-private
+    synthetic datasets? Journal of Privacy and Confidentiality 2(2). Marcolin (2018), chapter 3.
     """
 
     method = "dirichlet-multinomial"
@@ -73,7 +74,10 @@ class DirichletMultinomial(CellRecipe):
     def __post_init__(self) -> None:
         super().__post_init__()
         if isinstance(self.m, bool) or not isinstance(self.m, int) or not 1 <= self.m <= MOST_SETS:
-            msg = f"m ({self.m}) must be a whole number from 1 to {MOST_SETS}: the datasets to release."
+            msg = (
+                f"m ({self.m}) must be a whole number from 1 to {MOST_SETS}: the datasets to"
+                " release."
+            )
             raise PlanError(msg)
 
     def apply(self, table: Table, context: Context) -> FittedDirichlet:
@@ -81,7 +85,9 @@ class DirichletMultinomial(CellRecipe):
         chosen, space = self.prepare(table, context)
         size = self.size or chosen.rows
         alpha = exact.smallest_alpha(split(exact.fraction(self.epsilon), self.m), size)
-        return FittedDirichlet(self, chosen, no_codes(), space, counts=space.count(chosen), alpha=alpha, size=size)
+        return FittedDirichlet(
+            self, chosen, no_codes(), space, counts=space.count(chosen), alpha=alpha, size=size
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,8 +124,8 @@ class BetaBinomial(DirichletMultinomial):
 
     References
     ----------
-    Charest, A.-S. (2011). How can we analyze differentially-private synthetic datasets? Journal of Privacy and
-    Confidentiality 2(2). Marcolin (2018), section 3.2.
+    Charest, A.-S. (2011). How can we analyze differentially-private synthetic datasets? Journal of
+    Privacy and Confidentiality 2(2). Marcolin (2018), section 3.2.
     """
 
     method = "beta-binomial"
@@ -129,7 +135,10 @@ class BetaBinomial(DirichletMultinomial):
         """Return the domain, which must have two cells."""
         space = super().declared()
         if int(space.possible.sum()) != 2:  # noqa: PLR2004
-            msg = f"a beta-binomial has two categories, the domain {int(space.possible.sum())}.\n\nHint: use DirichletMultinomial."
+            msg = (
+                "a beta-binomial has two categories, the domain"
+                f" {int(space.possible.sum())}.\n\nHint: use DirichletMultinomial."
+            )
             raise PlanError(msg)
         return space
 
@@ -149,12 +158,21 @@ class FittedDirichlet(FittedPrivate[DirichletMultinomial]):
 
     def drawn(self, context: Context) -> FittedDirichlet:
         """Charge epsilon, then draw each dataset from an urn of its own."""
-        event = self.charge(context, Event(self.recipe.method, self.about(), epsilon=exact.fraction(self.recipe.epsilon)))
-        return replace(self, outcome=tuple(self._urn(context, i) for i in range(self.recipe.m)), noted=(event,))
+        event = self.charge(
+            context,
+            Event(self.recipe.method, self.about(), epsilon=exact.fraction(self.recipe.epsilon)),
+        )
+        return replace(
+            self, outcome=tuple(self._urn(context, i) for i in range(self.recipe.m)), noted=(event,)
+        )
 
     def _urn(self, context: Context, dataset: int) -> NDArray[np.int64]:
         """Return the cell of each row of one dataset, from the system's entropy unless the run is a test."""
-        bits = urn.Bits(context.streams("dirichlet-multinomial", dataset).bytes) if context.seeded else urn.Bits()
+        bits = (
+            urn.Bits(context.streams("dirichlet-multinomial", dataset).bytes)
+            if context.seeded
+            else urn.Bits()
+        )
         cells = np.flatnonzero(self.space.possible)
         drawn = urn.draw(bits, [self.alpha] * cells.size, self.counts[cells].tolist(), self.size)
         return np.repeat(cells, drawn)
@@ -175,8 +193,14 @@ class FittedDirichlet(FittedPrivate[DirichletMultinomial]):
     def promises(self) -> tuple[Promise, ...]:
         """Promise epsilon, which alpha and size prove, and the declared domain."""
         law = self._law()
-        claim = f"Replacing any one row of the original changes the chance of this release by a factor of at most exp({law['epsilon']})."
-        return Promise("dp-ratio", claim, "package", {"columns": list(self.recipe.columns), **law}), self.in_domain()
+        claim = (
+            "Replacing any one row of the original changes the chance of this release by a factor"
+            f" of at most exp({law['epsilon']})."
+        )
+        return (
+            Promise("dp-ratio", claim, "package", {"columns": list(self.recipe.columns), **law}),
+            self.in_domain(),
+        )
 
     def rule(self) -> Rule:
         """Return the rule: the exact posterior."""

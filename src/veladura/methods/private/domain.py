@@ -82,19 +82,29 @@ class Domain:
 
     def labels(self) -> list[tuple[str | None, ...]]:
         """Return the values of every cell as text, None for missing."""
-        columns: list[list[str | None]] = [[*self.texts(name), *([None] if name in self.missing else [])] for name in self.names]
+        columns: list[list[str | None]] = [
+            [*self.texts(name), *([None] if name in self.missing else [])] for name in self.names
+        ]
         grid = np.indices(self.shape).reshape(len(columns), -1).T
-        return [tuple(column[place] for column, place in zip(columns, places, strict=True)) for places in grid.tolist()]
+        return [
+            tuple(column[place] for column, place in zip(columns, places, strict=True))
+            for places in grid.tolist()
+        ]
 
     def tuples(self, table: Table) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
         """Return the distinct rows as categories of each column, with how often they occur; one outside is an error with counts only."""
         found = table.counts(self.names)
         codes = [self._codes(column) for column in found.columns]
-        strange = {c.name: int(found.size[code < 0].sum()) for c, code in zip(found.columns, codes, strict=True) if (code < 0).any()}
+        strange = {
+            c.name: int(found.size[code < 0].sum())
+            for c, code in zip(found.columns, codes, strict=True)
+            if (code < 0).any()
+        }
         if strange:
             msg = (
-                f"rows with values outside the declared domain, by column: {strange}.\n\nHint: the domain comes from public knowledge; "
-                "complete it, recode the column, or name it in missing if values are missing."
+                f"rows with values outside the declared domain, by column: {strange}.\n\nHint: the"
+                " domain comes from public knowledge; complete it, recode the column, or name it"
+                " in missing if values are missing."
             )
             raise DataError(msg)
         return codes, found.size
@@ -105,7 +115,10 @@ class Domain:
         counts = np.zeros(self.cells, dtype=np.int64)
         np.add.at(counts, np.ravel_multi_index(codes, self.shape), size)
         if impossible := int(counts[~self.possible].sum()):
-            msg = f"{impossible} rows are in cells declared as impossible.\n\nHint: correct structural_zeros, or the rows."
+            msg = (
+                f"{impossible} rows are in cells declared as impossible.\n\nHint: correct"
+                " structural_zeros, or the rows."
+            )
             raise DataError(msg)
         return counts
 
@@ -113,9 +126,14 @@ class Domain:
         """Return the category of each value, -1 for one that is not declared."""
         place = {text: i for i, text in enumerate(self.texts(column.name))}
         if column.labels is None:
-            coded = np.array([place.get(str(int(value)), -1) for value in column.values.tolist()], dtype=np.int64)
+            coded = np.array(
+                [place.get(str(int(value)), -1) for value in column.values.tolist()], dtype=np.int64
+            )
         else:
-            known = np.array([place.get(_text(label), -1) for label in column.labels.to_pylist()] or [-1], dtype=np.int64)
+            known = np.array(
+                [place.get(_text(label), -1) for label in column.labels.to_pylist()] or [-1],
+                dtype=np.int64,
+            )
             coded = known[column.values]
         return np.where(column.missing, len(place) if column.name in self.missing else -1, coded)
 
@@ -125,7 +143,10 @@ class Domain:
 
     def columns_of(self, table: Table, codes: Sequence[NDArray[np.int64]]) -> dict[str, Column]:
         """Return rows given by their categories as columns of the table's own types."""
-        return {name: self._column(table.schema[name], code) for name, code in zip(self.names, codes, strict=True)}
+        return {
+            name: self._column(table.schema[name], code)
+            for name, code in zip(self.names, codes, strict=True)
+        }
 
     def _column(self, field: Field, codes: NDArray[np.int64]) -> Column:
         from veladura.table.codes import Column
@@ -135,22 +156,34 @@ class Domain:
         codes = np.where(missing, 0, codes)
         if field.kind in LABELLED:
             order = tuple(texts) if field.kind == "ordered" else ()
-            return Column(replace(field, order=order), codes, missing, pa.array(texts, pa.string()).cast(field.type))
-        return Column(field, np.array([int(text) for text in texts], dtype=np.int64)[codes], missing)
+            return Column(
+                replace(field, order=order),
+                codes,
+                missing,
+                pa.array(texts, pa.string()).cast(field.type),
+            )
+        return Column(
+            field, np.array([int(text) for text in texts], dtype=np.int64)[codes], missing
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return the domain as the manifest tells it."""
         return {
             "domain": {name: list(values) for name, values in self.values.items()},
             "missing": list(self.missing),
-            "structural_zeros": [{name: list(listed(value)) for name, value in zero.items()} for zero in self.zeros],
+            "structural_zeros": [
+                {name: list(listed(value)) for name, value in zero.items()} for zero in self.zeros
+            ],
         }
 
     @classmethod
     def from_json(cls, told: Mapping[str, Any]) -> Domain:
         """Return the domain that a manifest tells."""
         values = {name: tuple(values) for name, values in told["domain"].items()}
-        zeros = tuple({name: tuple(value) for name, value in zero.items()} for zero in told.get("structural_zeros", ()))
+        zeros = tuple(
+            {name: tuple(value) for name, value in zero.items()}
+            for zero in told.get("structural_zeros", ())
+        )
         return cls(values, tuple(told.get("missing", ())), zeros)
 
 
@@ -164,7 +197,10 @@ def declare(
     """Return the domain of some columns as it was declared, or say what is wrong with it."""
     values = read_values(given) if isinstance(given, str) else given
     if not values:
-        msg = "domain is missing: the values that can occur must be declared, never taken from the data.\n\nHint: domain={'sex': ['f', 'm'], ...}, or the path of a JSON file."
+        msg = (
+            "domain is missing: the values that can occur must be declared, never taken from the"
+            " data.\n\nHint: domain={'sex': ['f', 'm'], ...}, or the path of a JSON file."
+        )
         raise PlanError(msg)
     if absent := [name for name in columns if name not in values]:
         msg = f"domain declares no values for {absent}."
@@ -175,7 +211,10 @@ def declare(
         raise PlanError(msg)
     domain = Domain(chosen, tuple(missing), tuple(zeros))
     if most is not None and domain.cells > most:
-        msg = f"the domain has {domain.cells} cells, more than {most}.\n\nHint: release fewer columns, recode them, or use Marginals."
+        msg = (
+            f"the domain has {domain.cells} cells, more than {most}.\n\nHint: release fewer"
+            " columns, recode them, or use Marginals."
+        )
         raise PlanError(msg)
     _check_zeros(domain)
     return domain
@@ -190,7 +229,10 @@ def checked_values(name: str, given: object) -> tuple[Value, ...]:
         msg = f"domain of {name!r} is empty."
         raise PlanError(msg)
     if not all(isinstance(value, (str, int)) for value in given):
-        msg = f"domain of {name!r} must hold text, whole numbers or true and false.\n\nHint: missing values have a setting of their own: missing."
+        msg = (
+            f"domain of {name!r} must hold text, whole numbers or true and false.\n\nHint: missing"
+            " values have a setting of their own: missing."
+        )
         raise PlanError(msg)
     if twice := len(given) - len({_text(value) for value in given}):
         msg = f"domain of {name!r} names {twice} values twice."
@@ -200,10 +242,21 @@ def checked_values(name: str, given: object) -> tuple[Value, ...]:
 
 def _check_zeros(domain: Domain) -> None:
     for zero in domain.zeros:
-        if not isinstance(zero, Mapping) or not zero or (strange := [name for name in zero if name not in domain.names]):
-            msg = "each of structural_zeros must give released columns the values that cannot occur together."
+        if (
+            not isinstance(zero, Mapping)
+            or not zero
+            or (strange := [name for name in zero if name not in domain.names])
+        ):
+            msg = (
+                "each of structural_zeros must give released columns the values that cannot occur"
+                " together."
+            )
             raise PlanError(msg)
-        if strange := [name for name, value in zero.items() if not {_text(v) for v in listed(value)} <= set(domain.texts(name))]:
+        if strange := [
+            name
+            for name, value in zero.items()
+            if not {_text(v) for v in listed(value)} <= set(domain.texts(name))
+        ]:
             msg = f"structural_zeros has values of {strange} that the domain does not declare."
             raise PlanError(msg)
     if domain.zeros and not domain.possible.any():

@@ -10,11 +10,15 @@ from typing import Any
 
 from scipy.optimize import minimize_scalar
 
-from veladura.dp.exact import text
 from veladura.errors import BudgetError
+from veladura.methods.private.exact import text
 
-REPLACE_ONE = "replace-one"  # neighbouring tables differ in one row replaced; the number of rows is public
-_UP = Fraction(10**12 + 1, 10**12)  # floating point of a conversion is rounded up by more than it can be off
+REPLACE_ONE = (  # neighbouring tables differ in one row replaced; the number of rows is public
+    "replace-one"
+)
+_UP = Fraction(
+    10**12 + 1, 10**12
+)  # floating point of a conversion is rounded up by more than it can be off
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,10 @@ class Event:
     def to_json(self) -> dict[str, str]:
         """Return the event as manifest and ledger hold it, fractions as text."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}
-        return {name: text(value) if isinstance(value, Fraction) else value for name, value in values.items()}
+        return {
+            name: text(value) if isinstance(value, Fraction) else value
+            for name, value in values.items()
+        }
 
     @classmethod
     def from_json(cls, told: Mapping[str, Any]) -> Event:
@@ -50,7 +57,11 @@ class Event:
         return cls(told["mechanism"], told["about"], **exact, neighbours=told["neighbours"])
 
     def __str__(self) -> str:
-        costs = [f"{name} = {text(cost)}" for name in ("epsilon", "delta", "rho") if (cost := getattr(self, name))]
+        costs = [
+            f"{name} = {text(cost)}"
+            for name in ("epsilon", "delta", "rho")
+            if (cost := getattr(self, name))
+        ]
         return f"{self.mechanism} of {self.about}: {', '.join(costs)}"
 
 
@@ -99,7 +110,8 @@ def zcdp_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
     """Return an epsilon that rho-zCDP keeps with delta, rounded up.
 
     The least over a > 1 of a rho + (log(1/(a delta)) + (a - 1) log(1 - 1/a)) / (a - 1) (Canonne,
-    Kamath and Steinke 2020, proposition 12). Every a gives a valid bound, so the search need not be exact.
+    Kamath and Steinke 2020, proposition 12). Every a gives a valid bound, so the search need not be
+    exact.
 
     Examples
     --------
@@ -165,13 +177,17 @@ class Budget:
         after = self.spent((*events, event))
         if after is None:
             needed = "a delta" if self.rho is None else "no delta"
-            msg = f"{event}: this needs a budget with {needed}.\n\nHint: {'give the budget a delta.' if self.rho is None else 'use a budget of epsilon and delta.'}"
+            msg = (
+                f"{event}: this needs a budget with {needed}.\n\nHint:"
+                f" {'give the budget a delta.' if self.rho is None else 'use a budget of epsilon and delta.'}"
+            )
             raise BudgetError(msg)
         if after > self.limit:
             left = self.limit - (self.spent(events) or Fraction(0))
             msg = (
-                f"{event} is more than is left: {short(max(left, Fraction(0)))} of {self.unit} = {short(self.limit)}. Nothing was drawn.\n\n"
-                "Hint: spend less, or let the holder decide on a larger budget."
+                f"{event} is more than is left: {short(max(left, Fraction(0)))} of {self.unit} ="
+                f" {short(self.limit)}. Nothing was drawn.\n\nHint: spend less, or let the holder"
+                " decide on a larger budget."
             )
             raise BudgetError(msg)
 

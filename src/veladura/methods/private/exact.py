@@ -11,7 +11,9 @@ from typing import Any
 from veladura.errors import PlanError
 
 DIGITS = 80
-_SLACK = Decimal(10) ** -60  # far above the error of one correctly rounded exp, far below anything that matters
+_SLACK = (
+    Decimal(10) ** -60
+)  # far above the error of one correctly rounded exp, far below anything that matters
 SIGNIFICANT = 15  # digits of alpha: the promise is met from below within about 1e-15
 
 
@@ -46,7 +48,10 @@ def share(value: Any, setting: str = "delta") -> Fraction:
     """Return a number of [0, 1) as a fraction."""
     found = fraction(value, setting)
     if not 0 <= found < 1:
-        msg = f"{setting} ({value}) must be at least 0 and below 1: it is the chance that the promise of epsilon fails."
+        msg = (
+            f"{setting} ({value}) must be at least 0 and below 1: it is the chance that the promise"
+            " of epsilon fails."
+        )
         raise PlanError(msg)
     return found
 

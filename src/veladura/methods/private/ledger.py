@@ -16,9 +16,9 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from veladura.dp.events import Budget, Event, short
-from veladura.dp.exact import positive, share, text
 from veladura.errors import FolderError, PlanError
+from veladura.methods.private.events import Budget, Event, short
+from veladura.methods.private.exact import positive, share, text
 
 FOLDER = "ledger"
 FORMAT = "veladura-ledger"
@@ -88,7 +88,10 @@ class Ledger:
 
     def __repr__(self) -> str:
         limit = "none" if self.budget.limit is None else short(self.budget.limit)
-        return f"Ledger({self.budget.unit}={limit}, spent={short(self.spent)}, events={len(self.events)})"
+        return (
+            f"Ledger({self.budget.unit}={limit}, spent={short(self.spent)},"
+            f" events={len(self.events)})"
+        )
 
 
 @dataclass(frozen=True)
@@ -116,7 +119,11 @@ class KeptLedger:
     def path(self) -> Path:
         """The file; a name that no file can have is told apart by its hash."""
         plain = re.sub(r"[^A-Za-z0-9._-]", "_", self.name)[:80]
-        mark = "" if plain == self.name and plain.strip(".") else "-" + sha256(self.name.encode()).hexdigest()[:8]
+        mark = (
+            ""
+            if plain == self.name and plain.strip(".")
+            else "-" + sha256(self.name.encode()).hexdigest()[:8]
+        )
         return self.folder / FOLDER / f"{plain}{mark}.json"
 
     def read(self) -> tuple[Budget, tuple[Event, ...]]:
@@ -137,7 +144,10 @@ class KeptLedger:
             "version": 1,
             "name": self.name,
             "changed": datetime.now(UTC).isoformat(timespec="seconds"),
-            "budget": {key: None if (value := getattr(budget, key)) is None else text(value) for key in ("epsilon", "delta", "rho")},
+            "budget": {
+                key: None if (value := getattr(budget, key)) is None else text(value)
+                for key in ("epsilon", "delta", "rho")
+            },
             "events": [event.to_json() for event in events],
         }
         part = self.path.with_name(f"{self.path.name}.{secrets.token_hex(4)}.part")
@@ -155,17 +165,27 @@ def read_ledger(path: Path) -> tuple[Budget, tuple[Event, ...]]:
         told = json.loads(path.read_text(encoding="utf-8"))
         if told["format"] != FORMAT:
             raise ValueError  # noqa: TRY301  # told with the others
-        kept = {key: None if value is None else Fraction(value) for key, value in told["budget"].items()}
-        return Budget(kept["epsilon"], kept["delta"] or Fraction(0), kept["rho"]), tuple(map(Event.from_json, told["events"]))
+        kept = {
+            key: None if value is None else Fraction(value) for key, value in told["budget"].items()
+        }
+        return Budget(kept["epsilon"], kept["delta"] or Fraction(0), kept["rho"]), tuple(
+            map(Event.from_json, told["events"])
+        )
     except (OSError, ValueError, KeyError, TypeError):
-        msg = f"the ledger {path} cannot be read: nothing may be drawn without knowing what was spent.\n\nHint: restore it from a backup."
+        msg = (
+            f"the ledger {path} cannot be read: nothing may be drawn without knowing what was"
+            " spent.\n\nHint: restore it from a backup."
+        )
         raise FolderError(msg) from None
 
 
 def allowance(recipes: Iterable[Any]) -> Budget:
     """Return the budget that lets private recipes run once."""
     costs = [recipe.cost() for recipe in recipes]
-    return Budget(sum((epsilon for epsilon, _ in costs), Fraction(0)), sum((delta for _, delta in costs), Fraction(0)))
+    return Budget(
+        sum((epsilon for epsilon, _ in costs), Fraction(0)),
+        sum((delta for _, delta in costs), Fraction(0)),
+    )
 
 
 def kept_ledgers(folder: Path) -> list[Path]:

@@ -37,7 +37,9 @@ def opendp() -> Any:
 def geometric(scale: Fraction, sensitivity: int) -> tuple[Any, Fraction]:
     """Return OpenDP's integer Laplace noise for a vector of counts, and the epsilon it states for a sensitivity."""
     dp = opendp()
-    noise = dp.m.make_laplace(dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64"), scale=float(scale))
+    noise = dp.m.make_laplace(
+        dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64"), scale=float(scale)
+    )
     return noise, Fraction(noise.map(sensitivity))
 
 
@@ -47,7 +49,11 @@ def noisy_maximum(scores: Sequence[float], sensitivity: float, rho: float) -> in
     space = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.linf_distance(T=float)
 
     def cost(scale: float) -> float:
-        return float(dp.m.make_noisy_max(*space, dp.zero_concentrated_divergence(), scale=scale).map(sensitivity))
+        return float(
+            dp.m.make_noisy_max(*space, dp.zero_concentrated_divergence(), scale=scale).map(
+                sensitivity
+            )
+        )
 
     low, high = 0.0, sensitivity / rho**0.5
     while cost(high) > rho:
@@ -55,7 +61,9 @@ def noisy_maximum(scores: Sequence[float], sensitivity: float, rho: float) -> in
     while high - low > 1e-6 * high:  # the scale that costs rho, as OpenDP itself states the cost
         middle = (low + high) / 2
         low, high = (low, middle) if cost(middle) <= rho else (middle, high)
-    return int(dp.m.make_noisy_max(*space, dp.zero_concentrated_divergence(), scale=high)(list(scores)))
+    return int(
+        dp.m.make_noisy_max(*space, dp.zero_concentrated_divergence(), scale=high)(list(scores))
+    )
 
 
 def mbi() -> Any:
@@ -72,11 +80,19 @@ def mbi() -> Any:
     return library
 
 
-def fit_model(names: tuple[str, ...], shape: tuple[int, ...], measured: Sequence[Measured], n: int, before: Any) -> Any:
+def fit_model(
+    names: tuple[str, ...],
+    shape: tuple[int, ...],
+    measured: Sequence[Measured],
+    n: int,
+    before: Any,
+) -> Any:
     """Return the graphical model nearest to the noisy tables, starting from the one before."""
     library = mbi()
     tables = [library.LinearMeasurement(one.noisy, one.names, one.sigma) for one in measured]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         estimator = library.estimation.MirrorDescent()
-        return estimator.estimate(library.Domain(names, shape), tables, known_total=float(n), iters=300, warm_start=before)
+        return estimator.estimate(
+            library.Domain(names, shape), tables, known_total=float(n), iters=300, warm_start=before
+        )

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.context import Context
-from veladura.dp import exact, propose
-from veladura.dp.events import Event, rho_for
-from veladura.dp.libraries import Measured, fit_model, mbi, noisy_maximum, opendp
-from veladura.dp.noisy import spending
-from veladura.dp.private import FittedPrivate, PrivateRecipe
+from veladura.base.context import Context
+from veladura.core.promise import Promise
+from veladura.core.recipe import Draw, Recipe, Rule, no_codes
 from veladura.errors import PlanError
-from veladura.promise import Promise
-from veladura.recipe import Draw, Recipe, Rule, no_codes
+from veladura.methods.private import exact, propose
+from veladura.methods.private.events import Event, rho_for
+from veladura.methods.private.libraries import Measured, fit_model, mbi, noisy_maximum, opendp
+from veladura.methods.private.noisy import spending
+from veladura.methods.private.private import FittedPrivate, PrivateRecipe
 
 if TYPE_CHECKING:
     from veladura.table.inspect import Facts
@@ -35,16 +35,17 @@ MOST_PAIR = 20_000  # cells of a pair
 class Marginals(PrivateRecipe):
     """Draw artificial rows of many columns from a model of noisy tables of pairs: private with epsilon and delta.
 
-    Every column is measured once. Then, round by round, the pair of columns that the model fits worst is chosen
-    privately and measured, and the model is fitted anew. Noise and choice come from OpenDP, the model from mbi
-    (``pip install 'veladura[dp]'``).
+    Every column is measured once. Then, round by round, the pair of columns that the model fits
+    worst is chosen privately and measured, and the model is fitted anew. Noise and choice come from
+    OpenDP, the model from mbi (``pip install 'veladura[dp]'``).
 
     Parameters
     ----------
     columns
         The columns of categories to release.
     domain
-        By column the values that can occur, from public knowledge; or the path of a JSON file that holds them.
+        By column the values that can occur, from public knowledge; or the path of a JSON file that
+        holds them.
     epsilon
         The privacy loss of the release.
     delta
@@ -56,15 +57,17 @@ class Marginals(PrivateRecipe):
     rounds
         Pairs to measure. As many as there are columns, unless given.
     fits
-        How often the model is fitted anew to choose the next pairs by. More often is better and takes longer.
+        How often the model is fitted anew to choose the next pairs by. More often is better and
+        takes longer.
     model_size
         The largest model, in megabytes. A larger one fits better and takes longer.
 
     References
     ----------
-    McKenna, R., Mullins, B., Sheldon, D. and Miklau, G. (2022). AIM: an adaptive and iterative mechanism for
-    differentially private synthetic data. PVLDB 15(11), algorithms 2 to 4. McKenna, R., Sheldon, D. and Miklau,
-    G. (2019). Graphical-model based estimation and inference for differential privacy. ICML.
+    McKenna, R., Mullins, B., Sheldon, D. and Miklau, G. (2022). AIM: an adaptive and iterative
+    mechanism for differentially private synthetic data. PVLDB 15(11), algorithms 2 to 4. McKenna,
+    R., Sheldon, D. and Miklau, G. (2019). Graphical-model based estimation and inference for
+    differential privacy. ICML.
     """
 
     method = "marginals"
@@ -82,8 +85,13 @@ class Marginals(PrivateRecipe):
         if not exact.share(self.delta):
             msg = "delta must be above 0: Gaussian noise keeps no epsilon without one."
             raise PlanError(msg)
-        if self.rounds is not None and (isinstance(self.rounds, bool) or not isinstance(self.rounds, int) or self.rounds < 0):
-            msg = f"rounds ({self.rounds}) must be a whole number of at least 0: the pairs to measure."
+        if self.rounds is not None and (
+            isinstance(self.rounds, bool) or not isinstance(self.rounds, int) or self.rounds < 0
+        ):
+            msg = (
+                f"rounds ({self.rounds}) must be a whole number of at least 0: the pairs to"
+                " measure."
+            )
             raise PlanError(msg)
         if isinstance(self.fits, bool) or not isinstance(self.fits, int) or self.fits < 1:
             msg = f"fits ({self.fits}) must be a whole number of at least 1."
@@ -102,7 +110,9 @@ class Marginals(PrivateRecipe):
         mbi()
         chosen, space = self.prepare(table, context)
         codes, counts = space.tuples(chosen)
-        return FittedMarginals(self, chosen, no_codes(), space, distinct=tuple(codes), counts=counts)
+        return FittedMarginals(
+            self, chosen, no_codes(), space, distinct=tuple(codes), counts=counts
+        )
 
     @classmethod
     def suggest_for(cls, table: Table, facts: Mapping[str, Facts]) -> Recipe:
@@ -128,7 +138,9 @@ class FittedMarginals(FittedPrivate[Marginals]):
         measured, model = self._measure(context, float(rho), min(rounds, len(self._pairs())))
         size = self.recipe.size or int(self.counts.sum())
         data = model.synthetic_data(size)
-        rows = tuple(np.asarray(data.to_dict()[name], dtype=np.int64) for name in self.recipe.columns)
+        rows = tuple(
+            np.asarray(data.to_dict()[name], dtype=np.int64) for name in self.recipe.columns
+        )
         return replace(self, noted=(event,), rows=rows, measured=tuple(measured))
 
     def _measure(self, context: Context, rho: float, rounds: int) -> tuple[list[Measured], Any]:
@@ -148,7 +160,9 @@ class FittedMarginals(FittedPrivate[Marginals]):
                 advance()
         return measured, model
 
-    def _batch(self, model: Any, known: Sequence[Measured], rounds: int, rho: float) -> list[Measured]:
+    def _batch(
+        self, model: Any, known: Sequence[Measured], rounds: int, rho: float
+    ) -> list[Measured]:
         """Choose and measure some pairs by one model; each costs rho."""
         sigma = (1 / ((1 - CHOOSING) * rho)) ** 0.5
         scores = self._scores(model, sigma)
@@ -162,7 +176,11 @@ class FittedMarginals(FittedPrivate[Marginals]):
 
     def _pairs(self) -> list[tuple[str, ...]]:
         size = dict(zip(self.recipe.columns, self.space.shape, strict=True))
-        return [pair for pair in combinations(self.recipe.columns, 2) if size[pair[0]] * size[pair[1]] <= MOST_PAIR]
+        return [
+            pair
+            for pair in combinations(self.recipe.columns, 2)
+            if size[pair[0]] * size[pair[1]] <= MOST_PAIR
+        ]
 
     def _allowed(self, measured: Sequence[Measured]) -> list[tuple[str, ...]]:
         """Return the pairs not measured yet that keep the model small; which they are depends on no row."""
@@ -170,7 +188,11 @@ class FittedMarginals(FittedPrivate[Marginals]):
         domain = library.Domain(self.recipe.columns, self.space.shape)
         known = [one.names for one in measured]
         size = library.junction_tree.hypothetical_model_size
-        return [pair for pair in self._pairs() if pair not in known and size(domain, [*known, pair]) <= self.recipe.model_size]
+        return [
+            pair
+            for pair in self._pairs()
+            if pair not in known and size(domain, [*known, pair]) <= self.recipe.model_size
+        ]
 
     def _scores(self, model: Any, sigma: float) -> dict[tuple[str, ...], float]:
         """Return how badly the model fits each pair, less what noise alone would do.
@@ -182,39 +204,61 @@ class FittedMarginals(FittedPrivate[Marginals]):
         ones = np.ones(synthetic[0].size, dtype=np.int64)
         scores = {}
         for pair in self._pairs():
-            away = np.abs(self._table(pair, self.distinct, self.counts) - self._table(pair, synthetic, ones)).sum()
+            away = np.abs(
+                self._table(pair, self.distinct, self.counts) - self._table(pair, synthetic, ones)
+            ).sum()
             scores[pair] = float(away) - (2 / np.pi) ** 0.5 * sigma * self._cells(pair)
         return scores
 
     def _cells(self, names: tuple[str, ...]) -> int:
         return int(np.prod([self.space.shape[self.recipe.columns.index(name)] for name in names]))
 
-    def _table(self, names: tuple[str, ...], codes: Codes, counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _table(
+        self, names: tuple[str, ...], codes: Codes, counts: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
         """Return the counts of a table of some columns, flat."""
         places = [self.recipe.columns.index(name) for name in names]
         shape = [self.space.shape[place] for place in places]
         flat = np.ravel_multi_index([codes[place] for place in places], shape)
-        table: NDArray[np.float64] = np.bincount(flat, weights=counts.astype(np.float64), minlength=int(np.prod(shape)))  # type: ignore[assignment]
+        table: NDArray[np.float64] = np.bincount(
+            flat, weights=counts.astype(np.float64), minlength=int(np.prod(shape))
+        )  # type: ignore[assignment]
         return table
 
     def _noisy(self, names: tuple[str, ...], sigma: float) -> Measured:
         """Return a table with integer Gaussian noise from OpenDP; a replaced row moves it by at most sqrt(2)."""
         dp = opendp()
-        noise = dp.m.make_gaussian(dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T=float), scale=sigma)
+        noise = dp.m.make_gaussian(
+            dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T=float), scale=sigma
+        )
         counts = self._table(names, self.distinct, self.counts)
-        return Measured(names, np.array(noise(counts.astype(np.int64).tolist()), dtype=np.float64), sigma)
+        return Measured(
+            names, np.array(noise(counts.astype(np.int64).tolist()), dtype=np.float64), sigma
+        )
 
     def draws(self, context: Context) -> Sequence[Draw]:  # noqa: ARG002
         """Return new rows, linked to none of the old ones, in an order of their own."""
         order = np.lexsort(self.rows[::-1])
-        return [Draw(self.space.columns_of(self.table, [row[order] for row in self.rows]), linked=False)]
+        return [
+            Draw(self.space.columns_of(self.table, [row[order] for row in self.rows]), linked=False)
+        ]
 
     def told(self) -> dict[str, Any]:
         """Return what was measured and with how much noise."""
         epsilon, delta = self.recipe.cost()
         n = int(self.counts.sum())
-        law = {"epsilon": exact.text(epsilon), "delta": exact.text(delta), "n": n, "size": self.recipe.size or n, "m": 1}
-        return {**self.common(), **law, "measured": [{"columns": list(one.names), "sigma": one.sigma} for one in self.measured]}
+        law = {
+            "epsilon": exact.text(epsilon),
+            "delta": exact.text(delta),
+            "n": n,
+            "size": self.recipe.size or n,
+            "m": 1,
+        }
+        return {
+            **self.common(),
+            **law,
+            "measured": [{"columns": list(one.names), "sigma": one.sigma} for one in self.measured],
+        }
 
     def promises(self) -> tuple[Promise, ...]:
         """Promise what the events cost together, and the declared domain."""

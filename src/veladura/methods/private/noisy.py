@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.context import Context
-from veladura.dp import exact
-from veladura.dp.events import Event
-from veladura.dp.libraries import geometric, opendp
-from veladura.dp.private import CellRecipe, FittedPrivate
+from veladura.base.context import Context
+from veladura.core.promise import Promise
+from veladura.core.recipe import Rule, no_codes
 from veladura.errors import PlanError
-from veladura.promise import Promise
-from veladura.recipe import Rule, no_codes
+from veladura.methods.private import exact
+from veladura.methods.private.events import Event
+from veladura.methods.private.libraries import geometric, opendp
+from veladura.methods.private.private import CellRecipe, FittedPrivate
 
 if TYPE_CHECKING:
     from veladura.table.table import Table
@@ -28,16 +28,17 @@ SENSITIVITY = 2  # one row replaced takes one from a cell and adds one to anothe
 class NoisyCounts(CellRecipe):
     """Add two-sided geometric noise to the count of every cell, and release rows that fit: differentially private with epsilon.
 
-    The noise comes from OpenDP (``pip install 'veladura[dp]'``). The rows are the noisy counts brought to the
-    nearest ones that are not negative and add up; the manifest has the noisy counts themselves, and
-    `veladura.posterior` uses them.
+    The noise comes from OpenDP (``pip install 'veladura[dp]'``). The rows are the noisy counts
+    brought to the nearest ones that are not negative and add up; the manifest has the noisy counts
+    themselves, and `veladura.posterior` uses them.
 
     Parameters
     ----------
     columns
         The columns of categories to release.
     domain
-        By column the values that can occur, from public knowledge; or the path of a JSON file that holds them.
+        By column the values that can occur, from public knowledge; or the path of a JSON file that
+        holds them.
     epsilon
         The privacy loss of the release.
     size
@@ -49,9 +50,10 @@ class NoisyCounts(CellRecipe):
 
     References
     ----------
-    Ghosh, A., Roughgarden, T. and Sundararajan, M. (2012). Universally utility-maximizing privacy mechanisms.
-    SIAM Journal on Computing 41(6), 1673-1693. Hay, M. et al. (2010). Boosting the accuracy of differentially
-    private histograms through consistency. PVLDB 3(1).
+    Ghosh, A., Roughgarden, T. and Sundararajan, M. (2012). Universally utility-maximizing privacy
+    mechanisms.
+    SIAM Journal on Computing 41(6), 1673-1693. Hay, M. et al. (2010). Boosting the accuracy of
+    differentially private histograms through consistency. PVLDB 3(1).
     """
 
     method = "noisy-counts"
@@ -63,7 +65,14 @@ class NoisyCounts(CellRecipe):
         opendp()
         chosen, space = self.prepare(table, context)
         counts = space.count(chosen)
-        return FittedNoisyCounts(self, chosen, no_codes(), space, counts=counts, scale=SENSITIVITY / exact.fraction(self.epsilon))
+        return FittedNoisyCounts(
+            self,
+            chosen,
+            no_codes(),
+            space,
+            counts=counts,
+            scale=SENSITIVITY / exact.fraction(self.epsilon),
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -80,19 +89,36 @@ class FittedNoisyCounts(FittedPrivate[NoisyCounts]):
         if cost > exact.fraction(self.recipe.epsilon) * (1 + Fraction(1, 10**9)):
             msg = "OpenDP says that its noise costs more than epsilon: nothing was drawn."
             raise PlanError(msg)
-        event = self.charge(context, Event(self.recipe.method, self.about(), epsilon=exact.fraction(self.recipe.epsilon)))
+        event = self.charge(
+            context,
+            Event(self.recipe.method, self.about(), epsilon=exact.fraction(self.recipe.epsilon)),
+        )
         cells = np.flatnonzero(self.space.possible)
         noisy = noise(self.counts[cells].tolist())
         rows = whole_numbers(
-            nearest(np.array(noisy, dtype=np.float64), float(self.counts.sum())), self.recipe.size or int(self.counts.sum())
+            nearest(np.array(noisy, dtype=np.float64), float(self.counts.sum())),
+            self.recipe.size or int(self.counts.sum()),
         )
-        return replace(self, outcome=(np.repeat(cells, rows),), noted=(event,), noisy=tuple(map(int, noisy)))
+        return replace(
+            self, outcome=(np.repeat(cells, rows),), noted=(event,), noisy=tuple(map(int, noisy))
+        )
 
     def told(self) -> dict[str, Any]:
         """Return all that the posterior needs."""
         size = self.recipe.size or int(self.counts.sum())
-        law = {"epsilon": exact.text(exact.fraction(self.recipe.epsilon)), "delta": "0", "scale": exact.text(self.scale)}
-        return {**self.common(), **law, "noisy": list(self.noisy), "n": int(self.counts.sum()), "size": size, "m": 1}
+        law = {
+            "epsilon": exact.text(exact.fraction(self.recipe.epsilon)),
+            "delta": "0",
+            "scale": exact.text(self.scale),
+        }
+        return {
+            **self.common(),
+            **law,
+            "noisy": list(self.noisy),
+            "n": int(self.counts.sum()),
+            "size": size,
+            "m": 1,
+        }
 
     def promises(self) -> tuple[Promise, ...]:
         """Promise what the events cost together, and the declared domain."""
@@ -106,10 +132,24 @@ class FittedNoisyCounts(FittedPrivate[NoisyCounts]):
 def spending(fitted: FittedPrivate[Any]) -> Promise:
     """Return the promise that the events told cost no more than what is told."""
     epsilon, delta = fitted.recipe.cost()
-    within = f"exp({exact.text(epsilon)})" + (f", but for a chance of {exact.text(delta)}" if delta else "")
-    claim = f"The noise told changes the chance of this release by a factor of at most {within} when any one row is replaced."
-    told = {"columns": list(fitted.recipe.columns), "epsilon": exact.text(epsilon), "delta": exact.text(delta)}
-    return Promise("dp-events", claim, "package", {**told, "events": [event.to_json() for event in fitted.noted]})
+    within = f"exp({exact.text(epsilon)})" + (
+        f", but for a chance of {exact.text(delta)}" if delta else ""
+    )
+    claim = (
+        f"The noise told changes the chance of this release by a factor of at most {within} when"
+        " any one row is replaced."
+    )
+    told = {
+        "columns": list(fitted.recipe.columns),
+        "epsilon": exact.text(epsilon),
+        "delta": exact.text(delta),
+    }
+    return Promise(
+        "dp-events",
+        claim,
+        "package",
+        {**told, "events": [event.to_json() for event in fitted.noted]},
+    )
 
 
 def nearest(counts: NDArray[np.float64], total: float) -> NDArray[np.float64]:

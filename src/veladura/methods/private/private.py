@@ -11,16 +11,24 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.context import Context
-from veladura.dp import propose
-from veladura.dp.domain import KINDS, MOST_CELLS, Domain, Value, Zero, checked_values, declare, listed
-from veladura.dp.events import REPLACE_ONE, Event
-from veladura.dp.exact import positive
-from veladura.dp.proof import outside_domain  # noqa: F401  # registers the checks of the promises
+from veladura.base.context import Context
+from veladura.core.promise import Promise
+from veladura.core.recipe import Draw, Fitted, Recipe, Release
 from veladura.errors import DataError, PlanError
-from veladura.masks.common import check_columns, check_kinds
-from veladura.promise import Promise
-from veladura.recipe import Draw, Fitted, Recipe, Release
+from veladura.methods.masks.common import check_columns, check_kinds
+from veladura.methods.private import propose
+from veladura.methods.private.domain import (
+    KINDS,
+    MOST_CELLS,
+    Domain,
+    Value,
+    Zero,
+    checked_values,
+    declare,
+    listed,
+)
+from veladura.methods.private.events import REPLACE_ONE, Event
+from veladura.methods.private.exact import positive
 
 if TYPE_CHECKING:
     from veladura.table.inspect import Facts
@@ -41,7 +49,9 @@ class PrivateRecipe(Recipe):
     most_cells: ClassVar[int | None] = MOST_CELLS
 
     columns: tuple[str, ...]
-    domain: Mapping[str, tuple[str | int | bool, ...]] | str | None = field(default=None, repr=False, metadata={"path": True})
+    domain: Mapping[str, tuple[str | int | bool, ...]] | str | None = field(
+        default=None, repr=False, metadata={"path": True}
+    )
     epsilon: float
     size: int | None = None
     missing: tuple[str, ...] = ()
@@ -51,9 +61,20 @@ class PrivateRecipe(Recipe):
         check_columns(self.columns, "the columns to release")
         positive(self.epsilon, "epsilon")
         if isinstance(self.domain, Mapping):
-            object.__setattr__(self, "domain", {name: checked_values(name, values) for name, values in self.domain.items()})
-        if self.size is not None and (isinstance(self.size, bool) or not isinstance(self.size, int) or not 1 <= self.size <= MOST_ROWS):
-            msg = f"size ({self.size}) must be a whole number from 1 to {MOST_ROWS}: the rows to release."
+            object.__setattr__(
+                self,
+                "domain",
+                {name: checked_values(name, values) for name, values in self.domain.items()},
+            )
+        if self.size is not None and (
+            isinstance(self.size, bool)
+            or not isinstance(self.size, int)
+            or not 1 <= self.size <= MOST_ROWS
+        ):
+            msg = (
+                f"size ({self.size}) must be a whole number from 1 to {MOST_ROWS}: the rows to"
+                " release."
+            )
             raise PlanError(msg)
         if not isinstance(self.domain, str):
             self.declared()
@@ -73,7 +94,9 @@ class PrivateRecipe(Recipe):
     def prepare(self, table: Table, context: Context) -> tuple[Table, Domain]:
         """Return the columns to look at and their domain; refuse a seed before anything is counted."""
         refuse_seed(context, seedable=self.seedable)
-        check_kinds(table.schema, self.columns, KINDS, "recode numbers and dates into groups first.")
+        check_kinds(
+            table.schema, self.columns, KINDS, "recode numbers and dates into groups first."
+        )
         if not table.rows:
             msg = "the table has no rows."
             raise DataError(msg)
@@ -96,7 +119,9 @@ class CellRecipe(PrivateRecipe):
 
     def __post_init__(self) -> None:
         if isinstance(self.structural_zeros, (list, tuple)):
-            object.__setattr__(self, "structural_zeros", tuple(map(_as_lists, self.structural_zeros)))
+            object.__setattr__(
+                self, "structural_zeros", tuple(map(_as_lists, self.structural_zeros))
+            )
         super().__post_init__()
 
     def zeros(self) -> tuple[Zero, ...]:
@@ -111,7 +136,9 @@ class CellRecipe(PrivateRecipe):
 
 def _as_lists(zero: object) -> object:
     """Return an impossible combination with a tuple of values for each column."""
-    return {name: listed(value) for name, value in zero.items()} if isinstance(zero, Mapping) else zero
+    return (
+        {name: listed(value) for name, value in zero.items()} if isinstance(zero, Mapping) else zero
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -135,10 +162,16 @@ class FittedPrivate(Fitted[P]):
         """Return a release: refuse a seed, charge the ledger, draw, and only then look at the outcome."""
         refuse_seed(context, seedable=self.recipe.seedable)
         drawn = self.drawn(context)
-        from veladura.dp.show import pictures  # the posterior it draws needs this module
+        from veladura.inference.posterior.show import (
+            pictures,  # the posterior it draws needs this module
+        )
 
         release = super(FittedPrivate, replace(drawn, repeatable=context.seeded)).draw(context)
-        return release if release.rule != "posterior" else replace(release, public_pictures=(lambda: pictures(release),))
+        return (
+            release
+            if release.rule != "posterior"
+            else replace(release, public_pictures=(lambda: pictures(release),))
+        )
 
     @abstractmethod
     def drawn(self, context: Context) -> FittedPrivate[P]:
@@ -152,7 +185,10 @@ class FittedPrivate(Fitted[P]):
 
     def draws(self, context: Context) -> Sequence[Draw]:  # noqa: ARG002
         """Return new rows, linked to none of the old ones, by cell."""
-        return [Draw(self.space.columns(self.table, np.sort(cells)), linked=False) for cells in self.outcome]
+        return [
+            Draw(self.space.columns(self.table, np.sort(cells)), linked=False)
+            for cells in self.outcome
+        ]
 
     def changed(self) -> tuple[str, ...]:
         """Return every released column."""
@@ -176,18 +212,27 @@ class FittedPrivate(Fitted[P]):
         """Return the promise that every row is in a cell that was declared."""
         names = ", ".join(self.recipe.columns)
         settings = {"columns": list(self.recipe.columns), **self.space.to_json()}
-        return Promise("dp-domain", f"Every combination of {names} is in the domain that the holder declared.", "package", settings)
+        return Promise(
+            "dp-domain",
+            f"Every combination of {names} is in the domain that the holder declared.",
+            "package",
+            settings,
+        )
 
 
 def refuse_seed(context: Context, *, seedable: bool) -> None:
     """Refuse a seed: whoever knows it can take the noise off again."""
     if context.seeded and not seedable:
-        msg = "a seed was given, and this method takes none: its noise comes from OpenDP.\n\nHint: leave the seed out."
+        msg = (
+            "a seed was given, and this method takes none: its noise comes from OpenDP.\n\nHint:"
+            " leave the seed out."
+        )
         raise PlanError(msg)
     if context.seeded and not context.unsafe_repeatable:
         msg = (
-            "a seed was given for a differentially private draw: whoever knows it can undo the protection.\n\n"
-            "Hint: leave the seed out. For a test that is never released: unsafe_repeatable=True, or --unsafe-repeatable."
+            "a seed was given for a differentially private draw: whoever knows it can undo the"
+            " protection.\n\nHint: leave the seed out. For a test that is never released:"
+            " unsafe_repeatable=True, or --unsafe-repeatable."
         )
         raise PlanError(msg)
 

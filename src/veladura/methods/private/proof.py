@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from veladura.dp import exact
-from veladura.dp.domain import Domain
-from veladura.dp.events import Event, epsilon_of
+from veladura.core.promise import Evidence, checks
 from veladura.errors import DataError, PlanError
-from veladura.promise import Evidence, checks
+from veladura.methods.private import exact
+from veladura.methods.private.domain import Domain
+from veladura.methods.private.events import Event, epsilon_of
 
 
 @checks("dp-ratio")
@@ -26,7 +26,9 @@ def ratio_too_large(evidence: Evidence, settings: Mapping[str, Any]) -> int:
 @checks("dp-domain")
 def outside_domain(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of columns beyond the declared ones, or 1 when a row is in a cell that was not declared."""
-    domain = Domain.from_json({**settings, "domain": {name: settings["domain"][name] for name in settings["columns"]}})
+    domain = Domain.from_json(
+        {**settings, "domain": {name: settings["domain"][name] for name in settings["columns"]}}
+    )
     beyond = len(set(evidence.released.names) ^ set(domain.names))
     try:
         domain.count(evidence.released) if domain.zeros else domain.tuples(evidence.released)

@@ -17,7 +17,9 @@ MANY = 30
 _RANK = {"sensitive": 0, "quasi-identifier": 1}
 
 
-def settings(table: Table, facts: Mapping[str, Facts], *, cells: int, columns: int) -> dict[str, Any]:
+def settings(
+    table: Table, facts: Mapping[str, Facts], *, cells: int, columns: int
+) -> dict[str, Any]:
     """Return columns, domain and missing for a private recipe of at most so many cells.
 
     The values come from the data, so the plan names them as not confirmed: a category that only
@@ -47,8 +49,14 @@ def _candidates(table: Table, facts: Mapping[str, Facts]) -> list[tuple[str, int
     for field in table.schema:
         fact = facts[field.name]
         few = 1 < fact.distinct <= MANY
-        if few and (field.kind in ("category", "ordered") or field.kind == "integer") and field.role not in ("weight", "identifier"):
-            found.append((_RANK.get(field.role, 2), fact.distinct + (fact.present < table.rows), field.name))
+        if (
+            few
+            and (field.kind in ("category", "ordered") or field.kind == "integer")
+            and field.role not in ("weight", "identifier")
+        ):
+            found.append(
+                (_RANK.get(field.role, 2), fact.distinct + (fact.present < table.rows), field.name)
+            )
     return [(name, width) for _, width, name in sorted(found, key=lambda one: one[0])]
 
 

@@ -44,7 +44,9 @@ class Bits:
                 return found
 
 
-def draw(bits: Bits, alpha: Sequence[Fraction], counts: Sequence[int], size: int) -> NDArray[np.int64]:
+def draw(
+    bits: Bits, alpha: Sequence[Fraction], counts: Sequence[int], size: int
+) -> NDArray[np.int64]:
     """Return the counts of ``size`` draws from a Dirichlet-multinomial, exactly.
 
     An urn holds weight alpha_i + x_i for cell i, and every draw adds one to its cell (Blackwell
@@ -61,11 +63,16 @@ def draw(bits: Bits, alpha: Sequence[Fraction], counts: Sequence[int], size: int
         How many rows to draw.
     """
     scale = math.lcm(*{a.denominator for a in alpha})
-    weights = [a.numerator * (scale // a.denominator) + scale * int(x) for a, x in zip(alpha, counts, strict=True)]
+    weights = [
+        a.numerator * (scale // a.denominator) + scale * int(x)
+        for a, x in zip(alpha, counts, strict=True)
+    ]
     bounds = list(accumulate(weights))
     base = bounds[-1]
     drawn: list[int] = []
     for step in range(size):
         point = bits.below(base + scale * step)
-        drawn.append(bisect_right(bounds, point) if point < base else drawn[(point - base) // scale])
+        drawn.append(
+            bisect_right(bounds, point) if point < base else drawn[(point - base) // scale]
+        )
     return np.bincount(np.array(drawn, dtype=np.int64), minlength=len(weights)).astype(np.int64)

@@ -14,7 +14,15 @@ from veladura.errors import DataError, PlanError
 
 TOP = "*"
 Period = Literal["month", "quarter", "year", "5 years", "decade", "20 years", "50 years"]
-PERIODS = {"month": 1, "quarter": 3, "year": 12, "5 years": 60, "decade": 120, "20 years": 240, "50 years": 600}
+PERIODS = {
+    "month": 1,
+    "quarter": 3,
+    "year": 12,
+    "5 years": 60,
+    "decade": 120,
+    "20 years": 240,
+    "50 years": 600,
+}
 
 
 @dataclass(frozen=True)
@@ -33,7 +41,8 @@ class Hierarchy:
     masked, side
         How many characters are replaced by ``*``, one more each level, from the right or the left.
     widths, origin
-        Widths of intervals, finest first, each a multiple of the one before; ``origin`` is where one starts.
+        Widths of intervals, finest first, each a multiple of the one before; ``origin`` is where
+        one starts.
     cuts
         Limits of intervals, finest level first; each level keeps some of the limits before.
     periods
@@ -62,14 +71,21 @@ class Hierarchy:
         if self.file is not None and not self.rows:
             object.__setattr__(self, "rows", _read(self.file))
         if len(self.rules) != 1:
-            msg = f"a hierarchy needs exactly one of rows, file, masked, widths, cuts, periods, grouped, bins, flat; got {self.rules or 'none'}."
+            msg = (
+                "a hierarchy needs exactly one of rows, file, masked, widths, cuts, periods,"
+                f" grouped, bins, flat; got {self.rules or 'none'}."
+            )
             raise PlanError(msg)
         getattr(self, f"_check_{self.rule}")()
 
     @property
     def rules(self) -> list[str]:
         """Which rules are given."""
-        return [name for name in ("rows", "masked", "widths", "cuts", "periods", "grouped", "bins", "flat") if getattr(self, name)]
+        return [
+            name
+            for name in ("rows", "masked", "widths", "cuts", "periods", "grouped", "bins", "flat")
+            if getattr(self, name)
+        ]
 
     @property
     def rule(self) -> str:
@@ -105,19 +121,35 @@ class Hierarchy:
         return cls(masked=characters, side=side)
 
     @classmethod
-    def intervals(cls, widths: Sequence[float] = (), *, origin: float = 0.0, cuts: Sequence[Sequence[float]] = ()) -> Hierarchy:
+    def intervals(
+        cls,
+        widths: Sequence[float] = (),
+        *,
+        origin: float = 0.0,
+        cuts: Sequence[Sequence[float]] = (),
+    ) -> Hierarchy:
         """Put numbers into intervals, by widths that are multiples of each other or by given limits."""
-        return cls(widths=tuple(map(float, widths)), origin=float(origin), cuts=tuple(tuple(map(float, level)) for level in cuts))
+        return cls(
+            widths=tuple(map(float, widths)),
+            origin=float(origin),
+            cuts=tuple(tuple(map(float, level)) for level in cuts),
+        )
 
     @classmethod
-    def dates(cls, periods: Sequence[Period] = ("month", "quarter", "year", "5 years", "decade")) -> Hierarchy:
+    def dates(
+        cls, periods: Sequence[Period] = ("month", "quarter", "year", "5 years", "decade")
+    ) -> Hierarchy:
         """Put dates into periods."""
         return cls(periods=tuple(periods))
 
     @classmethod
     def groups(cls, *levels: Mapping[str, Sequence[str]]) -> Hierarchy:
         """Give groups of values a new name, one mapping a level; values not named stay as they are."""
-        return cls(grouped=tuple({name: tuple(values) for name, values in level.items()} for level in levels))
+        return cls(
+            grouped=tuple(
+                {name: tuple(values) for name, values in level.items()} for level in levels
+            )
+        )
 
     @classmethod
     def quantiles(cls, bins: int = 8) -> Hierarchy:
@@ -131,7 +163,7 @@ class Hierarchy:
 
     def to_csv(self, path: str | Path, values: Sequence[Any] = ()) -> None:
         """Write the hierarchy as ARX reads it; a rule is written for the given values."""
-        from veladura.anonymize.levels import table_of
+        from veladura.numeric.hierarchies.levels import table_of
 
         rows = self.rows or table_of(self, values)
         with Path(path).open("w", newline="", encoding="utf-8") as out:
@@ -142,7 +174,9 @@ class Hierarchy:
         if self.rule == "rows":
             return {"rows": [list(row) for row in self.rows]}
         settings = {name: getattr(self, name) for name in (self.rule, "side", "origin")}
-        used = {"masked": ("masked", "side"), "widths": ("widths", "origin")}.get(self.rule, (self.rule,))
+        used = {"masked": ("masked", "side"), "widths": ("widths", "origin")}.get(
+            self.rule, (self.rule,)
+        )
         return {name: settings[name] for name in used}
 
     def _check_rows(self) -> None:
@@ -154,16 +188,26 @@ class Hierarchy:
             msg = "rows of a hierarchy need a value and at least one level above it."
             raise PlanError(msg)
         if len({row[0] for row in self.rows}) < len(self.rows):
-            msg = f"{len(self.rows) - len({row[0] for row in self.rows})} values stand twice in level 0 of a hierarchy."
+            msg = (
+                f"{len(self.rows) - len({row[0] for row in self.rows})} values stand twice in level"
+                " 0 of a hierarchy."
+            )
             raise PlanError(msg)
         if len({row[-1] for row in self.rows}) > 1:
             msg = "the last level of a hierarchy must be one value, such as *."
             raise PlanError(msg)
         for level in range(1, len(self.rows[0]) - 1):
             above: dict[str, str] = {}
-            torn = {row[level] for row in self.rows if above.setdefault(row[level], row[level + 1]) != row[level + 1]}
+            torn = {
+                row[level]
+                for row in self.rows
+                if above.setdefault(row[level], row[level + 1]) != row[level + 1]
+            }
             if torn:
-                msg = f"levels {level} and {level + 1} of a hierarchy do not nest: {len(torn)} values have more than one value above them."
+                msg = (
+                    f"levels {level} and {level + 1} of a hierarchy do not nest: {len(torn)} values"
+                    " have more than one value above them."
+                )
                 raise PlanError(msg)
         _check_circles(pair for row in self.rows for pair in pairwise(row))
 
@@ -178,7 +222,10 @@ class Hierarchy:
             raise PlanError(msg)
         ratios = [big / small for small, big in pairwise(self.widths)]
         if any(ratio <= 1 or abs(ratio - round(ratio)) > 1e-9 for ratio in ratios):  # noqa: PLR2004  # rounding of the ratio
-            msg = f"widths {list(self.widths)} do not nest: each must be a whole multiple of the one before."
+            msg = (
+                f"widths {list(self.widths)} do not nest: each must be a whole multiple of the one"
+                " before."
+            )
             raise PlanError(msg)
 
     def _check_cuts(self) -> None:
@@ -187,7 +234,10 @@ class Hierarchy:
                 msg = "cuts of a level must rise."
                 raise PlanError(msg)
         if any(not set(coarse) < set(fine) for fine, coarse in pairwise(self.cuts)):
-            msg = "cuts do not nest: each level must keep some of the limits of the level before, and no others."
+            msg = (
+                "cuts do not nest: each level must keep some of the limits of the level before, and"
+                " no others."
+            )
             raise PlanError(msg)
 
     def _check_periods(self) -> None:
@@ -196,7 +246,10 @@ class Hierarchy:
                 raise PlanError.unknown("period", str(period), PERIODS)
         months = [PERIODS[period] for period in self.periods]
         if any(big <= small or big % small for small, big in pairwise(months)):
-            msg = f"periods {list(self.periods)} do not nest: each must hold the one before a whole number of times."
+            msg = (
+                f"periods {list(self.periods)} do not nest: each must hold the one before a whole"
+                " number of times."
+            )
             raise PlanError(msg)
 
     def _check_grouped(self) -> None:
@@ -205,14 +258,22 @@ class Hierarchy:
             if len(set(values)) < len(values):
                 msg = "a value stands in two groups of one level."
                 raise PlanError(msg)
-        _check_circles((value, name) for level in self.grouped for name, members in level.items() for value in members)
+        _check_circles(
+            (value, name)
+            for level in self.grouped
+            for name, members in level.items()
+            for value in members
+        )
 
     def _check_flat(self) -> None:
         """A flat hierarchy has nothing to check."""
 
     def _check_bins(self) -> None:
         if not isinstance(self.bins, int) or self.bins < 2 or self.bins & (self.bins - 1):  # noqa: PLR2004
-            msg = f"bins ({self.bins}) must be 2, 4, 8, 16 or another power of two, so that levels nest."
+            msg = (
+                f"bins ({self.bins}) must be 2, 4, 8, 16 or another power of two, so that levels"
+                " nest."
+            )
             raise PlanError(msg)
 
 
@@ -225,7 +286,10 @@ def _check_circles(steps: Iterable[tuple[str, str]]) -> None:
     try:
         TopologicalSorter(above).prepare()
     except CycleError as error:
-        msg = f"a hierarchy runs in a circle: {len(error.args[1]) - 1} values become each other from level to level.\n\nHint: give coarser values names of their own."
+        msg = (
+            f"a hierarchy runs in a circle: {len(error.args[1]) - 1} values become each other from"
+            " level to level.\n\nHint: give coarser values names of their own."
+        )
         raise PlanError(msg) from None
 
 
@@ -234,7 +298,10 @@ def _read(path: Path) -> tuple[tuple[str, ...], ...]:
         with path.open(newline="", encoding="utf-8-sig") as file:
             rows = tuple(tuple(row) for row in csv.reader(file, delimiter=";") if row)
     except (OSError, UnicodeDecodeError, csv.Error):
-        msg = f"{path} cannot be read as a hierarchy.\n\nHint: a CSV file, `;` between levels, no header, UTF-8."
+        msg = (
+            f"{path} cannot be read as a hierarchy.\n\nHint: a CSV file, `;` between levels, no"
+            " header, UTF-8."
+        )
         raise DataError(msg) from None
     if not rows:
         msg = f"{path} is empty: a hierarchy needs a row for each value."

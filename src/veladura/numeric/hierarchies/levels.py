@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veladura.anonymize.hierarchy import PERIODS, TOP, Hierarchy
 from veladura.errors import DataError
+from veladura.numeric.hierarchies.hierarchy import PERIODS, TOP, Hierarchy
 from veladura.table.codes import Column, label_text
 
 
@@ -27,9 +27,11 @@ class Levels:
     codes
         For each level the code of every distinct value; level 0 numbers the values themselves.
     labels
-        For each level the value that each code stands for: a text, or None for missing; at level 0 the values.
+        For each level the value that each code stands for: a text, or None for missing; at level 0
+        the values.
     exact
-        The same in the type of the column, for output that keeps it: a ZIP 02130, the first day of a year.
+        The same in the type of the column, for output that keeps it: a ZIP 02130, the first day of
+        a year.
     """
 
     hierarchy: Hierarchy
@@ -86,11 +88,15 @@ def plain_values(base: Column) -> list[Any]:
 Step = Callable[[Any], tuple[Any, Any]]
 
 
-def _steps(hierarchy: Hierarchy, base: Column, values: Sequence[Any], sizes: NDArray[np.int64]) -> list[Step]:
+def _steps(
+    hierarchy: Hierarchy, base: Column, values: Sequence[Any], sizes: NDArray[np.int64]
+) -> list[Step]:
     """Return one function a level below the top: value -> (label, the same in the column's own type)."""
     simple: dict[str, Callable[[], list[Step]]] = {
         "rows": lambda: _explicit(hierarchy, base, values, sizes),
-        "masked": lambda: [_masker(hierarchy, level) for level in range(1, int(hierarchy.masked or 0))],
+        "masked": lambda: [
+            _masker(hierarchy, level) for level in range(1, int(hierarchy.masked or 0))
+        ],
         "flat": list,
         "grouped": lambda: _grouper(hierarchy),
     }
@@ -108,7 +114,10 @@ def _steps(hierarchy: Hierarchy, base: Column, values: Sequence[Any], sizes: NDA
 
 def _require(base: Column, kinds: tuple[str, ...], rule: str) -> None:
     if base.field.kind not in kinds:
-        msg = f"hierarchy of {base.name!r}: {rule} needs {' or '.join(kinds)}, and the column is of kind {base.field.kind}."
+        msg = (
+            f"hierarchy of {base.name!r}: {rule} needs {' or '.join(kinds)}, and the column is of"
+            f" kind {base.field.kind}."
+        )
         raise DataError(msg)
 
 
@@ -117,7 +126,7 @@ def _outside(base: Column, outside: Sequence[bool], sizes: NDArray[np.int64]) ->
     mask = np.array(outside, dtype=bool)
     if not mask.any():
         return
-    from veladura.table.scratch import custodian_home
+    from veladura.table.database.scratch import custodian_home
 
     folder = custodian_home() / "outside"
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -126,17 +135,22 @@ def _outside(base: Column, outside: Sequence[bool], sizes: NDArray[np.int64]) ->
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     path.chmod(0o600)
     msg = (
-        f"column {base.name!r}: {int(mask.sum())} values ({int(sizes[mask].sum())} rows) are not in its hierarchy.\n\n"
-        f"Hint: the values are listed in {path}; add them to the hierarchy."
+        f"column {base.name!r}: {int(mask.sum())} values ({int(sizes[mask].sum())} rows) are not in"
+        f" its hierarchy.\n\nHint: the values are listed in {path}; add them to the hierarchy."
     )
     raise DataError(msg)
 
 
-def _explicit(hierarchy: Hierarchy, base: Column, values: Sequence[Any], sizes: NDArray[np.int64]) -> list[Step]:
+def _explicit(
+    hierarchy: Hierarchy, base: Column, values: Sequence[Any], sizes: NDArray[np.int64]
+) -> list[Step]:
     rows = {row[0]: row for row in hierarchy.rows}
     texts = [None if value is None else label_text(value) for value in values]
     _outside(base, [text is not None and text not in rows for text in texts], sizes)
-    return [lambda value, level=level: (rows[label_text(value)][level],) * 2 for level in range(1, hierarchy.height)]  # type: ignore[misc]
+    return [
+        lambda value, level=level: (rows[label_text(value)][level],) * 2  # type: ignore[misc]
+        for level in range(1, hierarchy.height)
+    ]
 
 
 def _masker(hierarchy: Hierarchy, level: int) -> Step:
@@ -153,7 +167,10 @@ def _masker(hierarchy: Hierarchy, level: int) -> Step:
 
 def _grouper(hierarchy: Hierarchy) -> list[Step]:
     """Return the groups of each level applied one after the other; values that no group names stay as they are."""
-    above = [{member: name for name, members in level.items() for member in members} for level in hierarchy.grouped]
+    above = [
+        {member: name for name, members in level.items() for member in members}
+        for level in hierarchy.grouped
+    ]
 
     def climb(value: Any, levels: int) -> tuple[str, str]:
         text = label_text(value)
@@ -161,7 +178,10 @@ def _grouper(hierarchy: Hierarchy) -> list[Step]:
             text = level.get(text, text)
         return text, text
 
-    return [lambda value, levels=levels: climb(value, levels) for levels in range(1, len(above) + 1)]  # type: ignore[misc]
+    return [
+        lambda value, levels=levels: climb(value, levels)  # type: ignore[misc]
+        for levels in range(1, len(above) + 1)
+    ]
 
 
 def _period(months: int) -> Step:
@@ -208,13 +228,22 @@ def _between(cuts: Sequence[float]) -> Step:
     return step
 
 
-def _quantile_cuts(bins: int, values: Sequence[Any], sizes: NDArray[np.int64]) -> tuple[tuple[float, ...], ...]:
+def _quantile_cuts(
+    bins: int, values: Sequence[Any], sizes: NDArray[np.int64]
+) -> tuple[tuple[float, ...], ...]:
     """Return inner limits at quantiles, rounded to two digits: never the extremes of the data."""
-    known = [(float(value), int(size)) for value, size in zip(values, sizes, strict=True) if value is not None]
+    known = [
+        (float(value), int(size))
+        for value, size in zip(values, sizes, strict=True)
+        if value is not None
+    ]
     order = np.argsort([value for value, _ in known])
     numbers = np.array([known[i][0] for i in order])
     share = np.cumsum([known[i][1] for i in order]) / max(1, sum(size for _, size in known))
-    points = [numbers[min(int(np.searchsorted(share, i / bins)), numbers.size - 1)] for i in range(1, bins)]
+    points = [
+        numbers[min(int(np.searchsorted(share, i / bins)), numbers.size - 1)]
+        for i in range(1, bins)
+    ]
     finest = [_rounded(point) for point in points]
     levels = []
     step = 1
@@ -235,7 +264,10 @@ def _check_nested(name: str, codes: Sequence[NDArray[np.int64]]) -> None:
         parent = np.full(below.max() + 1, -1)
         parent[below] = above
         if not np.array_equal(parent[below], above):
-            msg = f"the hierarchy of {name!r} does not nest: values that one level puts together a higher one takes apart."
+            msg = (
+                f"the hierarchy of {name!r} does not nest: values that one level puts together a"
+                " higher one takes apart."
+            )
             raise DataError(msg)
 
 
@@ -251,4 +283,10 @@ def table_of(hierarchy: Hierarchy, values: Sequence[Any]) -> list[list[str]]:
         raise DataError(msg)
     _, base = distinct_values(encode(array, Field("values", kind, array.type)))
     levels = apply_hierarchy(hierarchy, base, np.ones(base.size, dtype=np.int64))
-    return [[label_text(levels.labels[level][levels.codes[level][i]]) for level in range(levels.height + 1)] for i in range(base.size)]
+    return [
+        [
+            label_text(levels.labels[level][levels.codes[level][i]])
+            for level in range(levels.height + 1)
+        ]
+        for i in range(base.size)
+    ]

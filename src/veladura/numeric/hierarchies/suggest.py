@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.anonymize.hierarchy import Hierarchy
-from veladura.anonymize.levels import plain_values
+from veladura.numeric.hierarchies.hierarchy import Hierarchy
+from veladura.numeric.hierarchies.levels import plain_values
 from veladura.table.codes import Column, label_text
 
 NICE = (1.0, 2.0, 5.0)
@@ -20,14 +20,23 @@ def suggest_hierarchy(base: Column) -> Hierarchy:
     """Return a hierarchy for a column without one: round limits, never the data's extremes."""
     kind, values = base.field.kind, [value for value in plain_values(base) if value is not None]
     if kind == "date":
-        return Hierarchy.dates(("month", "year", "5 years", "decade", "50 years") if len(values) > FEW_BINS else ("year", "decade"))
+        return Hierarchy.dates(
+            ("month", "year", "5 years", "decade", "50 years")
+            if len(values) > FEW_BINS
+            else ("year", "decade")
+        )
     if kind in ("integer", "number") and len(set(values)) > 1:
         numbers = np.array(values, dtype=float)
         widths = _merging(_nice_widths(numbers), numbers)
         return Hierarchy.intervals(widths) if widths else Hierarchy.star()
     texts = {label_text(value) for value in values}
     lengths = {len(text) for text in texts}
-    if len(lengths) == 1 and len(texts) > 1 and all(text.isdigit() for text in texts) and max(lengths) > 2:  # noqa: PLR2004
+    if (
+        len(lengths) == 1
+        and len(texts) > 1
+        and all(text.isdigit() for text in texts)
+        and max(lengths) > 2  # noqa: PLR2004
+    ):
         return Hierarchy.mask(max(lengths))
     return Hierarchy.star()
 

@@ -7,25 +7,35 @@ from typing import TypeVar
 
 from numpy.random import Generator
 
-from veladura.context import Context
+from veladura.base.context import Context
 from veladura.errors import PlanError
 
 Result = TypeVar("Result")
 
 
-def run_chains(label: str, chain: Callable[[int, Generator], Result], chains: int, context: Context) -> list[Result]:
+def run_chains(
+    label: str, chain: Callable[[int, Generator], Result], chains: int, context: Context
+) -> list[Result]:
     """Run each chain on its own stream, in threads; the number of chains never depends on the number of cores."""
-    return context.map(label, lambda number: chain(number, context.streams("chain", number)), range(chains))
+    return context.map(
+        label, lambda number: chain(number, context.streams("chain", number)), range(chains)
+    )
 
 
 def check_lengths(*, sweeps: int, burn: int, thin: int, chains: int, m: int) -> None:
     """Refuse chains that leave too little to judge or to keep."""
     if min(burn, sweeps - burn, thin, chains, m) < 1:
-        msg = f"sweeps above burn, and burn, thin, chains and m of at least 1 are needed, got {sweeps}, {burn}, {thin}, {chains} and {m}."
+        msg = (
+            "sweeps above burn, and burn, thin, chains and m of at least 1 are needed, got"
+            f" {sweeps}, {burn}, {thin}, {chains} and {m}."
+        )
         raise PlanError(msg)
     kept = (sweeps - burn) // thin
     if kept < max(4, -(-m // chains)):
-        msg = f"{kept} sweeps of each chain are kept: too few to judge it and to keep {m} draws.\n\nHint: raise sweeps, or lower burn or thin."
+        msg = (
+            f"{kept} sweeps of each chain are kept: too few to judge it and to keep {m}"
+            " draws.\n\nHint: raise sweeps, or lower burn or thin."
+        )
         raise PlanError(msg)
 
 

@@ -62,7 +62,8 @@ class Diagnostics:
             slow = min(self.ess, key=lambda name: self.ess[name])
             apart = max(self.rhat, key=lambda name: self.rhat[name])
             msg = (
-                f"the chains have not mixed: R-hat is {self.worst_rhat:.2f} for {apart!r} (up to {MOST_RHAT} is good) and "
-                f"{slow!r} has {self.least_ess:.0f} effective draws (at least {LEAST_ESS:.0f} are wanted).\n\nHint: {advice}"
+                f"the chains have not mixed: R-hat is {self.worst_rhat:.2f} for {apart!r} (up to"
+                f" {MOST_RHAT} is good) and {slow!r} has {self.least_ess:.0f} effective draws (at"
+                f" least {LEAST_ESS:.0f} are wanted).\n\nHint: {advice}"
             )
             warnings.warn(msg, ChainWarning, stacklevel=3)

@@ -34,11 +34,15 @@ class Binning:
         """Whether codes have no order."""
         return self.edges is None
 
-    def codes(self, values: NDArray[np.float64] | NDArray[np.int64], missing: NDArray[np.bool_]) -> NDArray[np.uint16]:
+    def codes(
+        self, values: NDArray[np.float64] | NDArray[np.int64], missing: NDArray[np.bool_]
+    ) -> NDArray[np.uint16]:
         """Return the codes of some values; a category the tree never saw has a code of its own, above all others."""
         if self.edges is None:
-            return np.where(missing, self.levels - 1, np.minimum(values, self.levels)).astype(np.uint16)
-        from veladura.synth.draws import bin_of
+            return np.where(missing, self.levels - 1, np.minimum(values, self.levels)).astype(
+                np.uint16
+            )
+        from veladura.numeric.trees.draws import bin_of
 
         found: NDArray[np.uint16] = bin_of(self.edges, values.astype(np.float64))
         found[missing] = self.levels - 1

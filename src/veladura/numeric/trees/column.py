@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veladura.errors import DataError
-from veladura.synth.leaf import Singles, Smoothing, nearest_free
+from veladura.numeric.trees.leaf import Singles, Smoothing, nearest_free
 from veladura.table.codes import Column
 
 Ints = NDArray[np.int64]
@@ -18,7 +18,9 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 SPIKE_SHARE, SPIKE_ROWS = 0.05, 10
-FEW_VALUES = 20  # a number column with no more values is drawn from its donors: a kernel would blur it
+FEW_VALUES = (
+    20  # a number column with no more values is drawn from its donors: a kernel would blur it
+)
 CLOCK = (86_400_000_000, 3_600_000_000, 60_000_000, 1_000_000, 1000)
 
 
@@ -39,13 +41,24 @@ class Grid:
         values = column.values[~column.missing]
         if not values.size:
             return cls(0, 1, 0, whole=True)
-        step = next((unit for unit in CLOCK if column.field.kind == "date" and not np.any(values % unit) and np.any(values)), 1)
+        step = next(
+            (
+                unit
+                for unit in CLOCK
+                if column.field.kind == "date" and not np.any(values % unit) and np.any(values)
+            ),
+            1,
+        )
         base = int(values.min())
         return cls(base, step, 0, whole=True)
 
     def places(self, values: NDArray[np.int64] | Floats) -> Floats:
         """Return numbers as the places that trees and kernels see."""
-        return ((values - self.base) // self.unit).astype(np.float64) if self.whole else values.astype(np.float64)
+        return (
+            ((values - self.base) // self.unit).astype(np.float64)
+            if self.whole
+            else values.astype(np.float64)
+        )
 
     def written(self, places: Floats) -> Floats:
         """Round places as the column is written."""
@@ -117,7 +130,9 @@ class Subject:
         if not self.singles.sorted.size:
             return True
         low, high = self.range
-        return self._nearest(low - self.grid.step) is not None if self.grid and low <= high else True
+        return (
+            self._nearest(low - self.grid.step) is not None if self.grid and low <= high else True
+        )
 
     def accepted(self, places: Floats) -> Mask:
         """Return which numbers may come out."""
@@ -141,14 +156,20 @@ class Subject:
 
     def assemble(self, state: Ints, places: Floats | None) -> Column:
         """Return the column made of drawn states and numbers."""
-        missing = state == self.states - 1 if self.column.missing.any() else np.zeros(state.size, dtype=bool)
+        missing = (
+            state == self.states - 1
+            if self.column.missing.any()
+            else np.zeros(state.size, dtype=bool)
+        )
         if self.places is None or places is None or self.grid is None:
             return self.column.with_values(np.where(missing, 0, state), missing)
         if self.spikes is not None and self.spikes.size:
             spike = (state > 0) & ~missing
             places = np.where(spike, self.spikes[np.where(spike, state - 1, 0)], places)
         values = self.grid.values(np.where(missing, 0.0, places))
-        return self.column.with_values(np.where(missing, 0, values).astype(self.column.values.dtype), missing)
+        return self.column.with_values(
+            np.where(missing, 0, values).astype(self.column.values.dtype), missing
+        )
 
 
 def subject_of(
@@ -168,20 +189,34 @@ def subject_of(
     """
     if column.labels is not None and column.field.kind != "ordered":
         levels = len(column.labels)
-        return Subject(column, np.where(column.missing, levels, column.values), levels + int(column.missing.any()))
+        return Subject(
+            column,
+            np.where(column.missing, levels, column.values),
+            levels + int(column.missing.any()),
+        )
     column.numbers()  # refuses infinite values
     grid = Grid.of(column)
     places = np.where(column.missing, 0.0, grid.places(column.values))
     known = places[~column.missing]
     distinct, count = np.unique(known, return_counts=True)
     few = distinct.size <= FEW_VALUES or column.labels is not None
-    given = grid.places(np.asarray(spikes, dtype=column.values.dtype)) if spikes is not None else None
-    marked = np.empty(0) if few and given is None else _found(distinct, count) if given is None else given[np.isin(given, distinct)]
+    given = (
+        grid.places(np.asarray(spikes, dtype=column.values.dtype)) if spikes is not None else None
+    )
+    marked = (
+        np.empty(0)
+        if few and given is None
+        else _found(distinct, count)
+        if given is None
+        else given[np.isin(given, distinct)]
+    )
     state = np.zeros(column.size, dtype=np.int64)
     for i, spike in enumerate(marked, start=1):
         state[places == spike] = i
     state[column.missing] = marked.size + 1
-    ends = tuple(_place(grid, end, np.inf * side) for end, side in zip(limits, (-1, 1), strict=True))
+    ends = tuple(
+        _place(grid, end, np.inf * side) for end, side in zip(limits, (-1, 1), strict=True)
+    )
     return Subject(
         column,
         state,
@@ -216,5 +251,8 @@ def check_levels(column: Column, most: int) -> None:
         why = f"{distinct} categories in {present} rows"
     else:
         return
-    msg = f"column {column.name!r} has {why}: it is an identifier or free text, and drawing from it would copy it.\n\nHint: declare role 'identifier' to drop it, or recode it first."
+    msg = (
+        f"column {column.name!r} has {why}: it is an identifier or free text, and drawing from it"
+        " would copy it.\n\nHint: declare role 'identifier' to drop it, or recode it first."
+    )
     raise DataError(msg)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.jit import compiled, inner
+from veladura.base.jit import compiled, inner
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -15,8 +15,8 @@ Floats = NDArray[np.float64]
 def pick(heights: Floats, stretches: Ints, which: Ints, uniforms: Floats) -> Ints:
     """Return for each uniform the place in a stretch whose step of the cumulated weights it falls on.
 
-    A stretch is a pair of start and end; ``which`` says whose uniform it is. ``heights`` has one entry more than there
-    are places and begins with nought.
+    A stretch is a pair of start and end; ``which`` says whose uniform it is. ``heights`` has one
+    entry more than there are places and begins with nought.
     """
     found = np.empty(uniforms.size, dtype=np.int64)
     for i in range(uniforms.size):

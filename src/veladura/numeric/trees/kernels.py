@@ -1,10 +1,11 @@
 """Compiled growth of trees on binned predictors: arrays in, arrays out.
 
-A record is a few words of memory: its target, its row, and the codes of its predictors, a byte each (two for more
-than 256 codes). Records are moved when a node is split, so that those of a node always lie side by side and no read
-misses the cache. Targets are whole numbers (doubled ranks or class codes), so every sum of a regression tree is exact
-and no order of addition can move a split; a number and the count of it share a word, its mass. Kernels that call each other share this file because Numba's cache does not
-notice a change in another one.
+A record is a few words of memory: its target, its row, and the codes of its predictors, a byte each
+(two for more than 256 codes). Records are moved when a node is split, so that those of a node
+always lie side by side and no read misses the cache. Targets are whole numbers (doubled ranks or
+class codes), so every sum of a regression tree is exact and no order of addition can move a split;
+a number and the count of it share a word, its mass. Kernels that call each other share this file
+because Numba's cache does not notice a change in another one.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from veladura.jit import compiled, inner
+from veladura.base.jit import compiled, inner
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -32,7 +33,9 @@ DENSE = 4  # counts by code and class may be this many times the rows
 LARGE = 2  # a node is large when its codes, times this, outnumber the cells of a histogram
 
 TARGET, ROW, HEAD = 0, 1, 2  # words of a record before its codes
-FEATURE, AT, HIGH, LEVELS, CATEGORICAL, BASE = range(6)  # what is known of each predictor: see `grow_nodes`
+FEATURE, AT, HIGH, LEVELS, CATEGORICAL, BASE = range(
+    6
+)  # what is known of each predictor: see `grow_nodes`
 BEST, FOUND, CUT = range(3)  # the best split so far: predictor, codes present, codes that go left
 
 
@@ -93,7 +96,8 @@ def _sort_by_score(present: Ints, found: int, score: Floats) -> None:
             code = present[i]
             j = i
             while j >= gap and (
-                score[present[j - gap]] > score[code] or (score[present[j - gap]] == score[code] and present[j - gap] > code)
+                score[present[j - gap]] > score[code]
+                or (score[present[j - gap]] == score[code] and present[j - gap] > code)
             ):
                 present[j] = present[j - gap]
                 j -= gap
@@ -102,7 +106,9 @@ def _sort_by_score(present: Ints, found: int, score: Floats) -> None:
 
 
 @inner("int64(int64[::1], int64, int64, int64, int64, int64, float64[::1])")
-def _sweep_sums(mass: Ints, found: int, rows: int, whole: int, shift: int, min_leaf: int, gain: Floats) -> int:
+def _sweep_sums(
+    mass: Ints, found: int, rows: int, whole: int, shift: int, min_leaf: int, gain: Floats
+) -> int:
     """Return the cut of a sequence of masses that lowers the sum of squares most (Breiman et al. 1984, eq. 8.11), 0 for none better.
 
     The gain is (n S_l - n_l S)^2 / (n n_l n_r), with n_l rows and the sum S_l left of the cut.
@@ -110,7 +116,9 @@ def _sweep_sums(mass: Ints, found: int, rows: int, whole: int, shift: int, min_l
     counted = (1 << shift) - 1
     before = 0
     cut = 0
-    over = gain[0] * rows  # the best gain so far as a fraction: comparing products is faster than dividing
+    over = (
+        gain[0] * rows
+    )  # the best gain so far as a fraction: comparing products is faster than dividing
     under = 1.0
     for i in range(found - 1):
         before += mass[i]
@@ -132,11 +140,23 @@ def _sweep_sums(mass: Ints, found: int, rows: int, whole: int, shift: int, min_l
     return cut
 
 
-@inner("int64(int64[::1], int64, int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], int64, float64, int64, float64[::1])")
+@inner(
+    "int64(int64[::1], int64, int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], int64,"
+    " float64, int64, float64[::1])"
+)
 def _sweep_classes(
-    sequence: Ints, found: int, first: Ints, count: Ints, classes: Ints, of_class: Ints, moved: Ints, rows: int, squares: float,
-    min_leaf: int, gain: Floats,
-) -> int:  # fmt: skip
+    sequence: Ints,
+    found: int,
+    first: Ints,
+    count: Ints,
+    classes: Ints,
+    of_class: Ints,
+    moved: Ints,
+    rows: int,
+    squares: float,
+    min_leaf: int,
+    gain: Floats,
+) -> int:
     """Return the cut that lowers the Gini impurity most; the cost is that of the rows, whatever the number of classes.
 
     Rows move one by one to the left. Squares of class counts are updated, not summed anew.
@@ -167,11 +187,23 @@ def _sweep_classes(
     return cut
 
 
-@inner("int64(int64[::1], int64, int64[::1], int64[::1], int64, int64[::1], int64[::1], int64, float64, int64, float64[::1])")
+@inner(
+    "int64(int64[::1], int64, int64[::1], int64[::1], int64, int64[::1], int64[::1], int64,"
+    " float64, int64, float64[::1])"
+)
 def _sweep_counts(
-    sequence: Ints, found: int, count: Ints, cells: Ints, base: int, of_class: Ints, moved: Ints, rows: int, squares: float,
-    min_leaf: int, gain: Floats,
-) -> int:  # fmt: skip
+    sequence: Ints,
+    found: int,
+    count: Ints,
+    cells: Ints,
+    base: int,
+    of_class: Ints,
+    moved: Ints,
+    rows: int,
+    squares: float,
+    min_leaf: int,
+    gain: Floats,
+) -> int:
     """Return the same cut from counts by code and class: faster where the rows are more than the counts."""
     squares_left = 0.0
     squares_right = squares
@@ -202,12 +234,24 @@ def _sweep_counts(
 
 
 @inner(
-    "void(int64[::1], int64, int64[::1], int64[::1], int64[::1], boolean, int64[::1], int64, int64[::1], int64, float64[::1], float64[::1], float64[::1])"
+    "void(int64[::1], int64, int64[::1], int64[::1], int64[::1], boolean, int64[::1], int64,"
+    " int64[::1], int64, float64[::1], float64[::1], float64[::1])"
 )
 def _score_by_component(  # noqa: C901, PLR0912  # compiled: counts or rows, one loop
-    present: Ints, found: int, first: Ints, count: Ints, classes: Ints, dense: bool, cells: Ints, base: int, of_class: Ints, rows: int,  # noqa: FBT001
-    score: Floats, weight: Floats, fresh: Floats,
-) -> None:  # fmt: skip
+    present: Ints,
+    found: int,
+    first: Ints,
+    count: Ints,
+    classes: Ints,
+    dense: bool,
+    cells: Ints,
+    base: int,
+    of_class: Ints,
+    rows: int,
+    score: Floats,
+    weight: Floats,
+    fresh: Floats,
+) -> None:
     """Score categories by the first principal component of their class shares (Coppersmith, Hong, Hosking 1999).
 
     Power iteration from the most frequent class, on the counts or on the rows themselves, whichever
@@ -288,7 +332,9 @@ def _has_distinct(records: Ints, start: int, end: int, wanted: int) -> bool:
 
 
 @inner("float64(int64[:, ::1], int64, int64, int64[::1], boolean, int64, int64[::1])")
-def _impurity(records: Ints, start: int, end: int, of_class: Ints, gini: bool, shift: int, whole: Ints) -> float:  # noqa: FBT001
+def _impurity(
+    records: Ints, start: int, end: int, of_class: Ints, gini: bool, shift: int, whole: Ints
+) -> float:
     """Return the sum of squares about the mean, or the Gini impurity times the rows; fill the sum or the class counts."""
     rows = end - start
     squares = 0.0
@@ -308,17 +354,33 @@ def _impurity(records: Ints, start: int, end: int, of_class: Ints, gini: bool, s
     return squares
 
 
-@inner("void(int64[:, ::1], uint8[:, ::1], int64, int64, int64[:, ::1], int64[::1], int64, int64, boolean, int64[::1])")
+@inner(
+    "void(int64[:, ::1], uint8[:, ::1], int64, int64, int64[:, ::1], int64[::1], int64, int64,"
+    " boolean, int64[::1])"
+)
 def _fill_cells(
-    records: Ints, codes: Bytes, start: int, end: int, layout: Ints, choice: Ints, active: int, wide: int, gini: bool, cells: Ints,  # noqa: FBT001
-) -> None:  # fmt: skip
+    records: Ints,
+    codes: Bytes,
+    start: int,
+    end: int,
+    layout: Ints,
+    choice: Ints,
+    active: int,
+    wide: int,
+    gini: bool,
+    cells: Ints,
+) -> None:
     """Add up the masses of a node's records by code, or count them by code and class, for all predictors at once."""
     for i in range(cells.size):
         cells[i] = 0
     for block in range(start, end, BLOCK):
         stop = min(block + BLOCK, end)
         for j in range(active):
-            at, high, base = layout[choice[j], AT], layout[choice[j], HIGH], layout[choice[j], BASE] * wide
+            at, high, base = (
+                layout[choice[j], AT],
+                layout[choice[j], HIGH],
+                layout[choice[j], BASE] * wide,
+            )
             if gini:
                 for i in range(block, stop):
                     cells[base + _code(codes, i, at, high) * wide + records[i, TARGET]] += 1
@@ -349,9 +411,21 @@ def _list_bits(bits: Words, words: int, present: Ints) -> int:
     return found
 
 
-@inner("int64(int64[:, ::1], uint8[:, ::1], int64, int64, int64, int64, int64[::1], uint64[::1], int64[::1], int64[::1])")
+@inner(
+    "int64(int64[:, ::1], uint8[:, ::1], int64, int64, int64, int64, int64[::1], uint64[::1],"
+    " int64[::1], int64[::1])"
+)
 def _note_sums(
-    records: Ints, codes: Bytes, start: int, end: int, at: int, high: int, cells: Ints, bits: Words, present: Ints, mass: Ints
+    records: Ints,
+    codes: Bytes,
+    start: int,
+    end: int,
+    at: int,
+    high: int,
+    cells: Ints,
+    bits: Words,
+    present: Ints,
+    mass: Ints,
 ) -> int:
     """List the codes of one predictor in a small node, in ascending order, with their masses."""
     top = 0
@@ -378,7 +452,9 @@ def _list_sums(levels: int, cells: Ints, base: int, present: Ints, mass: Ints) -
 
 
 @inner("void(int64[::1], int64[::1], int64, int64, int64[::1], float64[::1])")
-def _sort_by_mean(present: Ints, mass: Ints, found: int, shift: int, spare: Ints, score: Floats) -> None:
+def _sort_by_mean(
+    present: Ints, mass: Ints, found: int, shift: int, spare: Ints, score: Floats
+) -> None:
     """Put categories in ascending order of their mean target (Fisher 1958)."""
     counted = (1 << shift) - 1
     for i in range(found):
@@ -419,13 +495,30 @@ def _retire(choice: Ints, j: int, active: int) -> None:
 
 
 @inner(
-    "int64(int64[:, ::1], uint8[:, ::1], int64, int64, int64[:, ::1], int64[::1], int64, int64, boolean, int64[::1], uint64[::1],"
-    "UniTuple(int64[::1], 9), UniTuple(float64[::1], 3), int64, int64, int64, float64[::1], int64[::1])"
+    "int64(int64[:, ::1], uint8[:, ::1], int64, int64, int64[:, ::1], int64[::1], int64, int64,"
+    " boolean, int64[::1], uint64[::1],UniTuple(int64[::1], 9), UniTuple(float64[::1], 3), int64,"
+    " int64, int64, float64[::1], int64[::1])"
 )
 def _search_sums(
-    records: Ints, codes: Bytes, start: int, end: int, layout: Ints, choice: Ints, active: int, trials: int, large: bool, cells: Ints,  # noqa: FBT001
-    bits: Words, scratch: Scratch, scores: tuple[Floats, Floats, Floats], whole: int, shift: int, min_leaf: int, gain: Floats, split: Ints,
-) -> int:  # fmt: skip
+    records: Ints,
+    codes: Bytes,
+    start: int,
+    end: int,
+    layout: Ints,
+    choice: Ints,
+    active: int,
+    trials: int,
+    large: bool,
+    cells: Ints,
+    bits: Words,
+    scratch: Scratch,
+    scores: tuple[Floats, Floats, Floats],
+    whole: int,
+    shift: int,
+    min_leaf: int,
+    gain: Floats,
+    split: Ints,
+) -> int:
     """Find the best split for numbers or two classes; return how many predictors still vary, the others go last in ``choice``."""
     present, mass, kept, spare = scratch[0], scratch[1], scratch[2], scratch[3]
     j = 0
@@ -435,7 +528,18 @@ def _search_sums(
         if large:
             found = _list_sums(levels, cells, layout[f, BASE], present, mass)
         else:
-            found = _note_sums(records, codes, start, end, layout[f, AT], layout[f, HIGH], cells, bits, present, mass)
+            found = _note_sums(
+                records,
+                codes,
+                start,
+                end,
+                layout[f, AT],
+                layout[f, HIGH],
+                cells,
+                bits,
+                present,
+                mass,
+            )
         if found < 2:  # noqa: PLR2004
             _retire(choice, j, active)
             active -= 1
@@ -456,12 +560,24 @@ def _search_sums(
 
 
 @inner(
-    "int64(int64[:, ::1], uint8[:, ::1], int64, int64, int64, int64, int64, boolean, int64[::1], int64, uint64[::1], int64[::1], int64[::1])"
+    "int64(int64[:, ::1], uint8[:, ::1], int64, int64, int64, int64, int64, boolean, int64[::1],"
+    " int64, uint64[::1], int64[::1], int64[::1])"
 )
 def _note_classes(
-    records: Ints, codes: Bytes, start: int, end: int, at: int, high: int, wide: int, dense: bool, cells: Ints, base: int,  # noqa: FBT001
-    bits: Words, count: Ints, present: Ints,
-) -> int:  # fmt: skip
+    records: Ints,
+    codes: Bytes,
+    start: int,
+    end: int,
+    at: int,
+    high: int,
+    wide: int,
+    dense: bool,
+    cells: Ints,
+    base: int,
+    bits: Words,
+    count: Ints,
+    present: Ints,
+) -> int:
     """Count the codes of one predictor in a small node, by class too where that is cheap; list those that occur in ascending order."""
     top = 0
     for i in range(start, end):
@@ -474,7 +590,9 @@ def _note_classes(
 
 
 @inner("int64(int64, int64, int64[::1], int64, int64[::1], int64[::1])")
-def _list_classes(levels: int, wide: int, cells: Ints, base: int, count: Ints, present: Ints) -> int:
+def _list_classes(
+    levels: int, wide: int, cells: Ints, base: int, count: Ints, present: Ints
+) -> int:
     """List the codes that occur in a histogram by class, and count their records."""
     found = 0
     for code in range(levels):
@@ -487,11 +605,24 @@ def _list_classes(levels: int, wide: int, cells: Ints, base: int, count: Ints, p
     return found
 
 
-@inner("void(int64[:, ::1], uint8[:, ::1], int64, int64, int64, int64, int64[::1], int64, int64[::1], int64[::1], int64[::1], int64[::1])")
+@inner(
+    "void(int64[:, ::1], uint8[:, ::1], int64, int64, int64, int64, int64[::1], int64, int64[::1],"
+    " int64[::1], int64[::1], int64[::1])"
+)
 def _group_classes(
-    records: Ints, codes: Bytes, start: int, end: int, at: int, high: int, present: Ints, found: int, first: Ints, fill: Ints, count: Ints,
+    records: Ints,
+    codes: Bytes,
+    start: int,
+    end: int,
+    at: int,
+    high: int,
+    present: Ints,
+    found: int,
+    first: Ints,
+    fill: Ints,
+    count: Ints,
     classes: Ints,
-) -> None:  # fmt: skip
+) -> None:
     """Put the classes of a node's records in the order of their codes."""
     place = 0
     for i in range(found):
@@ -506,38 +637,104 @@ def _group_classes(
 
 
 @inner(
-    "int64(int64[:, ::1], uint8[:, ::1], int64, int64, int64[:, ::1], int64[::1], int64, int64, int64, boolean, int64[::1], uint64[::1],"
-    "UniTuple(int64[::1], 9), UniTuple(float64[::1], 3), float64, int64, float64[::1], int64[::1])"
+    "int64(int64[:, ::1], uint8[:, ::1], int64, int64, int64[:, ::1], int64[::1], int64, int64,"
+    " int64, boolean, int64[::1], uint64[::1],UniTuple(int64[::1], 9), UniTuple(float64[::1], 3),"
+    " float64, int64, float64[::1], int64[::1])"
 )
 def _search_classes(  # noqa: C901, PLR0912  # compiled: one loop over predictors
-    records: Ints, codes: Bytes, start: int, end: int, layout: Ints, choice: Ints, active: int, trials: int, wide: int, large: bool,  # noqa: FBT001
-    cells: Ints, bits: Words, scratch: Scratch, scores: tuple[Floats, Floats, Floats], squares: float, min_leaf: int, gain: Floats, split: Ints,
-) -> int:  # fmt: skip
+    records: Ints,
+    codes: Bytes,
+    start: int,
+    end: int,
+    layout: Ints,
+    choice: Ints,
+    active: int,
+    trials: int,
+    wide: int,
+    large: bool,  # noqa: FBT001, RUF100
+    cells: Ints,
+    bits: Words,
+    scratch: Scratch,
+    scores: tuple[Floats, Floats, Floats],
+    squares: float,
+    min_leaf: int,
+    gain: Floats,
+    split: Ints,
+) -> int:
     """Find the best split for several classes; return how many predictors still vary, the others go last in ``choice``."""
     present, _, kept, first, fill, count, classes, of_class, moved = scratch
     rows = end - start
     j = 0
     while j < trials:
         f = choice[j]
-        at, high, levels, base = layout[f, AT], layout[f, HIGH], layout[f, LEVELS], layout[f, BASE] * wide
+        at, high, levels, base = (
+            layout[f, AT],
+            layout[f, HIGH],
+            layout[f, LEVELS],
+            layout[f, BASE] * wide,
+        )
         dense = large or min(levels, rows) * wide <= DENSE * rows
         if large:
             found = _list_classes(levels, wide, cells, base, count, present)
         else:
-            found = _note_classes(records, codes, start, end, at, high, wide, dense, cells, base, bits, count, present)
+            found = _note_classes(
+                records, codes, start, end, at, high, wide, dense, cells, base, bits, count, present
+            )
         if found > 1 and not dense:
-            _group_classes(records, codes, start, end, at, high, present, found, first, fill, count, classes)
+            _group_classes(
+                records, codes, start, end, at, high, present, found, first, fill, count, classes
+            )
         categorical = layout[f, CATEGORICAL] > 0
         if categorical and found > 2:  # noqa: PLR2004
-            _score_by_component(present, found, first, count, classes, dense, cells, base, of_class, rows, scores[0], scores[1], scores[2])
+            _score_by_component(
+                present,
+                found,
+                first,
+                count,
+                classes,
+                dense,
+                cells,
+                base,
+                of_class,
+                rows,
+                scores[0],
+                scores[1],
+                scores[2],
+            )
             _sort_by_score(present, found, scores[0])
-        for way in range(0 if found == 1 else 1 + int(not categorical and present[found - 1] == levels - 1)):
+        for way in range(
+            0 if found == 1 else 1 + int(not categorical and present[found - 1] == levels - 1)
+        ):
             if way == 1:  # missing before all values instead of after them
                 _turn(present, found)
             if dense:
-                cut = _sweep_counts(present, found, count, cells, base, of_class, moved, rows, squares, min_leaf, gain)
+                cut = _sweep_counts(
+                    present,
+                    found,
+                    count,
+                    cells,
+                    base,
+                    of_class,
+                    moved,
+                    rows,
+                    squares,
+                    min_leaf,
+                    gain,
+                )
             else:
-                cut = _sweep_classes(present, found, first, count, classes, of_class, moved, rows, squares, min_leaf, gain)
+                cut = _sweep_classes(
+                    present,
+                    found,
+                    first,
+                    count,
+                    classes,
+                    of_class,
+                    moved,
+                    rows,
+                    squares,
+                    min_leaf,
+                    gain,
+                )
             if cut > 0:
                 _keep(f, present, found, cut, split, kept)
         for i in range(found):
@@ -555,10 +752,13 @@ def _search_classes(  # noqa: C901, PLR0912  # compiled: one loop over predictor
 
 
 @inner("int64(int64[:, ::1], uint8[:, ::1], int64, int64, int64, int64, int64[::1], int64[:, ::1])")
-def _divide(records: Ints, codes: Bytes, start: int, end: int, at: int, high: int, mark: Ints, spare: Ints) -> int:
+def _divide(
+    records: Ints, codes: Bytes, start: int, end: int, at: int, high: int, mark: Ints, spare: Ints
+) -> int:
     """Move the records of a node so that those marked to go left come first; return where the others begin.
 
-    Each record is written to both sides and only one side moves on: no branch for the processor to guess.
+    Each record is written to both sides and only one side moves on: no branch for the processor to
+    guess.
     """
     width = records.shape[1]
     place = start
@@ -586,10 +786,21 @@ def _mark_sides(levels: int, kept: Ints, split: Ints, mark: Ints) -> None:
         mark[kept[i]] = 1 if i < split[CUT] else 0
 
 
-@inner("int64(int64[:, ::1], int64, int64[:, ::1], int64[::1], int64[::1], int64[::1], boolean, uint64[::1], int64)")
+@inner(
+    "int64(int64[:, ::1], int64, int64[:, ::1], int64[::1], int64[::1], int64[::1], boolean,"
+    " uint64[::1], int64)"
+)
 def _write_split(
-    nodes: Ints, node: int, layout: Ints, kept: Ints, split: Ints, mark: Ints, larger_left: bool, sets: Words, used: int,  # noqa: FBT001
-) -> int:  # fmt: skip
+    nodes: Ints,
+    node: int,
+    layout: Ints,
+    kept: Ints,
+    split: Ints,
+    mark: Ints,
+    larger_left: bool,
+    sets: Words,
+    used: int,
+) -> int:
     """Write down where codes go at a node, those it never saw with the larger side; return how much of the sets is used."""
     f = split[BEST]
     levels = layout[f, LEVELS]
@@ -653,8 +864,8 @@ def _push(stack: Ints, place: int, node: int, active: int, slot: int) -> None:
 
 
 @compiled(
-    "Tuple((int64[:, ::1], float64[::1], uint64[::1], int64, int64))"
-    "(int64[:, ::1], uint8[:, ::1], int64[:, ::1], int64, int64, int64[::1], int64, int64, float64, int64, uint64)"
+    "Tuple((int64[:, ::1], float64[::1], uint64[::1], int64, int64))(int64[:, ::1], uint8[:, ::1],"
+    " int64[:, ::1], int64, int64, int64[::1], int64, int64, float64, int64, uint64)"
 )
 def grow_nodes(  # noqa: C901, PLR0912, PLR0915  # compiled: one loop over nodes
     records: Ints,
@@ -676,13 +887,14 @@ def grow_nodes(  # noqa: C901, PLR0912, PLR0915  # compiled: one loop over nodes
     Parameters
     ----------
     records
-        A record a line: target, row, then codes; moved about. ``codes`` is the same memory in bytes. The target is a
-        class below ``class_count`` or, for numbers and for no more than two classes, a mass: a whole number shifted by
-        ``shift`` bits, plus one, so that a sum of masses holds the sum of the numbers and how many they are.
+        A record a line: target, row, then codes; moved about. ``codes`` is the same memory in
+        bytes. The target is a class below ``class_count`` or, for numbers and for no more than two
+        classes, a mass: a whole number shifted by ``shift`` bits, plus one, so that a sum of masses
+        holds the sum of the numbers and how many they are.
     layout
-        For each predictor its column, the byte of its code in a record, that of the high part (0 for none), its number of
-        codes, whether they are categories, and how many codes the predictors before it have. The last code of a
-        number column means missing.
+        For each predictor its column, the byte of its code in a record, that of the high part (0
+        for none), its number of codes, whether they are categories, and how many codes the
+        predictors before it have. The last code of a number column means missing.
     roots
         Where the records of each root begin and end.
     complexity
@@ -695,8 +907,8 @@ def grow_nodes(  # noqa: C901, PLR0912, PLR0915  # compiled: one loop over nodes
     A node is a row of (feature, cut, left child, missing left, first word of its set, start, end,
     parent, depth); the right child follows the left one. Feature -1 marks a leaf.
 
-    Large nodes keep a histogram of all predictors. That of the smaller child is counted, that of the larger is the
-    difference; the smaller is grown first, so few of them are kept at a time.
+    Large nodes keep a histogram of all predictors. That of the smaller child is counted, that of
+    the larger is the difference; the smaller is grown first, so few of them are kept at a time.
     """
     gini = class_count > 2  # noqa: PLR2004  # with two classes both criteria give the same splits
     wide = class_count if gini else 1
@@ -707,7 +919,9 @@ def grow_nodes(  # noqa: C901, PLR0912, PLR0915  # compiled: one loop over nodes
         choice[f] = f
         all_codes += layout[f, LEVELS]
         widest = max(widest, layout[f, LEVELS] + 1)
-    least = max(all_codes * wide // (LARGE * max(predictors, 1)), 4 * min_leaf)  # rows of a large node
+    least = max(
+        all_codes * wide // (LARGE * max(predictors, 1)), 4 * min_leaf
+    )  # rows of a large node
     slots = 0
     while slots < 60 and size >> slots >= least:  # noqa: PLR2004
         slots += 1
@@ -718,11 +932,24 @@ def grow_nodes(  # noqa: C901, PLR0912, PLR0915  # compiled: one loop over nodes
     in_use = 0
     cells, bits = _ints(all_codes * wide if gini else widest), _words(widest // 64 + 1)
     of_class, moved, fill, kept = _ints(wide), _ints(wide), _ints(widest), _ints(widest)
-    scratch = (_ints(widest), _ints(widest), kept, _ints(widest), fill, _ints(widest), _ints(size if gini else 1), of_class, moved)
+    scratch = (
+        _ints(widest),
+        _ints(widest),
+        kept,
+        _ints(widest),
+        fill,
+        _ints(widest),
+        _ints(size if gini else 1),
+        of_class,
+        moved,
+    )
     scores = (_floats(widest), _floats(wide), _floats(wide))
     spare = _table(size, records.shape[1])
     room = 2 * (size // max(min_leaf, 1) + roots.size) + 2
-    nodes, stack = _table(room, 9), _table(room, 3)  # on the stack: node, predictors that vary, its histogram or -1
+    nodes, stack = (
+        _table(room, 9),
+        _table(room, 3),
+    )  # on the stack: node, predictors that vary, its histogram or -1
     risks, sets, used = _floats(2 * room), _words(64), 0
     gain, whole, split, random = _floats(1), _ints(1), _ints(3), _words(1)
     random[0] = seed
@@ -750,20 +977,54 @@ def grow_nodes(  # noqa: C901, PLR0912, PLR0915  # compiled: one loop over nodes
             if rows >= least and slot < 0:
                 slot = free[in_use]
                 in_use += 1
-                _fill_cells(records, codes, start, end, layout, choice, active, wide, gini, histograms[slot])
+                _fill_cells(
+                    records, codes, start, end, layout, choice, active, wide, gini, histograms[slot]
+                )
             trials = tried if 0 < tried < active else active
             squares = np.rint(rows * (rows - impurity))  # of the class counts
             large, mine = slot >= 0, histograms[slot] if slot >= 0 else cells
             if gini:
                 active = _search_classes(
-                    records, codes, start, end, layout, choice, active, trials, wide, large, mine, bits, scratch, scores,
-                    squares, min_leaf, gain, split,
-                )  # fmt: skip
+                    records,
+                    codes,
+                    start,
+                    end,
+                    layout,
+                    choice,
+                    active,
+                    trials,
+                    wide,
+                    large,
+                    mine,
+                    bits,
+                    scratch,
+                    scores,
+                    squares,
+                    min_leaf,
+                    gain,
+                    split,
+                )
             else:
                 active = _search_sums(
-                    records, codes, start, end, layout, choice, active, trials, large, mine, bits, scratch, scores,
-                    whole[0], shift, min_leaf, gain, split,
-                )  # fmt: skip
+                    records,
+                    codes,
+                    start,
+                    end,
+                    layout,
+                    choice,
+                    active,
+                    trials,
+                    large,
+                    mine,
+                    bits,
+                    scratch,
+                    scores,
+                    whole[0],
+                    shift,
+                    min_leaf,
+                    gain,
+                    split,
+                )
         if gini:
             for i in range(start, end):
                 of_class[records[i, TARGET]] = 0
@@ -772,7 +1033,10 @@ def grow_nodes(  # noqa: C901, PLR0912, PLR0915  # compiled: one loop over nodes
             f = split[BEST]
             _mark_sides(layout[f, LEVELS], kept, split, fill)
             at = _divide(records, codes, start, end, layout[f, AT], layout[f, HIGH], fill, spare)
-            if min_distinct > 1 and not (_has_distinct(records, start, at, min_distinct) and _has_distinct(records, at, end, min_distinct)):
+            if min_distinct > 1 and not (
+                _has_distinct(records, start, at, min_distinct)
+                and _has_distinct(records, at, end, min_distinct)
+            ):
                 at = end
         if at == end:
             if slot >= 0:
@@ -791,7 +1055,18 @@ def grow_nodes(  # noqa: C901, PLR0912, PLR0915  # compiled: one loop over nodes
         of_smaller = -1
         if slot >= 0 and nodes[larger, 6] - nodes[larger, 5] >= least:
             of_smaller = free[in_use]
-            _fill_cells(records, codes, nodes[smaller, 5], nodes[smaller, 6], layout, choice, active, wide, gini, histograms[of_smaller])
+            _fill_cells(
+                records,
+                codes,
+                nodes[smaller, 5],
+                nodes[smaller, 6],
+                layout,
+                choice,
+                active,
+                wide,
+                gini,
+                histograms[of_smaller],
+            )
             for i in range(histograms.shape[1]):
                 histograms[slot, i] -= histograms[of_smaller, i]
             if nodes[smaller, 6] - nodes[smaller, 5] >= least:

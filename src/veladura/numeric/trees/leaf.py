@@ -10,7 +10,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from veladura.synth.tree import END, PARENT, START, Tree
+from veladura.numeric.trees.tree import END, PARENT, START, Tree
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -18,7 +18,9 @@ Mask = NDArray[np.bool_]
 Accept = Callable[[Floats, Ints], Mask]
 Smoothing = Literal["local", "kernel", "none"]
 
-TRIES = 40  # a kernel cut at both ends accepts half of its draws at worst: what is left then waits for another reason
+# a kernel cut at both ends accepts half of its draws at worst: what is left then waits for another
+# reason
+TRIES = 40
 TABLE = 10_000_000
 
 
@@ -40,7 +42,7 @@ class Donors:
 
     def places(self, rng: Generator, nodes: Ints) -> Ints:
         """Return for each row a donor of its node, as a place in the order of the tree."""
-        from veladura.synth.draws import pick
+        from veladura.numeric.trees.draws import pick
 
         found: Ints = pick(self.heights, self.tree.stretches, nodes, rng.random(nodes.size))
         return found
@@ -66,7 +68,11 @@ class Singles:
         """
         distinct, count = np.unique(values, return_counts=True)
         single = distinct[count == 1]
-        if single.size == 0 or decimals is None or (single[-1] - single[0]) * 10.0**decimals > TABLE:
+        if (
+            single.size == 0
+            or decimals is None
+            or (single[-1] - single[0]) * 10.0**decimals > TABLE
+        ):
             return cls(single)
         scale, low = 10.0**decimals, float(single[0])
         table = np.zeros(int(np.rint((single[-1] - low) * scale)) + 1, dtype=bool)
@@ -99,8 +105,8 @@ def draw_numbers(
 ) -> tuple[Floats, Ints]:
     """Return a number for each row, drawn from its leaf, and the rows whose number was never accepted.
 
-    A donor is drawn by its weight and moved by h times a normal. What is written (rounded) and not accepted is
-    drawn anew, then from the node above, up to the root.
+    A donor is drawn by its weight and moved by h times a normal. What is written (rounded) and not
+    accepted is drawn anew, then from the node above, up to the root.
 
     Parameters
     ----------
@@ -111,16 +117,18 @@ def draw_numbers(
     accept
         Says which numbers may stand in which rows.
     smoothing
-        "kernel": h is the robust bandwidth of the leaf; outside its range donor and normal are drawn anew, the exact
-        law of the weighted kernel density cut to that range. "local": h is at most the distance to the farther
-        neighbour of the donor in its leaf, twice that at every further try (where values are dense, many are refused), and the range reflects (Silverman 1986,
-        sections 2.10 and 5.3): edges keep their weight and skewness stays. "none": the donor's own number.
+        "kernel": h is the robust bandwidth of the leaf; outside its range donor and normal are
+        drawn anew, the exact law of the weighted kernel density cut to that range. "local": h is at
+        most the distance to the farther neighbour of the donor in its leaf, twice that at every
+        further try (where values are dense, many are refused), and the range reflects (Silverman
+        1986, sections 2.10 and 5.3): edges keep their weight and skewness stays. "none": the
+        donor's own number.
     bandwidth
         Factor on the robust bandwidth.
     cut
         Whether numbers stay in the range of the leaf.
     """
-    from veladura.synth.draws import by_node, spreads
+    from veladura.numeric.trees.draws import by_node, spreads
 
     nodes = donors.tree.nodes
     result = np.empty(leaves.size)
@@ -132,7 +140,12 @@ def draw_numbers(
         mark = np.zeros(len(nodes), dtype=np.int64)
         mark[at] = 1
         used, place = np.flatnonzero(mark), np.cumsum(mark) - 1
-        spread = spreads(values, np.ascontiguousarray(nodes[used, START]), np.ascontiguousarray(nodes[used, END]), reach)
+        spread = spreads(
+            values,
+            np.ascontiguousarray(nodes[used, START]),
+            np.ascontiguousarray(nodes[used, END]),
+            reach,
+        )
         width, low, high = (np.take(part, place[at]) for part in spread.T)
         waiting = np.arange(pending.size)
         for attempt in range(TRIES):
@@ -141,7 +154,9 @@ def draw_numbers(
             if smoothing != "none":
                 far = reach[chosen] * 2.0**attempt if smoothing == "local" else np.inf
                 ends = (low[waiting], high[waiting]) if smoothing == "local" and cut else None
-                drawn = written(moved(rng, drawn, np.minimum(bandwidth * width[waiting], far), ends))
+                drawn = written(
+                    moved(rng, drawn, np.minimum(bandwidth * width[waiting], far), ends)
+                )
             good = accept(drawn, pending[waiting])
             if cut:
                 good &= (drawn >= low[waiting]) & (drawn <= high[waiting])
@@ -157,7 +172,9 @@ def draw_numbers(
     return result, np.sort(np.concatenate([np.empty(0, dtype=np.int64), *failed]))
 
 
-def moved(rng: Generator, numbers: Floats, width: Floats, ends: tuple[Floats, Floats] | None) -> Floats:
+def moved(
+    rng: Generator, numbers: Floats, width: Floats, ends: tuple[Floats, Floats] | None
+) -> Floats:
     """Return numbers moved by a normal of some width; what falls beyond the ends is as far inside them."""
     numbers = numbers + width * rng.standard_normal(numbers.size)
     if ends is None:
@@ -168,7 +185,12 @@ def moved(rng: Generator, numbers: Floats, width: Floats, ends: tuple[Floats, Fl
 
 
 def nearest_free(
-    number: float, taken: Callable[[Floats], Mask], low: float, high: float, step: float, written: Callable[[Floats], Floats] = np.asarray
+    number: float,
+    taken: Callable[[Floats], Mask],
+    low: float,
+    high: float,
+    step: float,
+    written: Callable[[Floats], Floats] = np.asarray,
 ) -> float | None:
     """Return the nearest number on a grid that is not taken, or None when every one is.
 

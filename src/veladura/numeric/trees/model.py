@@ -9,10 +9,10 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from veladura.context import Context
-from veladura.synth.column import Subject
-from veladura.synth.leaf import Donors, draw_numbers
-from veladura.synth.tree import Growth, Predictors, Tree, grow, ranks
+from veladura.base.context import Context
+from veladura.numeric.trees.column import Subject
+from veladura.numeric.trees.leaf import Donors, draw_numbers
+from veladura.numeric.trees.tree import Growth, Predictors, Tree, grow, ranks
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -91,7 +91,7 @@ class TreeModel:
         return state, None if self.subject.places is None else places
 
     def _from(self, pair: Pair, rng: Generator, where: Where) -> tuple[Ints, Floats | None]:
-        from veladura.synth.draws import by_node
+        from veladura.numeric.trees.draws import by_node
 
         subject, size = self.subject, where.rows.size
         state = np.zeros(size, dtype=np.int64)
@@ -117,10 +117,16 @@ class TreeModel:
         assert subject.grid is not None  # noqa: S101  # a column of numbers has one
         assert subject.places is not None  # noqa: S101
         drawn, failed = draw_numbers(
-            rng, Donors.weighted(tree, rng), subject.places[tree.order], self._nodes(tree, where),
-            written=subject.grid.written, accept=lambda x, i: terms.accepted(x, where.rows[i]), smoothing=subject.smoothing,
-            bandwidth=self.bandwidth, cut=terms.cut,
-        )  # fmt: skip
+            rng,
+            Donors.weighted(tree, rng),
+            subject.places[tree.order],
+            self._nodes(tree, where),
+            written=subject.grid.written,
+            accept=lambda x, i: terms.accepted(x, where.rows[i]),
+            smoothing=subject.smoothing,
+            bandwidth=self.bandwidth,
+            cut=terms.cut,
+        )
         if failed.size:
             drawn[failed] = terms.settled(rng, drawn[failed], where.rows[failed])
         return drawn
@@ -139,28 +145,41 @@ class Ground:
 
     def where(self, keep: NDArray[np.bool_]) -> Ground:
         """Return the ground with some of its rows only."""
-        return Ground(self.predictors, self.rows[keep], None if self.groups is None else self.groups[keep])
+        return Ground(
+            self.predictors, self.rows[keep], None if self.groups is None else self.groups[keep]
+        )
 
 
 def load_kernels(context: Context) -> None:
     """Load the compiled code, with a word on the wait when it must be compiled first."""
-    with context.progress("loading the compiled tree code (compiled at the first run, which takes a while)", 1) as advance:
-        import veladura.synth.draws
-        import veladura.synth.kernels
-        import veladura.synth.records
-        import veladura.synth.walk  # noqa: F401
+    with context.progress(
+        "loading the compiled tree code (compiled at the first run, which takes a while)", 1
+    ) as advance:
+        import veladura.numeric.trees.draws
+        import veladura.numeric.trees.kernels
+        import veladura.numeric.trees.records
+        import veladura.numeric.trees.walk  # noqa: F401
 
         advance()
 
 
-def grow_pair(subject: Subject, ground: Ground, features: Sequence[int], growth: Growth, prune: Callable[..., Tree], seed: int = 0) -> Pair:
+def grow_pair(
+    subject: Subject,
+    ground: Ground,
+    features: Sequence[int],
+    growth: Growth,
+    prune: Callable[..., Tree],
+    seed: int = 0,
+) -> Pair:
     """Return the trees of one column, grown on the original."""
     states = numbers = None
     here = subject.state[ground.rows]
     if here.size and here.min() < here.max():
         states = prune(grow, ground, features, subject.state, subject.states, growth, seed)
     elif here.size and (here[0] > 0 or subject.places is None):
-        states = prune(grow, ground, (), subject.state, subject.states, growth, seed)  # one state only: a leaf says it
+        states = prune(
+            grow, ground, (), subject.state, subject.states, growth, seed
+        )  # one state only: a leaf says it
     if subject.places is not None and np.any(here == 0):
         inside = ground.where(here == 0)
         target = np.zeros(subject.state.size, dtype=np.int64)
@@ -170,7 +189,22 @@ def grow_pair(subject: Subject, ground: Ground, features: Sequence[int], growth:
 
 
 def unpruned(
-    grown: Callable[..., Tree], ground: Ground, features: Sequence[int], target: Ints, classes: int, growth: Growth, seed: int
+    grown: Callable[..., Tree],
+    ground: Ground,
+    features: Sequence[int],
+    target: Ints,
+    classes: int,
+    growth: Growth,
+    seed: int,
 ) -> Tree:
     """Return the tree as it was grown."""
-    return grown(ground.predictors, features, target, classes=classes, rows=ground.rows, groups=ground.groups, growth=growth, seed=seed)
+    return grown(
+        ground.predictors,
+        features,
+        target,
+        classes=classes,
+        rows=ground.rows,
+        groups=ground.groups,
+        growth=growth,
+        seed=seed,
+    )

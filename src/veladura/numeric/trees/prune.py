@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.jit import compiled
-from veladura.synth.model import Ground, unpruned
-from veladura.synth.tree import Growth, Tree, cut_at
+from veladura.base.jit import compiled
+from veladura.numeric.trees.model import Ground, unpruned
+from veladura.numeric.trees.tree import Growth, Tree, cut_at
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -21,8 +21,8 @@ MOST_TRIED = 40
 def collapse(nodes: Ints, risk: Floats) -> Floats:  # noqa: C901
     """Return for each node the price of a leaf at which it becomes one (Breiman et al. 1984, sec. 3.3).
 
-    The weakest link is cut first: the node with the smallest (R(t) - R(T_t)) / (|T_t| - 1), where T_t are
-    the leaves below t. A leaf has price 0.
+    The weakest link is cut first: the node with the smallest (R(t) - R(T_t)) / (|T_t| - 1), where
+    T_t are the leaves below t. A leaf has price 0.
     """
     size = nodes.shape[0]
     below = risk.copy()
@@ -102,7 +102,14 @@ class _Pruning:
     folds: int
 
     def __call__(
-        self, grown: Callable[..., Tree], ground: Ground, features: Sequence[int], target: Ints, classes: int, growth: Growth, seed: int
+        self,
+        grown: Callable[..., Tree],
+        ground: Ground,
+        features: Sequence[int],
+        target: Ints,
+        classes: int,
+        growth: Growth,
+        seed: int,
     ) -> Tree:
         tree = unpruned(grown, ground, features, target, classes, growth, seed)
         rows = ground.rows.size
@@ -110,10 +117,14 @@ class _Pruning:
             return tree
         price = collapse(tree.nodes, np.ascontiguousarray(tree.risks[:, 0])) / rows
         known = np.unique(price[tree.nodes[:, 0] >= 0])
-        tried = np.append(0.0, np.sqrt(known * np.append(known[1:], 2 * known[-1])))  # geometric means (sec. 8.5.2)
+        tried = np.append(
+            0.0, np.sqrt(known * np.append(known[1:], 2 * known[-1]))
+        )  # geometric means (sec. 8.5.2)
         if tried.size > MOST_TRIED:
             tried = tried[np.unique(np.linspace(0, tried.size - 1, MOST_TRIED).astype(int))]
-        fold = (np.arange(rows) * 2_654_435_761 + seed % 1009) % 2**32 % self.folds  # spread over the canonical order
+        fold = (
+            (np.arange(rows) * 2_654_435_761 + seed % 1009) % 2**32 % self.folds
+        )  # spread over the canonical order
         loss = np.zeros(tried.size)
         for k in range(self.folds):
             loss += self._loss(
@@ -123,19 +134,25 @@ class _Pruning:
                 classes,
                 tried,
             )
-        return cut_at(tree, np.flatnonzero((price <= tried[int(np.argmin(loss))]) & (tree.nodes[:, 0] >= 0)))
+        return cut_at(
+            tree, np.flatnonzero((price <= tried[int(np.argmin(loss))]) & (tree.nodes[:, 0] >= 0))
+        )
 
     @staticmethod
     def _loss(tree: Tree, held_out: Ground, target: Ints, classes: int, tried: Floats) -> Floats:
         """Return the loss on rows held out, for each price of a leaf."""
-        price = collapse(tree.nodes, np.ascontiguousarray(tree.risks[:, 0])) / max(tree.order.size, 1)
+        price = collapse(tree.nodes, np.ascontiguousarray(tree.risks[:, 0])) / max(
+            tree.order.size, 1
+        )
         value = answers(tree.nodes, tree.order, target, classes)
         truth = target[held_out.rows]
         losses = []
         for alpha in tried:
             cut = cut_at(tree, np.flatnonzero((price <= alpha) & (tree.nodes[:, 0] >= 0)))
             predicted = value[cut.find(held_out.predictors, held_out.rows, held_out.groups)]
-            losses.append(float(np.sum(predicted != truth) if classes else np.sum((predicted - truth) ** 2)))
+            losses.append(
+                float(np.sum(predicted != truth) if classes else np.sum((predicted - truth) ** 2))
+            )
         return np.array(losses)
 
 

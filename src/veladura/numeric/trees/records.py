@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.jit import compiled
+from veladura.base.jit import compiled
 
 Ints = NDArray[np.int64]
 Codes = NDArray[np.uint16]
@@ -25,7 +25,9 @@ def layout_of(levels: Ints, head: int) -> tuple[Ints, Ints, int]:
 
 
 @compiled("void(uint16[:, ::1], int64[::1], int64[::1], int64[::1], int64[::1], uint8[:, ::1])")
-def pack(bins: Codes, rows: Ints, columns: Ints, at: Ints, high: Ints, codes: NDArray[np.uint8]) -> None:
+def pack(
+    bins: Codes, rows: Ints, columns: Ints, at: Ints, high: Ints, codes: NDArray[np.uint8]
+) -> None:
     """Write the codes of some columns into records."""
     for i in range(rows.size):
         row = rows[i]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.synth.bins import Binning
+from veladura.numeric.trees.bins import Binning
 
 Ints = NDArray[np.int64]
 FEATURE, CUT, LEFT, MISSING_LEFT, SET, START, END, PARENT, DEPTH = range(9)
@@ -57,7 +57,8 @@ class Tree:
     order
         Rows of the original, those of each leaf side by side.
     nodes
-        A row a node: feature, cut, left child, whether missing goes left, its set, start, end, parent, depth.
+        A row a node: feature, cut, left child, whether missing goes left, its set, start, end,
+        parent, depth.
     risks
         Impurity of each node, and what its split takes away.
     stop
@@ -93,33 +94,53 @@ class Tree:
                 inner_parent[node] = inner_parent[parent] and not ends[parent]
         return np.flatnonzero(ends & inner_parent)
 
-    def find(self, predictors: Predictors, rows: Ints | None = None, root: Ints | None = None, threads: int = 1) -> Ints:
+    def find(
+        self,
+        predictors: Predictors,
+        rows: Ints | None = None,
+        root: Ints | None = None,
+        threads: int = 1,
+    ) -> Ints:
         """Return the leaf of each row, looked for in some threads where the rows are many."""
         which = np.arange(len(predictors.bins)) if rows is None else rows
-        parts = np.array_split(np.arange(which.size), max(1, min(threads, which.size // THREAD_ROWS)))
+        parts = np.array_split(
+            np.arange(which.size), max(1, min(threads, which.size // THREAD_ROWS))
+        )
         if len(parts) == 1:
             return self._find(predictors, which, root)
         with ThreadPoolExecutor(len(parts)) as pool:
-            found = pool.map(lambda part: self._find(predictors, which[part], None if root is None else root[part]), parts)
+            found = pool.map(
+                lambda part: self._find(
+                    predictors, which[part], None if root is None else root[part]
+                ),
+                parts,
+            )
             return np.concatenate(list(found))
 
     def _find(self, predictors: Predictors, which: Ints, root: Ints | None) -> Ints:
-        from veladura.synth.records import layout_of, pack
-        from veladura.synth.walk import find_leaves
+        from veladura.numeric.trees.records import layout_of, pack
+        from veladura.numeric.trees.walk import find_leaves
 
         place = np.arange(which.size)
         if root is None or not np.any(root):
             roots = np.array([0, which.size])
         else:
-            place, roots = np.argsort(root, kind="stable"), np.append(0, np.cumsum(np.bincount(root)))
+            place, roots = (
+                np.argsort(root, kind="stable"),
+                np.append(0, np.cumsum(np.bincount(root))),
+            )
         used = np.flatnonzero(np.bincount(self.nodes[:, FEATURE] + 1)[1:])
         at, high, words = layout_of(predictors.levels[used], head=1)
         layout = np.zeros((predictors.levels.size, 4), dtype=np.int64)
-        layout[used] = np.column_stack([at, high, predictors.levels[used], predictors.categorical[used]])
+        layout[used] = np.column_stack(
+            [at, high, predictors.levels[used], predictors.categorical[used]]
+        )
         records = np.zeros((which.size, words), dtype=np.int64)
         records[:, 0] = place
         pack(predictors.bins, which[place], used, at, high, records.view(np.uint8))
-        found: Ints = find_leaves(records, records.view(np.uint8), layout, self.nodes, self.sets, self.stop, roots)
+        found: Ints = find_leaves(
+            records, records.view(np.uint8), layout, self.nodes, self.sets, self.stop, roots
+        )
         return found
 
 
@@ -145,11 +166,12 @@ def grow(
     rows
         The rows to grow on; all of them by default. A row may stand there twice.
     groups
-        A stratum for each of ``rows``, counted from nought: each is grown by itself, from a root of its own.
+        A stratum for each of ``rows``, counted from nought: each is grown by itself, from a root of
+        its own.
     seed
         For the choice of columns when not all are tried.
     """
-    from veladura.synth.kernels import ROW, grow_nodes
+    from veladura.numeric.trees.kernels import ROW, grow_nodes
 
     which = np.arange(target.size) if rows is None else rows
     if groups is None:
@@ -158,7 +180,12 @@ def grow(
         roots = np.append(0, np.cumsum(np.bincount(groups)))
         which = which[np.argsort(groups, kind="stable")]
     shift = which.size.bit_length()
-    layout, records = _records(predictors, features, target if classes > 2 else _masses(target, which.size, shift), which)  # noqa: PLR2004
+    layout, records = _records(
+        predictors,
+        features,
+        target if classes > 2 else _masses(target, which.size, shift),  # noqa: PLR2004
+        which,
+    )
     nodes, risks, sets, made, used = grow_nodes(
         records,
         records.view(np.uint8),
@@ -181,15 +208,19 @@ def grow(
     )
 
 
-def _records(predictors: Predictors, features: Sequence[int], target: Ints, rows: Ints) -> tuple[Ints, Ints]:
+def _records(
+    predictors: Predictors, features: Sequence[int], target: Ints, rows: Ints
+) -> tuple[Ints, Ints]:
     """Return the layout of a record and the records, each in one place in memory: target, row, and a byte or two a predictor."""
-    from veladura.synth.kernels import HEAD, ROW, TARGET
-    from veladura.synth.records import layout_of, pack
+    from veladura.numeric.trees.kernels import HEAD, ROW, TARGET
+    from veladura.numeric.trees.records import layout_of, pack
 
     columns = np.asarray(features, dtype=np.int64)
     levels = predictors.levels[columns]
     at, high, words = layout_of(levels, HEAD)
-    layout = np.column_stack([columns, at, high, levels, predictors.categorical[columns], np.cumsum(levels) - levels]).astype(np.int64)
+    layout = np.column_stack(
+        [columns, at, high, levels, predictors.categorical[columns], np.cumsum(levels) - levels]
+    ).astype(np.int64)
     records = np.zeros((rows.size, words), dtype=np.int64)
     records[:, TARGET], records[:, ROW] = target[rows], rows
     pack(predictors.bins, rows, columns, at, high, records.view(np.uint8))
@@ -228,6 +259,10 @@ def ranks(values: NDArray[np.float64]) -> Ints:
 
 def stack(columns: Sequence[NDArray[np.uint16]], binnings: Sequence[Binning]) -> Predictors:
     """Return binned columns as the kernel takes them: a row a record, so that a record is in one place in memory."""
-    bins = np.ascontiguousarray(np.column_stack(columns)) if columns else np.zeros((0, 0), dtype=np.uint16)
+    bins = (
+        np.ascontiguousarray(np.column_stack(columns))
+        if columns
+        else np.zeros((0, 0), dtype=np.uint16)
+    )
     categorical, levels = [b.categorical for b in binnings], [b.levels for b in binnings]
     return Predictors(bins, np.array(categorical, dtype=bool), np.array(levels, dtype=np.int64))

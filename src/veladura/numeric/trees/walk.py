@@ -7,21 +7,36 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.jit import compiled, inner
+from veladura.base.jit import compiled, inner
 
 Ints = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
 Words = NDArray[np.uint64]
 
 
-@inner("int64(int64[:, ::1], uint8[:, ::1], int64, int64, int64, int64, int64, boolean, int64, int64, int64, uint64[::1], int64[:, ::1])")
+@inner(
+    "int64(int64[:, ::1], uint8[:, ::1], int64, int64, int64, int64, int64, boolean, int64, int64,"
+    " int64, uint64[::1], int64[:, ::1])"
+)
 def _divide(
-    records: Ints, codes: Bytes, start: int, end: int, at: int, high: int, levels: int, categorical: bool, cut: int, missing_left: int,  # noqa: FBT001
-    first: int, sets: Words, spare: Ints,
-) -> int:  # fmt: skip
+    records: Ints,
+    codes: Bytes,
+    start: int,
+    end: int,
+    at: int,
+    high: int,
+    levels: int,
+    categorical: bool,
+    cut: int,
+    missing_left: int,
+    first: int,
+    sets: Words,
+    spare: Ints,
+) -> int:
     """Move records so that those that go left come first; return where the others begin.
 
-    Each record is written to both sides and only one side moves on: no branch for the processor to guess.
+    Each record is written to both sides and only one side moves on: no branch for the processor to
+    guess.
     """
     place: Any = start
     aside: Any = 0
@@ -46,8 +61,13 @@ def _divide(
     return int(place)
 
 
-@compiled("int64[::1](int64[:, ::1], uint8[:, ::1], int64[:, ::1], int64[:, ::1], uint64[::1], int64[::1], int64[::1])")
-def find_leaves(records: Ints, codes: Bytes, layout: Ints, nodes: Ints, sets: Words, stop: Ints, roots: Ints) -> Ints:
+@compiled(
+    "int64[::1](int64[:, ::1], uint8[:, ::1], int64[:, ::1], int64[:, ::1], uint64[::1],"
+    " int64[::1], int64[::1])"
+)
+def find_leaves(
+    records: Ints, codes: Bytes, layout: Ints, nodes: Ints, sets: Words, stop: Ints, roots: Ints
+) -> Ints:
     """Return the leaf of each record.
 
     All records of a node go down together, so that memory is read in order however large the tree.
@@ -55,9 +75,11 @@ def find_leaves(records: Ints, codes: Bytes, layout: Ints, nodes: Ints, sets: Wo
     Parameters
     ----------
     records
-        A record a line: its place in the answer, then codes; moved about. ``codes`` is the same memory in bytes.
+        A record a line: its place in the answer, then codes; moved about. ``codes`` is the same
+        memory in bytes.
     layout
-        For each column the byte of its code, that of the high part (0 for none), its number of codes, and whether they are categories.
+        For each column the byte of its code, that of the high part (0 for none), its number of
+        codes, and whether they are categories.
     stop
         Marks nodes that a pruned tree ends at.
     roots
@@ -83,9 +105,20 @@ def find_leaves(records: Ints, codes: Bytes, layout: Ints, nodes: Ints, sets: Wo
                 leaves[records[i, 0]] = node
             continue
         middle = _divide(
-            records, codes, start, end, layout[f, 0], layout[f, 1], layout[f, 2], layout[f, 3] > 0,
-            nodes[node, 1], nodes[node, 3], nodes[node, 4], sets, spare,
-        )  # fmt: skip
+            records,
+            codes,
+            start,
+            end,
+            layout[f, 0],
+            layout[f, 1],
+            layout[f, 2],
+            layout[f, 3] > 0,
+            nodes[node, 1],
+            nodes[node, 3],
+            nodes[node, 4],
+            sets,
+            spare,
+        )
         for side in range(2):
             stack[waiting, 0] = nodes[node, 2] + side
             stack[waiting, 1] = start if side == 0 else middle

@@ -16,10 +16,12 @@ from typing import Any
 import ibis
 import pyarrow as pa
 
-from veladura.table.scratch import scratch_folder
+from veladura.table.database.scratch import scratch_folder
 
 _number = count()
-_ONE_AT_A_TIME = RLock()  # a DuckDB connection serves one query at a time; inside a query it uses all cores
+_ONE_AT_A_TIME = (
+    RLock()
+)  # a DuckDB connection serves one query at a time; inside a query it uses all cores
 
 
 def connect(custodian: Path | None = None) -> Any:
@@ -43,7 +45,9 @@ def private_settings(scratch: Path) -> dict[str, Any]:
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
         "temp_directory": str(scratch),
-        "allocator_flush_threshold": "1MB",  # memory goes back when a query ends: the rows are in Arrow's by then
+        "allocator_flush_threshold": (
+            "1MB"
+        ),  # memory goes back when a query ends: the rows are in Arrow's by then
         "allocator_bulk_deallocation_flush_threshold": "1MB",
     }
 
@@ -76,7 +80,10 @@ def find(backend: Any, name: str, database: tuple[str, ...] | None = None) -> ib
 def read_parquet(path: Path, custodian: Path | None = None, backend: Any = None) -> ibis.Table:
     """Return a Parquet file as a lazy table of a DuckDB, by default our own."""
     backend, view = backend or connect(custodian), f"parquet{next(_number)}"
-    run_sql(backend, f"CREATE TEMP VIEW {view} AS SELECT * FROM read_parquet({sql_text(literal_path(path))})")  # noqa: S608
+    run_sql(
+        backend,
+        f"CREATE TEMP VIEW {view} AS SELECT * FROM read_parquet({sql_text(literal_path(path))})",  # noqa: S608
+    )
     return find(backend, view)
 
 

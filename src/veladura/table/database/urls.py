@@ -11,22 +11,27 @@ import ibis
 from ibis.common.exceptions import TableNotFound
 
 from veladura.errors import DataError, PlanError
-from veladura.table.connection import find, private_settings, run_sql
-from veladura.table.faults import told_without_values
-from veladura.table.scratch import scratch_folder
+from veladura.table.database.connection import find, private_settings, run_sql
+from veladura.table.database.scratch import scratch_folder
+from veladura.table.database_errors import told_without_values
 
 SCHEMES = ("duckdb", "sqlite", "postgresql", "postgres")
 _MOST_NAMES = 20
 
 
-def find_table(url: str, table: str | None, *, writable: bool = False, custodian: Path | None = None) -> tuple[ibis.Table, str]:
+def find_table(
+    url: str, table: str | None, *, writable: bool = False, custodian: Path | None = None
+) -> tuple[ibis.Table, str]:
     """Return a table of a database, and the URL without its password."""
     scheme = url.partition("://")[0]
     if scheme not in SCHEMES:
         what = "database"
         raise PlanError.unknown(what, scheme, SCHEMES)
     if not table:
-        msg = 'a database source needs the name of a table.\n\nHint: table = "people", or schema.people.'
+        msg = (
+            'a database source needs the name of a table.\n\nHint: table = "people", or'
+            " schema.people."
+        )
         raise PlanError(msg)
     try:
         with told_without_values(f"the {scheme} database"):
@@ -41,7 +46,11 @@ def find_table(url: str, table: str | None, *, writable: bool = False, custodian
 
 def _connect(scheme: str, url: str, *, writable: bool, custodian: Path | None) -> Any:
     if scheme == "duckdb":
-        return ibis.duckdb.connect(_file(scheme, url), read_only=not writable, **private_settings(scratch_folder(custodian)))
+        return ibis.duckdb.connect(
+            _file(scheme, url),
+            read_only=not writable,
+            **private_settings(scratch_folder(custodian)),
+        )
     if scheme == "sqlite":
         backend = ibis.sqlite.connect(_file(scheme, url))
         backend.list_tables()  # SQLite looks at the file no sooner than it must
@@ -53,7 +62,10 @@ def _file(scheme: str, url: str) -> Path:
     """Return the path in a URL: after ``:///`` it is relative, after ``:////`` absolute."""
     path = Path(url.partition("://")[2].removeprefix("/"))
     if not path.is_file():
-        msg = f"{path} is not a file.\n\nHint: {scheme}:///relative/file.db or {scheme}:////absolute/file.db."
+        msg = (
+            f"{path} is not a file.\n\nHint: {scheme}:///relative/file.db or"
+            f" {scheme}:////absolute/file.db."
+        )
         raise DataError(msg)
     return path
 
@@ -77,5 +89,8 @@ def _table(backend: Any, name: str) -> ibis.Table:
 def _tables(backend: Any) -> list[str]:
     with told_without_values("the database"):
         if backend.name == "duckdb":  # Ibis 12 cannot list the tables of DuckDB 2
-            return sorted(str(row[0]) for row in run_sql(backend, "SELECT table_name FROM information_schema.tables"))
+            return sorted(
+                str(row[0])
+                for row in run_sql(backend, "SELECT table_name FROM information_schema.tables")
+            )
         return sorted(backend.list_tables())

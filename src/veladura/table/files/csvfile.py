@@ -12,14 +12,21 @@ from typing import Any
 import ibis
 
 from veladura.errors import DataError
-from veladura.table import dialect as dialects
-from veladura.table.connection import connect, find, literal_path, run_sql, sql_name, sql_text
-from veladura.table.dialect import Dialect
-from veladura.table.faults import LINE_LIMIT, told_without_values
+from veladura.table.database.connection import (
+    connect,
+    find,
+    literal_path,
+    run_sql,
+    sql_name,
+    sql_text,
+)
+from veladura.table.database.scratch import scratch_folder
+from veladura.table.database_errors import LINE_LIMIT, told_without_values
+from veladura.table.files import dialect as dialects
+from veladura.table.files.dialect import Dialect
 from veladura.table.guess import guess_kinds
 from veladura.table.prepare import check_declared, prepare
 from veladura.table.schema import Declared, check_names, describe
-from veladura.table.scratch import scratch_folder
 from veladura.table.table import Source, Table
 
 _NEVER = "\x01\x02veladura"  # DuckDB always has a word for missing; this one stands in no file
@@ -49,11 +56,18 @@ def open_csv(
     except DataError:
         if not dialects.has_mixed_line_ends(readable):
             raise
-    return _typed(_copy(path, dialect, custodian, newline=None), names, declared, source, dialect, custodian)
+    return _typed(
+        _copy(path, dialect, custodian, newline=None), names, declared, source, dialect, custodian
+    )
 
 
 def _typed(
-    path: Path, names: Sequence[str], declared: Mapping[str, Declared], source: Source, dialect: Dialect, custodian: Path | None
+    path: Path,
+    names: Sequence[str],
+    declared: Mapping[str, Declared],
+    source: Source,
+    dialect: Dialect,
+    custodian: Path | None,
 ) -> Table:
     """Return a UTF-8 file as a table, with a kind for every column."""
     what = source.file.name if source.file else source.name
@@ -61,11 +75,15 @@ def _typed(
     with told_without_values(what):
         full, facts = guess_kinds(expression, names, declared, dialect)
     verified = {name for name in facts if declared.get(name, Declared()).kind is None}
-    prepared, schema = prepare(expression, names, full, dialect=dialect, verified=verified, what=what)
+    prepared, schema = prepare(
+        expression, names, full, dialect=dialect, verified=verified, what=what
+    )
     return Table(schema, prepared, replace(source, columns=full, dialect=dialect), guessed=facts)
 
 
-def _read(path: Path, width: int, dialect: Dialect, what: str, custodian: Path | None) -> ibis.Table:
+def _read(
+    path: Path, width: int, dialect: Dialect, what: str, custodian: Path | None
+) -> ibis.Table:
     """Return a CSV file with every column as text: its kinds are ours to give, not the reader's."""
     backend = connect(custodian)
     view = f"csv{next(_number)}"
@@ -82,13 +100,19 @@ def _read(path: Path, width: int, dialect: Dialect, what: str, custodian: Path |
     }
     options = ", ".join(f"{key} = {value}" for key, value in settings.items())
     with told_without_values(what):
-        run_sql(backend, f"CREATE TEMP VIEW {sql_name(view)} AS SELECT * FROM read_csv({sql_text(literal_path(path))}, {options})")  # noqa: S608
+        run_sql(
+            backend,
+            f"CREATE TEMP VIEW {sql_name(view)} AS SELECT * FROM"  # noqa: S608
+            f" read_csv({sql_text(literal_path(path))}, {options})",
+        )
         return find(backend, view)
 
 
 def _as_utf8(path: Path, dialect: Dialect, custodian: Path | None) -> Path:
     """Return the file itself if it is UTF-8, else a copy of it in private scratch that is."""
-    return path if dialects.is_utf8(dialect.encoding) else _copy(path, dialect, custodian, newline="")
+    return (
+        path if dialects.is_utf8(dialect.encoding) else _copy(path, dialect, custodian, newline="")
+    )
 
 
 def _copy(path: Path, dialect: Dialect, custodian: Path | None, *, newline: str | None) -> Path:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from veladura.errors import DataError, PlanError
-from veladura.table.faults import LINE_LIMIT
+from veladura.table.database_errors import LINE_LIMIT
 
 SEPARATORS = (",", ";", "\t", "|")
 _CHUNK = 1 << 20
@@ -33,7 +33,10 @@ class Dialect:
         try:
             codecs.lookup(self.encoding)
         except LookupError:
-            msg = f"encoding {self.encoding!r} is not known.\n\nHint: try 'utf-8', 'cp1252' or 'latin-1'."
+            msg = (
+                f"encoding {self.encoding!r} is not known.\n\nHint: try 'utf-8', 'cp1252' or"
+                " 'latin-1'."
+            )
             raise PlanError(msg) from None
         if self.decimal == self.separator:
             msg = f"decimal and separator are both {self.decimal!r}."
@@ -45,24 +48,36 @@ def sniff(path: Path) -> Dialect:
     encoding = sniff_encoding(path)
     sample = _sample(path, encoding)
     separator = _sniff_separator(sample)
-    return Dialect(separator=separator, encoding=encoding, decimal=_sniff_decimal(sample, separator))
+    return Dialect(
+        separator=separator, encoding=encoding, decimal=_sniff_decimal(sample, separator)
+    )
 
 
 def sniff_encoding(path: Path) -> str:
     """Return the encoding: by its mark, else UTF-8 if all of it is, else the one-byte guess."""
     with path.open("rb") as file:
         head = file.read(4096)
-    for mark, name in ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16")):
+    for mark, name in (
+        (codecs.BOM_UTF8, "utf-8-sig"),
+        (codecs.BOM_UTF16_LE, "utf-16"),
+        (codecs.BOM_UTF16_BE, "utf-16"),
+    ):
         if head.startswith(mark):
             return name
     if b"\x00" in head:
-        msg = f"{path.name} holds zero bytes: it is not a CSV file, or in UTF-16 without a mark.\n\nHint: name its encoding."
+        msg = (
+            f"{path.name} holds zero bytes: it is not a CSV file, or in UTF-16 without a"
+            " mark.\n\nHint: name its encoding."
+        )
         raise DataError(msg)
     if _decodes(path, "utf-8"):
         return "utf-8"
     if _has_valid_multibyte(path):
         # A stray byte in UTF-8 text: reading it as a one-byte encoding would garble every accent.
-        msg = f"{path.name} is mostly UTF-8 but some bytes are not valid.\n\nHint: repair the file, or name its encoding."
+        msg = (
+            f"{path.name} is mostly UTF-8 but some bytes are not valid.\n\nHint: repair the file,"
+            " or name its encoding."
+        )
         raise DataError(msg)
     return "cp1252" if _decodes(path, "cp1252") else "latin-1"
 
@@ -101,7 +116,11 @@ def _sniff_separator(sample: str) -> str:
 
     def score(separator: str) -> tuple[float, int]:
         try:
-            widths = [len(row) for row in csv.reader(sample.splitlines(keepends=True)[:200], delimiter=separator) if row]
+            widths = [
+                len(row)
+                for row in csv.reader(sample.splitlines(keepends=True)[:200], delimiter=separator)
+                if row
+            ]
         except csv.Error:  # a huge field: not read with this separator
             return 0.0, 0
         if not widths or widths[0] == 1:
@@ -115,7 +134,9 @@ def _sniff_decimal(sample: str, separator: str) -> str:
     """Return a comma when fields hold numbers with a comma and none with a point."""
     if separator == ",":
         return "."
-    fields = [cell.strip('"') for line in sample.splitlines()[1:2000] for cell in line.split(separator)]
+    fields = [
+        cell.strip('"') for line in sample.splitlines()[1:2000] for cell in line.split(separator)
+    ]
     commas = sum(bool(re.fullmatch(r"[+-]?\d+,\d+", cell)) for cell in fields)
     points = sum(bool(re.fullmatch(r"[+-]?\d+\.\d+", cell)) for cell in fields)
     return "," if commas > points else "."
@@ -127,12 +148,20 @@ def header(path: Path, dialect: Dialect) -> list[str]:
     with path.open(encoding=encoding, newline="") as file:
         first = file.readline(LINE_LIMIT)
         if len(first) >= LINE_LIMIT:
-            msg = f"{path.name} has a first line of more than {LINE_LIMIT // 1_000_000} MB: is it a CSV file?"
+            msg = (
+                f"{path.name} has a first line of more than {LINE_LIMIT // 1_000_000} MB: is it a"
+                " CSV file?"
+            )
             raise DataError(msg)
         text = first + (file.read(_CHUNK) if first.count(dialect.quote) % 2 else "")
     limit = csv.field_size_limit(LINE_LIMIT)
     try:
-        return next(csv.reader(text.splitlines(keepends=True), delimiter=dialect.separator, quotechar=dialect.quote), [])
+        return next(
+            csv.reader(
+                text.splitlines(keepends=True), delimiter=dialect.separator, quotechar=dialect.quote
+            ),
+            [],
+        )
     finally:
         csv.field_size_limit(limit)
 

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from veladura.errors import DataError, PlanError
-from veladura.table.faults import told_without_values
+from veladura.table.database_errors import told_without_values
 
 
 def read_foreign(path: Path) -> tuple[Any, dict[str, Mapping[str, str]]]:
     """Return the file as a pandas frame, and the value labels of its columns.
 
-    A column with value labels becomes a category of codes, as text; the labels go into the codebook.
+    A column with value labels becomes a category of codes, as text; the labels go into the
+    codebook.
     """
     suffix = path.suffix.lower()
     try:
@@ -59,9 +60,13 @@ def _read_statistics(path: Path, suffix: str) -> tuple[Any, dict[str, Mapping[st
     import pyreadstat
 
     readers = {
-        ".sav": pyreadstat.read_sav, ".zsav": pyreadstat.read_sav, ".por": pyreadstat.read_por,
-        ".dta": pyreadstat.read_dta, ".sas7bdat": pyreadstat.read_sas7bdat, ".xpt": pyreadstat.read_xport,
-    }  # fmt: skip
+        ".sav": pyreadstat.read_sav,
+        ".zsav": pyreadstat.read_sav,
+        ".por": pyreadstat.read_por,
+        ".dta": pyreadstat.read_dta,
+        ".sas7bdat": pyreadstat.read_sas7bdat,
+        ".xpt": pyreadstat.read_xport,
+    }
     frame, about = readers[suffix](str(path))
     labels: dict[str, Mapping[str, str]] = {}
     for name, words in about.variable_value_labels.items():

@@ -16,12 +16,18 @@ def arrays_of(frame: pa.Table) -> list[pa.ChunkedArray]:
     return list(frame.columns)
 
 
-def restore(frame: pa.Table, arrow: pa.Table, changed: Mapping[str, bool], rows: NDArray[np.int64] | None) -> pa.Table:
+def restore(
+    frame: pa.Table, arrow: pa.Table, changed: Mapping[str, bool], rows: NDArray[np.int64] | None
+) -> pa.Table:
     """Return released columns as a pyarrow table, without any metadata of the original."""
     columns: list[Any] = []
     for name, new in changed.items():
         own = frame.column(frame.schema.get_field_index(name))
-        column = like(arrow.column(name), own) if new or rows is None else _compact(_take(own, rows), own)
+        column = (
+            like(arrow.column(name), own)
+            if new or rows is None
+            else _compact(_take(own, rows), own)
+        )
         columns.append(column)
     return pa.table(columns, names=list(changed))
 
@@ -41,7 +47,8 @@ def like(column: pa.ChunkedArray, own: pa.ChunkedArray) -> pa.ChunkedArray:
         if pa.types.is_dictionary(type_):
             return _dictionary(column.cast(type_.value_type), own)
         if is_text(column.type) and not is_text(type_):
-            return column  # a generalised number is text for good, even where its digits could be read back
+            # a generalised number is text for good, even where its digits could be read back
+            return column
         return column.cast(type_, safe=not pa.types.is_floating(type_))
     except pa.ArrowException:
         return column
@@ -63,15 +70,27 @@ def _dictionary(values: pa.ChunkedArray, own: pa.ChunkedArray) -> pa.ChunkedArra
     labels = pa.concat_arrays([known, fresh.take(pc.sort_indices(fresh))])
     indices = pc.index_in(values, value_set=labels).combine_chunks().cast(own.type.index_type)
     # New labels have no place in the old order, so the order is kept only without them.
-    return pa.chunked_array([pa.DictionaryArray.from_arrays(indices, labels, ordered=own.type.ordered and not len(fresh))])
+    return pa.chunked_array(
+        [
+            pa.DictionaryArray.from_arrays(
+                indices, labels, ordered=own.type.ordered and not len(fresh)
+            )
+        ]
+    )
 
 
 def labels_of(column: pa.ChunkedArray) -> pa.Array:
     """Return the dictionary of a column, over all its chunks."""
     unified = column.unify_dictionaries()
-    return unified.chunk(0).dictionary if unified.num_chunks else pa.array([], column.type.value_type)
+    return (
+        unified.chunk(0).dictionary if unified.num_chunks else pa.array([], column.type.value_type)
+    )
 
 
 def is_text(type_: pa.DataType) -> bool:
     """Whether a type is one of Arrow's text types."""
-    return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_) or pa.types.is_string_view(type_))
+    return bool(
+        pa.types.is_string(type_)
+        or pa.types.is_large_string(type_)
+        or pa.types.is_string_view(type_)
+    )

@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from veladura.table import frames
 from veladura.table.codes import label_text
-from veladura.table.connection import fetch
-from veladura.table.faults import told_without_values
+from veladura.table.database.connection import fetch
+from veladura.table.database_errors import told_without_values
+from veladura.table.frames import conversion as frames
 from veladura.table.prepare import field_of, prepare, refuse_empty, refuse_misfits
 from veladura.table.schema import LABELLED, Declared, Field, Schema, kind_of
 from veladura.table.table import Source, Table, from_arrow
@@ -40,7 +40,9 @@ def from_frame(frame: Any, declared: Mapping[str, Declared], source: Source) -> 
         fields.append(field)
     refuse_misfits(misfits, fields, full)
     schema = pa.schema([(field.name, field.type) for field in fields])
-    return from_arrow(pa.Table.from_arrays(arrays, schema=schema), Schema(tuple(fields)), source, frame)
+    return from_arrow(
+        pa.Table.from_arrays(arrays, schema=schema), Schema(tuple(fields)), source, frame
+    )
 
 
 def _merged(given: Declared | None, found: Declared | None) -> Declared:
@@ -48,7 +50,13 @@ def _merged(given: Declared | None, found: Declared | None) -> Declared:
     if given is None or found is None:
         return given or found or Declared()
     if given.kind in (None, "ordered") and not given.order:
-        return Declared(role=given.role, kind=given.kind or found.kind, order=found.order, labels=given.labels, missing=given.missing)
+        return Declared(
+            role=given.role,
+            kind=given.kind or found.kind,
+            order=found.order,
+            labels=given.labels,
+            missing=given.missing,
+        )
     return given
 
 
@@ -68,7 +76,9 @@ def _needs_parsing(type_: pa.DataType, field: Field) -> bool:
 
 def _parsed(column: pa.ChunkedArray, name: str, given: Declared) -> tuple[pa.ChunkedArray, Field]:
     """Return one column read anew by DuckDB, as a file's would be."""
-    expression, schema = prepare(ibis.memtable(pa.table({"c0": column})), [name], {name: given}, what=f"column {name!r}")
+    expression, schema = prepare(
+        ibis.memtable(pa.table({"c0": column})), [name], {name: given}, what=f"column {name!r}"
+    )
     field = schema[name]
     with told_without_values(f"column {name!r}"):
         return fetch(expression).column(0).cast(field.type), field
@@ -78,7 +88,9 @@ def _cast(column: pa.ChunkedArray, field: Field) -> tuple[pa.ChunkedArray, int]:
     """Return a column in its storage type, NaN as missing, and how many values do not fit."""
     if pa.types.is_uint64(column.type) and field.kind == "integer":
         fits = pc.less_equal(column, pa.scalar(np.iinfo(np.int64).max, pa.uint64()))
-        return pc.if_else(fits, column, pa.scalar(None, pa.uint64())).cast(pa.int64()), int(pc.sum(pc.invert(fits)).as_py() or 0)
+        return pc.if_else(fits, column, pa.scalar(None, pa.uint64())).cast(pa.int64()), int(
+            pc.sum(pc.invert(fits)).as_py() or 0
+        )
     if column.type != field.type:
         column = column.cast(field.type, safe=field.kind != "number")
     if pa.types.is_floating(column.type) and pc.any(pc.is_nan(column)).as_py():
@@ -92,4 +104,6 @@ def _strangers(column: pa.ChunkedArray, field: Field) -> int:
         return 0
     counted = column.drop_null().value_counts()
     named = set(field.order)
-    return sum(pair["counts"] for pair in counted.to_pylist() if label_text(pair["values"]) not in named)
+    return sum(
+        pair["counts"] for pair in counted.to_pylist() if label_text(pair["values"]) not in named
+    )

@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from veladura.errors import DataError
-from veladura.table.frames_arrow import is_text
+from veladura.table.frames.arrow import is_text
 
 
 def arrays_of(frame: Any) -> list[pa.ChunkedArray]:
@@ -23,23 +23,44 @@ def _array_of(series: Any, name: str) -> pa.ChunkedArray:
     try:
         array = pa.Array.from_pandas(series)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        msg = f"column {name!r} mixes types, or holds a type that cannot be released.\n\nHint: make it all text, all numbers or all dates."
+        msg = (
+            f"column {name!r} mixes types, or holds a type that cannot be released.\n\nHint: make"
+            " it all text, all numbers or all dates."
+        )
         raise DataError(msg) from None
     return array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
 
 
-def restore(frame: Any, arrow: pa.Table, changed: Mapping[str, bool], rows: NDArray[np.int64] | None) -> Any:
+def restore(
+    frame: Any, arrow: pa.Table, changed: Mapping[str, bool], rows: NDArray[np.int64] | None
+) -> Any:
     """Return released columns as a pandas frame, without ``attrs`` of the original."""
     places = {str(name): i for i, name in enumerate(frame.columns)}
-    whole = rows is not None and len(rows) == len(frame) and np.array_equal(rows, np.arange(len(rows)))
-    index = pd.RangeIndex(arrow.num_rows) if rows is None else frame.index if whole else frame.index[rows]
+    whole = (
+        rows is not None and len(rows) == len(frame) and np.array_equal(rows, np.arange(len(rows)))
+    )
+    index = (
+        pd.RangeIndex(arrow.num_rows)
+        if rows is None
+        else frame.index
+        if whole
+        else frame.index[rows]
+    )
     columns = {}
     for place, (name, new) in enumerate(changed.items()):
         own = frame.iloc[:, places[name]]
-        column = like(arrow.column(name), own.dtype) if new or rows is None else own if whole else own.iloc[rows]
+        column = (
+            like(arrow.column(name), own.dtype)
+            if new or rows is None
+            else own
+            if whole
+            else own.iloc[rows]
+        )
         if isinstance(column.dtype, pd.CategoricalDtype):
             column = column.cat.remove_unused_categories()
-        columns[place] = column.array  # positions, not names: they need not be text, nor unique to pandas
+        columns[place] = (
+            column.array
+        )  # positions, not names: they need not be text, nor unique to pandas
     result = pd.DataFrame(columns, index=index, copy=True)
     result.columns = frame.columns[[places[name] for name in changed]]
     return result
@@ -47,7 +68,10 @@ def restore(frame: Any, arrow: pa.Table, changed: Mapping[str, bool], rows: NDAr
 
 def new_frame(arrow: pa.Table) -> Any:
     """Return a pandas frame of a table that was none."""
-    return pd.DataFrame({name: arrow.column(name).to_pandas() for name in arrow.column_names}, index=pd.RangeIndex(arrow.num_rows))
+    return pd.DataFrame(
+        {name: arrow.column(name).to_pandas() for name in arrow.column_names},
+        index=pd.RangeIndex(arrow.num_rows),
+    )
 
 
 def like(column: pa.ChunkedArray, dtype: Any) -> Any:
@@ -57,7 +81,9 @@ def like(column: pa.ChunkedArray, dtype: Any) -> Any:
     if isinstance(dtype, np.dtype) and dtype.kind == "O":
         return pd.Series(column.to_pylist(), dtype=object)
     if is_text(column.type) and not isinstance(dtype, pd.StringDtype) and not _is_arrow_text(dtype):
-        return column.to_pandas()  # a generalised number is text for good, even where its digits could be read back
+        return (
+            column.to_pandas()
+        )  # a generalised number is text for good, even where its digits could be read back
     try:
         return _cast(column, dtype)
     except (TypeError, ValueError, NotImplementedError, pa.ArrowException):
@@ -86,7 +112,11 @@ def _whole(column: pa.ChunkedArray, dtype: Any) -> Any:
     """Return whole numbers or truth values; nullable where the old dtype has no word for missing."""
     nullable = column.null_count > 0 or not isinstance(dtype, np.dtype)
     if dtype.kind == "b":
-        return _nullable(column.cast(pa.bool_()), "boolean") if nullable else column.to_pandas().astype(dtype)
+        return (
+            _nullable(column.cast(pa.bool_()), "boolean")
+            if nullable
+            else column.to_pandas().astype(dtype)
+        )
     try:
         narrow = column.cast(pa.from_numpy_dtype(np.dtype(dtype.name.lower())))
     except pa.ArrowInvalid:

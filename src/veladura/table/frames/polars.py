@@ -26,16 +26,25 @@ def _array_of(series: Any) -> pa.ChunkedArray:
             return pa.chunked_array([pa.DictionaryArray.from_arrays(indices, labels, ordered=True)])
         return pa.chunked_array([series.to_arrow()])
     except (pl.exceptions.PolarsError, pa.ArrowException, TypeError, ValueError):
-        msg = f"column {series.name!r} holds values of type {series.dtype}, which cannot be released.\n\nHint: turn it into text, numbers or dates."
+        msg = (
+            f"column {series.name!r} holds values of type {series.dtype}, which cannot be"
+            " released.\n\nHint: turn it into text, numbers or dates."
+        )
         raise DataError(msg) from None
 
 
-def restore(frame: Any, arrow: pa.Table, changed: Mapping[str, bool], rows: NDArray[np.int64] | None) -> Any:
+def restore(
+    frame: Any, arrow: pa.Table, changed: Mapping[str, bool], rows: NDArray[np.int64] | None
+) -> Any:
     """Return released columns as a polars frame."""
     columns = []
     for name, new in changed.items():
         own = frame.get_column(name)
-        columns.append(like(arrow.column(name), own) if new or rows is None else _compact(own.gather(rows), own))
+        columns.append(
+            like(arrow.column(name), own)
+            if new or rows is None
+            else _compact(own.gather(rows), own)
+        )
     return pl.DataFrame(columns)
 
 
@@ -48,7 +57,8 @@ def like(column: pa.ChunkedArray, own: Any) -> Any:
         return series
     labelled = isinstance(own.dtype, pl.Categorical)
     if series.dtype == pl.String and not labelled:
-        return series  # a generalised number is text for good, even where its digits could be read back
+        # a generalised number is text for good, even where its digits could be read back
+        return series
     try:
         return series.cast(pl.String).cast(own.dtype) if labelled else series.cast(own.dtype)
     except pl.exceptions.PolarsError:
@@ -58,7 +68,8 @@ def like(column: pa.ChunkedArray, own: Any) -> Any:
 def _compact(series: Any, own: Any) -> Any:
     """Return a column whose Enum names no category that it does not hold: in the old order, new ones after them.
 
-    A Categorical needs no such care: its dtype lists no values, and polars writes out only those in use.
+    A Categorical needs no such care: its dtype lists no values, and polars writes out only those in
+    use.
     """
     if not isinstance(own.dtype, pl.Enum):
         return series

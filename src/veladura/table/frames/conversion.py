@@ -13,10 +13,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from veladura.table.codes import label_text
-from veladura.table.frames_arrow import is_text, labels_of
+from veladura.table.frames.arrow import is_text, labels_of
 from veladura.table.schema import Declared
 
-_MODULES = {"pandas": "frames_pandas", "polars": "frames_polars", "pyarrow": "frames_arrow"}
+_MODULES = {"pandas": "pandas", "polars": "polars", "pyarrow": "arrow"}
 
 
 def library_of(frame: object) -> str | None:
@@ -29,20 +29,31 @@ def library_of(frame: object) -> str | None:
 
 
 def _library(name: str) -> Any:
-    return import_module(f"veladura.table.{_MODULES[name]}")
+    return import_module(f"veladura.table.frames.{_MODULES[name]}")
 
 
 def names_of(frame: Any) -> list[str]:
     """Return the column names of a frame as text."""
-    return [str(name) for name in (frame.column_names if library_of(frame) == "pyarrow" else frame.columns)]
+    return [
+        str(name)
+        for name in (frame.column_names if library_of(frame) == "pyarrow" else frame.columns)
+    ]
 
 
 def to_arrow(frame: Any) -> tuple[pa.Table, list[str], dict[str, Declared]]:
     """Return a frame's columns as Arrow (named by position), their names, and what its dtypes declare."""
     names = names_of(frame)
     arrays = _library(library_of(frame) or "").arrays_of(frame)
-    declared = {name: _declared(array) for name, array in zip(names, arrays, strict=True) if pa.types.is_dictionary(array.type)}
-    return pa.table([_plain(array) for array in arrays], names=[f"c{i}" for i in range(len(names))]), names, declared
+    declared = {
+        name: _declared(array)
+        for name, array in zip(names, arrays, strict=True)
+        if pa.types.is_dictionary(array.type)
+    }
+    return (
+        pa.table([_plain(array) for array in arrays], names=[f"c{i}" for i in range(len(names))]),
+        names,
+        declared,
+    )
 
 
 def _declared(array: pa.ChunkedArray) -> Declared:
@@ -50,7 +61,9 @@ def _declared(array: pa.ChunkedArray) -> Declared:
     if not array.type.ordered:
         return Declared(kind="category")
     labels = labels_of(array)
-    used = labels.filter(pc.is_in(labels, value_set=array.cast(array.type.value_type).drop_null().unique()))
+    used = labels.filter(
+        pc.is_in(labels, value_set=array.cast(array.type.value_type).drop_null().unique())
+    )
     return Declared(kind="ordered", order=tuple(label_text(label) for label in used.to_pylist()))
 
 
@@ -58,10 +71,16 @@ def _plain(array: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return a column without dictionary and with the one text type."""
     if pa.types.is_dictionary(array.type):
         array = array.cast(array.type.value_type)
-    return array.cast(pa.string()) if is_text(array.type) and not pa.types.is_string(array.type) else array
+    return (
+        array.cast(pa.string())
+        if is_text(array.type) and not pa.types.is_string(array.type)
+        else array
+    )
 
 
-def restore(frame: Any, arrow: pa.Table, changed: Mapping[str, bool], rows: NDArray[np.int64] | None) -> Any:
+def restore(
+    frame: Any, arrow: pa.Table, changed: Mapping[str, bool], rows: NDArray[np.int64] | None
+) -> Any:
     """Return released columns as the caller's kind of frame.
 
     Parameters
