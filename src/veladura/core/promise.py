@@ -185,3 +185,13 @@ def outside_categories(evidence: Evidence, settings: Mapping[str, Any]) -> int:
             int(np.count_nonzero(~known[column.values[~column.missing]])) if known.size else 0
         )
     return outside
+
+
+def source_column(evidence: Evidence, name: str) -> Column:
+    """Return a whole column of the original, including rows that are not in the release."""
+    if evidence.original is None:
+        msg = "this check needs the original."
+        raise ValueError(msg)
+    from veladura.table.codes import encode
+
+    return encode(evidence.original.arrow.column(name), evidence.original.schema[name])

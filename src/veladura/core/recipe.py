@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
@@ -124,7 +124,12 @@ class Recipe(ABC):
     def _fit(self, table: Any, context: Context) -> Fitted[Any]:
         from veladura.table.source import open as open_table
 
-        return self.apply(open_table(table).without_identifiers(), context)
+        opened = open_table(table).without_identifiers()
+        return self.apply(opened.fetched() if self.reads_rows() else opened, context)
+
+    def reads_rows(self) -> bool:
+        """Whether the method looks at single rows; if not, a file or database is only counted."""
+        return not (self.inside or self.private)
 
     @abstractmethod
     def apply(self, table: Table, context: Context) -> Fitted[Any]:
@@ -249,8 +254,8 @@ class Dataset:
     )  # released rows in the canonical order
 
     def fetched(self) -> Any:
-        """Return the rows in memory; a lazy table stays lazy, so that looking at a release changes nothing about it."""
-        return self.table.arrow if self.table.in_memory else replace(self.table).arrow
+        """Return the rows; those of a lazy table are read and not kept."""
+        return self.table.read()
 
 
 @dataclass(frozen=True, eq=False, repr=False)

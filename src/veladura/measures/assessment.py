@@ -240,7 +240,8 @@ def _original(source: Any, release: Release) -> Table:
         else open_quietly(source, _declared(source, release))
     )
     opened.schema.check("the release", names)
-    return opened.without_identifiers().select(names)
+    selected = opened.without_identifiers().select(names)
+    return selected.fetched() if release.tables[0].table.in_memory else selected
 
 
 def _control(source: Any, release: Release) -> Table | None:

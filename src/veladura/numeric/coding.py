@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.table.codes import Column, encode, label_text
+from veladura.table.codes import Column, encode, label_texts
 
 if TYPE_CHECKING:
     from veladura.table.table import Table
@@ -35,7 +35,7 @@ def is_recoded(original: Table, released: Table, name: str) -> bool:
         after.field.kind == "date"
     ):
         return True
-    return before.labels is not None and not set(_label_texts(after)) <= set(_label_texts(before))
+    return before.labels is not None and not set(label_texts(after)) <= set(label_texts(before))
 
 
 def common_cells(tables: Sequence[Table], names: Sequence[str]) -> tuple[list[Ints], int]:
@@ -66,7 +66,7 @@ def common_codes(columns: Sequence[Column]) -> tuple[Ints, int]:
 
 def _labels(columns: Sequence[Column]) -> tuple[Ints, int]:
     """Return codes into the labels of all columns together: only the labels are compared, not the rows."""
-    texts = [_label_texts(column) for column in columns]
+    texts = [label_texts(column) for column in columns]
     known = {
         text: code
         for code, text in enumerate(dict.fromkeys(text for part in texts for text in part))
@@ -77,16 +77,11 @@ def _labels(columns: Sequence[Column]) -> tuple[Ints, int]:
     ), max(len(known), 1)
 
 
-def _label_texts(column: Column) -> list[str]:
-    assert column.labels is not None  # noqa: S101  # the caller asked
-    return [label_text(label) for label in column.labels.to_pylist()]
-
-
 def _texts(column: Column) -> NDArray[np.str_]:
     """Return the values of a column as text; what stands where one is missing has no meaning."""
     if column.labels is None:
         return np.array([str(value) for value in column.to_arrow().to_pylist()], dtype=np.str_)
-    known = np.array(_label_texts(column) or [""], dtype=np.str_)
+    known = np.array(label_texts(column) or [""], dtype=np.str_)
     texts: NDArray[np.str_] = known[column.values]
     return texts
 

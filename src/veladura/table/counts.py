@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from veladura.errors import PlanError
 from veladura.table.codes import Column, encode
 from veladura.table.database.connection import fetch
-from veladura.table.database_errors import told_without_values
+from veladura.table.database_errors import without_values
 from veladura.table.order import canonical_order
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class Counts:
 
     @property
     def codes(self) -> NDArray[np.int64]:
-        """The tuples as a matrix of codes, -1 where missing; one row a tuple."""
+        """The tuples as a matrix of codes, -1 where missing; one row per tuple."""
         return np.column_stack([_dense(column) for column in self.columns])
 
 
@@ -39,11 +40,9 @@ def counts(table: Table, columns: Sequence[str]) -> Counts:
     """Return the distinct tuples of some columns with their counts, in their canonical order."""
     table.schema.check("columns", columns)
     if not columns:
-        msg = "counts needs at least one column."
+        msg = "counts needs at least one column, got none.\n\nHint: name the columns to count."
         raise PlanError(msg)
-    places = [f"c{table.schema.position(name)}" for name in dict.fromkeys(columns)]
-    with told_without_values(table.source.name):
-        grouped = fetch(table.expression.group_by(places).aggregate(size=table.expression.count()))
+    grouped = _grouped(table, {name: table.schema.position(name) for name in columns})
     coded = tuple(
         encode(
             _cast(grouped.column(f"c{table.schema.position(name)}"), table.schema[name].type),
@@ -56,8 +55,28 @@ def counts(table: Table, columns: Sequence[str]) -> Counts:
     return Counts(tuple(column.take(order) for column in coded), size[order])
 
 
+def _grouped(table: Table, positions: dict[str, int]) -> pa.Table:
+    """Return distinct tuples, in any order, with a last column ``size``."""
+    places = [f"c{position}" for position in positions.values()]
+    if table.in_memory:
+        columns = [_comparable(table.data.column(position)) for position in positions.values()]
+        grouped = pa.table(columns, names=places).group_by(places).aggregate([([], "count_all")])
+        return grouped.rename_columns([*places, "size"])
+    with without_values(table.source.name):
+        expression = table.expression
+        return fetch(expression.group_by(places).aggregate(size=expression.count()))
+
+
+def _comparable(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return floats without negative zeros and NaN: Arrow would count them as values apart."""
+    if not pa.types.is_floating(column.type):
+        return column
+    zero = pa.scalar(0.0, column.type)
+    return pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), pc.add(column, zero))
+
+
 def _order(columns: Sequence[Column], size: int) -> NDArray[np.int64]:
-    """Return distinct tuples in their canonical order; of one column no two tie, so that one sort is enough."""
+    """Return distinct tuples in their canonical order; values of one column need one sort only."""
     keys = list(columns[0].keys()) if len(columns) == 1 else []
     if len(keys) == 1:
         return np.argsort(keys[0])
@@ -65,20 +84,20 @@ def _order(columns: Sequence[Column], size: int) -> NDArray[np.int64]:
 
 
 def thinned(counts: Counts, most: int = MOST_VALUES) -> Counts:
-    """Return the counts of one column of numbers or dates with neighbours put together until few are left.
+    """Return the counts of one column of numbers or dates, neighbours merged until few are left.
 
-    The lowest value stays by itself, every other one stands for those between it and the one
-    before: quantiles and cumulative shares are off by one part in ``most`` at the utmost.
+    The lowest value stays by itself. Every other value stands for those between it and the value
+    before it, so that quantiles and cumulative shares are off by at most one part in ``most``.
     """
     column, size = counts.columns[0], counts.size
     if column.labels is not None or size.size <= most:
         return counts
-    known, missing = np.flatnonzero(~column.missing), np.flatnonzero(column.missing)
-    reached = np.cumsum(size[known])
+    present, missing = np.flatnonzero(~column.missing), np.flatnonzero(column.missing)
+    reached = np.cumsum(size[present])
     marks = np.linspace(reached[0], reached[-1], most - 1 - missing.size)
     ends = np.unique(np.searchsorted(reached, marks))
     merged = np.diff(reached[ends], prepend=0)
-    places = np.concatenate([known[ends], missing])
+    places = np.concatenate([present[ends], missing])
     return Counts((column.take(places),), np.concatenate([merged, size[missing]]))
 
 

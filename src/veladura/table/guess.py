@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
-
-import ibis
+from typing import TYPE_CHECKING, Any
 
 from veladura.table.database.connection import home_of, run_sql, sql_text
 from veladura.table.files.dialect import Dialect
 from veladura.table.inspect import LONG_TEXT, UNIQUE_SHARE, Facts
 from veladura.table.parse import FIRST_YEAR, INTEGER, number_pattern
 from veladura.table.schema import Declared, Kind
+
+if TYPE_CHECKING:
+    import ibis
 
 DATE_FORMATS = (
     "%Y-%m-%d",

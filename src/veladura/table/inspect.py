@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from veladura.table.database.connection import fetch_one, is_duckdb
-from veladura.table.database_errors import told_without_values
+from veladura.table.database_errors import without_values
 from veladura.table.schema import LABELLED, Field, Kind, Role
 from veladura.table.table import Table
 
@@ -81,7 +81,7 @@ def _rough_distinct(table: Table, names: Sequence[str]) -> dict[str, int]:
         f"n{i}": table.expression[f"c{table.schema.position(name)}"].approx_nunique()
         for i, name in enumerate(names)
     }
-    with told_without_values(table.source.name):
+    with without_values(table.source.name):
         found = fetch_one(table.expression, figures)
     return {name: int(found[f"n{i}"]) for i, name in enumerate(names)}
 
@@ -99,7 +99,7 @@ def _figures(table: Table, names: Sequence[str]) -> dict[str, tuple[int, int, in
         figures |= {f"present{i}": column.count(), f"distinct{i}": column.nunique()}
         if table.schema[name].kind in LABELLED:
             figures[f"longest{i}"] = column.length().max()
-    with told_without_values(table.source.name):
+    with without_values(table.source.name):
         found = fetch_one(table.expression, figures)
     return {
         name: (

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veladura.base.estimate import Estimate
-from veladura.core.promise import Evidence, checks
+from veladura.core.promise import Evidence, checks, source_column
 from veladura.measures.measure import Meaning, NotApplicable, Subject, measure
-from veladura.methods.masks.common import source_column
 from veladura.table.codes import Column, label_text
 
 

@@ -121,14 +121,12 @@ def _in_memory(original: Table, maps: Mapping[str, pa.Table]) -> Table:
 def _lazy(original: Table, maps: Mapping[str, pa.Table]) -> Table:
     """Return the table recoded where it lives, with the counts of its columns known: no row is looked at again."""
     table = recode(original, maps)
-    table.__dict__["profiled"] = {
-        name: (
+    for name in original.names:
+        table.cache.profiles[name] = (
             _mapped(original.counts([name]), maps[name], table.schema[name])
             if name in maps
             else original.profile(name)
         )
-        for name in original.names
-    }
     return table
 
 

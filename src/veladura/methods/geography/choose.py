@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from veladura.base.context import Context, thread_count
+from veladura.base.pictures import new_figure
 from veladura.base.streams import Streams
 from veladura.errors import PlanError
 from veladura.measures.measure import NotApplicable, Subject
@@ -70,9 +71,7 @@ class Choice:
 
     def picture(self) -> Figure:
         """Return the curve as a figure: usefulness against the distance of matched places."""
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(5.2, 3.6), layout="constrained")
+        figure = new_figure(5.2, 3.6)
         panel = figure.add_subplot()
         panel.plot(
             [one.distance for one in self.candidates],
@@ -125,7 +124,7 @@ def choose_grid(
     """
     from veladura.table.source import open as open_table
 
-    opened = open_table(table).without_identifiers()
+    opened = open_table(table).without_identifiers().fetched()
     given = context or Context(Streams.of(seed), thread_count(None))
     candidates = tuple(
         _candidate(replace(recipe, grid=grid), opened, given)

@@ -9,20 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from veladura.base.checks import check_columns, is_number
 from veladura.base.context import Context
 from veladura.core.promise import Promise
 from veladura.core.recipe import Draw, Fitted, Recipe, Release
 from veladura.errors import DataError, PlanError
-from veladura.methods.masks.common import (
-    check_columns,
-    check_kinds,
-    is_number,
-    label_texts,
-    refuse_still,
-    still_columns,
-)
 from veladura.methods.masks.transition import Transition, drawn, from_table, invariant
-from veladura.table.schema import LABELLED
+from veladura.table.codes import label_texts
+from veladura.table.schema import LABELLED, check_kinds
+from veladura.table.variation import constant_columns, refuse_constant
 
 if TYPE_CHECKING:
     from veladura.table.codes import Column
@@ -101,8 +96,8 @@ class Pram(Recipe):
         check_kinds(table.schema, self.columns, LABELLED, "Noise and Swap mask numbers and dates.")
         codes = table.codes(self.columns)
         declared = self.matrix or {}
-        refuse_still(
-            [name for name in still_columns(codes) if name not in declared],
+        refuse_constant(
+            [name for name in constant_columns(codes) if name not in declared],
             "have no other category to change to",
         )
         transitions = {

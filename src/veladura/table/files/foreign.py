@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from veladura.errors import DataError, PlanError
-from veladura.table.database_errors import told_without_values
+from veladura.table.database_errors import without_values
 
 
 def read_foreign(path: Path) -> tuple[Any, dict[str, Mapping[str, str]]]:
@@ -18,7 +18,7 @@ def read_foreign(path: Path) -> tuple[Any, dict[str, Mapping[str, str]]]:
     """
     suffix = path.suffix.lower()
     try:
-        with told_without_values(path.name):
+        with without_values(path.name):
             if suffix in (".xlsx", ".xlsm"):
                 return _read_excel(path), {}
             return _read_statistics(path, suffix)
