@@ -131,7 +131,7 @@ def test_bytes_that_are_no_text(tmp_path, refused):
 
 
 def test_zero_bytes(tmp_path, refused):
-    with refused(DataError, "holds zero bytes"):
+    with refused(DataError, "contains zero bytes"):
         vd.open(csv(tmp_path, f"a,b\n1,{CANARY}\n".encode("utf-16-le")))
     assert (
         vd.open(
@@ -261,7 +261,7 @@ def test_declarations_are_checked(refused):
         vd.open(frame, {"b": {"kind": "integer", "order": ["1"]}})
     with refused(PlanError, "format is for kind 'date'"):
         vd.open(frame, {"b": {"kind": "integer", "format": "%Y"}})
-    with refused(PlanError, "twice"):
+    with refused(PlanError, "more than once"):
         vd.open(frame, {"a": {"order": ["x", "x"]}})
     with refused(DataError, "every column is declared as an identifier"):
         vd.open(

@@ -94,8 +94,8 @@ def _compare_columns(left: Column, sign: str, right: Column) -> Mask:
     both = ~left.missing & ~right.missing
     if (left.labels is None) != (right.labels is None):
         msg = (
-            f"columns {left.name!r} ({left.field.kind}) and {right.name!r} ({right.field.kind}) have"
-            " kinds that cannot be compared.\n\nHint: compare numbers with numbers, categories with"
+            f"columns {left.name!r} ({left.field.kind}) and {right.name!r} ({right.field.kind})"
+            " cannot be compared.\n\nHint: compare numbers with numbers, and categories with"
             " categories."
         )
         raise PlanError(msg)

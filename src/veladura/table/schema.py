@@ -130,8 +130,8 @@ def check_kinds(
     if wrong := {name: schema[name].kind for name in columns if schema[name].kind not in kinds}:
         msg = (
             f"columns {list(wrong)} have kinds that this method does not support"
-            f" ({', '.join(dict.fromkeys(wrong.values()))}); supported: {', '.join(kinds)}.\n\nHint:"
-            f" {hint}"
+            f" ({', '.join(dict.fromkeys(wrong.values()))}); supported:"
+            f" {', '.join(kinds)}.\n\nHint: {hint}"
         )
         raise PlanError(msg)
 

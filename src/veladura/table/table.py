@@ -72,6 +72,10 @@ class Cache:
     expression: ibis.Table | None = None
     lock: Any = field(default_factory=RLock)
 
+    def __reduce__(self) -> Any:
+        """Start empty in a copy of the table: a lock cannot be copied."""
+        return Cache, ()
+
     def share_counts(self, other: Cache) -> None:
         """Take counts from another table of the same rows, and give it those still to come."""
         self.counts, self.profiles, self.rows = other.counts, other.profiles, other.rows
