@@ -13,6 +13,7 @@ from dataclasses import fields, replace
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import veladura as vd
@@ -107,6 +108,24 @@ def test_memory_and_database_count_the_same_tuples(lazy, columns):
     first, second = frame.counts(columns), lazy.counts(columns)
     assert np.array_equal(first.codes, second.codes)
     assert np.array_equal(first.size, second.size)
+
+
+def test_values_at_the_ends_of_their_types_are_counted_apart(tmp_path):
+    rng = np.random.default_rng(5)
+    ends = [-(2**63), 2**63 - 1, 0, 1, None]
+    large = [float("inf"), float("-inf"), 1e308, -0.0, 0.0, None]
+    rows = {f"i{i}": [ends[j] for j in rng.integers(0, 5, 200)] for i in range(3)}
+    rows |= {f"f{i}": [large[j] for j in rng.integers(0, 6, 200)] for i in range(2)}
+    rows |= {f"w{i}": rng.integers(-(2**62), 2**62, 200).tolist() for i in range(6)}
+    pq.write_table(pa.table(rows), tmp_path / "t.parquet")
+    lazy, frame = (vd.open(source, {}) for source in (tmp_path / "t.parquet", pa.table(rows)))
+    for columns in (["i0"], ["f0"], ["i0", "i1"], ["f0", "i2", "f1"], list(rows)):
+        inside, here = lazy.counts(columns), frame.counts(columns)
+        expected = Counter(zip(*[rows[name] for name in columns], strict=True))
+        assert sorted(here.size) == sorted(expected.values())
+        assert np.array_equal(here.size, inside.size)
+        for one, other in zip(here.columns, inside.columns, strict=True):
+            assert one.to_arrow().equals(other.to_arrow())
 
 
 def test_not_a_number_and_missing_are_one_value_in_memory():

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from veladura.errors import PlanError
@@ -21,6 +20,8 @@ if TYPE_CHECKING:
     from veladura.table.table import Table
 
 MOST_VALUES = 65_536
+_FEW_PER_ROW = 4  # so many cells per row are counted faster than rows are sorted
+_LARGEST = 1 << 62
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,10 +43,64 @@ def counts(table: Table, columns: Sequence[str]) -> Counts:
     if not columns:
         msg = "counts needs at least one column, got none.\n\nHint: name the columns to count."
         raise PlanError(msg)
-    grouped = _grouped(table, {name: table.schema.position(name) for name in columns})
+    return (_in_memory if table.in_memory else _lazy)(table, columns)
+
+
+def _in_memory(table: Table, columns: Sequence[str]) -> Counts:
+    """Number the tuples of all rows in their canonical order, and count the numbers."""
+    coded = {
+        name: encode(table.data.column(table.schema.position(name)), table.schema[name])
+        for name in dict.fromkeys(columns)
+    }
+    number, most = _numbered(list(coded.values()))
+    if most <= _FEW_PER_ROW * number.size:
+        size = np.bincount(number, minlength=most)
+        row = np.empty(most, dtype=np.int64)
+        row[number] = np.arange(number.size)  # any row that holds the tuple
+        size, rows = size[size > 0], row[size > 0]
+    else:
+        order = np.argsort(number)
+        starts = np.flatnonzero(np.diff(number[order], prepend=-1))
+        size, rows = np.diff(starts, append=number.size), order[starts]
+    return Counts(tuple(coded[name].take(rows) for name in columns), size.astype(np.int64))
+
+
+def _numbered(columns: Sequence[Column]) -> tuple[NDArray[np.int64], int]:
+    """Return a number for the tuple of each row, in the order of tuples, and a bound for it."""
+    number, most = np.zeros(columns[0].size, dtype=np.int64), 1
+    for column in columns:
+        place, levels = _places(column)
+        if most * levels >= _LARGEST:  # numbers without gaps leave room for more columns
+            distinct, number = np.unique(number, return_inverse=True)
+            most = distinct.size
+        number, most = number * levels + place, most * levels
+    return number, most
+
+
+def _places(column: Column) -> tuple[NDArray[np.int64], int]:
+    """Return the place of each value in the order of values, missing last, and a bound for it."""
+    present = column.values[~column.missing]
+    if present.size == 0:
+        return np.zeros(column.size, dtype=np.int64), 1
+    low, high = present.min(), present.max()
+    if present.dtype.kind != "f" and int(high) - int(low) <= _FEW_PER_ROW * column.size:
+        places, levels = column.values - low, int(high) - int(low) + 1
+    else:
+        distinct = np.unique(present)
+        places, levels = np.searchsorted(distinct, column.values), distinct.size
+    return np.where(column.missing, levels, places), levels + 1
+
+
+def _lazy(table: Table, columns: Sequence[str]) -> Counts:
+    """Group rows where they live, and put the distinct tuples in their canonical order."""
+    positions = {name: table.schema.position(name) for name in columns}
+    expression = table.expression
+    with without_values(table.source.name):
+        groups = expression.group_by([f"c{position}" for position in positions.values()])
+        grouped = fetch(groups.aggregate(size=expression.count()))
     coded = tuple(
         encode(
-            _cast(grouped.column(f"c{table.schema.position(name)}"), table.schema[name].type),
+            _cast(grouped.column(f"c{positions[name]}"), table.schema[name].type),
             table.schema[name],
         )
         for name in columns
@@ -53,26 +108,6 @@ def counts(table: Table, columns: Sequence[str]) -> Counts:
     size = grouped.column("size").cast(pa.int64()).to_numpy()
     order = _order(coded, size.size)
     return Counts(tuple(column.take(order) for column in coded), size[order])
-
-
-def _grouped(table: Table, positions: dict[str, int]) -> pa.Table:
-    """Return distinct tuples, in any order, with a last column ``size``."""
-    places = [f"c{position}" for position in positions.values()]
-    if table.in_memory:
-        columns = [_comparable(table.data.column(position)) for position in positions.values()]
-        grouped = pa.table(columns, names=places).group_by(places).aggregate([([], "count_all")])
-        return grouped.rename_columns([*places, "size"])
-    with without_values(table.source.name):
-        expression = table.expression
-        return fetch(expression.group_by(places).aggregate(size=expression.count()))
-
-
-def _comparable(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return floats without negative zeros and NaN: Arrow would count them as values apart."""
-    if not pa.types.is_floating(column.type):
-        return column
-    zero = pa.scalar(0.0, column.type)
-    return pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), pc.add(column, zero))
 
 
 def _order(columns: Sequence[Column], size: int) -> NDArray[np.int64]:
