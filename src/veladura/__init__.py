@@ -20,7 +20,7 @@ _EXPORTS = {
     "Estimate": ("veladura.base.estimate", "Estimate"),
     "Ledger": ("veladura.methods.private.ledger", "Ledger"),
     "Hierarchy": ("veladura.numeric.hierarchies.hierarchy", "Hierarchy"),
-    "Release": ("veladura.core.recipe", "Release"),
+    "Release": ("veladura.core.release", "Release"),
     "assess": ("veladura.measures.assessment", "assess"),
     "choose_grid": ("veladura.methods.geography.choose", "choose_grid"),
     "combine": ("veladura.inference.combined", "combine"),

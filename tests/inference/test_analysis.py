@@ -14,10 +14,10 @@ from scipy import stats
 from tests.inference.worlds import people
 
 import veladura as vd
-from veladura.core.recipe import Dataset, Release, Step
+from veladura.core.release import Dataset, Release, Step
 from veladura.errors import ColumnError, DataError, PlanError
 from veladura.inference.analysis import analyze
-from veladura.inference.bands import looks_banded, midpoint
+from veladura.numeric.hierarchies.bands import looks_banded, midpoint
 from veladura.inference.design import read_formula
 from veladura.table.source import open as open_table
 

@@ -11,7 +11,7 @@ import pytest
 
 import veladura as vd
 from veladura.base.estimate import Estimate
-from veladura.core.recipe import Dataset, Release
+from veladura.core.release import Dataset, Release
 from veladura.errors import ColumnError, PlanError
 from veladura.measures.assessment import Assessment
 from veladura.measures.measure import Figure, figure_names

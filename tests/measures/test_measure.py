@@ -8,7 +8,7 @@ import pytest
 
 import veladura as vd
 from veladura.base.estimate import Estimate
-from veladura.core.recipe import Dataset, Release
+from veladura.core.release import Dataset, Release
 from veladura.errors import ColumnError, PlanError
 from veladura.measures import measure as m
 

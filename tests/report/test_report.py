@@ -14,7 +14,7 @@ import pytest
 import veladura as vd
 from veladura.base.estimate import Estimate
 from veladura.core.promise import Promise, Proof
-from veladura.core.recipe import Dataset, Release, Step
+from veladura.core.release import Dataset, Release, Step
 from veladura.errors import PlanError
 from veladura.example import path
 from veladura.release.gate import Limit, gate

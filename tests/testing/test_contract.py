@@ -13,7 +13,8 @@ import pytest
 import veladura as vd
 from veladura import example
 from veladura.core import registry
-from veladura.core.recipe import Draw, Recipe, Release
+from veladura.core.recipe import Draw, Recipe
+from veladura.core.release import Release
 from veladura.methods.masks.noise import FittedNoise, Noise
 from veladura.testing import suite as testing
 

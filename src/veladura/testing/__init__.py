@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from veladura.core.recipe import PRIVATE, Recipe
+from veladura.core.recipe import Recipe
 from veladura.errors import PlanError
 from veladura.plan.plan import parse_plan, steps_to_toml
 from veladura.release.package import load
@@ -147,7 +147,7 @@ def returns_the_frame(case: Case) -> None:
     """Frame type, index and dtypes come back; what is not changed is equal; no category is unused."""
     release = case.release
     kept = case.frame.drop(columns=list(case.identifiers))
-    if release.rule in PRIVATE:  # releases what it is asked to, in the order it is asked in
+    if release.rule.private:  # releases what it is asked to, in the order it is asked in
         kept = kept[list(release.tables[0].table.names)]
     changed = {name for step in release.steps for name in step.changed}
     kinds = {about.name: about.kind for about in case.table().schema}

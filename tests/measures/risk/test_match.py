@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import veladura as vd
-from veladura.core.recipe import Dataset, Release, Step
+from veladura.core.release import Dataset, Release, Step
 from veladura.errors import ColumnError, DataError, PlanError
 from veladura.measures.measure import NotApplicable
 

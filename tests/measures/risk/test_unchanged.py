@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import veladura as vd
-from veladura.core.recipe import Dataset, Release, Step
+from veladura.core.release import Dataset, Release, Step
 from veladura.measures.measure import NotApplicable
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import veladura as vd
-from veladura.core.recipe import Dataset, Release, Step
+from veladura.core.release import Dataset, Release, Step
 from veladura.errors import ColumnError, PlanError
 from veladura.measures.measure import NotApplicable, Subject
 from veladura.measures.risk.uniqueness import keys

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import veladura as vd
-from veladura.core.recipe import Dataset, Release
+from veladura.core.release import Dataset, Release
 from veladura.errors import PlanError
 from veladura.measures.measure import NotApplicable, Subject
 from veladura.measures.utility.columns import measure_columns

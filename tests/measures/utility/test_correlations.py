@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import veladura as vd
-from veladura.core.recipe import Dataset, Release, Step
+from veladura.core.release import Dataset, Release, Step
 from veladura.measures.measure import NotApplicable, Subject
 from veladura.measures.utility.correlations import MAX_COLUMNS, associations, measure_correlations
 
