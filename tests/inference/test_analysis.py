@@ -17,8 +17,8 @@ import veladura as vd
 from veladura.core.release import Dataset, Release, Step
 from veladura.errors import ColumnError, DataError, PlanError
 from veladura.inference.analysis import analyze
-from veladura.numeric.hierarchies.bands import looks_banded, midpoint
 from veladura.inference.design import read_formula
+from veladura.numeric.hierarchies.bands import looks_banded, midpoint
 from veladura.table.source import open as open_table
 
 FORMULA = "log(income) ~ age + C(sex) + region"

@@ -76,7 +76,7 @@ def test_only_critical_cells_change_and_no_critical_value_comes_out(groups, insi
             int((data.loc[mark, name] <= LIMIT[name]).sum()) for name, mark in marks().items()
         )
         assert (outside == 0) == inside
-    assert release.rule == "partial"
+    assert release.rule.name == "partial"
 
 
 NUMBERS = st.one_of(st.integers(-5, 40), st.integers(-1000, 1000))

@@ -71,7 +71,7 @@ def test_places_are_new_usable_and_the_rest_is_as_it_was(released):
         pd.testing.assert_frame_equal(data[["ill", "sex"]], original[["ill", "sex"]])
         assert np.array_equal(data["x"], data["x"].round(3))
         assert not np.array_equal(data["z"], original["z"])
-    assert released.rule == "partial"
+    assert released.rule.name == "partial"
     assert {promise.name: promise.proof for promise in released.promises} == {
         "inside-region": "package",
         "new-places": "source",
