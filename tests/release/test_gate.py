@@ -15,7 +15,7 @@ from veladura.release.gate import Limit, check_gate, gate, require
 NAME = "risk.uniqueness.average_prosecutor"
 
 
-def assessment(estimate, why="", private=False):
+def assessment(estimate, why="", *, private=False):
     return Assessment({NAME: Figure(NAME, "M.", "low", estimate, why)}, private=private)
 
 
