@@ -18,7 +18,7 @@ from benchmarks.geography_contrast import contrast_of, planted, read
 from benchmarks.geography_study import simulate
 from veladura import example
 from veladura.base.streams import Streams
-from veladura.core.recipe import Release
+from veladura.core.release import Release
 from veladura.measures.measure import Subject
 from veladura.measures.places import placed
 from veladura.measures.risk.location import risk_of

@@ -14,7 +14,7 @@ import pandas as pd
 
 import veladura as vd
 from veladura.base.streams import Streams
-from veladura.core.recipe import Dataset, Release, Step
+from veladura.core.release import Dataset, Release, Step
 from veladura.measures.measure import Subject, measures, open_quietly
 
 SIZES, RELEASES = (25_000, 50_000, 100_000), 5

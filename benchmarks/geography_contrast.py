@@ -10,7 +10,7 @@ import pandas as pd
 
 import veladura as vd
 from veladura.base.streams import Streams
-from veladura.core.recipe import Release
+from veladura.core.release import Release
 from veladura.measures.measure import Subject
 from veladura.measures.places import placed
 from veladura.measures.utility.location import contrasted, location, log_ratio

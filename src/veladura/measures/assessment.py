@@ -13,7 +13,6 @@ from veladura.base.context import Context, Progress, silent, thread_count
 from veladura.base.estimate import Estimate
 from veladura.base.limits import Light, Limit
 from veladura.base.streams import Streams
-from veladura.core.recipe import PRIVATE
 from veladura.errors import PlanError
 from veladura.measures.measure import (
     Detail,
@@ -26,7 +25,7 @@ from veladura.measures.measure import (
 )
 
 if TYPE_CHECKING:
-    from veladura.core.recipe import Release
+    from veladura.core.release import Release
     from veladura.table.table import Table
 
 COLOURS: Mapping[Light, str] = {"green": "#17693a", "amber": "#7a4f01", "red": "#a3211b"}
@@ -42,15 +41,15 @@ class Assessment:
         By full name, as in ``"risk.uniqueness.average_prosecutor"``.
     details
         By measure, the figures of each column or pair.
-    rule
-        The combining rule of the release; figures of a "posterior" release are the custodian's.
+    private
+        Whether the release is differentially private: its figures are the custodian's.
     limits
         What figures may be, by name: those have a traffic light.
     """
 
     figures: Mapping[str, Figure]
     details: Mapping[str, Detail] = field(default_factory=dict, repr=False)
-    rule: str = "none"
+    private: bool = False
     limits: Mapping[str, Limit] = field(default_factory=dict)
 
     def light(self, name: str) -> Light | None:
@@ -200,7 +199,7 @@ def assess(
     """
     from threadpoolctl import threadpool_limits
 
-    if limits and release.rule in PRIVATE:
+    if limits and release.rule.private:
         msg = (
             "a differentially private release is held against no limit: whether it passes would"
             " tell something of the data."
@@ -228,7 +227,7 @@ def assess(
     details = {
         name: detail for name, (_, detail) in zip(known, found, strict=True) if detail is not None
     }
-    return Assessment(figures, details, release.rule, limits or {})
+    return Assessment(figures, details, release.rule.private, limits or {})
 
 
 def _original(source: Any, release: Release) -> Table:

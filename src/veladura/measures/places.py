@@ -13,17 +13,17 @@ from numpy.typing import NDArray
 from veladura.measures.measure import NotApplicable, Subject
 from veladura.methods.geography.combinations import combinations_of
 from veladura.methods.geography.grid import Grid, grid_over
+from veladura.methods.geography.located import LocationRecipe
 from veladura.methods.geography.projection import Plane, plane_of
 from veladura.methods.geography.region import Region, region_of
 from veladura.table.codes import Codes, encode
 
 if TYPE_CHECKING:
-    from veladura.core.recipe import Step
+    from veladura.core.release import Step
     from veladura.table.table import Table
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-METHODS = ("geography", "naive-geography", "donut")
 DEFAULT_GRID = (20, 20)  # for masks that have none of their own
 MOST_LEVELS = 12
 MOST_COLUMNS = 3
@@ -119,7 +119,7 @@ class PlacedRelease:
 
 def placed(subject: Subject) -> PlacedRelease:
     """Return a release of places as its measures see it, or say that it is none."""
-    step = next((step for step in subject.release.steps if step.method in METHODS), None)
+    step = next((step for step in subject.release.steps if _moves_places(step)), None)
     promise = next((p for p in subject.release.promises if p.name == "inside-region"), None)
     if step is None or promise is None or "x" not in step.settings:
         msg = "the release has no new places."
@@ -136,6 +136,10 @@ def placed(subject: Subject) -> PlacedRelease:
     return PlacedRelease(
         subject, step, region, plane, grid_over(region, plane, (across, up)), attributes
     )
+
+
+def _moves_places(step: Step) -> bool:
+    return step.recipe is not None and issubclass(step.recipe, LocationRecipe)
 
 
 def _columns(table: Table, names: tuple[str, ...]) -> Codes:

@@ -24,7 +24,7 @@ from veladura.measures.places import PlacedRelease, placed
 from veladura.table.codes import encode
 
 if TYPE_CHECKING:
-    from veladura.core.recipe import Release
+    from veladura.core.release import Release
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veladura.base.estimate import Estimate
-from veladura.core.recipe import Release
+from veladura.core.release import Release
 from veladura.errors import DataError, PlanError
 from veladura.measures.measure import NotApplicable, open_quietly
 from veladura.measures.risk.intruder import Intruder

@@ -23,7 +23,7 @@ from veladura.measures.measure import (
 
 if TYPE_CHECKING:
     from veladura.core.promise import Evidence
-    from veladura.core.recipe import Release
+    from veladura.core.release import Release
 
 
 @dataclass(frozen=True)

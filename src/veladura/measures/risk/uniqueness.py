@@ -118,7 +118,7 @@ def keys(subject: Subject) -> list[str]:
 
 def artificial_keys(subject: Subject, known: Sequence[str]) -> NotApplicable | None:
     """Return why a row cannot be picked: a synthesizer replaced everything an intruder may know, so that no row is anyone's."""
-    if subject.release.rule == "none" or not set(known) <= set(subject.changed):
+    if not subject.release.rule.synthetic or not set(known) <= set(subject.changed):
         return None
     return NotApplicable(
         "every value that an intruder may know is artificial: no released row is a person's."

@@ -23,7 +23,7 @@ from veladura.measures.utility.domain import generalising_step, levels_of, relea
 from veladura.table.schema import LABELLED
 
 if TYPE_CHECKING:
-    from veladura.core.recipe import Release, Step
+    from veladura.core.release import Release, Step
     from veladura.table.table import Table
 
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veladura.base.estimate import Estimate
-from veladura.core.recipe import Release
+from veladura.core.release import Release
 from veladura.errors import PlanError
-from veladura.inference.combined import CombiningRule, combine
+from veladura.inference.combined import combine_by
 from veladura.measures.measure import Detail, Meaning, Measured, NotApplicable, Subject, measure
 from veladura.measures.utility.linear import Fits, fit_all, propose
 from veladura.measures.utility.pairing import Pairing, pair
@@ -207,25 +207,15 @@ def combiner(released: Any) -> Callable[[Floats, Floats], Ends]:
     """Return what makes one interval of those of m datasets: the rule of a release, or the mean interval of plain tables."""
 
     def combined(q: Floats, v: Floats) -> Ends:
-        if (
-            not isinstance(released, Release)
-            or released.rule not in get_args(CombiningRule)
-            or (released.rule != "single" and len(q) < 2)  # noqa: PLR2004
-        ):
+        if not isinstance(released, Release) or not released.rule.combines(len(q)):
             centre, error = q.mean(axis=0), np.sqrt(v.mean(axis=0))
             return centre, centre - NORMAL * error, centre + NORMAL * error
-        settings: Mapping[str, Any] = next(
-            (step.settings for step in released.steps if "original_rows" in step.settings), {}
+        pooled = combine_by(released.rule, q, v)
+        return (
+            np.atleast_1d(pooled.value),
+            np.atleast_1d(pooled.lower),
+            np.atleast_1d(pooled.upper),
         )
-        found = combine(
-            q,
-            v,
-            released.rule,  # type: ignore[arg-type]
-            rows=settings.get("rows"),
-            original_rows=settings.get("original_rows"),
-            proper=settings.get("synthesis", "proper") == "proper",
-        )
-        return np.atleast_1d(found.value), np.atleast_1d(found.lower), np.atleast_1d(found.upper)
 
     return combined
 

@@ -27,7 +27,7 @@ from veladura.measures.utility.patterns import Smoother, bandwidth_of, correlati
 from veladura.measures.utility.rectangles import Marked, draw_boxes, overlaps
 
 if TYPE_CHECKING:
-    from veladura.core.recipe import Release
+    from veladura.core.release import Release
 
 Floats = NDArray[np.float64]
 RECTANGLES = 400

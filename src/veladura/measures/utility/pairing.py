@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from veladura.core.recipe import Release
+from veladura.core.release import Release
 from veladura.errors import PlanError
 from veladura.measures.measure import open_quietly
 from veladura.measures.utility.domain import generalise

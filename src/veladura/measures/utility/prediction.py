@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from veladura.base.estimate import Estimate
 from veladura.base.streams import Streams
-from veladura.core.recipe import Release
+from veladura.core.release import Release
 from veladura.measures.measure import (
     Detail,
     Meaning,

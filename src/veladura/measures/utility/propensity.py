@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import linalg, optimize
 
 from veladura.base.estimate import Estimate
-from veladura.core.recipe import Release
+from veladura.core.release import Release
 from veladura.errors import PlanError
 from veladura.measures.measure import (
     Meaning,

@@ -21,7 +21,7 @@ from veladura.errors import DataError, PlanError
 from veladura.measures.utility.rectangles import overlap
 
 if TYPE_CHECKING:
-    from veladura.core.recipe import Release
+    from veladura.core.release import Release
 
 Floats = NDArray[np.float64]
 MOST_ROWS = 2500

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from veladura.base.context import Context, thread_count
 from veladura.base.pictures import new_figure
 from veladura.base.streams import Streams
+from veladura.core.release import released
 from veladura.errors import PlanError
 from veladura.measures.measure import NotApplicable, Subject
 from veladura.measures.places import placed
@@ -149,7 +150,7 @@ def default_grids(recipe: Geography) -> list[tuple[int, int]]:
 
 def _candidate(recipe: Geography, table: Table, context: Context) -> Candidate:
     fitted: FittedGeography = fit_quickly(recipe, table, context)
-    release = placed(Subject(table, fitted.draw(context)))
+    release = placed(Subject(table, released(fitted, context)))
     try:
         utility = float(overlap_of(release))
     except NotApplicable:

@@ -11,8 +11,9 @@ import numpy as np
 
 from veladura.base.checks import check_choice, check_columns, is_number
 from veladura.base.context import Context
-from veladura.core.promise import Evidence, Promise, checks
-from veladura.core.recipe import Draw, Fitted, Recipe
+from veladura.core.gates import MASKED
+from veladura.core.promise import LIMITS, Check, Evidence, Promise
+from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
 from veladura.errors import DataError, PlanError
 from veladura.methods.masks.dates import moment_of, start_of, to_number, to_text
 from veladura.table.schema import NUMERIC, check_kinds
@@ -61,6 +62,18 @@ class Limits:
             raise PlanError(msg)
 
 
+def dates_outside(evidence: Evidence, settings: Mapping[str, Any]) -> int:
+    """Return the number of dates before the first or after the last one allowed."""
+    outside = 0
+    for name, pair in settings["columns"].items():
+        column = evidence.column(name)
+        lower, upper = (_as_held(column.field, limit) for limit in pair)
+        values = column.values[~column.missing]
+        outside += int(np.count_nonzero(values < lower)) if lower is not None else 0
+        outside += int(np.count_nonzero(values > upper)) if upper is not None else 0
+    return outside
+
+
 @dataclass(frozen=True, kw_only=True)
 class TopCode(Recipe):
     """Replace values beyond a limit by the limit.
@@ -91,6 +104,15 @@ class TopCode(Recipe):
     """
 
     method = "top-code"
+    sentence = (
+        "Values beyond a limit were replaced, so that the highest or lowest ones cannot be "
+        "told apart."
+    )
+    caution = (
+        "values were top- or bottom-coded; means lie too close to the middle, and slopes are biased"
+    )
+    checks = {"limits": LIMITS, "date-limits": Check(dates_outside)}
+    gate = MASKED
     random = False
 
     columns: Mapping[str, int | float | str | Limits] | tuple[str, ...]
@@ -162,7 +184,16 @@ class FittedTopCode(Fitted[TopCode]):
 
     limits: Mapping[str, Pair]
 
-    def draws(self, context: Context) -> Sequence[Draw]:  # noqa: ARG002
+    def draw(self, context: Context) -> Drawn:
+        """Return the masked table."""
+        return Drawn(
+            datasets=self._datasets(context),
+            changed=self.changed(),
+            settings=self.told(),
+            promises=self.promises(),
+        )
+
+    def _datasets(self, context: Context) -> Sequence[Draw]:  # noqa: ARG002
         """Code what lies beyond; nothing is drawn."""
         return [Draw({name: self._coded(column) for name, column in self.codes.items()})]
 
@@ -210,19 +241,6 @@ class FittedTopCode(Fitted[TopCode]):
                     )
                 )
         return tuple(found)
-
-
-@checks("date-limits")
-def dates_outside(evidence: Evidence, settings: Mapping[str, Any]) -> int:
-    """Return the number of dates before the first or after the last one allowed."""
-    outside = 0
-    for name, pair in settings["columns"].items():
-        column = evidence.column(name)
-        lower, upper = (_as_held(column.field, limit) for limit in pair)
-        values = column.values[~column.missing]
-        outside += int(np.count_nonzero(values < lower)) if lower is not None else 0
-        outside += int(np.count_nonzero(values > upper)) if upper is not None else 0
-    return outside
 
 
 def _limits_of(name: str, given: object) -> Limits:

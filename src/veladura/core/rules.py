@@ -1,0 +1,209 @@
+"""Combining rules: how an analyst gets one estimate, with its variance, from m released datasets.
+
+One class a rule. A method hands out the rule of its release; everything that depends on it (the
+variance of an estimate, tests, what may be concluded, the lines an analyst copies) is asked of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from veladura.base.arrays import Floats
+from veladura.core.rule import AS_IT_IS, PERSON, Conclusions, Rule, Statistic
+from veladura.core.synthetic_rules import Full, Imputed, Partial, Single, Synthetic
+from veladura.errors import PlanError
+
+__all__ = [
+    "COMBINING",
+    "RULES",
+    "AsReleased",
+    "Conclusions",
+    "Full",
+    "Imputed",
+    "Partial",
+    "Posterior",
+    "PrivateRows",
+    "Rule",
+    "Single",
+    "Synthetic",
+    "rule_named",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AsReleased(Rule):
+    """One protected table, analysed as it is."""
+
+    name = "none"
+    title = "no combining rule: one table, analysed as it is"
+    synthetic = False
+    conclusions = Conclusions(
+        (
+            "Analyse the table with the usual tools: counts, means, tables, models.",
+            "Expect results close to those of the original, as close as the utility figures say.",
+        ),
+        (
+            *PERSON,
+            "Do not take standard errors as complete: they ignore what the protection changed.",
+        ),
+        AS_IT_IS,
+        "Estimates are of the released table as it is. The intervals cover sampling error, not"
+        " what the protection changed.",
+    )
+
+    @property
+    def adds_variance(self) -> bool:
+        """Nothing is added."""
+        return False
+
+    def combines(self, m: int) -> bool:
+        """Return whether there is one table."""
+        return m == 1
+
+    def check(self, m: int) -> None:
+        """Refuse several tables: nothing says how they belong together."""
+        if m > 1:
+            msg = (
+                f"the manifest has {m} datasets and no combining rule: they cannot be analysed"
+                " together."
+            )
+            raise PlanError(msg)
+
+    def total(
+        self,
+        m: int,
+        between: Floats,
+        within: Floats,
+        df: float = np.inf,
+    ) -> tuple[Floats, Floats]:
+        """Return what the fit gave."""
+        return within, np.full_like(within, df)
+
+    def test(self, form: float, spread: float, d: int, m: int, residual: float) -> Statistic:
+        """Return the F statistic of the fit."""
+        return Statistic(form / d, residual, 0.0)
+
+    def snippet(self, formula: str, number: str, m: int) -> str:
+        """Return a model, or a description of the table."""
+        if formula or m > 1:
+            return super().snippet(formula, "", m)
+        last = f"data[[{number!r}]].describe()" if number else "data.describe()"
+        return f"data = release.datasets[0]\n{last}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Uncombined(Rule):
+    """A differentially private release: no estimate of a model can be combined."""
+
+    private = True
+
+    def total(
+        self,
+        m: int,
+        between: Floats,
+        within: Floats,
+        df: float = np.inf,
+    ) -> tuple[Floats, Floats]:
+        """Refuse."""
+        self.check(m)
+        raise AssertionError  # check refuses
+
+    def test(self, form: float, spread: float, d: int, m: int, residual: float) -> Statistic:
+        """Refuse."""
+        self.check(m)
+        raise AssertionError  # check refuses
+
+
+@dataclass(frozen=True, kw_only=True)
+class Posterior(Uncombined):
+    """A differentially private release whose exact posterior is known."""
+
+    name = "posterior"
+    title = "exact posterior distribution given the noise"
+    posterior = True
+    refusal = (
+        "this release is differentially private: a model fitted to its rows would take the noise"
+        " for data.\n\nHint: vd.posterior(release) has the exact posterior of every share, veladura"
+        " analyze FOLDER --posterior prints it."
+    )
+    conclusions = Conclusions(
+        (
+            (
+                "Estimate the share of every combination of values, with the uncertainty of sampling"
+                " and of the noise."
+            ),
+        ),
+        (
+            *PERSON,
+            "Do not take the released counts for those of the original: they carry noise.",
+        ),
+        "Use the exact posterior distribution; the manifest has everything it needs.",
+        "Shares come from the exact posterior. The intervals cover sampling error and the noise.",
+    )
+
+    def snippet(self, formula: str, number: str, m: int) -> str:
+        """Return the posterior and its intervals."""
+        return "posterior = vd.posterior(release)\nposterior.mean, posterior.interval(0.95)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrivateRows(Uncombined):
+    """A differentially private release without a posterior: counts and shares only."""
+
+    name = "private"
+    title = "no combining rule: counts carry noise"
+    refusal = (
+        "this release is differentially private and has no posterior: no interval of a model would"
+        " cover the noise.\n\nHint: take counts and shares from release.datasets; the manifest"
+        " gives the noise. vd.posterior is for dirichlet-multinomial, beta-binomial and"
+        " noisy-counts."
+    )
+    conclusions = Conclusions(
+        (
+            (
+                "Estimate counts and shares of the columns that were measured together; the manifest"
+                " gives their noise."
+            ),
+        ),
+        (
+            *PERSON,
+            "Do not take standard errors as complete: they ignore the noise.",
+            "Do not conclude on relations that the manifest does not list as measured.",
+        ),
+        AS_IT_IS,
+    )
+
+
+RULES: tuple[type[Rule], ...] = (
+    AsReleased,
+    Partial,
+    Full,
+    Single,
+    Imputed,
+    Posterior,
+    PrivateRows,
+)
+COMBINING: dict[str, type[Rule]] = {rule.name: rule for rule in (Partial, Full, Imputed, Single)}
+
+
+def rule_named(name: str, settings: Mapping[str, Any], own: Iterable[type[Rule]] = ()) -> Rule:
+    """Return the rule of a manifest.
+
+    Parameters
+    ----------
+    settings
+        Its fields, as `Rule.settings` wrote them; others are ignored.
+    own
+        Rules that the methods of the release define themselves.
+    """
+    rules = {rule.name: rule for rule in (*own, *RULES)}
+    if name not in rules:
+        what = "combining rule"
+        raise PlanError.unknown(what, str(name), rules)
+    rule = rules[name]
+    known = {field.name for field in fields(rule)}
+    return rule(**{key: value for key, value in settings.items() if key in known})
