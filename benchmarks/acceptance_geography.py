@@ -20,9 +20,9 @@ from veladura import example
 from veladura.base.streams import Streams
 from veladura.core.recipe import Release
 from veladura.measures.measure import Subject
-from veladura.measures.places import placed
 from veladura.measures.risk.location import risk_of
-from veladura.measures.utility.rectangles import Marked, draw_boxes, overlaps
+from veladura.methods.geography.placed import placed
+from veladura.methods.geography.rectangles import Marked, draw_boxes, overlaps
 from veladura.methods.geography.region import RegionWarning
 from veladura.numeric.mcmc.diagnostics import ChainWarning
 from veladura.release.verify import holds, verify

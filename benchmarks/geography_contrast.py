@@ -12,10 +12,10 @@ import veladura as vd
 from veladura.base.streams import Streams
 from veladura.core.recipe import Release
 from veladura.measures.measure import Subject
-from veladura.measures.places import placed
 from veladura.measures.utility.location import contrasted, location, log_ratio
-from veladura.measures.utility.patterns import correlation
-from veladura.measures.utility.rectangles import Marked
+from veladura.methods.geography.patterns import correlation
+from veladura.methods.geography.placed import placed
+from veladura.methods.geography.rectangles import Marked
 
 SHUFFLES = 499
 RESAMPLES = 40

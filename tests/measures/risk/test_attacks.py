@@ -14,7 +14,7 @@ from scipy import stats
 
 import veladura as vd
 from veladura.errors import ColumnError, DataError, PlanError
-from veladura.measures.risk.attack import judge
+from veladura.measures.risk.evaluation import judge
 
 LEVEL, ROWS = 1e-5, 1500
 

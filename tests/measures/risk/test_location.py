@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 import veladura as vd
 from veladura.measures.measure import NotApplicable, Subject
-from veladura.measures.places import placed
 from veladura.measures.risk.location import greedy_distances, location
-from veladura.measures.utility.patterns import Smoother, moran, ripley_l
-from veladura.measures.utility.rectangles import Marked, draw_boxes, overlap, overlaps
+from veladura.methods.geography.patterns import Smoother, moran, ripley_l
+from veladura.methods.geography.placed import placed
+from veladura.methods.geography.rectangles import Marked, draw_boxes, overlap, overlaps
 
 POINTS = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=12)
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 import veladura as vd
 from veladura.errors import PlanError
 from veladura.measures.measure import NotApplicable
-from veladura.measures.utility.intervals import interval_overlap
+from veladura.measures.pairing import pair
 from veladura.measures.utility.linear import fit_all, propose
-from veladura.measures.utility.pairing import pair
+from veladura.measures.utility.overlap import interval_overlap
 
 ends = st.tuples(st.floats(-5, 5), st.floats(0.01, 5)).map(
     lambda pair_: (pair_[0], pair_[0] - pair_[1], pair_[0] + pair_[1])

@@ -1,23 +1,23 @@
 """Disclosure risk."""
 
-from veladura.measures.risk.attack import Attack
+from veladura.measures.risk.attribute_inference import attribute_inference, linkability
+from veladura.measures.risk.attribution import attribution
 from veladura.measures.risk.classes import classes
-from veladura.measures.risk.closeness import closest
-from veladura.measures.risk.disclosive import attribution
+from veladura.measures.risk.distance import closest
+from veladura.measures.risk.evaluation import Attack
+from veladura.measures.risk.individual import individual
 from veladura.measures.risk.intruder import Intruder
-from veladura.measures.risk.intruders import match_curve, scenarios
-from veladura.measures.risk.linking import linkage
+from veladura.measures.risk.k_map import k_map
+from veladura.measures.risk.linkage import linkage
 from veladura.measures.risk.location import location
-from veladura.measures.risk.looked_up import attribute_inference, linkability
-from veladura.measures.risk.matching import MatchRisk, match
-from veladura.measures.risk.members import membership
-from veladura.measures.risk.population import k_map
-from veladura.measures.risk.replicas import replicated
-from veladura.measures.risk.singled import singling_out
-from veladura.measures.risk.special import suda2
+from veladura.measures.risk.match import MatchRisk, match
+from veladura.measures.risk.membership import membership
+from veladura.measures.risk.replicated import replicated
+from veladura.measures.risk.scenarios import match_curve, scenarios
+from veladura.measures.risk.singling_out import singling_out
+from veladura.measures.risk.suda2 import suda2
 from veladura.measures.risk.unchanged import unchanged
 from veladura.measures.risk.uniqueness import uniqueness
-from veladura.measures.risk.weighted import individual
 
 __all__ = [
     "Attack",

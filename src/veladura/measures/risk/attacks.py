@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from veladura.measures.measure import Meaning, Measured, NotApplicable, Subject, measure
-from veladura.measures.risk.attack import FEWEST, Attack
-from veladura.measures.risk.looked_up import attribute_inference, linkability
-from veladura.measures.risk.members import membership
-from veladura.measures.risk.singled import singling_out
+from veladura.measures.risk.attribute_inference import attribute_inference, linkability
+from veladura.measures.risk.evaluation import FEWEST, Attack
+from veladura.measures.risk.membership import membership
+from veladura.measures.risk.singling_out import singling_out
 from veladura.numeric.coding import is_recoded
 from veladura.numeric.proportions import LEVEL, affordable
 

@@ -20,7 +20,7 @@ from veladura.measures.measure import (
     open_quietly,
     over_datasets,
 )
-from veladura.measures.places import PlacedRelease, placed
+from veladura.methods.geography.placed import PlacedRelease, placed
 from veladura.table.codes import encode
 
 if TYPE_CHECKING:

@@ -2,15 +2,15 @@
 
 from veladura.measures.utility.clusters import cluster
 from veladura.measures.utility.columns import columns, ks, total_variation
-from veladura.measures.utility.contingency import tables
 from veladura.measures.utility.correlations import correlations
-from veladura.measures.utility.detailed import detail
-from veladura.measures.utility.generalised import generalisation
-from veladura.measures.utility.intervals import overlap
+from veladura.measures.utility.detail import detail
+from veladura.measures.utility.generalisation import generalisation
 from veladura.measures.utility.location import location
+from veladura.measures.utility.overlap import overlap
+from veladura.measures.utility.pmse import g, pmse
 from veladura.measures.utility.prediction import predict
-from veladura.measures.utility.propensity import g, pmse
 from veladura.measures.utility.spatial_regression import spatial_regression
+from veladura.measures.utility.tables import tables
 
 __all__ = [
     "cluster",

@@ -17,8 +17,8 @@ from veladura.measures.measure import (
     measure,
     over_datasets,
 )
+from veladura.measures.pairing import pair
 from veladura.measures.utility.design import main_effects, read_columns
-from veladura.measures.utility.pairing import pair
 from veladura.numeric.kmeans import k_means
 from veladura.numeric.sampling import sample_note, some_rows
 

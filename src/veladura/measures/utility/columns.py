@@ -25,7 +25,7 @@ from veladura.measures.measure import (
     measure,
     over_datasets,
 )
-from veladura.measures.utility.pairing import Form, pair
+from veladura.measures.pairing import Form, pair
 
 if TYPE_CHECKING:
     from veladura.table.counts import Counts

@@ -26,7 +26,7 @@ from veladura.measures.measure import (
     measure,
     over_datasets,
 )
-from veladura.measures.utility.pairing import Pairing, pair
+from veladura.measures.pairing import Pairing, pair
 from veladura.table.codes import encode
 
 if TYPE_CHECKING:

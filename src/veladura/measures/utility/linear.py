@@ -14,7 +14,7 @@ from veladura.measures.utility.design import independent, shared_labels
 from veladura.numeric.sampling import MANY_ROWS, read, some_rows
 
 if TYPE_CHECKING:
-    from veladura.measures.utility.pairing import Pairing
+    from veladura.measures.pairing import Pairing
     from veladura.table.codes import Column
     from veladura.table.table import Table
 

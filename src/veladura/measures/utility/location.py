@@ -22,9 +22,9 @@ from veladura.measures.measure import (
     open_quietly,
     over_datasets,
 )
-from veladura.measures.places import PlacedRelease, Scene, placed
-from veladura.measures.utility.patterns import Smoother, bandwidth_of, correlation, moran, ripley_l
-from veladura.measures.utility.rectangles import Marked, draw_boxes, overlaps
+from veladura.methods.geography.patterns import Smoother, bandwidth_of, correlation, moran, ripley_l
+from veladura.methods.geography.placed import PlacedRelease, Scene, placed
+from veladura.methods.geography.rectangles import Marked, draw_boxes, overlaps
 
 if TYPE_CHECKING:
     from veladura.core.recipe import Release

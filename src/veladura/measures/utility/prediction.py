@@ -21,8 +21,8 @@ from veladura.measures.measure import (
     measure,
     over_datasets,
 )
+from veladura.measures.pairing import Pairing, pair
 from veladura.measures.utility.design import Raw, read_columns
-from veladura.measures.utility.pairing import Pairing, pair
 from veladura.measures.utility.propensity_tree import predictors_of
 from veladura.numeric.sampling import matched_rows, sample_note
 from veladura.numeric.trees.tree import Growth, Predictors, grow

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from veladura.base.streams import Streams
 from veladura.errors import DataError, PlanError
-from veladura.measures.utility.rectangles import overlap
+from veladura.methods.geography.rectangles import overlap
 
 if TYPE_CHECKING:
     from veladura.core.recipe import Release

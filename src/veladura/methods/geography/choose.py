@@ -11,10 +11,10 @@ from veladura.base.context import Context, thread_count
 from veladura.base.streams import Streams
 from veladura.errors import PlanError
 from veladura.measures.measure import NotApplicable, Subject
-from veladura.measures.places import placed
 from veladura.measures.risk.location import risk_of
 from veladura.measures.utility.location import intensity_of, overlap_of
 from veladura.methods.geography.fitted import FittedGeography, fit_quickly
+from veladura.methods.geography.placed import placed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -19,7 +19,7 @@ from veladura.measures.measure import (
     measure,
     open_quietly,
 )
-from veladura.measures.risk.matching import linked_tables
+from veladura.measures.risk.match import linked_tables
 from veladura.numeric.coding import Ints, is_recoded
 from veladura.numeric.points import EQUAL, nearest_rows, own_distance, positions
 from veladura.numeric.proportions import affordable, mean_share, sample_rows

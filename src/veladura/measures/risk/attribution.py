@@ -20,8 +20,8 @@ from veladura.measures.measure import (
     measure,
     over_datasets,
 )
-from veladura.measures.risk.replicas import comparable_keys
-from veladura.measures.utility.pairing import pair
+from veladura.measures.pairing import pair
+from veladura.measures.risk.replicated import comparable_keys
 from veladura.numeric.coding import Ints, column_of, common_cells, common_codes, dense, is_recoded
 
 if TYPE_CHECKING:

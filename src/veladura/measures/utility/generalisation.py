@@ -10,6 +10,7 @@ import numpy as np
 
 from veladura.base.estimate import Estimate
 from veladura.core.promise import starred_tuples
+from veladura.measures.domain import generalising_step, levels_of, released_levels
 from veladura.measures.measure import (
     Detail,
     Meaning,
@@ -19,7 +20,6 @@ from veladura.measures.measure import (
     measure,
     open_quietly,
 )
-from veladura.measures.utility.domain import generalising_step, levels_of, released_levels
 from veladura.table.schema import LABELLED
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from veladura.measures.measure import (
     measure,
     over_datasets,
 )
+from veladura.measures.pairing import pair
 from veladura.measures.risk.uniqueness import keys as intruder_keys
 from veladura.measures.risk.uniqueness import uniqueness
-from veladura.measures.utility.pairing import pair
 from veladura.numeric.coding import common_cells, is_recoded
 
 

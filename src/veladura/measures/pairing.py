@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from veladura.core.recipe import Release
 from veladura.errors import PlanError
+from veladura.measures.domain import generalise
 from veladura.measures.measure import open_quietly
-from veladura.measures.utility.domain import generalise
 from veladura.table.schema import LABELLED, Field
 from veladura.table.table import Table
 

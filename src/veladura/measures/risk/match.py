@@ -18,7 +18,7 @@ from veladura.core.recipe import Release
 from veladura.errors import DataError, PlanError
 from veladura.measures.measure import NotApplicable, open_quietly
 from veladura.measures.risk.intruder import Intruder
-from veladura.measures.risk.match_arrays import (
+from veladura.measures.risk.match_search import (
     exact_cells,
     laid_out,
     population_counts,

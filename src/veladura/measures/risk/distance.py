@@ -20,7 +20,7 @@ from veladura.measures.measure import (
     open_quietly,
     over_datasets,
 )
-from veladura.measures.utility.pairing import pair
+from veladura.measures.pairing import pair
 from veladura.numeric.coding import is_recoded
 from veladura.numeric.points import EQUAL, nearest_rows, positions
 from veladura.numeric.proportions import affordable, sample_rows, share

@@ -14,8 +14,8 @@ from veladura.core.recipe import Release
 from veladura.errors import PlanError
 from veladura.inference.combined import CombiningRule, combine
 from veladura.measures.measure import Detail, Meaning, Measured, NotApplicable, Subject, measure
+from veladura.measures.pairing import Pairing, pair
 from veladura.measures.utility.linear import Fits, fit_all, propose
-from veladura.measures.utility.pairing import Pairing, pair
 from veladura.numeric.sampling import MANY_ROWS, sample_note
 
 if TYPE_CHECKING:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from veladura.base.estimate import Estimate
 from veladura.core.recipe import Dataset, Release
+from veladura.measures.domain import generalising_step, map_of, released_levels
 from veladura.measures.measure import (
     Meaning,
     Measured,
@@ -28,8 +29,7 @@ from veladura.measures.measure import (
     open_quietly,
     over_datasets,
 )
-from veladura.measures.utility.contingency import cells_of, chosen_tables
-from veladura.measures.utility.domain import generalising_step, map_of, released_levels
+from veladura.measures.utility.tables import cells_of, chosen_tables
 from veladura.numeric.sampling import MANY_ROWS, read, sample_note, some_rows
 from veladura.table.codes import Column, encode
 from veladura.table.table import Table

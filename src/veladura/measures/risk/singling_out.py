@@ -10,7 +10,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from veladura.errors import PlanError
-from veladura.measures.risk.attack import ATTEMPTS, Arena, Attack, Floats, drawn, enter, judge
+from veladura.measures.risk.evaluation import ATTEMPTS, Arena, Attack, Floats, drawn, enter, judge
 from veladura.numeric.proportions import LEVEL
 
 WIDTH, ROUNDING = 0.01, 1e-12

@@ -19,7 +19,7 @@ from veladura.base.estimate import Estimate
 from veladura.base.streams import Streams
 from veladura.errors import DataError, PlanError
 from veladura.measures.measure import open_quietly
-from veladura.measures.utility.pairing import pair
+from veladura.measures.pairing import pair
 from veladura.numeric.points import positions
 from veladura.numeric.proportions import LEVEL, share
 from veladura.table.table import Table

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veladura.errors import PlanError
-from veladura.measures.risk.attack import ATTEMPTS, Arena, Attack, Floats, enter, judge
+from veladura.measures.risk.evaluation import ATTEMPTS, Arena, Attack, Floats, enter, judge
 from veladura.numeric.coding import Ints, column_of, common_codes
 from veladura.numeric.points import nearest_rows
 from veladura.numeric.proportions import LEVEL

@@ -27,8 +27,8 @@ from veladura.measures.measure import (
     measure,
     over_datasets,
 )
+from veladura.measures.pairing import Pairing, pair
 from veladura.measures.utility.design import shared_codes
-from veladura.measures.utility.pairing import Pairing, pair
 from veladura.numeric.sampling import MANY_ROWS, read, sample_note, some_rows
 from veladura.numeric.trees.bins import cuts
 

@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 
 import veladura as vd
 from veladura.errors import PlanError
-from veladura.measures.utility.propensity import logistic
+from veladura.measures.utility.pmse import logistic
 
 
 def population(rng, n):

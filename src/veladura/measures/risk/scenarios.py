@@ -19,7 +19,7 @@ from veladura.measures.measure import (
     open_quietly,
 )
 from veladura.measures.risk.intruder import Intruder
-from veladura.measures.risk.matching import MatchRisk, find, linked_tables
+from veladura.measures.risk.match import MatchRisk, find, linked_tables
 from veladura.measures.risk.uniqueness import keys
 from veladura.numeric.coding import is_recoded
 from veladura.table.schema import LABELLED

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from veladura.base.estimate import Estimate
-from veladura.measures.risk.attack import ATTEMPTS, Attack, Floats, drawn, enter, judge
+from veladura.measures.risk.evaluation import ATTEMPTS, Attack, Floats, drawn, enter, judge
 from veladura.numeric.points import nearest_rows
 from veladura.numeric.proportions import LEVEL
 

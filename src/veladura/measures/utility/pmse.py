@@ -22,8 +22,8 @@ from veladura.measures.measure import (
     measure,
     over_datasets,
 )
+from veladura.measures.pairing import pair
 from veladura.measures.utility.design import Design, design_of, read_columns
-from veladura.measures.utility.pairing import pair
 from veladura.measures.utility.propensity_tree import TreeScores, tree_scores
 from veladura.numeric.sampling import matched_rows, sample_note
 
