@@ -19,7 +19,6 @@ from benchmarks.geography_study import simulate
 from veladura import example
 from veladura.base.streams import Streams
 from veladura.core.recipe import Release
-from veladura.measures.measure import Subject
 from veladura.measures.risk.location import risk_of
 from veladura.methods.geography.placed import placed
 from veladura.methods.geography.rectangles import Marked, draw_boxes, overlaps
@@ -84,9 +83,7 @@ def measured(
         **step.settings,
         "attributes": list(ATTRIBUTES),
     }  # the mask has none: the distances are those within combinations
-    risk = risk_of(
-        placed(Subject(vd.open(frame), replace(release, steps=(replace(step, settings=told),))))
-    )
+    risk = risk_of(placed(vd.open(frame), replace(release, steps=(replace(step, settings=told),))))
     found = overlaps(marked(frame), [marked(data) for data in release.datasets], boxes)
     return (
         found.mean,

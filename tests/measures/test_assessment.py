@@ -14,7 +14,8 @@ from veladura.base.estimate import Estimate
 from veladura.core.recipe import Dataset, Release
 from veladura.errors import ColumnError, PlanError
 from veladura.measures.assessment import Assessment
-from veladura.measures.measure import Figure, figure_names
+from veladura.measures.measure import Figure
+from veladura.measures.registry import figure_names
 
 
 @pytest.fixture

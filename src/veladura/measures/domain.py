@@ -1,7 +1,7 @@
-"""The original on the domain of its release: columns generalised by the levels that the manifest tells.
+"""The original generalised to the levels of its release, as the manifest gives them.
 
-A generalised value and an original one cannot be compared; two generalised ones can. What is left
-of the difference is what suppression did.
+A generalised value and an original one cannot be compared; two generalised ones can. The difference
+that remains is due to suppression.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def generalising_step(release: Release) -> Step | None:
 
 
 def released_levels(release: Release) -> dict[str, int]:
-    """Return the level of every column that one step, and no other, took to one level in all rows."""
+    """Return the level of every column that one step alone generalised, to one level."""
     step = generalising_step(release)
     if step is None or step.settings.get("recoding") != "global":
         return {}
@@ -50,24 +50,23 @@ def released_levels(release: Release) -> dict[str, int]:
 
 
 def generalise(original: Table, release: Release) -> tuple[Table, tuple[str, ...]]:
-    """Return the original with its columns at the levels of the release, and which columns they are."""
+    """Return the original generalised to the levels of the release, and the columns concerned."""
     maps = {}
     for name, height in released_levels(release).items():
         if (
             name in original.names
-            and (found := map_of(original, release, name, height)) is not None
+            and (pairs := map_of(original, release, name, height)) is not None
         ):
-            maps[name] = found
+            maps[name] = pairs
     if not maps:
         return original, ()
-    near = (
-        original.in_memory or release.tables[0].table.in_memory
-    )  # rows beside rows: both are looked at in memory
+    # one of them in memory: both are compared in memory
+    near = original.in_memory or release.tables[0].table.in_memory
     return (_in_memory if near else _lazy)(original, maps), tuple(maps)
 
 
 def levels_of(original: Table, release: Release, name: str) -> tuple[Levels, Any] | None:
-    """Return the distinct values of an original column at every level, and their numbers of rows."""
+    """Return the distinct values of a column at every level, and their numbers of rows."""
     step = generalising_step(release)
     if step is None or name not in step.settings["hierarchies"]:
         return None
@@ -87,21 +86,21 @@ def levels_of(original: Table, release: Release, name: str) -> tuple[Levels, Any
 
 
 def map_of(original: Table, release: Release, name: str, height: int) -> pa.Table | None:
-    """Return what each value became: as text, or in the column's own type where the release kept it."""
-    found = levels_of(original, release, name)
-    if found is None or height > found[0].height:
+    """Return what each value became: as text, or in the column's type where the release kept it."""
+    counted = levels_of(original, release, name)
+    if counted is None or height > counted[0].height:
         return None
     released = release.tables[0].table.counts([name]).columns[0]
     seen = set(released.to_arrow().to_pylist()) - {None, "*"}
     for exact in (False, True):
-        pairs = column_maps([name], [found[0]], [height], exact=exact)[name]
+        pairs = column_maps([name], [counted[0]], [height], exact=exact)[name]
         if seen <= set(pairs.column("new").to_pylist()):
             return pairs
     return None
 
 
 def _in_memory(original: Table, maps: Mapping[str, pa.Table]) -> Table:
-    """Return the table with some columns mapped, its rows where they were."""
+    """Return the table with some columns mapped, in the same order of rows."""
     arrow, fields = original.arrow, list(original.schema)
     for name, pairs in maps.items():
         place = original.schema.position(name)
@@ -119,7 +118,7 @@ def _in_memory(original: Table, maps: Mapping[str, pa.Table]) -> Table:
 
 
 def _lazy(original: Table, maps: Mapping[str, pa.Table]) -> Table:
-    """Return the table recoded where it lives, with the counts of its columns known: no row is looked at again."""
+    """Return the table recoded in its database, with the counts of its columns at hand."""
     table = recode(original, maps)
     table.__dict__["profiled"] = {
         name: (

@@ -1,4 +1,4 @@
-"""Two tables side by side: which columns can be compared, and why the others cannot."""
+"""An original and its release: which columns can be compared, and which rows belong together."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import numpy as np
+
+from veladura.base.arrays import Ints
 from veladura.core.recipe import Release
-from veladura.errors import PlanError
+from veladura.errors import NotApplicable, PlanError
 from veladura.measures.domain import generalise
-from veladura.measures.measure import open_quietly
 from veladura.table.schema import LABELLED, Field
+from veladura.table.source import open_quietly
 from veladura.table.table import Table
 
 Form = Literal["labels", "numbers", "dates"]
@@ -18,7 +21,7 @@ Form = Literal["labels", "numbers", "dates"]
 
 @dataclass(frozen=True, eq=False)
 class Pairing:
-    """An original, what was released of it, and the columns both have.
+    """An original, its released tables, and the columns both have.
 
     Attributes
     ----------
@@ -27,7 +30,7 @@ class Pairing:
     left_out
         The other released columns, with the reason.
     coarser
-        Columns of the original that were brought to the released level first.
+        Columns of the original that were generalised to the released level first.
     """
 
     original: Table
@@ -37,25 +40,22 @@ class Pairing:
     coarser: tuple[str, ...] = ()
 
 
-def pair(original: Any, released: Any) -> Pairing:
+def pair(original: Any, release: Any) -> Pairing:
     """Return a table and its released versions, opened, with the columns that can be compared.
 
-    Where a release generalised a column, the original is brought to the same level: generalised
-    values are compared with generalised ones.
+    Where a release generalised a column, the original is generalised to the same level.
 
     Parameters
     ----------
     original
         Anything `veladura.open` takes.
-    released
+    release
         A release, one released table, or a list of them.
     """
-    before, after = open_quietly(original), _tables(released)
-    before, coarser = (
-        generalise(before, released) if isinstance(released, Release) else (before, ())
-    )
+    before, after = open_quietly(original), _tables(release)
+    before, coarser = generalise(before, release) if isinstance(release, Release) else (before, ())
     if not after:
-        msg = "there is no released table to compare."
+        msg = "the list of released tables is empty."
         raise PlanError(msg)
     forms: dict[str, Form] = {}
     left_out: dict[str, str] = {}
@@ -69,16 +69,48 @@ def pair(original: Any, released: Any) -> Pairing:
     return Pairing(before, after, forms, left_out, coarser)
 
 
-def _tables(released: Any) -> tuple[Table, ...]:
-    if isinstance(released, Release):
-        return tuple(dataset.table for dataset in released.tables)
-    return tuple(
-        open_quietly(one)
-        for one in (released if isinstance(released, (list, tuple)) else [released])
-    )
+def _tables(release: Any) -> tuple[Table, ...]:
+    if isinstance(release, Release):
+        return tuple(dataset.table for dataset in release.tables)
+    listed = release if isinstance(release, (list, tuple)) else [release]
+    return tuple(open_quietly(table) for table in listed)
 
 
 def _form(column: Field) -> Form:
     if column.kind in LABELLED:
         return "labels"
     return "dates" if column.kind == "date" else "numbers"
+
+
+def linked_tables(original: Table, release: Any) -> list[tuple[Table, Ints]]:
+    """Return each released table with the original row of each of its rows.
+
+    Parameters
+    ----------
+    release
+        A release linked to its rows, one table, or a list of tables with the rows of the original
+        in its order.
+    """
+    if isinstance(release, Release):
+        if release.rows is None:
+            msg = "the released rows are not linked to rows of the original."
+            raise NotApplicable(msg)
+        links = [np.asarray(dataset.rows) for dataset in release.tables]
+        if max(int(link.max(initial=-1)) for link in links) >= original.rows:
+            msg = (
+                f"the table has {original.rows} rows, fewer than the release was made from."
+                "\n\nHint: give the table that was protected."
+            )
+            raise PlanError(msg)
+        return [(dataset.table, link) for dataset, link in zip(release.tables, links, strict=True)]
+    tables, rows = _tables(release), original.rows
+    if not tables:
+        msg = "the list of released tables is empty."
+        raise PlanError(msg)
+    if wrong := [table.rows for table in tables if table.rows != rows]:
+        msg = (
+            f"the original has {rows} rows, a released table {wrong[0]}: rows must be"
+            " aligned.\n\nHint: give the release itself, which knows its rows."
+        )
+        raise PlanError(msg)
+    return [(table, np.arange(rows)) for table in tables]

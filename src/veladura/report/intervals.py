@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from veladura.base.estimate import Estimate
 from veladura.core.recipe import PRIVATE
-from veladura.measures.measure import NotApplicable
+from veladura.errors import NotApplicable
 from veladura.measures.pairing import Pairing, pair
 from veladura.measures.utility.linear import fit_all, propose
 from veladura.measures.utility.overlap import NORMAL, combiner, interval_overlap

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 import veladura as vd
 from veladura.core.recipe import Dataset, Release, Step
-from veladura.errors import ColumnError, DataError, PlanError
-from veladura.measures.measure import NotApplicable
+from veladura.errors import ColumnError, DataError, NotApplicable, PlanError
 
 GUARD = 1e-9
 
@@ -264,7 +263,7 @@ def test_mistakes_are_told():
         vd.risk.match(original, [original], sensitive="y", radius=1.5, relative=True)
     with pytest.raises(PlanError, match="2 rows, a released table 1"):
         vd.risk.match(original, [original.iloc[:1]], known="x")
-    with pytest.raises(PlanError, match="no released table"):
+    with pytest.raises(PlanError, match="list of released tables is empty"):
         vd.risk.match(original, [], known="x")
     with pytest.raises(PlanError, match="at most 20"):
         vd.risk.match(original, [original] * 21, known="x")

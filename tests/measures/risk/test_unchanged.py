@@ -10,7 +10,7 @@ import pytest
 
 import veladura as vd
 from veladura.core.recipe import Dataset, Release, Step
-from veladura.measures.measure import NotApplicable
+from veladura.errors import NotApplicable
 
 
 def release(before, *afters, rows=None, changed=None):

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import veladura as vd
+from veladura.errors import NotApplicable
 from veladura.measures.domain import generalise, released_levels
-from veladura.measures.measure import NotApplicable
 
 
 @pytest.fixture

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import veladura as vd
-from veladura.errors import PlanError
-from veladura.measures.measure import NotApplicable
+from veladura.errors import NotApplicable, PlanError
 from veladura.measures.pairing import pair
 from veladura.measures.utility.linear import fit_all, propose
 from veladura.measures.utility.overlap import interval_overlap

@@ -1,28 +1,18 @@
-"""The propensity score: scikit-learn's fit, its null expectations by simulation, and controls."""
+"""pMSE: its null expectations by simulation, and controls."""
 
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.linear_model import LogisticRegression
 
 import veladura as vd
 from veladura.errors import PlanError
-from veladura.measures.utility.pmse import logistic
 
 
 def population(rng, n):
     z = rng.normal(size=n)
     return pd.DataFrame({"a": z, "b": z + rng.normal(size=n), "c": rng.choice(list("xyz"), n)})
-
-
-def test_the_fit_is_that_of_scikit_learn():
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(500, 4))
-    y = (rng.random(500) < 1 / (1 + np.exp(-x[:, 0] + 0.5 * x[:, 1]))).astype(float)
-    theirs = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(x, y).predict_proba(x)[:, 1]
-    np.testing.assert_allclose(logistic(np.column_stack([np.ones(500), x]), y), theirs, atol=2e-3)
 
 
 def redrawn(rng, frame):

@@ -92,13 +92,6 @@ def test_marginals_alone_are_far_above(model, synthesis):
     assert found.min() > 1.5
 
 
-def test_a_tree_sees_a_lost_relation_where_every_column_is_exact():
-    rng = np.random.default_rng(2)
-    original = population(rng, 2000)
-    shuffled = original.assign(b=rng.permutation(original["b"]), a=rng.permutation(original["a"]))
-    assert float(vd.utility.pmse(original, shuffled, model="tree").ratio) > 2
-
-
 def test_a_shuffled_package_is_matched_by_the_columns_that_were_kept():
     rng = np.random.default_rng(3)
     original = vd.open(population(rng))
@@ -110,18 +103,6 @@ def test_a_shuffled_package_is_matched_by_the_columns_that_were_kept():
         original.frame["a"].to_numpy()[rows.original], released.frame["a"].to_numpy()[rows.released]
     )
     assert not matched_rows(original, vd.open(fresh(rng, original.frame)), ["a"]).aligned
-
-
-def test_kept_columns_without_a_counterpart_need_pairs_of_datasets():
-    rng = np.random.default_rng(4)
-    original = population(rng)
-    fewer = [conditional(rng, original).iloc[:-7].reset_index(drop=True) for _ in range(3)]
-    alone = vd.utility.pmse(original, fewer[0], model="tree", replaced=["b"])
-    assert np.isnan(alone.ratio.value)
-    assert "at least two datasets" in alone.note
-    pairs = vd.utility.pmse(original, fewer, model="tree", replaced=["b"])
-    assert "3 pairs of datasets" in pairs.null
-    assert 0.3 < float(pairs.ratio) < 3
 
 
 def test_one_dataset_has_an_interval_that_holds_the_truth_and_several_a_t_interval():
@@ -145,17 +126,6 @@ def test_g_is_the_score_of_main_effects():
     several = [marginals_only(rng, original) for _ in range(3)]
     mean = np.mean([float(vd.utility.pmse(original, one, pairs=False).value) for one in several])
     assert float(vd.utility.g(original, several)) == pytest.approx(mean)
-
-
-def test_tree_scores_are_those_of_the_leaves():
-    """A tree on one binary column has two leaves at most: pMSE by hand."""
-    before, after = (
-        pd.DataFrame({"x": ["a"] * 60 + ["b"] * 40}),
-        pd.DataFrame({"x": ["a"] * 30 + ["b"] * 70}),
-    )
-    found = vd.utility.pmse(before, after, model="tree", replaced=["x"])
-    by_hand = (90 * (30 / 90 - 0.5) ** 2 + 110 * (70 / 110 - 0.5) ** 2) / 200
-    assert float(found.value) == pytest.approx(by_hand)
 
 
 def test_an_unknown_model_is_refused_and_rare_levels_are_one():

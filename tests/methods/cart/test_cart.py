@@ -10,8 +10,8 @@ import pytest
 
 import veladura as vd
 from veladura.errors import ColumnError, DataError, PlanError, PromiseError
-from veladura.measures.risk.republished import single_numbers
 from veladura.methods.cart.rules import RuleWarning
+from veladura.methods.cart.single_numbers import single_numbers
 from veladura.testing import suite as testing
 
 

@@ -1,4 +1,4 @@
-"""DiSCO and TCAP: what someone who knows a person's keys learns of another column from the release."""
+"""DiSCO and TCAP: what an intruder infers about a sensitive column from the known ones."""
 
 from __future__ import annotations
 
@@ -7,22 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Floats, Ints
+from veladura.base.deprecation import renamed
 from veladura.base.estimate import Estimate
-from veladura.errors import DataError, PlanError
-from veladura.measures.measure import (
-    Detail,
-    Meaning,
-    Measured,
-    NotApplicable,
-    Subject,
-    measure,
-    over_datasets,
-)
+from veladura.errors import DataError, NotApplicable, PlanError
+from veladura.measures.measure import Detail, Meaning, Measure, Measured, Subject, over_datasets
 from veladura.measures.pairing import pair
-from veladura.measures.risk.replicated import comparable_keys
-from veladura.numeric.coding import Ints, column_of, common_cells, common_codes, dense, is_recoded
+from veladura.measures.risk.replicated import comparable_columns
+from veladura.numeric.coding import column_of, common_cells, common_codes, dense, is_recoded
 
 if TYPE_CHECKING:
     from veladura.table.codes import Column
@@ -34,23 +27,23 @@ MOST_TARGETS = 20
 
 @dataclass(frozen=True)
 class Attribution:
-    """What the release tells of a column to those who know the keys.
+    """What can be inferred about a target column from the known columns, through the release.
 
     Attributes
     ----------
     disco
-        Share of original rows whose keys have one value only of the target in the release, and the
-        right one.
+        Share of people for whom all released rows with their known values have one target value,
+        and it is theirs.
     tcap
-        Of the original rows whose keys have one value only in the release, the share for which it
-        is right.
+        Of the people for whom all released rows with their known values have one target value, the
+        share for whom it is theirs.
     dcap
-        Chance to get a row's target right by taking that of a released row with its keys; 0 without
-        one.
+        Probability to get a person's target right by taking that of a random released row with the
+        same known values; 0 without such a row.
     disclosive
-        Share of released rows whose keys have one value only of the target there.
+        Share of released rows whose known values have one target value only.
     original
-        Share of original rows whose keys have one value only of the target in the original itself.
+        Share of people whose known values have one target value only in the original itself.
     """
 
     disco: Estimate
@@ -60,26 +53,27 @@ class Attribution:
     original: Estimate
 
 
+@renamed(released="release", keys="known")
 def attribution(
-    original: Any, released: Any, keys: Sequence[str], target: str, *, groups: int = GROUPS
+    original: Any, release: Any, known: Sequence[str], target: str, *, groups: int = GROUPS
 ) -> Attribution:
-    """Return how much the release tells of a target column to someone who knows the keys of a person.
+    """Return DiSCO, TCAP and DCAP: attribute disclosure of a target column.
 
-    With d_tq original and s_tq released rows of target t and keys q, keys are disclosive in the
-    release when one target has them all: DiSCO = sum of d_tq over those with s_tq = s_.q, over all
-    original rows; TCAP is the same over the sum of d_.q of disclosive keys; DCAP = sum of d_tq s_tq
-    / s_.q over all original rows.
+    With d_tq original and s_tq released rows of target t and known values q, q is disclosive in the
+    release when all its rows have one target: DiSCO = sum of d_tq over those with s_tq = s_.q, over
+    all original rows; TCAP is the same over the sum of d_.q of disclosive q; DCAP = sum of d_tq
+    s_tq / s_.q over all original rows.
 
     Parameters
     ----------
     original
         Anything `veladura.open` takes.
-    released
+    release
         A release, one released table, or a list of them: then figures are means over the tables.
-    keys
-        What the intruder knows. Missing counts as a value of its own.
+    known
+        The columns an intruder knows. Missing counts as a value of its own.
     target
-        What he wants to learn.
+        The column that the intruder wants to infer.
     groups
         Numbers and dates with more different values are cut at as many quantiles of the original.
 
@@ -88,8 +82,8 @@ def attribution(
     >>> import pandas as pd
     >>> before = pd.DataFrame({"zip": [1, 1, 2, 3], "ill": ["yes", "no", "yes", "no"]})
     >>> after = pd.DataFrame({"zip": [1, 2, 2, 3], "ill": ["yes", "yes", "yes", "yes"]})
-    >>> found = attribution(before, after, ["zip"], "ill")
-    >>> float(found.disco), float(found.tcap), float(found.dcap)
+    >>> risk = attribution(before, after, ["zip"], "ill")
+    >>> float(risk.disco), float(risk.tcap), float(risk.dcap)
     (0.5, 0.5, 0.5)
 
     References
@@ -99,20 +93,23 @@ def attribution(
     Taub, J., Elliot, M., Pampaka, M. and Smith, D. (2018). Differential correct attribution
     probability for synthetic data: an exploration. Privacy in Statistical Databases, 122-137.
     """
-    if isinstance(keys, str) or not keys or target in keys:
-        msg = "attribution needs a list of at least one key, and a target that is not one of them."
+    if isinstance(known, str) or not known or target in known:
+        msg = (
+            "attribution needs a list of at least one column in known, and a target that is not"
+            " one of them."
+        )
         raise PlanError(msg)
     if groups < 2:  # noqa: PLR2004
         msg = f"groups ({groups}) must be at least 2."
         raise PlanError(msg)
-    both = pair(original, released)
+    both = pair(original, release)
     tables = [both.original, *both.released]
     for table in tables:
-        table.schema.check("keys", [*keys, target])
+        table.schema.check("known", [*known, target])
     if both.original.rows == 0:
         msg = "the table has no rows: there is no risk to measure."
         raise DataError(msg)
-    cells, number = common_cells(tables, list(keys))
+    cells, number = common_cells(tables, list(known))
     return _attribution(cells, number, *_targets(tables, target, groups))
 
 
@@ -133,11 +130,11 @@ def _targets(tables: Sequence[Table], name: str, groups: int) -> tuple[list[Ints
     return np.split(codes, np.cumsum([column.size for column in columns])[:-1]), levels
 
 
-def _cuts(column: Column, groups: int) -> NDArray[np.float64]:
-    known = column.values[~column.missing].astype(np.float64)
-    return (
-        np.unique(np.quantile(known, np.arange(1, groups) / groups)) if known.size else np.zeros(0)
-    )
+def _cuts(column: Column, groups: int) -> Floats:
+    values = column.values[~column.missing].astype(np.float64)
+    if not values.size:
+        return np.zeros(0)
+    return np.unique(np.quantile(values, np.arange(1, groups) / groups))
 
 
 def _attribution(cells: list[Ints], number: int, targets: list[Ints], levels: int) -> Attribution:
@@ -149,77 +146,59 @@ def _attribution(cells: list[Ints], number: int, targets: list[Ints], levels: in
         np.bincount(cells[0], minlength=number),
         np.bincount(joint[0], minlength=pairs),
     )
-    found = []
+    shares = []
     for cell, both in zip(cells[1:], joint[1:], strict=True):
         have, same = np.bincount(cell, minlength=number), np.bincount(both, minlength=pairs)
-        only = same[both] == have[cell]  # every row with these keys has this target
+        only = same[both] == have[cell]  # every row with these known values has this target
         single = np.zeros(number, dtype=bool)
         single[cell[only]] = True
-        known = single[cells[0]]
-        right = known & (same[joint[0]] > 0)
+        certain = single[cells[0]]
+        right = certain & (same[joint[0]] > 0)
         chance = np.divide(
             same[joint[0]], have[cells[0]], out=np.zeros(rows), where=have[cells[0]] > 0
         )
-        reached = int(np.count_nonzero(known))
+        inferred = int(np.count_nonzero(certain))
         correct = int(np.count_nonzero(right))
-        found.append(
+        shares.append(
             (
                 correct / rows,
-                correct / reached if reached else 0.0,
+                correct / inferred if inferred else 0.0,
                 float(chance.mean()),
                 float(only.mean()) if only.size else 0.0,
             )
         )
     disco, tcap, dcap, disclosive = (
-        over_datasets(values, upper=1.0) for values in zip(*found, strict=True)
+        over_datasets(values, upper=1.0) for values in zip(*shares, strict=True)
     )
     own = float(np.mean(together[joint[0]] == before[cells[0]]))
     return Attribution(disco, tcap, dcap, disclosive, Estimate.exact(own))
 
 
-@measure(
-    "risk.attribution",
-    figures={
-        "disco": Meaning(
-            "Rows whose replaced value the release tells, rightly and without doubt, to those who"
-            " know the rest.",
-            unit="share",
-            headline=True,
-        ),
-        "tcap": Meaning(
-            "Of the rows for which it seems to tell it without doubt, those for which it is right.",
-            unit="share",
-        ),
-    },
-)
-def measure_attribution(subject: Subject) -> Measured:
-    """Measure every replaced column, and tell the worst."""
-    known = comparable_keys(subject)
+def measure(subject: Subject) -> Measured:
+    """Measure every replaced column, and report the worst."""
+    known = comparable_columns(subject)
     targets = [
         name
         for name in subject.changed
         if not is_recoded(subject.original, subject.tables[0], name)
     ][:MOST_TARGETS]
-    others = {name: [key for key in known if key != name] for name in targets}
-    found = {
-        name: attribution(subject.original, subject.release, keys, name)
-        for name, keys in others.items()
-        if keys
+    others = {name: [column for column in known if column != name] for name in targets}
+    risks = {
+        name: attribution(subject.original, subject.release, columns, name)
+        for name, columns in others.items()
+        if columns
     }
-    if not found:
-        msg = "no replaced column can be guessed from other columns that an intruder may know."
+    if not risks:
+        msg = "no replaced column can be inferred from other columns that an intruder may know."
         raise NotApplicable(msg)
-    worst = max(found, key=lambda name: float(found[name].disco))
-    tcap = max(found, key=lambda name: float(found[name].tcap))
+    worst = max(risks, key=lambda name: float(risks[name].disco))
+    tcap = max(risks, key=lambda name: float(risks[name].tcap))
     rows = tuple(
-        (
-            name,
-            *(f"{float(figure):.4f}" for figure in (one.disco, one.tcap, one.dcap, one.original)),
-        )
-        for name, one in found.items()
+        (name, *(f"{float(figure):.4f}" for figure in (r.disco, r.tcap, r.dcap, r.original)))
+        for name, r in risks.items()
     )
     detail = Detail(
-        "What the release tells of each replaced column",
+        "Attribute disclosure of each replaced column",
         ("Column", "DiSCO", "TCAP", "DCAP", "In the original"),
         rows,
     )
@@ -227,4 +206,22 @@ def measure_attribution(subject: Subject) -> Measured:
         "disco": f"Column: {worst}. Known: {', '.join(others[worst])}.",
         "tcap": f"Column: {tcap}.",
     }
-    return Measured({"disco": found[worst].disco, "tcap": found[tcap].tcap}, notes, detail)
+    return Measured({"disco": risks[worst].disco, "tcap": risks[tcap].tcap}, notes, detail)
+
+
+MEASURE = Measure(
+    "risk.attribution",
+    figures={
+        "disco": Meaning(
+            "DiSCO: people whose replaced value can be inferred, correctly and with certainty, from"
+            " the known columns.",
+            unit="share",
+            headline=True,
+        ),
+        "tcap": Meaning(
+            "TCAP: share of those certain inferences that are correct.",
+            unit="share",
+        ),
+    },
+    function=measure,
+)

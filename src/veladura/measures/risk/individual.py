@@ -1,4 +1,4 @@
-"""Individual risk: the chance to find a row's person in the population, from sampling weights."""
+"""Individual risk: probability to re-identify a person in the population, by sampling weights."""
 
 from __future__ import annotations
 
@@ -7,69 +7,63 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Floats, Ints
+from veladura.base.deprecation import renamed
 from veladura.base.estimate import Estimate
-from veladura.errors import DataError, PlanError
-from veladura.measures.measure import (
-    Meaning,
-    Measured,
-    NotApplicable,
-    Subject,
-    measure,
-    open_quietly,
-    over_datasets,
-)
-from veladura.measures.risk.uniqueness import keys as intruder_keys
+from veladura.errors import DataError, NotApplicable, PlanError
+from veladura.measures.measure import Meaning, Measure, Measured, Subject, over_datasets
+from veladura.measures.risk.uniqueness import known_columns
 from veladura.numeric.coding import column_of, common_cells
+from veladura.table.source import open_quietly
 
-Floats = NDArray[np.float64]
-MANY = 30  # rows of a class from which on the series is short
+MANY = 30  # people in a class from which on the series is short
 
 
 @dataclass(frozen=True, eq=False)
 class IndividualRisk:
-    """Risks of re-identification from weights.
+    """Individual risks of re-identification, from sampling weights.
 
     Attributes
     ----------
     per_record
-        The risk of each row.
+        The risk of each person.
     frequency, population
-        For each row, the rows of the sample that share its keys, and the estimated number in the
-        population.
+        For each person, how many of the sample share the known values, and how many of the
+        population are estimated to.
     highest, average
         Largest and mean risk.
     expected
-        The sum of the risks: rows expected to be found.
+        The sum of the risks: people expected to be re-identified.
     """
 
     per_record: Floats = field(repr=False)
-    frequency: NDArray[np.int64] = field(repr=False)
+    frequency: Ints = field(repr=False)
     population: Floats = field(repr=False)
     highest: Estimate
     average: Estimate
     expected: Estimate
 
 
-def individual(table: Any, keys: Sequence[str], *, weight: str | None = None) -> IndividualRisk:
-    """Return the risk that each row is found in the population by its keys, from sampling weights.
+@renamed(keys="known")
+def individual(table: Any, known: Sequence[str], *, weight: str | None = None) -> IndividualRisk:
+    """Return the individual risk of each person, from sampling weights.
 
-    With f rows of the sample and F of the population that share the keys, F given f has a negative
-    binomial law with success probability p = f / (sum of the weights of those rows), and the risk
-    is E(1/F | f) = p^f / f 2F1(f, f; f + 1; 1 - p) (Benedetti and Franconi 1998, eq. 6), here as p
-    / f 2F1(1, 1; f + 1; 1 - p), which is the same and loses no digits. Missing counts as a value of
-    its own.
+    With f people of the sample and F of the population who share the known values, F given f has a
+    negative binomial distribution with success probability p = f / (sum of the weights of the f
+    people), and the risk is E(1/F | f) = p^f / f 2F1(f, f; f + 1; 1 - p) (Benedetti and Franconi
+    1998, eq. 6), here as p / f 2F1(1, 1; f + 1; 1 - p), which is the same and loses no digits.
+    Missing counts as a value of its own.
 
     Parameters
     ----------
     table
         Anything `veladura.open` takes.
-    keys
+    known
         The columns an intruder knows.
     weight
-        The column of sampling weights; without one the table is the whole population, and the risk
-        1 / f.
+        The column of sampling weights; without one the table is the whole population, and the
+        risk is 1 / f.
 
     Examples
     --------
@@ -86,15 +80,15 @@ def individual(table: Any, keys: Sequence[str], *, weight: str | None = None) ->
     Franconi, L. and Polettini, S. (2004). Individual risk estimation in mu-Argus: a review. Privacy
     in Statistical Databases, 262-272.
     """
-    if isinstance(keys, str) or not keys:
-        msg = "individual needs a list of at least one key."
+    if isinstance(known, str) or not known:
+        msg = "individual needs a list of at least one column in known."
         raise PlanError(msg)
-    opened = open_quietly(table, {name: {} for name in (*keys, *([weight] if weight else []))})
-    opened.schema.check("keys", keys)
+    opened = open_quietly(table, {name: {} for name in (*known, *([weight] if weight else []))})
+    opened.schema.check("known", known)
     if opened.rows == 0:
         msg = "the table has no rows: there is no risk to measure."
         raise DataError(msg)
-    (cells,), number = common_cells([opened], keys)
+    (cells,), number = common_cells([opened], known)
     sizes = np.bincount(cells, minlength=number)
     each = np.ones(cells.size) if weight is None else _weights(opened, weight)
     total = np.bincount(cells, each, number).astype(np.float64)
@@ -103,8 +97,8 @@ def individual(table: Any, keys: Sequence[str], *, weight: str | None = None) ->
     return IndividualRisk(risk, sizes[cells], total[cells], *map(Estimate.exact, figures))
 
 
-def negative_binomial_risk(sizes: NDArray[np.int64], population: Floats) -> Floats:
-    """Return E(1/F | f) for f rows of which ``population`` persons are estimated.
+def negative_binomial_risk(sizes: Ints, population: Floats) -> Floats:
+    """Return E(1/F | f) for f people of the sample and an estimated number of the population.
 
     Examples
     --------
@@ -117,7 +111,10 @@ def negative_binomial_risk(sizes: NDArray[np.int64], population: Floats) -> Floa
 
 
 def _by_series(f: Floats, p: Floats) -> Floats:
-    """Return p / f 2F1(1, 1; f + 1; 1 - p) term by term: 60 are enough for p of a half and more, or many rows."""
+    """Return p / f 2F1(1, 1; f + 1; 1 - p) by its series.
+
+    60 terms are enough for p of a half and more, or many people.
+    """
     term, total = np.ones_like(f), np.ones_like(f)
     for k in range(60):
         term = term * (1 - p) * (k + 1) / (f + 1 + k)
@@ -126,16 +123,16 @@ def _by_series(f: Floats, p: Floats) -> Floats:
 
 
 def _by_recurrence(f: Floats, p: Floats) -> Floats:
-    """Return p I_f with I_1 = -log(p) / (1 - p) and I_{f+1} = (1/f - p I_f) / (1 - p), where errors shrink for p below a half.
+    """Return p I_f with I_1 = -log(p) / (1 - p) and I_{f+1} = (1/f - p I_f) / (1 - p).
 
-    The same as the series by parts of the integral f I_f = 2F1(1, 1; f + 1; 1 - p) = f int
-    (1-t)^(f-1) / (1 - (1-p) t) dt.
+    Errors shrink for p below a half. It equals the series: by parts of the integral
+    f I_f = 2F1(1, 1; f + 1; 1 - p) = f int (1-t)^(f-1) / (1 - (1-p) t) dt.
     """
-    p = np.minimum(p, 1 / 2)  # what is above is not taken from here
-    found = -np.log(p) / (1 - p)
+    p = np.minimum(p, 1 / 2)  # larger values come from the series
+    integral = -np.log(p) / (1 - p)
     for step in range(1, MANY):
-        found = np.where(f > step, (1 / step - p * found) / (1 - p), found)
-    return p * found
+        integral = np.where(f > step, (1 / step - p * integral) / (1 - p), integral)
+    return p * integral
 
 
 def _weights(table: Any, name: str) -> Floats:
@@ -147,35 +144,43 @@ def _weights(table: Any, name: str) -> Floats:
     return column.numbers()
 
 
-@measure(
-    "risk.individual",
-    figures={
-        "highest": Meaning(
-            "Chance to find the person of the easiest row in the population, by the sampling"
-            " weights.",
-            unit="share",
-        ),
-        "average": Meaning("The same chance, mean over rows.", unit="share"),
-        "expected": Meaning("Rows expected to be found in the population.", unit="number"),
-    },
-)
-def measure_individual(subject: Subject) -> Measured:
-    """Measure the released tables over the quasi-identifiers, with the column declared as weight."""
+def measure(subject: Subject) -> Measured:
+    """Measure the released tables over the quasi-identifiers, with the declared weight."""
     weights = subject.tables[0].schema.of_role("weight")
     if not weights:
         msg = "no released column is declared a weight."
         raise NotApplicable(msg)
-    known = [name for name in intruder_keys(subject) if name not in weights]
+    known = [name for name in known_columns(subject) if name not in weights]
     if not known or not all(table.rows for table in subject.tables):
         msg = "the release has no rows, or no column that an intruder may know."
         raise NotApplicable(msg)
     try:
-        found = [individual(table, known, weight=weights[0]) for table in subject.tables]
+        risks = [individual(table, known, weight=weights[0]) for table in subject.tables]
     except DataError as error:
         raise NotApplicable(str(error)) from None
     figures: dict[str, Estimate | NotApplicable] = {
-        "highest": over_datasets([float(one.highest) for one in found], upper=1.0),
-        "average": over_datasets([float(one.average) for one in found], upper=1.0),
-        "expected": over_datasets([float(one.expected) for one in found]),
+        "highest": over_datasets([float(risk.highest) for risk in risks], upper=1.0),
+        "average": over_datasets([float(risk.average) for risk in risks], upper=1.0),
+        "expected": over_datasets([float(risk.expected) for risk in risks]),
     }
     return Measured(figures, {"average": f"Known: {', '.join(known)}."})
+
+
+MEASURE = Measure(
+    "risk.individual",
+    figures={
+        "highest": Meaning(
+            "Individual risk, highest: probability to re-identify the person at greatest risk in"
+            " the population, by the sampling weights.",
+            unit="share",
+        ),
+        "average": Meaning(
+            "Individual risk, average over the people in the release.", unit="share"
+        ),
+        "expected": Meaning(
+            "Expected re-identifications: people expected to be re-identified in the population.",
+            unit="number",
+        ),
+    },
+    function=measure,
+)

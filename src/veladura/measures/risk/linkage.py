@@ -1,4 +1,4 @@
-"""Nearest-neighbour linkage: how often the original row nearest to a released one is its own."""
+"""Record linkage by distance: how often the nearest original row is the true one."""
 
 from __future__ import annotations
 
@@ -7,22 +7,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Floats, Ints
+from veladura.base.deprecation import renamed
 from veladura.base.estimate import Estimate
-from veladura.errors import DataError, PlanError
-from veladura.measures.measure import (
-    Meaning,
-    Measured,
-    NotApplicable,
-    Subject,
-    measure,
-    open_quietly,
-)
-from veladura.measures.risk.match import linked_tables
-from veladura.numeric.coding import Ints, is_recoded
+from veladura.errors import DataError, NotApplicable, PlanError
+from veladura.measures.measure import Meaning, Measure, Measured, Subject
+from veladura.measures.pairing import linked_tables
+from veladura.numeric.coding import is_recoded
 from veladura.numeric.points import EQUAL, nearest_rows, own_distance, positions
 from veladura.numeric.proportions import affordable, mean_share, sample_rows
+from veladura.table.source import open_quietly
 
 if TYPE_CHECKING:
     from veladura.table.table import Table
@@ -32,43 +27,45 @@ SAMPLE = 1_000
 
 @dataclass(frozen=True, eq=False)
 class Linked:
-    """Released rows that their nearest original row gives away.
+    """Released rows that are linked to the person they were made from.
 
     Attributes
     ----------
     correct
-        Expected share of released rows linked to their own; of rows equally near one is picked.
+        Expected share of released rows linked to their own original row; of rows equally near a
+        random one is picked.
     chance
-        The same for someone who picks any row.
+        The same for an intruder who picks a random row.
     per_record
-        The chance for each row that was looked at.
+        The probability of a correct link, for each row of the sample.
     rows
-        The original rows of these.
+        The original rows of the sample.
     """
 
     correct: Estimate
     chance: Estimate
-    per_record: NDArray[np.float64] = field(repr=False)
+    per_record: Floats = field(repr=False)
     rows: Ints = field(repr=False)
 
 
+@renamed(released="release", columns="known")
 def linkage(
-    original: Any, released: Any, *, columns: Sequence[str] | None = None, sample: int = SAMPLE
+    original: Any, release: Any, *, known: Sequence[str] | None = None, sample: int = SAMPLE
 ) -> Linked:
-    """Return how often the original row nearest to a released one is the row it was made of.
+    """Return how often the original row nearest to a released one is the row it was made from.
 
     Parameters
     ----------
     original
         Anything `veladura.open` takes.
-    released
+    release
         A release linked to its rows, one table, or a list of tables with the rows of the original
         in its order.
-    columns
-        What an intruder compares: by default every released column that the original has. Distances
-        as in `closest`.
+    known
+        The columns an intruder compares: by default every released column that the original has.
+        Distances are those of `distance`.
     sample
-        Released rows that are looked at, drawn from a fixed stream.
+        Number of released rows that are linked, drawn from a fixed stream.
 
     Examples
     --------
@@ -83,14 +80,14 @@ def linkage(
     microdata. In Confidentiality, Disclosure and Data Access, 93-112. Elsevier.
     """
     table = open_quietly(original)
-    parts = linked_tables(table, released)
+    parts = linked_tables(table, release)
     names = (
         [name for name in parts[0][0].names if name in table.names]
-        if columns is None
-        else list(columns)
+        if known is None
+        else list(known)
     )
-    for one in (table, *(part for part, _ in parts)):
-        one.schema.check("columns", names)
+    for opened in (table, *(part for part, _ in parts)):
+        opened.schema.check("known", names)
     if sample < 1:
         msg = f"sample ({sample}) must be at least 1."
         raise PlanError(msg)
@@ -101,14 +98,14 @@ def _linked(
     table: Table, parts: Sequence[tuple[Table, Ints]], names: Sequence[str], sample: int
 ) -> Linked:
     points = positions([table, *(part for part, _ in parts)], names, [0])
-    before, found, rows = points[0], [], []
+    before, correct, rows = points[0], [], []
     for i, (after, (_, link)) in enumerate(zip(points[1:], parts, strict=True)):
         taken = sample_rows(len(after), -(-sample // len(parts)), "linkage", i)
         near = nearest_rows(after[taken], before)
         own = own_distance(after[taken], before[link[taken]])
-        found.append(np.where(own <= near.distance + EQUAL, 1 / np.maximum(near.ties, 1), 0.0))
+        correct.append(np.where(own <= near.distance + EQUAL, 1 / np.maximum(near.ties, 1), 0.0))
         rows.append(link[taken])
-    flat = np.concatenate(found)
+    flat = np.concatenate(correct)
     if flat.size == 0:
         msg = "the release has no rows."
         raise DataError(msg)
@@ -118,15 +115,7 @@ def _linked(
     )
 
 
-@measure(
-    "risk.linkage",
-    figures={
-        "correct": Meaning(
-            "Released rows whose nearest original row is the one they were made of.", unit="share"
-        )
-    },
-)
-def measure_linkage(subject: Subject) -> Measured:
+def measure(subject: Subject) -> Measured:
     """Measure a sample of the aligned rows, by all released columns."""
     evidence = subject.aligned()
     original = evidence[0].original
@@ -136,17 +125,30 @@ def measure_linkage(subject: Subject) -> Measured:
         for name in evidence[0].released.names
         if not is_recoded(original, evidence[0].released, name)
     ]
-    parts = [(one.released, one.rows) for one in evidence if one.rows is not None]
+    parts = [(part.released, part.rows) for part in evidence if part.rows is not None]
     if not subject.changed:
         msg = "the method changes no column."
         raise NotApplicable(msg)
     if not names or not all(part.rows for part, _ in parts):
         msg = "the release has no rows, or no column whose values can be compared."
         raise NotApplicable(msg)
-    found = _linked(original, parts, names, affordable(original.rows))
-    figures: dict[str, Estimate | NotApplicable] = {"correct": found.correct}
+    result = _linked(original, parts, names, affordable(original.rows))
+    figures: dict[str, Estimate | NotApplicable] = {"correct": result.correct}
     left = len(evidence[0].released.names) - len(names)
-    note = f"{found.per_record.size} rows looked at, by {len(names)} columns" + (
-        f"; {left} recoded ones left out." if left else "."
+    note = f"{result.per_record.size} rows compared on {len(names)} columns" + (
+        f"; {left} recoded columns left out." if left else "."
     )
     return Measured(figures, {"correct": note})
+
+
+MEASURE = Measure(
+    "risk.linkage",
+    figures={
+        "correct": Meaning(
+            "Record linkage: released rows whose nearest original row is the one they were made"
+            " from.",
+            unit="share",
+        )
+    },
+    function=measure,
+)

@@ -1,79 +1,35 @@
-"""Match risk: how often an intruder who knows something of a person picks the right row of the releases.
+"""Match risk (EMR, TMR, FMR): how often an intruder picks the right row for a person.
 
-Rows of the releases are aligned with those of the original: what is asked is whether the row that
-an intruder picks for a target is the one that was made of it.
+Released rows are aligned with those of the original: the question is whether the row that an
+intruder picks for a target is the one that was made from it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from veladura.base.deprecation import renamed
 from veladura.base.estimate import Estimate
-from veladura.core.recipe import Release
-from veladura.errors import DataError, PlanError
-from veladura.measures.measure import NotApplicable, open_quietly
+from veladura.core.promise import Evidence
+from veladura.errors import NotApplicable
+from veladura.measures.measure import Detail, Meaning, Measure, Measured, Subject
+from veladura.measures.pairing import linked_tables
 from veladura.measures.risk.intruder import Intruder
-from veladura.measures.risk.match_search import (
-    exact_cells,
-    laid_out,
-    population_counts,
-    rough_columns,
-    rough_numbers,
-    sharpest,
-    windows,
-)
-from veladura.numeric.coding import Ints
-from veladura.numeric.proportions import mean_share, sample_rows, share
+from veladura.measures.risk.match_search import MatchRisk, search
+from veladura.measures.risk.scenarios import FACTORS, Scenarios
+from veladura.measures.risk.uniqueness import known_columns
+from veladura.numeric.coding import is_recoded
+from veladura.table.schema import LABELLED
+from veladura.table.source import open_quietly
 
-if TYPE_CHECKING:
-    from veladura.table.table import Table
-
-Floats = NDArray[np.float64]
-MOST_RELEASES = 20
+WITHIN, DAYS, MOST_TARGETS = 0.1, 30.0, 2_000
 
 
-@dataclass(frozen=True, eq=False)
-class MatchRisk:
-    """Whom an intruder finds.
-
-    Attributes
-    ----------
-    emr
-        Expected match risk over the number of targets: the mean of ``per_record``.
-    tmr
-        True match rate: targets for whom one row is the most likely, and is the right one.
-    fmr
-        False match rate: of those for whom one row is the most likely, the share with a wrong one;
-        0 without any.
-    claimed, unmatched
-        Targets for whom one row is the most likely, and targets for whom none matches, both as
-        shares.
-    targets
-        The original rows that were looked for.
-    per_record
-        I / c for each target: the chance to pick the right row among the c that are equally likely.
-    ties
-        c for each target: the rows that share the largest probability; 0 without a match.
-    """
-
-    emr: Estimate
-    tmr: Estimate
-    fmr: Estimate
-    claimed: Estimate
-    unmatched: Estimate
-    targets: Ints = field(repr=False)
-    per_record: Floats = field(repr=False)
-    ties: Ints = field(repr=False)
-
-
+@renamed(datasets="release")
 def match(
     original: Any,
-    datasets: Any,
+    release: Any,
     *,
     known: Sequence[str] | str = (),
     sensitive: Sequence[str] | str = (),
@@ -83,11 +39,11 @@ def match(
     decline: bool = False,
     targets: int | None = None,
 ) -> MatchRisk:
-    """Return how often an intruder picks the right row, for m releases whose rows are those of the original.
+    """Return the match risk of m datasets whose rows are those of the original.
 
-    Row j of release i matches target t when the known columns are equal and every sensitive number
+    Row j of dataset i matches target t when the known columns are equal and every sensitive number
     is within [Y - l, Y + l]. P(J = j | t) = (1/m) sum_i I(match) / N_it, with N_it the number of
-    matches in release i, or the number F_t of matches in the population, if larger, when the
+    matches in dataset i, or the number F_t of matches in the population, if larger, when the
     intruder does not know that the target is in the data (Reiter and Mitra 2009, eq. 4; Drechsler
     and Reiter 2011, sec. 3). With c the number of rows that share the largest probability (within
     1e-9), I whether the true one is among them, K = 1 if c I = 1, Q = 1 if c (1 - I) = 1, and s the
@@ -98,22 +54,22 @@ def match(
     ----------
     original
         Anything `veladura.open` takes.
-    datasets
+    release
         A release linked to its rows, one table, or a list of tables with the rows of the original
         in its order.
     known, sensitive, radius, relative, population, decline
         What the intruder knows: see `Intruder`. Missing counts as a value of its own.
     targets
-        Look for this many rows, drawn from a fixed stream, instead of all; figures then have
-        intervals.
+        Take this many people as targets, drawn from a fixed stream, instead of all; figures then
+        have intervals.
 
     Examples
     --------
     >>> import pandas as pd
     >>> before = pd.DataFrame({"sex": ["f", "f", "m"], "income": [10.0, 20.0, 30.0]})
     >>> after = before.assign(income=[11.0, 19.0, 90.0])
-    >>> found = match(before, [after], known=["sex"], sensitive="income", radius=2)
-    >>> round(float(found.emr), 4), found.per_record.tolist()
+    >>> risk = match(before, [after], known=["sex"], sensitive="income", radius=2)
+    >>> round(float(risk.emr), 4), risk.per_record.tolist()
     (0.6667, [1.0, 1.0, 0.0])
 
     References
@@ -133,90 +89,107 @@ def match(
         decline=decline,
     )
     table = open_quietly(original)
-    return find(table, linked_tables(table, datasets), intruder, targets)
+    return search(table, linked_tables(table, release), intruder, targets)
 
 
-def linked_tables(original: Table, datasets: Any) -> list[tuple[Table, Ints]]:
-    """Return each released table with the original row of each of its rows."""
-    if isinstance(datasets, Release):
-        if datasets.rows is None:
-            msg = "the released rows are not linked to rows of the original."
-            raise NotApplicable(msg)
-        links = [np.asarray(dataset.rows) for dataset in datasets.tables]
-        if max(int(link.max(initial=-1)) for link in links) >= original.rows:
-            msg = (
-                f"the table has {original.rows} rows, fewer than the release was made of.\n\nHint:"
-                " give the table that was protected."
-            )
-            raise PlanError(msg)
-        return [(dataset.table, link) for dataset, link in zip(datasets.tables, links, strict=True)]
-    given = datasets if isinstance(datasets, (list, tuple)) else [datasets]
-    tables, rows = [open_quietly(one) for one in given], original.rows
-    if not tables:
-        msg = "there is no released table to look into."
-        raise PlanError(msg)
-    if wrong := [table.rows for table in tables if table.rows != rows]:
-        msg = (
-            f"the original has {rows} rows, a released table {wrong[0]}: rows must be"
-            " aligned.\n\nHint: give the release itself, which knows its rows."
-        )
-        raise PlanError(msg)
-    return [(table, np.arange(rows)) for table in tables]
-
-
-def find(
-    original: Table,
-    released: Sequence[tuple[Table, Ints]],
-    intruder: Intruder,
-    targets: int | None = None,
-) -> MatchRisk:
-    """Return the match risk of opened tables."""
-    from veladura.measures.risk import match_kernels as kernels
-
-    if len(released) > MOST_RELEASES:
-        msg = f"match risk takes at most {MOST_RELEASES} datasets, got {len(released)}."
-        raise PlanError(msg)
+def measure(subject: Subject) -> Measured:
+    """Measure the aligned rows for an intruder who knows changed numbers within ten per cent."""
+    evidence = subject.aligned()
+    original = evidence[0].original
+    assert original is not None  # noqa: S101  # aligned rows have one
     if original.rows == 0:
-        msg = "the table has no rows: there is no one to look for."
-        raise DataError(msg)
-    people = None if intruder.population is None else open_quietly(intruder.population)
-    tables = [original, *(table for table, _ in released)]
-    rough = rough_columns(tables, intruder)
-    cells, number = exact_cells(tables, intruder, rough)
-    numbers = [rough_numbers(table, rough) for table in tables]
-    chosen = sample_rows(original.rows, targets, "match", "targets")
-    low, high = windows(numbers[0], rough, intruder, original)
-    lead = sharpest(numbers[0], low, high)
-    numbers, low, high = [part[lead] for part in numbers], low[lead], high[lead]
-    order = chosen[np.lexsort((numbers[0][0, chosen], cells[0][chosen]))]
-    low, high = np.ascontiguousarray(low[:, order]), np.ascontiguousarray(high[:, order])
-    rows, values, starts = laid_out(
-        [links for _, links in released], cells[1:], numbers[1:], number
-    )
-    ties, hits = np.zeros(order.size, dtype=np.int64), np.zeros(order.size, dtype=np.int64)
-    counted = (
-        np.zeros(order.size)
-        if people is None
-        else population_counts(original, people, intruder, order).astype(np.float64)
-    )
-    inside, more = cells[0][order], (counted, intruder.decline, original.rows, ties, hits)
-    if len(rough) <= 1:
-        kernels.slide(rows, values[0], starts, order, inside, low[0], high[0], *more)
-    else:
-        kernels.scan(rows, values, starts, order, inside, low, high, *more)
-    back = np.argsort(order)
-    return _risk(order[back], ties[back], hits[back], original.rows)
+        msg = "the table has no rows."
+        raise NotApplicable(msg)
+    intruder = _default(subject, evidence[0])
+    released = [(part.released, part.rows) for part in evidence if part.rows is not None]
+    rough = [name for name in intruder.sensitive if original.schema[name].kind not in LABELLED]
+    targets = MOST_TARGETS if len(rough) > 1 else None
+    risk = search(original, released, intruder, targets)
+    figures: dict[str, Estimate | NotApplicable] = {
+        "emr": risk.emr,
+        "tmr": risk.tmr,
+        "fmr": risk.fmr,
+    }
+    detail = None
+    if rough:
+        curve = {
+            f: risk if f == 1 else search(original, released, intruder.widened(f), targets)
+            for f in FACTORS
+        }
+        detail = Detail(
+            "Match risk by how precisely the changed columns are known",
+            ("Times the radius", "EMR / n", "TMR", "FMR"),
+            tuple(Scenarios(curve).rows()),
+        )
+    sampled = f" {MOST_TARGETS} targets." if targets and targets < original.rows else ""
+    return Measured(figures, {"emr": _knowledge(intruder, rough) + sampled}, detail)
 
 
-def _risk(targets: Ints, ties: Ints, hits: Ints, rows: int) -> MatchRisk:
-    """Return the figures of targets from the rows that are most likely for each."""
-    found = np.divide(hits, ties, out=np.zeros(ties.size), where=ties > 0)
-    alone = ties == 1
-    claims, wrong = int(np.count_nonzero(alone)), int(np.count_nonzero(alone & (hits == 0)))
-    whole = targets.size == rows
-    false = Estimate.exact(wrong / claims if claims else 0.0) if whole else share(wrong, claims)
-    right, claimed, none = (
-        mean_share(np.asarray(flags, dtype=np.float64), rows)
-        for flags in (alone & (hits == 1), alone, ties == 0)
+def _default(subject: Subject, evidence: Evidence) -> Intruder:
+    """Return an intruder who knows unchanged columns exactly, and changed ones roughly."""
+    changed, original = subject.changed, evidence.original
+    assert original is not None  # noqa: S101  # aligned rows have one
+    if not changed:
+        msg = "the method changes no column."
+        raise NotApplicable(msg)
+    if recoded := [name for name in changed if is_recoded(original, evidence.released, name)]:
+        msg = (
+            f"{', '.join(recoded)}: recoded to values that are not in the original; risk.classes"
+            " has the risk of such a release."
+        )
+        raise NotApplicable(msg)
+    schema = evidence.released.schema
+    radius = {
+        name: DAYS if schema[name].kind == "date" else WITHIN
+        for name in changed
+        if schema[name].kind not in LABELLED
+    }
+    numbers = tuple(name for name in radius if schema[name].kind != "date")
+    return Intruder(
+        known=_unchanged(subject), sensitive=tuple(changed), radius=radius, relative=numbers
     )
-    return MatchRisk(mean_share(found, rows), right, false, claimed, none, targets, found, ties)
+
+
+def _unchanged(subject: Subject) -> tuple[str, ...]:
+    try:
+        return tuple(name for name in known_columns(subject) if name not in subject.changed)
+    except NotApplicable:  # nothing but numbers: the changed columns are all there is
+        return ()
+
+
+def _knowledge(intruder: Intruder, rough: Sequence[str]) -> str:
+    """Say what an intruder knows."""
+    known = f"Known: {', '.join(intruder.known) or 'nothing else'}."
+    numbers = [name for name in rough if intruder.is_relative(name)]
+    dates = [name for name in rough if not intruder.is_relative(name)]
+    exact = [name for name in intruder.sensitive if name not in rough]
+    parts = [
+        f"{', '.join(exact)} as in the original" if exact else "",
+        f"{', '.join(numbers)} within {WITHIN:.0%}" if numbers else "",
+        f"{', '.join(dates)} within {DAYS:g} days" if dates else "",
+    ]
+    return f"{known} Roughly: {'; '.join(filter(None, parts))}."
+
+
+MEASURE = Measure(
+    "risk.match",
+    figures={
+        "emr": Meaning(
+            "EMR / n: expected share of people whose row is picked right by an intruder who knows"
+            " their other columns, and the changed ones roughly.",
+            unit="share",
+        ),
+        "tmr": Meaning(
+            "True match rate (TMR): people for whom one row is the most likely, and it is theirs.",
+            unit="share",
+            headline=True,
+        ),
+        "fmr": Meaning(
+            "False match rate (FMR): of the people for whom one row is the most likely, those for"
+            " whom it is somebody else's.",
+            "high",
+            "share",
+        ),
+    },
+    function=measure,
+)

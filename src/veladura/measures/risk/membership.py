@@ -1,4 +1,4 @@
-"""Membership: telling who is in the data from how near the release comes to a person."""
+"""Membership inference: who is in the data, judged by the nearest released row."""
 
 from __future__ import annotations
 
@@ -8,47 +8,50 @@ from typing import Any
 
 import numpy as np
 
+from veladura.base.arrays import Floats
+from veladura.base.deprecation import renamed
 from veladura.base.estimate import Estimate
-from veladura.measures.risk.evaluation import ATTEMPTS, Attack, Floats, drawn, enter, judge
+from veladura.measures.risk.evaluation import ATTEMPTS, Attack, drawn, enter, judge
 from veladura.numeric.points import nearest_rows
 from veladura.numeric.proportions import LEVEL
 
-CLAIMS = 0.05  # share of the control that is claimed, when the distance is set
+CLAIMS = 0.05  # share of one half of the control group that sets the distance
 
 
 @dataclass(frozen=True)
 class Membership(Attack):
-    """What telling members from others achieved.
+    """How well membership inference works.
 
     Attributes
     ----------
     auc
-        The chance that someone of the original is nearer to the release than someone of the
-        control: 1/2 is ideal.
+        Area under the ROC curve: probability that a person of the original is nearer to the release
+        than a person of the control group. 1/2 is ideal.
     """
 
     auc: Estimate
 
 
+@renamed(released="release", columns="known")
 def membership(
     original: Any,
-    released: Any,
+    release: Any,
     control: Any,
     *,
-    columns: Sequence[str] | None = None,
+    known: Sequence[str] | None = None,
     attempts: int = ATTEMPTS,
     level: float = LEVEL,
     seed: int = 0,
 ) -> Membership:
-    """Claim that a person is in the data when a released row is very near, and see whether members are claimed more often.
+    """Return how much more often members are recognised than people of the control group.
 
-    Half of the control is used to set how near: as near as its nearest five per cent are. The
-    attack works when a person is claimed to be a member; on the other half of the control every
-    claim is wrong.
+    A person is claimed to be a member when a released row is very near: as near as the nearest
+    five per cent of one half of the control group are. The attack succeeds when a person is
+    claimed; on the other half of the control group every claim is wrong.
 
     Parameters
     ----------
-    original, released, control, columns, attempts, level, seed
+    original, release, control, known, attempts, level, seed
         As for `singling_out`.
 
     References
@@ -59,7 +62,7 @@ def membership(
     Hanley, J. A. and McNeil, B. J. (1982). The meaning and use of the area under a receiver
     operating characteristic (ROC) curve. Radiology 143(1), 29-36.
     """
-    arena = enter(original, released, control, columns, 2 * attempts, seed)
+    arena = enter(original, release, control, known, 2 * attempts, seed)
     members, others = arena.sides()
     mixed = arena.streams("half").permutation(len(others))
     stacked = arena.stacked
@@ -69,31 +72,34 @@ def membership(
     outside = nearest_rows(others[mixed], stacked).distance
     tuning, held = outside[: len(outside) // 2], outside[len(outside) // 2 :]
     near = float(np.quantile(tuning, CLAIMS, method="lower"))
-    worked = [int(np.count_nonzero(one <= near)) for one in (inside, held)]
-    found = judge(worked[0], inside.size, worked[1], held.size, level)
+    claimed = [int(np.count_nonzero(distance <= near)) for distance in (inside, held)]
+    attack = judge(claimed[0], inside.size, claimed[1], held.size, level)
     return Membership(
-        found.success,
-        found.control,
-        found.risk,
-        found.p_value,
-        found.attempts,
+        attack.success,
+        attack.control,
+        attack.risk,
+        attack.p_value,
+        attack.attempts,
         _auc(inside, outside, level),
     )
 
 
 def _auc(inside: Floats, outside: Floats, level: float) -> Estimate:
-    """Return the chance that one distance is below another, as near counts half, with the interval of Hanley and McNeil (1982)."""
+    """Return the probability that one distance is below another; ties count half.
+
+    The interval is that of Hanley and McNeil (1982).
+    """
     from scipy.special import ndtri
 
     ordered = np.sort(outside)
     above = ordered.size - np.searchsorted(ordered, inside, "right")
     equal = np.searchsorted(ordered, inside, "right") - np.searchsorted(ordered, inside, "left")
     area = float(np.mean((above + equal / 2) / ordered.size))
-    one, two = area / (2 - area), 2 * area * area / (1 + area)
+    first, second = area / (2 - area), 2 * area * area / (1 + area)
     variance = (
         area * (1 - area)
-        + (inside.size - 1) * (one - area * area)
-        + (outside.size - 1) * (two - area * area)
+        + (inside.size - 1) * (first - area * area)
+        + (outside.size - 1) * (second - area * area)
     )
     half = float(ndtri((1 + level) / 2)) * float(
         np.sqrt(max(variance, 0.0) / (inside.size * outside.size))

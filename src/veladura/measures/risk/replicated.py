@@ -1,4 +1,4 @@
-"""Replicated uniques: rows that stand alone in the original and turn up, alone, in the release."""
+"""Replicated uniques: people unique on the known columns in both the original and the release."""
 
 from __future__ import annotations
 
@@ -8,34 +8,27 @@ from typing import Any
 
 import numpy as np
 
+from veladura.base.deprecation import renamed
 from veladura.base.estimate import Estimate
-from veladura.errors import DataError, PlanError
-from veladura.measures.measure import (
-    Meaning,
-    Measured,
-    NotApplicable,
-    Subject,
-    measure,
-    over_datasets,
-)
+from veladura.errors import DataError, NotApplicable, PlanError
+from veladura.measures.measure import Meaning, Measure, Measured, Subject, over_datasets
 from veladura.measures.pairing import pair
-from veladura.measures.risk.uniqueness import keys as intruder_keys
-from veladura.measures.risk.uniqueness import uniqueness
+from veladura.measures.risk.uniqueness import known_columns, uniqueness
 from veladura.numeric.coding import common_cells, is_recoded
 
 
 @dataclass(frozen=True)
 class Replicated:
-    """Uniques before and after, all as shares of rows.
+    """Uniques of the original and of the release, as shares of their rows.
 
     Attributes
     ----------
     original, released
-        Rows of the original, and of the release, that are alone with their keys.
+        People of the original, and of the release, whose known values nobody else has.
     found
-        Original uniques whose keys occur in the release at all, among the original's rows.
+        Uniques of the original whose known values occur in the release, over the original's rows.
     replicated
-        Original uniques whose keys occur in the release once: repU.
+        repU: uniques of the original whose known values occur in the release exactly once.
     """
 
     original: Estimate
@@ -44,24 +37,25 @@ class Replicated:
     replicated: Estimate
 
 
-def replicated(original: Any, released: Any, keys: Sequence[str]) -> Replicated:
-    """Return the share of original rows that are unique in their keys, and unique in the release too.
+@renamed(released="release", keys="known")
+def replicated(original: Any, release: Any, known: Sequence[str]) -> Replicated:
+    """Return the replicated uniques: people unique in both the original and the release.
 
     Parameters
     ----------
     original
         Anything `veladura.open` takes.
-    released
+    release
         A release, one released table, or a list of them: then figures are means over the tables.
-    keys
-        What an intruder may know. Missing counts as a value of its own.
+    known
+        The columns an intruder knows. Missing counts as a value of its own.
 
     Examples
     --------
     >>> import pandas as pd
     >>> before, after = pd.DataFrame({"zip": [1, 2, 3, 3]}), pd.DataFrame({"zip": [1, 2, 2, 3]})
-    >>> found = replicated(before, after, ["zip"])
-    >>> float(found.original), float(found.found), float(found.replicated)
+    >>> risk = replicated(before, after, ["zip"])
+    >>> float(risk.original), float(risk.found), float(risk.replicated)
     (0.5, 0.5, 0.25)
 
     References
@@ -69,55 +63,44 @@ def replicated(original: Any, released: Any, keys: Sequence[str]) -> Replicated:
     Raab, G. M., Nowok, B. and Dibben, C. (2024). Practical privacy metrics for synthetic data.
     arXiv:2406.16826.
     """
-    if isinstance(keys, str) or not keys:
-        msg = "replicated needs a list of at least one key."
+    if isinstance(known, str) or not known:
+        msg = "replicated needs a list of at least one column in known."
         raise PlanError(msg)
-    both = pair(original, released)
+    both = pair(original, release)
     if both.original.rows == 0:
         msg = "the table has no rows: there is no risk to measure."
         raise DataError(msg)
     for table in (both.original, *both.released):
-        table.schema.check("keys", keys)
-    cells, number = common_cells([both.original, *both.released], list(keys))
+        table.schema.check("known", known)
+    cells, number = common_cells([both.original, *both.released], list(known))
     before, *after = [np.bincount(part, minlength=number) for part in cells]
     rows, single = both.original.rows, before == 1
     shares = [
         (
-            np.count_nonzero(one == 1) / max(int(one.sum()), 1),
-            np.count_nonzero(single & (one > 0)) / rows,
-            np.count_nonzero(single & (one == 1)) / rows,
+            np.count_nonzero(sizes == 1) / max(int(sizes.sum()), 1),
+            np.count_nonzero(single & (sizes > 0)) / rows,
+            np.count_nonzero(single & (sizes == 1)) / rows,
         )
-        for one in after
+        for sizes in after
     ]
-    alone, found, again = (over_datasets(values, upper=1.0) for values in zip(*shares, strict=True))
-    return Replicated(Estimate.exact(np.count_nonzero(single) / rows), alone, found, again)
+    estimates = (over_datasets(values, upper=1.0) for values in zip(*shares, strict=True))
+    return Replicated(Estimate.exact(np.count_nonzero(single) / rows), *estimates)
 
 
-@measure(
-    "risk.replicated",
-    figures={
-        "uniques": Meaning(
-            "Original rows alone with what an intruder may know, and found alone in the release.",
-            unit="share",
-            headline=True,
-        )
-    },
-    counted=True,
-)
-def measure_replicated(subject: Subject) -> Measured:
+def measure(subject: Subject) -> Measured:
     """Measure the releases over the quasi-identifiers.
 
-    Coarser keys never tell rows apart that finer ones do not: of a release that recodes them, a row
-    that is alone was alone before, and an intruder who recodes what he knows finds it. That takes
-    counts only.
+    Coarser values never tell people apart whom finer ones do not. Whoever is unique in a release
+    that recodes the known columns was unique before, and an intruder who recodes his knowledge
+    finds that person: counting the uniques of the release is enough.
     """
     known, rows = _known(subject), subject.original.rows
     note = f"Known: {', '.join(known)}."
-    if recoded_keys(subject, known):
+    if recoded_columns(subject, known):
         alone = [float(uniqueness(table, known).sample_uniques) / rows for table in subject.tables]
         return Measured(
             {"uniques": over_datasets(alone, upper=1.0)},
-            {"uniques": f"{note} Recoded: rows alone in the release."},
+            {"uniques": f"{note} Recoded: uniques of the release."},
         )
     subject.fetched()
     return Measured(
@@ -126,30 +109,45 @@ def measure_replicated(subject: Subject) -> Measured:
     )
 
 
-def comparable_keys(subject: Subject) -> list[str]:
-    """Return the columns an intruder knows; where one was recoded, nothing that is known can be looked up."""
+def comparable_columns(subject: Subject) -> list[str]:
+    """Return the columns an intruder knows, if their released values can be looked up."""
     known = _known(subject)
-    if recoded := recoded_keys(subject, known):
+    if recoded := recoded_columns(subject, known):
         msg = (
-            f"{', '.join(recoded)}: recoded to values that no one would look up; risk.classes tells"
-            " the risk of such rows."
+            f"{', '.join(recoded)}: recoded to values that are not in the original; risk.classes"
+            " has the risk of such a release."
         )
         raise NotApplicable(msg)
     return known
 
 
 def _known(subject: Subject) -> list[str]:
-    known = intruder_keys(subject)
+    known = known_columns(subject)
     if subject.original.rows == 0 or not all(table.rows for table in subject.tables):
         msg = "there are no rows to compare."
         raise NotApplicable(msg)
     return known
 
 
-def recoded_keys(subject: Subject, known: Sequence[str]) -> list[str]:
-    """Return the keys whose released values are others than those of the original."""
+def recoded_columns(subject: Subject, known: Sequence[str]) -> list[str]:
+    """Return the known columns whose released values are not values of the original."""
     return [
         name
         for name in known
         if name in subject.changed and is_recoded(subject.original, subject.tables[0], name)
     ]
+
+
+MEASURE = Measure(
+    "risk.replicated",
+    figures={
+        "uniques": Meaning(
+            "Replicated uniques: people who are unique on the quasi-identifiers in both the"
+            " original and the release.",
+            unit="share",
+            headline=True,
+        )
+    },
+    counted=True,
+    function=measure,
+)

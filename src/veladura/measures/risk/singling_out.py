@@ -1,4 +1,4 @@
-"""Singling out: descriptions that fit one released row alone, and whether they fit one person alone."""
+"""Singling out: descriptions of one released row that also describe exactly one person."""
 
 from __future__ import annotations
 
@@ -7,46 +7,48 @@ from typing import Any
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Floats, Mask
+from veladura.base.deprecation import renamed
 from veladura.errors import PlanError
-from veladura.measures.risk.evaluation import ATTEMPTS, Arena, Attack, Floats, drawn, enter, judge
+from veladura.measures.risk.evaluation import ATTEMPTS, Arena, Attack, drawn, enter, judge
 from veladura.numeric.proportions import LEVEL
 
 WIDTH, ROUNDING = 0.01, 1e-12
 MOST_COLUMNS, ROUNDS = 10, 5
 
 
+@renamed(released="release", columns="known")
 def singling_out(
     original: Any,
-    released: Any,
+    release: Any,
     control: Any,
     *,
-    columns: Sequence[str] | None = None,
+    known: Sequence[str] | None = None,
     width: float = WIDTH,
     attempts: int = ATTEMPTS,
     level: float = LEVEL,
     seed: int = 0,
 ) -> Attack:
-    """Describe a released row so that it fits no other released row, and see whether it fits one person alone.
+    """Return how often a description of one released row singles out a person of the original.
 
     A description names some columns, drawn anew each time: categories exactly, numbers to within a
-    share of the released rows. It works when it fits exactly one row of the original. On the
-    control it works by chance, as often as rows of the population are described by luck; both
-    tables are cut to the same size.
+    share of the released rows. It fits one released row alone, and succeeds when it fits exactly
+    one row of the original. On the control group it succeeds by chance; both tables are cut to the
+    same size.
 
     Parameters
     ----------
     original
-        The table the release was made of: anything `veladura.open` takes.
-    released
+        The table the release was made from: anything `veladura.open` takes.
+    release
         A release, one released table, or a list of them.
     control
-        Rows of the same population that the release was not made of.
-    columns
-        What descriptions are made of; by default every released column that the original has.
+        The control group: people of the same population who are not in the original.
+    known
+        The columns of descriptions; by default every released column that the original has.
     width
-        How exactly a description tells a number: the share of released rows that may lie between.
+        How precise a number in a description is: the share of released rows that may lie between.
     attempts, level, seed
         Number of attempts, level of the intervals, and what the random choices start from.
 
@@ -61,9 +63,9 @@ def singling_out(
     from veladura.numeric.nearest_kernels import fitting
 
     if not 0 <= width < 1:
-        msg = f"width ({width}) is a share of rows: at least 0 and below 1."
+        msg = f"width ({width}) must be a share of rows: at least 0 and below 1."
         raise PlanError(msg)
-    arena = enter(original, released, control, columns, attempts, seed)
+    arena = enter(original, release, control, known, attempts, seed)
     points, used = _descriptions(arena, width, attempts)
     if len(points) == 0:
         return judge(0, 0, 0, 0, level)
@@ -72,19 +74,13 @@ def singling_out(
         part[drawn(arena.streams("size", name), len(part), size)]
         for name, part in (("original", arena.original), ("control", arena.control))
     ]
-    worked = [
-        int(
-            np.count_nonzero(
-                fitting(points, np.ascontiguousarray(side), used, width + ROUNDING) == 1
-            )
-        )
-        for side in sides
-    ]
+    fits = [fitting(points, np.ascontiguousarray(side), used, width + ROUNDING) for side in sides]
+    worked = [int(np.count_nonzero(rows == 1)) for rows in fits]
     return judge(worked[0], len(points), worked[1], len(points), level)
 
 
-def _descriptions(arena: Arena, width: float, attempts: int) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return rows and the columns that tell each from all others of its dataset."""
+def _descriptions(arena: Arena, width: float, attempts: int) -> tuple[Floats, Mask]:
+    """Return released rows and the columns that tell each from all others of its dataset."""
     from veladura.numeric.nearest_kernels import fitting
 
     rng = arena.streams("descriptions")
@@ -106,7 +102,7 @@ def _descriptions(arena: Arena, width: float, attempts: int) -> tuple[Floats, ND
     )
 
 
-def _choose(rng: Generator, rows: int, columns: int) -> NDArray[np.bool_]:
+def _choose(rng: Generator, rows: int, columns: int) -> Mask:
     """Return some columns for each row: from one to ten, or all there are."""
     size = rng.integers(1, min(columns, MOST_COLUMNS), rows, endpoint=True)
     return np.asarray(rng.permuted(np.tile(np.arange(columns), (rows, 1)), axis=1) < size[:, None])

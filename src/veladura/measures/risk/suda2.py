@@ -1,4 +1,4 @@
-"""SUDA2: rows that few columns are enough to tell from all others, and how risky that makes them."""
+"""SUDA2: special uniques, people whom a few columns are enough to tell from all others."""
 
 from __future__ import annotations
 
@@ -9,28 +9,20 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Floats, Ints, Mask
+from veladura.base.deprecation import renamed
 from veladura.base.estimate import Estimate
-from veladura.errors import DataError, PlanError
-from veladura.measures.measure import (
-    Meaning,
-    Measured,
-    NotApplicable,
-    Subject,
-    measure,
-    open_quietly,
-    over_datasets,
-)
-from veladura.measures.risk.uniqueness import keys as intruder_keys
-from veladura.numeric.coding import Ints, column_of, common_codes, dense
+from veladura.errors import DataError, NotApplicable, PlanError
+from veladura.measures.measure import Meaning, Measure, Measured, Subject, over_datasets
+from veladura.measures.risk.uniqueness import known_columns
+from veladura.numeric.coding import column_of, common_codes, dense
+from veladura.table.source import open_quietly
 
 if TYPE_CHECKING:
     from veladura.table.table import Table
 
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
-FEW = 2  # columns that are enough to call a row special in an assessment
+FEW = 2  # columns that are enough to call a person special in an assessment
 MOST_SETS = 20_000
 
 
@@ -41,18 +33,18 @@ class SpecialUniques:
     Attributes
     ----------
     score
-        The SUDA score of each row: 0 for a row without a minimal sample unique.
+        The SUDA score of each person: 0 without a minimal sample unique.
     dis
-        The chance that a match with the row is right, by data intrusion simulation: the score
-        scaled so that its mean over the sample uniques is ``probability``, and cut at 1.
+        DIS-SUDA: probability that a match with the person is right, by data intrusion simulation:
+        the score scaled so that its mean over the sample uniques is ``probability``, cut at 1.
     smallest
-        For each row, the columns of its smallest minimal sample unique; 0 without one.
+        For each person, the number of columns of the smallest minimal sample unique; 0 without.
     contribution
         The share of the sum of all scores that comes from sets with each column.
     sizes
         How many minimal sample uniques have each number of columns.
     special
-        Share of rows with at least one.
+        Share of people with at least one.
     probability
         The probability that a unique match is right, over the whole table.
     """
@@ -66,26 +58,27 @@ class SpecialUniques:
     probability: Estimate
 
 
+@renamed(keys="known")
 def suda2(
-    table: Any, keys: Sequence[str], *, max_size: int = 3, fraction: float = 0.01
+    table: Any, known: Sequence[str], *, max_size: int = 3, fraction: float = 0.01
 ) -> SpecialUniques:
-    """Return the minimal sample uniques of a table, and the SUDA score of each row.
+    """Return the minimal sample uniques of a table, and the SUDA score of each person.
 
     A set of columns is a minimal sample unique of a row when no other row has its values there, and
-    every smaller set of them is shared. With ATT keys, one of k columns scores prod over i from k
-    to M of (ATT - i), where M is the largest size looked for, at most ATT - 1; a row's score is the
-    sum over its own (Elliot et al. 2005). The probability that a unique match is right is U d / (U
-    d + 2 P (1 - d)), with U uniques, P pairs and the sampling fraction d (Skinner and Elliot 2002,
-    eq. 4). Missing counts as a value of its own.
+    every smaller set of them is shared. With ATT known columns, one of k columns scores prod over i
+    from k to M of (ATT - i), where M is the largest size searched, at most ATT - 1; a row's score
+    is the sum over its own (Elliot et al. 2005). The probability that a unique match is right is
+    U d / (U d + 2 P (1 - d)), with U uniques, P pairs and the sampling fraction d (Skinner and
+    Elliot 2002, eq. 4). Missing counts as a value of its own.
 
     Parameters
     ----------
     table
         Anything `veladura.open` takes.
-    keys
-        The columns an intruder may know.
+    known
+        The columns an intruder knows.
     max_size
-        Most columns of a minimal sample unique; all sets up to it are looked at.
+        Most columns of a minimal sample unique; all sets up to this size are searched.
     fraction
         The share of the population that is in the table.
 
@@ -93,8 +86,8 @@ def suda2(
     --------
     >>> import pandas as pd
     >>> people = pd.DataFrame({"sex": list("ffmm"), "age": [1, 2, 1, 1], "job": list("aaab")})
-    >>> found = suda2(people, ["sex", "age", "job"])
-    >>> found.score.tolist(), found.smallest.tolist()
+    >>> risk = suda2(people, ["sex", "age", "job"])
+    >>> risk.score.tolist(), risk.smallest.tolist()
     ([1.0, 2.0, 1.0, 2.0], [2, 1, 2, 1])
 
     References
@@ -107,8 +100,8 @@ def suda2(
     Skinner, C. J. and Elliot, M. J. (2002). A measure of disclosure risk for microdata. Journal of
     the Royal Statistical Society B 64(4), 855-867.
     """
-    if isinstance(keys, str) or not keys:
-        msg = "suda2 needs a list of at least one key."
+    if isinstance(known, str) or not known:
+        msg = "suda2 needs a list of at least one column in known."
         raise PlanError(msg)
     if max_size < 1 or not 0 < fraction <= 1:
         msg = (
@@ -116,7 +109,7 @@ def suda2(
             " most 1."
         )
         raise PlanError(msg)
-    names = list(dict.fromkeys(keys))
+    names = list(dict.fromkeys(known))
     opened = open_quietly(table, {name: {} for name in names})
     if opened.rows == 0:
         msg = "the table has no rows: there is no risk to measure."
@@ -131,15 +124,14 @@ def _scored(table: Table, names: Sequence[str], largest: int, fraction: float) -
         np.zeros(rows, dtype=np.int64),
         dict.fromkeys(range(1, largest + 1), 0),
     )
-    for chosen, found in minimal_uniques(table, names, largest):
+    for chosen, alone in minimal_uniques(table, names, largest):
         size = len(chosen)
         worth = float(prod(len(names) - i for i in range(size, min(largest, len(names) - 1) + 1)))
-        score[found] += worth
-        sizes[size] += found.size
-        smallest[found] = np.where(
-            smallest[found] == 0, size, smallest[found]
-        )  # sizes come in order
-        parts[list(chosen)] += worth * found.size
+        score[alone] += worth
+        sizes[size] += alone.size
+        # sizes come in order: the first is the smallest
+        smallest[alone] = np.where(smallest[alone] == 0, size, smallest[alone])
+        parts[list(chosen)] += worth * alone.size
     probability, uniques = _probability(table, names, fraction)
     total = float(score.sum())
     dis = np.minimum(score * (probability * uniques / total), 1.0) if total else score
@@ -157,16 +149,16 @@ def _scored(table: Table, names: Sequence[str], largest: int, fraction: float) -
 def minimal_uniques(
     table: Table, names: Sequence[str], largest: int
 ) -> Iterator[tuple[tuple[int, ...], Ints]]:
-    """Yield sets of columns, small ones first, with the rows of which they are minimal sample uniques.
+    """Yield sets of columns, small ones first, with the rows whose minimal sample uniques they are.
 
-    A row that is unique in a part of a set is unique in the set and keeps no other from being so:
-    only the rows that share their values in every part are counted again.
+    A row that is unique in a part of a set is unique in the set, and does not change whether
+    others are: only rows that share their values in every part are counted again.
     """
     number = sum(1 for size in range(1, largest + 1) for _ in combinations(range(len(names)), size))
     if number > MOST_SETS:
         msg = (
-            f"{number} sets of columns are too many to look at (at most {MOST_SETS}).\n\nHint: name"
-            " fewer keys, or a smaller max_size."
+            f"{number} sets of columns are too many to search (at most {MOST_SETS}).\n\nHint: name"
+            " fewer columns in known, or a smaller max_size."
         )
         raise PlanError(msg)
     coded = [common_codes([column_of(table, name)]) for name in names]
@@ -178,18 +170,17 @@ def minimal_uniques(
             for left in range(size if size > 1 else 0):
                 below |= unique[chosen[:left] + chosen[left + 1 :]]
             shared = np.flatnonzero(np.unpackbits(~below, count=table.rows))
-            found = shared[
-                _alone([(codes[shared], levels) for codes, levels in (coded[i] for i in chosen)])
-            ]
+            columns = [(codes[shared], levels) for codes, levels in (coded[i] for i in chosen)]
+            alone = shared[_alone(columns)]
             fresh = np.zeros(table.rows, dtype=np.uint8)
-            fresh[found] = 1
+            fresh[alone] = 1
             level[chosen] = below | np.packbits(fresh)
-            if found.size:
-                yield chosen, found
+            if alone.size:
+                yield chosen, alone
         unique = level
 
 
-def _alone(columns: Sequence[tuple[Ints, int]]) -> Flags:
+def _alone(columns: Sequence[tuple[Ints, int]]) -> Mask:
     """Return which rows no other row equals."""
     cells, number = columns[0]
     for codes, levels in columns[1:]:
@@ -198,30 +189,35 @@ def _alone(columns: Sequence[tuple[Ints, int]]) -> Flags:
 
 
 def _probability(table: Table, names: Sequence[str], fraction: float) -> tuple[float, int]:
-    """Return the probability that a unique match is right, and the number of uniques over all keys."""
+    """Return the probability that a unique match is right, and the number of sample uniques."""
     sizes = table.counts(list(names)).size
     uniques, pairs = int(np.count_nonzero(sizes == 1)), int(np.count_nonzero(sizes == 2))  # noqa: PLR2004
     right = uniques * fraction
     return (right / (right + 2 * pairs * (1 - fraction)) if uniques else 0.0), uniques
 
 
-@measure(
-    "risk.suda2",
-    figures={
-        "special": Meaning(
-            f"Released rows that {FEW} columns are enough to tell from all others.", unit="share"
-        )
-    },
-)
-def measure_special(subject: Subject) -> Measured:
+def measure(subject: Subject) -> Measured:
     """Measure the released tables over the quasi-identifiers, two columns at a time."""
-    known = intruder_keys(subject)
+    known = known_columns(subject)
     tables = [table for table in subject.tables if table.rows]
     if not tables:
         msg = "the release has no rows."
         raise NotApplicable(msg)
-    found = [suda2(table, known, max_size=FEW) for table in tables]
+    risks = [suda2(table, known, max_size=FEW) for table in tables]
     figures: dict[str, Estimate | NotApplicable] = {
-        "special": over_datasets([float(one.special) for one in found], upper=1.0)
+        "special": over_datasets([float(risk.special) for risk in risks], upper=1.0)
     }
     return Measured(figures, {"special": f"Known: {', '.join(known)}."})
+
+
+MEASURE = Measure(
+    "risk.suda2",
+    figures={
+        "special": Meaning(
+            f"SUDA2 special uniques: people in the release whom {FEW} columns are enough to tell"
+            " from all others.",
+            unit="share",
+        )
+    },
+    function=measure,
+)

@@ -1,9 +1,10 @@
-"""Tables at the original's own detail: a coarser value counts as spread evenly over the values it stands for.
+"""Total variation distance of tables at the detail of the original.
 
-Measured at its own level of detail, a table of which little is left looks perfect. Here every
-column is seen in the cells of the original (its 20 most frequent categories, ten parts of its
-numbers). A recipient who knows only that a ZIP code starts with 021 can do no better than to spread
-the row over those that do, and rows that were left out are nowhere.
+A generalised table that is compared at its own level of detail looks perfect, however little is
+left of it. Here every column is compared in the cells of the original (its 20 most frequent
+categories, ten parts of its numbers). A generalised value is spread evenly over the values it
+covers: a recipient who knows only that a ZIP code starts with 021 can do no better. Suppressed rows
+count as lost.
 """
 
 from __future__ import annotations
@@ -15,40 +16,32 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Floats, Ints
 from veladura.base.estimate import Estimate
 from veladura.core.recipe import Dataset, Release
+from veladura.errors import NotApplicable
 from veladura.measures.domain import generalising_step, map_of, released_levels
-from veladura.measures.measure import (
-    Meaning,
-    Measured,
-    NotApplicable,
-    Subject,
-    measure,
-    open_quietly,
-    over_datasets,
-)
+from veladura.measures.measure import Meaning, Measure, Measured, Subject, over_datasets
 from veladura.measures.utility.tables import cells_of, chosen_tables
 from veladura.numeric.sampling import MANY_ROWS, read, sample_note, some_rows
 from veladura.table.codes import Column, encode
+from veladura.table.source import open_quietly
 from veladura.table.table import Table
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 STAR = "*"
 
 
 @dataclass(frozen=True)
 class DetailDistances:
-    """Total variation of tables in the cells of the original.
+    """Total variation distance of tables in the cells of the original.
 
     Attributes
     ----------
     one, two
         Mean over the tables of one column and of two.
     note
-        How many rows were looked at, where that is not all of them.
+        How many rows were compared, where that is not all of them.
     """
 
     one: Estimate
@@ -57,8 +50,11 @@ class DetailDistances:
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
-    """One released column in the cells of the original: a cell a row or, where values are coarser, shares of cells for each value."""
+class Cells:
+    """One column in the cells of the original.
+
+    A cell for each row or, where values are coarser, the shares of cells for each value.
+    """
 
     codes: Ints = field(repr=False)
     cells: int
@@ -72,27 +68,29 @@ class Seen:
 
 
 def detail(original: Any, release: Release) -> DetailDistances:
-    """Return how far tables of a release are from those of the original, seen at the original's own detail.
+    """Return the total variation distance of one- and two-way tables at the original's detail.
 
-    The total variation of the cells, 1/2 sum |p - c q|  + (1 - c)/2 with c the share of rows that a generalisation
-    released: 1 where nothing is left, 0 where nothing moved. A generalised value is spread evenly
-    over the values it stands for, the assumption by which queries on generalised tables are
-    answered (LeFevre et al. 2006); ``*`` over all.
+    1/2 sum |p - c q| + (1 - c)/2 over the cells, with c the share of rows that a generalisation
+    released: 0 for equal tables, 1 where nothing is left. A generalised value is spread evenly over
+    the values it covers, the assumption by which queries on generalised tables are answered
+    (LeFevre et al. 2006); ``*`` over all.
 
     Parameters
     ----------
     original
         Anything `veladura.open` takes.
     release
-        What was made of it, in memory.
+        The release made from it, in memory.
 
     Examples
     --------
     >>> import pandas as pd
     >>> import veladura as vd
     >>> people = pd.DataFrame({"zip": ["02138"] * 3 + ["02139"], "sex": ["f", "m"] * 2})
-    >>> coarse = vd.KAnonymity(quasi_identifiers=["zip"], k=4, hierarchies={"zip": vd.Hierarchy.mask(5)}).protect(people)
-    >>> float(detail(people, coarse).one)  # zip: a quarter of the rows would have to move; sex: none
+    >>> recipe = vd.KAnonymity(
+    ...     quasi_identifiers=["zip"], k=4, hierarchies={"zip": vd.Hierarchy.mask(5)}
+    ... )
+    >>> float(detail(people, recipe.protect(people)).one)  # a quarter for zip, 0 for sex
     0.125
 
     References
@@ -100,9 +98,8 @@ def detail(original: Any, release: Release) -> DetailDistances:
     LeFevre, K., DeWitt, D. J. and Ramakrishnan, R. (2006). Mondrian multidimensional k-anonymity.
     ICDE.
     """
-    before = (
-        open_quietly(original) if release.original is None else release.original
-    )  # row numbers are of this one
+    # row numbers are those of the table that was protected
+    before = open_quietly(original) if release.original is None else release.original
     names = [
         f.name
         for f in release.tables[0].table.schema
@@ -118,19 +115,15 @@ def detail(original: Any, release: Release) -> DetailDistances:
         else 1.0
     )
     sampled = some_rows(before.rows, MANY_ROWS)
-    found: dict[int, list[list[float]]] = {1: [], 2: []}
+    distances: dict[int, list[list[float]]] = {1: [], 2: []}
     for dataset in release.tables:
         columns = {name: _column(before, sampled, release, dataset, name) for name in names}
-        for way, moved in found.items():
-            moved.append(
-                [
-                    _distance([columns[name] for name in one], left)
-                    for one in chosen_tables(names, way)
-                ]
-            )
+        for way, moved in distances.items():
+            chosen = chosen_tables(names, way)
+            moved.append([_distance([columns[name] for name in table], left) for table in chosen])
     one, two = (
         over_datasets([float(np.mean(each)) for each in moved], upper=1.0) if moved[0] else None
-        for moved in found.values()
+        for moved in distances.values()
     )
     assert one is not None  # noqa: S101  # there is a column
     return DetailDistances(
@@ -138,12 +131,12 @@ def detail(original: Any, release: Release) -> DetailDistances:
     )
 
 
-def _distance(columns: Sequence[tuple[Seen, Seen]], left: float) -> float:
+def _distance(columns: Sequence[tuple[Cells, Cells]], left: float) -> float:
     before, after = (_shares([pair[side] for pair in columns]) for side in (0, 1))
     return float(min((np.abs(before - left * after).sum() + 1 - left) / 2, 1.0))
 
 
-def _shares(columns: Sequence[Seen]) -> Floats:
+def _shares(columns: Sequence[Cells]) -> Floats:
     """Return the table of one or two columns as shares."""
     first, rows = columns[0], max(columns[0].codes.size, 1)
     if len(columns) == 1:
@@ -167,13 +160,13 @@ def _shares(columns: Sequence[Seen]) -> Floats:
 
 def _column(
     original: Table, sampled: Ints, release: Release, dataset: Dataset, name: str
-) -> tuple[Seen, Seen]:
+) -> tuple[Cells, Cells]:
     """Return a column of the original and of one dataset in the same cells."""
     taken = some_rows(dataset.table.rows, MANY_ROWS)
     before, after = read(original, name, sampled), read(dataset.table, name, taken)
     if not _coarser(release, before, after):
         codes, cells = cells_of([before, after])
-        return Seen(codes[0], cells), Seen(codes[1], cells)
+        return Cells(codes[0], cells), Cells(codes[1], cells)
     whole = encode(original.arrow.column(name), original.schema[name])
     codes, cells = cells_of([whole])
     value, first = _distinct(whole)
@@ -183,20 +176,20 @@ def _column(
     code = (
         pc.index_in(labels, kinds, skip_nulls=False).to_numpy(zero_copy_only=False).astype(np.int64)
     )
-    stands = _stands_for(original, release, dataset, name, (kinds, code, taken), value)
+    covered = _covered(original, release, dataset, name, (kinds, code, taken), value)
     spread = np.zeros((len(kinds), cells))
-    np.add.at(spread, (stands[0], of_value[stands[1]]), 1.0)
+    np.add.at(spread, (covered[0], of_value[covered[1]]), 1.0)
     unknown = (spread.sum(axis=1) == 0) | np.array(
         [str(kind) == STAR for kind in kinds.to_pylist()], dtype=bool
     )
     spread[unknown] = np.bincount(of_value, minlength=cells)
-    return Seen(codes[0][sampled], cells), Seen(
+    return Cells(codes[0][sampled], cells), Cells(
         code, cells, spread / spread.sum(axis=1, keepdims=True)
     )
 
 
 def _coarser(release: Release, before: Column, after: Column) -> bool:
-    """Whether released values stand for several original ones: generalised, in another form, or with names of their own."""
+    """Whether released values cover several original ones: generalised, recoded or renamed."""
     step = generalising_step(release)
     if (step is not None and before.name in step.changed) or (before.labels is None) != (
         after.labels is None
@@ -205,7 +198,7 @@ def _coarser(release: Release, before: Column, after: Column) -> bool:
     if (
         before.labels is None
         or after.labels is None
-        or not any(before.name in one.changed for one in release.steps)
+        or not any(before.name in other.changed for other in release.steps)
     ):
         return False
     return bool(set(map(str, after.labels.to_pylist())) - set(map(str, before.labels.to_pylist())))
@@ -219,7 +212,7 @@ def _distinct(column: Column) -> tuple[Ints, Ints]:
     return place.reshape(-1), first
 
 
-def _stands_for(
+def _covered(
     original: Table,
     release: Release,
     dataset: Dataset,
@@ -227,7 +220,10 @@ def _stands_for(
     released: tuple[pa.Array, Ints, Ints],
     value: Ints,
 ) -> tuple[Ints, Ints]:
-    """Return pairs of a released value and an original one that it stands for: by the rule that was told, else by the rows themselves."""
+    """Return pairs of a released value and an original value that it covers.
+
+    By the levels of the manifest, else by the rows themselves.
+    """
     kinds, code, taken = released
     height = released_levels(release).get(name)
     if height is not None and (rule := map_of(original, release, name, height)) is not None:
@@ -238,10 +234,10 @@ def _stands_for(
             skip_nulls=False,
         )
         label = pc.index_in(new.cast(kinds.type), kinds, skip_nulls=False)
-        known = pc.and_(row.is_valid(), label.is_valid()).to_numpy(zero_copy_only=False)
+        both = pc.and_(row.is_valid(), label.is_valid()).to_numpy(zero_copy_only=False)
         places = [
-            np.asarray(one.fill_null(0).to_numpy(zero_copy_only=False), dtype=np.int64)[known]
-            for one in (label, row)
+            np.asarray(index.fill_null(0).to_numpy(zero_copy_only=False), dtype=np.int64)[both]
+            for index in (label, row)
         ]
         return places[0], value[places[1]]
     if dataset.rows is None:
@@ -250,26 +246,29 @@ def _stands_for(
     return pairs[0], pairs[1]
 
 
-@measure(
+def measure(subject: Subject) -> Measured:
+    """Measure tables of one and two columns in the cells of the original."""
+    result = detail(subject.original, subject.release)
+    return Measured(
+        {"one": result.one, "two": result.two or NotApplicable("there are too few columns.")},
+        {"two": result.note} if result.note else {},
+    )
+
+
+MEASURE = Measure(
     "utility.detail",
     figures={
         "one": Meaning(
-            "Rows to move so that tables of one column are those of the original, at its own"
-            " detail, mean over columns.",
+            "Total variation distance of one-way tables (generalised values spread evenly over the"
+            " values they cover), mean over columns.",
             unit="share",
         ),
         "two": Meaning(
-            "Rows to move so that tables of two columns are those of the original, at its own"
-            " detail: a coarser value is spread over those it stands for.",
+            "Total variation distance of two-way tables (generalised values spread evenly over the"
+            " values they cover), mean over pairs.",
             unit="share",
             headline=True,
         ),
     },
+    function=measure,
 )
-def measure_detail(subject: Subject) -> Measured:
-    """Measure tables of one and two columns in the cells of the original."""
-    found = detail(subject.original, subject.release)
-    return Measured(
-        {"one": found.one, "two": found.two or NotApplicable("there are too few columns.")},
-        {"two": found.note} if found.note else {},
-    )

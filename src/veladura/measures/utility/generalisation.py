@@ -1,4 +1,4 @@
-"""What generalisation and suppression cost: precision, completeness, discernibility, class size, entropy."""
+"""Information loss of generalisation: precision, discernibility, class size, entropy."""
 
 from __future__ import annotations
 
@@ -10,17 +10,11 @@ import numpy as np
 
 from veladura.base.estimate import Estimate
 from veladura.core.promise import starred_tuples
+from veladura.errors import NotApplicable
 from veladura.measures.domain import generalising_step, levels_of, released_levels
-from veladura.measures.measure import (
-    Detail,
-    Meaning,
-    Measured,
-    NotApplicable,
-    Subject,
-    measure,
-    open_quietly,
-)
+from veladura.measures.measure import Detail, Meaning, Measure, Measured, Subject
 from veladura.table.schema import LABELLED
+from veladura.table.source import open_quietly
 
 if TYPE_CHECKING:
     from veladura.core.recipe import Release, Step
@@ -29,23 +23,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Generalisation:
-    """What a generalised release keeps of its original.
+    """Information that a generalised release keeps.
 
     Attributes
     ----------
     precision
-        1 less the mean share of the way up its hierarchy that a column went; the mean over columns.
+        1 minus level / height of the hierarchy, mean over columns.
     completeness
-        Share of the rows that are released.
+        Share of the original's people who are in the release.
     discernibility
-        Sum over groups of their squared size, a suppressed row counting as many as there are rows.
+        Sum over classes of their squared size; a suppressed row counts n.
     indistinct
-        The same over the squared number of rows: the chance that two rows cannot be told apart.
+        Discernibility / n^2: probability that two random rows fall into the same class.
     average_class
-        Released rows over groups.
+        Average class size: released rows over classes.
     entropy
-        Information on the columns that is kept: 1 as they were, 0 with every value suppressed. Not
-        a number where levels differ from row to row.
+        Non-uniform entropy that is kept: 1 for unchanged columns, 0 with every value suppressed.
+        Not a number where levels differ from row to row.
     columns
         Precision of each column.
 
@@ -57,8 +51,7 @@ class Generalisation:
     Bayardo, R. and Agrawal, R. (2005). Data privacy through optimal k-anonymization. ICDE, eq. 1
     (discernibility).
     de Waal, A. and Willenborg, L. (1999). Information loss through global recoding and local
-    suppression.
-    Netherlands Official Statistics 14, 17-20 (entropy).
+    suppression. Netherlands Official Statistics 14, 17-20 (entropy).
     """
 
     precision: Estimate
@@ -71,23 +64,25 @@ class Generalisation:
 
 
 def generalisation(original: Any, release: Release) -> Generalisation:
-    """Return what generalisation and suppression cost.
+    """Return the information loss of generalisation and suppression.
 
     Parameters
     ----------
     original
         The table that was generalised: anything `veladura.open` takes.
     release
-        Its release, from memory or from a package; one without a generalising step is refused.
+        Its release, from memory or from a package; it must have a step that generalises.
 
     Examples
     --------
     >>> import pandas as pd
     >>> import veladura as vd
     >>> people = pd.DataFrame({"zip": ["02138", "02139", "02141", "02142"]})
-    >>> release = vd.KAnonymity(quasi_identifiers=["zip"], k=2, hierarchies={"zip": vd.Hierarchy.mask(5)}).protect(people)
-    >>> found = generalisation(people, release)
-    >>> float(found.precision), int(found.discernibility), float(found.entropy)
+    >>> recipe = vd.KAnonymity(
+    ...     quasi_identifiers=["zip"], k=2, hierarchies={"zip": vd.Hierarchy.mask(5)}
+    ... )
+    >>> kept = generalisation(people, recipe.protect(people))
+    >>> float(kept.precision), int(kept.discernibility), float(kept.entropy)
     (0.8, 8, 0.5)
     """
     step = generalising_step(release)
@@ -113,7 +108,7 @@ def generalisation(original: Any, release: Release) -> Generalisation:
 
 
 def _class_sizes(table: Table, step: Step) -> Any:
-    """Return the sizes of the groups, suppressed rows that stand there with ``*`` apart."""
+    """Return the sizes of the classes, without suppressed rows that are released as ``*``."""
     names = list(step.settings["quasi_identifiers"])
     counts = table.counts(names)
     blank = [name for name in names if table.schema[name].kind not in LABELLED]
@@ -125,68 +120,74 @@ def _class_sizes(table: Table, step: Step) -> Any:
 
 
 def _entropy_kept(original: Table, release: Release, step: Step) -> float:
-    """Return 1 - sum over rows and columns of log2(n of the generalised value / n of the original) over that of full suppression.
+    """Return the non-uniform entropy that is kept, suppressed rows left aside.
 
-    Suppressed rows are left to completeness.
+    1 - sum over rows and columns of log2(n of the generalised value / n of the original one), over
+    the same sum for full suppression.
     """
     if step.settings.get("recoding") != "global":
         return float("nan")
-    levels, spent, all_ = released_levels(release), 0.0, 0.0
+    levels, lost, most = released_levels(release), 0.0, 0.0
     for name in step.settings["quasi_identifiers"]:
-        found = levels_of(original, release, name) if name in original.names else None
-        if found is None:
+        counted = levels_of(original, release, name) if name in original.names else None
+        if counted is None:
             return float("nan")
-        column, sizes = found
+        column, sizes = counted
         codes = column.codes[levels.get(name, 0)]
         merged = np.bincount(codes, weights=sizes)[codes]
-        spent += float(np.sum(sizes * np.log2(merged / sizes)))
-        all_ += float(np.sum(sizes * np.log2(sizes.sum() / sizes)))
-    return 1 - spent / all_ if all_ > 0 else 1.0
+        lost += float(np.sum(sizes * np.log2(merged / sizes)))
+        most += float(np.sum(sizes * np.log2(sizes.sum() / sizes)))
+    return 1 - lost / most if most > 0 else 1.0
 
 
-@measure(
+def measure(subject: Subject) -> Measured:
+    """Measure the generalising step, column by column."""
+    kept = generalisation(subject.original, subject.release)
+    why = "levels differ from row to row, or the table is not the one that was generalised."
+    entropy = NotApplicable(why) if np.isnan(kept.entropy.value) else kept.entropy
+    rows = tuple((name, f"{float(value):.3f}") for name, value in kept.columns.items())
+    return Measured(
+        {
+            "precision": kept.precision,
+            "completeness": kept.completeness,
+            "discernibility": kept.indistinct,
+            "average_class": kept.average_class,
+            "entropy": entropy,
+        },
+        {"discernibility": f"Discernibility: {kept.discernibility.value:,.0f}."},
+        Detail("Precision of each column", ("Column", "Precision"), rows),
+    )
+
+
+MEASURE = Measure(
     "utility.generalisation",
     figures={
         "precision": Meaning(
-            "How little the values were coarsened: 100 % not at all, 0 % to nothing.",
+            "Precision: 100 % when no value is generalised, 0 % when every value is suppressed.",
             "high",
             "share",
             headline=True,
         ),
         "completeness": Meaning(
-            "Rows of the original that are in the release.", "high", "share", headline=True
+            "Completeness: people of the original who are in the release.",
+            "high",
+            "share",
+            headline=True,
         ),
         "discernibility": Meaning(
-            "Chance that two rows cannot be told apart, suppressed ones from no other"
-            " (discernibility over n squared).",
+            "Discernibility / n²: probability that two random rows fall into the same class.",
             "low",
             "share",
         ),
         "average_class": Meaning(
-            "Released rows that share a combination of values, mean over combinations.", "low"
+            "Average class size: people who share a combination of quasi-identifiers.", "low"
         ),
         "entropy": Meaning(
-            "Information on the generalised columns that is kept (non-uniform entropy).",
+            "Non-uniform entropy: information on the generalised columns that is kept.",
             "high",
             "share",
         ),
     },
     counted=True,
+    function=measure,
 )
-def measure_generalisation(subject: Subject) -> Measured:
-    """Measure the generalising step, column by column."""
-    found = generalisation(subject.original, subject.release)
-    why = "levels differ from row to row, or the table is not the one that was generalised."
-    entropy = NotApplicable(why) if np.isnan(found.entropy.value) else found.entropy
-    rows = tuple((name, f"{float(value):.3f}") for name, value in found.columns.items())
-    return Measured(
-        {
-            "precision": found.precision,
-            "completeness": found.completeness,
-            "discernibility": found.indistinct,
-            "average_class": found.average_class,
-            "entropy": entropy,
-        },
-        {"discernibility": f"Discernibility: {found.discernibility.value:,.0f}."},
-        Detail("Precision of each column", ("Column", "Precision"), rows),
-    )

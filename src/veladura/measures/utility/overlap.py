@@ -1,4 +1,4 @@
-"""Interval overlap: how far the conclusions of a regression are the same from a release as from the original."""
+"""Confidence interval overlap: regression coefficients from the release and from the original."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Floats
+from veladura.base.deprecation import renamed
 from veladura.base.estimate import Estimate
 from veladura.core.recipe import Release
-from veladura.errors import PlanError
+from veladura.errors import NotApplicable, PlanError
 from veladura.inference.combined import CombiningRule, combine
-from veladura.measures.measure import Detail, Meaning, Measured, NotApplicable, Subject, measure
+from veladura.measures.measure import Detail, Meaning, Measure, Measured, Subject
 from veladura.measures.pairing import Pairing, pair
 from veladura.measures.utility.linear import Fits, fit_all, propose
 from veladura.numeric.sampling import MANY_ROWS, sample_note
@@ -22,14 +23,13 @@ if TYPE_CHECKING:
     from veladura.table.table import Table
 
 Kind = Literal["mean", "geometric"]
-Floats = NDArray[np.float64]
 NORMAL = 1.959963984540054
 MAX_LISTED = 20
 
 
 @dataclass(frozen=True)
 class TermOverlap:
-    """One coefficient: its intervals from the original and from the release, and what they share."""
+    """One coefficient: its intervals from the original and from the release, and their overlap."""
 
     original: Estimate
     released: Estimate
@@ -38,15 +38,15 @@ class TermOverlap:
 
 @dataclass(frozen=True)
 class Overlap:
-    """What a model says of the original and of the release.
+    """Overlap of the confidence intervals of a model, original and release.
 
     Attributes
     ----------
     mean, least
-        Overlap of the 95 % intervals of the coefficients, the intercept apart: 1 when they are the
-        same, 0 when disjoint.
+        Overlap of the 95 % intervals of the coefficients without the intercept: 1 when they are
+        equal, 0 when disjoint.
     difference
-        Mean distance of the estimates, in standard errors of the original.
+        Mean difference of the estimates, in standard errors of the original.
     formula
         The model.
     terms
@@ -61,15 +61,16 @@ class Overlap:
     note: str = field(default="", repr=False)
 
 
+@renamed(released="release")
 def overlap(
     original: Any,
-    released: Any,
+    release: Any,
     formula: str | None = None,
     *,
     family: str = "gaussian",
     kind: Kind = "mean",
 ) -> Overlap:
-    """Return how far intervals of regression coefficients from a release and from its original overlap.
+    """Return the overlap of confidence intervals of regression coefficients.
 
     With U the smaller of the upper ends and L the larger of the lower ends, (U - L)/2 (1/length
     original + 1/length released), 0 when they are disjoint (Karr et al. 2006, sec. 3.2). Intervals
@@ -79,7 +80,7 @@ def overlap(
     ----------
     original
         Anything `veladura.open` takes.
-    released
+    release
         A release, one released table, or a list of them.
     formula
         Such as ``"log(income) ~ age + C(sex)"``, fitted by statsmodels. By default a linear model
@@ -88,7 +89,7 @@ def overlap(
     family
         With a formula: "gaussian" (least squares), "binomial", "poisson" or "gamma".
     kind
-        "mean" of the two shares that the intervals have in common, or their "geometric" mean.
+        "mean" of the two shares that the intervals cover of each other, or "geometric" mean.
 
     Examples
     --------
@@ -107,22 +108,18 @@ def overlap(
     if kind not in get_args(Kind):
         what = "kind"
         raise PlanError.unknown(what, str(kind), get_args(Kind))
-    pairing = pair(original, released)
-    if formula is None:
-        changed = (
-            [name for step in released.steps for name in step.changed]
-            if isinstance(released, Release)
-            else []
-        )
-        model = propose(pairing, changed)
-        fits, told, note = (
-            fit_all(pairing, model),
-            str(model),
-            sample_note(pairing.original, *pairing.released, most=MANY_ROWS),
-        )
-    else:
-        fits, told, note = _by_formula(pairing, formula, family), formula, ""
-    return _compared(fits, told, note, combiner(released), kind)
+    pairing = pair(original, release)
+    if formula is not None:
+        fits = _by_formula(pairing, formula, family)
+        return _compared(fits, formula, "", combiner(release), kind)
+    changed = (
+        [name for step in release.steps for name in step.changed]
+        if isinstance(release, Release)
+        else []
+    )
+    model = propose(pairing, changed)
+    note = sample_note(pairing.original, *pairing.released, most=MANY_ROWS)
+    return _compared(fit_all(pairing, model), str(model), note, combiner(release), kind)
 
 
 Ends = tuple[Floats, Floats, Floats]  # estimate, lower and upper end of each term
@@ -139,10 +136,10 @@ def _compared(
     unit = np.where(error > 0, error, 1.0)
 
     def figures(ends: Ends) -> tuple[float, float, float]:
-        found = interval_overlap(before, ends, kind)
+        common = interval_overlap(before, ends, kind)
         return (
-            float(found.mean()),
-            float(found.min()),
+            float(common.mean()),
+            float(common.min()),
             float((np.abs(ends[0] - q[0]) / unit).mean()),
         )
 
@@ -153,7 +150,8 @@ def _compared(
         else []
     )
     mean, least, difference = (
-        _jackknife(value, [one[j] for one in again]) for j, value in enumerate(figures(after))
+        _jackknife(value, [without[j] for without in again])
+        for j, value in enumerate(figures(after))
     )
     terms = {
         name: TermOverlap(
@@ -174,17 +172,19 @@ def _compared(
 
 
 def interval_overlap(first: Ends, second: Ends, kind: Kind = "mean") -> Floats:
-    """Return the overlap of intervals given as (estimate, lower, upper), term by term; points overlap when they are the same."""
+    """Return the overlap of intervals given as (estimate, lower, upper), term by term.
+
+    Intervals of length 0 overlap when they are equal.
+    """
     shared = np.maximum(np.minimum(first[2], second[2]) - np.maximum(first[1], second[1]), 0.0)
     lengths = [ends[2] - ends[1] for ends in (first, second)]
     same = (lengths[0] <= 0) & (lengths[1] <= 0) & (first[1] == second[1])
     shares = [
         np.divide(shared, length, out=same.astype(float), where=length > 0) for length in lengths
     ]
-    found: Floats = (
-        (shares[0] + shares[1]) / 2 if kind == "mean" else np.sqrt(shares[0] * shares[1])
-    )
-    return found
+    if kind == "mean":
+        return np.asarray((shares[0] + shares[1]) / 2)
+    return np.asarray(np.sqrt(shares[0] * shares[1]))
 
 
 def _jackknife(value: float, left_out: list[float]) -> Estimate:
@@ -204,7 +204,10 @@ def _cut(estimate: Estimate) -> Estimate:
 
 
 def combiner(released: Any) -> Callable[[Floats, Floats], Ends]:
-    """Return what makes one interval of those of m datasets: the rule of a release, or the mean interval of plain tables."""
+    """Return the function that combines the intervals of m datasets.
+
+    By the combining rule of a release; of plain tables, the mean interval.
+    """
 
     def combined(q: Floats, v: Floats) -> Ends:
         if (
@@ -257,70 +260,76 @@ def _by_formula(pairing: Pairing, formula: str, family: str) -> Fits:
     terms = [
         term
         for term in fitted[0].params.index
-        if term != "Intercept" and all(term in one.params.index for one in fitted)
+        if term != "Intercept" and all(term in fit.params.index for fit in fitted)
     ]
     if not terms:
-        msg = "the formula has no coefficient that both the original and the release know."
+        msg = "the formula has no coefficient that both the original and the release have."
         raise NotApplicable(msg)
     return Fits(
         tuple(map(str, terms)),
-        np.array([one.params[terms].to_numpy(float) for one in fitted]),
-        np.array([one.bse[terms].to_numpy(float) ** 2 for one in fitted]),
+        np.array([fit.params[terms].to_numpy(float) for fit in fitted]),
+        np.array([fit.bse[terms].to_numpy(float) ** 2 for fit in fitted]),
     )
 
 
 def _frame(table: Table, original: Table) -> Any:
-    """Return a table for statsmodels; categories have the levels of the original, so that the same one is left out everywhere."""
+    """Return a table for statsmodels, with the categories of the original in every table.
+
+    The same category is then the reference everywhere.
+    """
     import pandas as pd
 
     frame = table.arrow.to_pandas()
     for field_ in table.schema:
         if field_.kind in ("category", "ordered") and field_.name in original.names:
-            known = [
+            labels = [
                 label
                 for label in original.arrow.column(field_.name).unique().to_pylist()
                 if label is not None
             ]
             frame[field_.name] = pd.Categorical(
-                frame[field_.name], categories=sorted(known, key=str)
+                frame[field_.name], categories=sorted(labels, key=str)
             )
     return frame
 
 
-@measure(
+def measure(subject: Subject) -> Measured:
+    """Measure the model that the table suggests."""
+    result = overlap(subject.original, subject.release)
+    rows = [
+        (name, str(term.original), str(term.released), f"{float(term.overlap):.3f}")
+        for name, term in result.terms.items()
+    ]
+    rows.sort(key=lambda row: row[3])
+    detail = Detail(
+        f"Coefficients of {result.formula}",
+        ("Term", "Original", "Release", "Overlap"),
+        tuple(rows[:MAX_LISTED]),
+    )
+    notes = {"mean": f"Model: {result.formula}. {result.note}".strip()}
+    return Measured(
+        {"mean": result.mean, "least": result.least, "difference": result.difference}, notes, detail
+    )
+
+
+MEASURE = Measure(
     "utility.overlap",
     figures={
         "mean": Meaning(
-            "Overlap of intervals of a regression from release and original, mean over"
+            "Confidence interval overlap of a regression, original against release, mean over"
             " coefficients.",
             "high",
             "share",
             headline=True,
         ),
         "least": Meaning(
-            "Overlap of the intervals of the coefficient of that regression that fares worst.",
+            "Confidence interval overlap of the coefficient where it is smallest.",
             "high",
             "share",
         ),
         "difference": Meaning(
-            "Distance of its coefficients from those of the original, in standard errors, mean."
+            "Difference of the coefficients from those of the original, in standard errors, mean."
         ),
     },
+    function=measure,
 )
-def measure_overlap(subject: Subject) -> Measured:
-    """Measure the model that the table suggests."""
-    found = overlap(subject.original, subject.release)
-    rows = [
-        (name, str(one.original), str(one.released), f"{float(one.overlap):.3f}")
-        for name, one in found.terms.items()
-    ]
-    rows.sort(key=lambda row: row[3])
-    detail = Detail(
-        f"Coefficients of {found.formula}",
-        ("Term", "Original", "Release", "Overlap"),
-        tuple(rows[:MAX_LISTED]),
-    )
-    notes = {"mean": f"Model: {found.formula}. {found.note}".strip()}
-    return Measured(
-        {"mean": found.mean, "least": found.least, "difference": found.difference}, notes, detail
-    )

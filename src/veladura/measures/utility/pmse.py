@@ -1,4 +1,4 @@
-"""Propensity score: how well a model tells released rows from original ones."""
+"""pMSE, the propensity score mean squared error: how well a model tells the tables apart."""
 
 from __future__ import annotations
 
@@ -8,23 +8,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import linalg, optimize
 
+from veladura.base.deprecation import renamed
 from veladura.base.estimate import Estimate
 from veladura.core.recipe import Release
-from veladura.errors import PlanError
-from veladura.measures.measure import (
-    Meaning,
-    Measured,
-    NotApplicable,
-    Subject,
-    measure,
-    over_datasets,
-)
+from veladura.errors import NotApplicable, PlanError
+from veladura.measures.measure import Meaning, Measure, Measured, Subject, over_datasets
 from veladura.measures.pairing import pair
 from veladura.measures.utility.design import Design, design_of, read_columns
 from veladura.measures.utility.propensity_tree import TreeScores, tree_scores
+from veladura.numeric.logistic import logistic
 from veladura.numeric.sampling import matched_rows, sample_note
 
 if TYPE_CHECKING:
@@ -32,33 +25,30 @@ if TYPE_CHECKING:
 
 Synthesis = Literal["simple", "proper"]
 Model = Literal["logistic", "tree"]
-Floats = NDArray[np.float64]
 Score = tuple[float, float, float, Design]
 NORMAL = 1.959963984540054
-STEPS, CLOSE = 200, 1e-8
 
 
 @dataclass(frozen=True)
 class PropensityScore:
-    """Mean squared difference of the propensity score from the share of released rows.
+    """The propensity score mean squared error and its ratio.
 
     Attributes
     ----------
     value
-        pMSE, mean over the datasets: 0 when nothing tells them apart, c (1 - c) when everything
-        does. That mean is the G of Martins (2019), sec. 2.3.2.
+        pMSE, mean over the datasets: 0 when the model cannot tell the rows apart, c (1 - c) when it
+        always can. That mean is the G of Martins (2019), sec. 2.3.2.
     ratio
-        The same divided by what it would be if the synthesis model were right: 1 then, more when it
-        is not.
-        Not a number where that value is not known.
+        pMSE over its expectation under a correct synthesis model: about 1 for a correct one, more
+        for others. Not a number where that expectation is not known.
     expected
-        That value.
+        That expectation.
     slopes
         Terms of the model that involve a replaced column; the leaves of a tree.
     null
-        Which expectation it is: "simple" or "proper" synthesis; how it was simulated for a tree.
+        Which expectation it is: "simple" or "proper" synthesis; for a tree how it was simulated.
     note
-        What was left out of the model to keep it small, and how many rows were looked at.
+        What was left out of the model to keep it small, and how many rows were used.
     """
 
     value: Estimate
@@ -69,40 +59,40 @@ class PropensityScore:
     note: str = field(default="", repr=False)
 
 
+@renamed(synthetic="release", released="release")
 def pmse(
     original: Any,
-    synthetic: Any,
+    release: Any,
     *,
     model: Model = "logistic",
     synthesis: Synthesis | None = None,
     pairs: bool = True,
     replaced: Sequence[str] | None = None,
 ) -> PropensityScore:
-    """Return how well a logistic model of main effects and pairs, or a tree, tells synthetic rows from original ones.
+    """Return pMSE and its ratio, by a logistic model of main effects and pairs, or by a tree.
 
     Rows are stacked; c is the share of synthetic ones among the N rows, p the fitted probability of
     being one. pMSE = mean (p - c)^2 (Woo et al. 2009, eq. 1). With f slopes that involve a replaced
     column its expectation is f c (1 - c)^2 / N if the synthesis model is right and simple (Snoke et
-    al.
-    2018, eq. 3), and 1/(1 - c) times that for proper synthesis, of which Bayesian-bootstrap leaves
-    are one. For a tree the expectation is simulated: by shuffled labels, or by pairs of datasets
-    where some columns were kept. Of each table at most 10,000 rows are looked at.
+    al. 2018, eq. 3), and 1/(1 - c) times that for proper synthesis, of which Bayesian-bootstrap
+    leaves are one. For a tree the expectation is simulated: by shuffled labels, or by pairs of
+    datasets where some columns were kept. Of each table at most 10,000 rows are used.
 
     Parameters
     ----------
     original
         Anything `veladura.open` takes.
-    synthetic
+    release
         A release, one released table, or a list of them: then figures are means over the tables.
     model
-        "logistic", which sees what main effects and products see, or "tree", which also sees
-        thresholds and deep interactions.
+        "logistic", with main effects and products, or "tree", which also detects thresholds and
+        deep interactions.
     synthesis
         The null expectation. By default that of the release's manifest; "simple" for plain tables,
-        as synthpop takes it.
+        as in synthpop.
     pairs
-        Also products of two columns. Categories are lumped and pairs left out until a slope has ten
-        rows.
+        Whether the model has products of two columns. Categories are lumped and pairs left out
+        until each slope has ten rows.
     replaced
         The columns that were synthesised; by default those of the release, or all that differ.
 
@@ -110,9 +100,9 @@ def pmse(
     --------
     >>> import numpy as np, pandas as pd
     >>> rng = np.random.default_rng(1)
-    >>> before, after = (pd.DataFrame({"x": rng.normal(size=500), "y": rng.normal(size=500)}) for _ in range(2))
-    >>> found = pmse(before, after)
-    >>> found.slopes, float(found.value) < 0.01
+    >>> everybody = pd.DataFrame({"x": rng.normal(size=1000), "y": rng.normal(size=1000)})
+    >>> score = pmse(everybody[:500], everybody[500:])
+    >>> score.slopes, float(score.value) < 0.01
     (3, True)
 
     References
@@ -129,14 +119,14 @@ def pmse(
     ):
         if given is not None and given not in possible:
             raise PlanError.unknown(setting, str(given), possible)
-    pairing = pair(original, synthetic)
+    pairing = pair(original, release)
     if not pairing.forms:
         msg = "no released column can be compared with the original one."
         raise NotApplicable(msg)
     names = list(pairing.forms)
     if replaced is None:
-        replaced = _replaced(pairing.original, pairing.released, synthetic, names)
-    null = synthesis or _synthesis(synthetic)
+        replaced = _replaced(pairing.original, pairing.released, release, names)
+    null = synthesis or _synthesis(release)
     note = sample_note(pairing.original, *pairing.released)
     if model == "tree":
         return _by_tree(
@@ -159,8 +149,9 @@ def pmse(
     )
 
 
-def g(original: Any, synthetic: Any) -> Estimate:
-    """Return G, the mean over the datasets of pMSE with main effects only, as the source of the method reports it.
+@renamed(synthetic="release", released="release")
+def g(original: Any, release: Any) -> Estimate:
+    """Return G: pMSE with main effects only, mean over the datasets.
 
     Examples
     --------
@@ -174,33 +165,29 @@ def g(original: Any, synthetic: Any) -> Estimate:
     Martins (2019), sec. 2.3.2: G = (1/N) sum over rows of (p - c)^2, N the stacked rows, averaged
     over the m datasets.
     """
-    return pmse(original, synthetic, pairs=False).value
+    return pmse(original, release, pairs=False).value
 
 
-def _by_tree(found: TreeScores, note: str) -> PropensityScore:
-    if not found.expected > 0:  # unknown, or a tree that never splits by chance
+def _by_tree(scores: TreeScores, note: str) -> PropensityScore:
+    expected = scores.expected
+    if not expected > 0:  # unknown, or a tree that never splits by chance
         missing = Estimate(math.nan, math.nan, math.nan)
         why = (
-            "Some columns were kept and rows are not aligned: what chance alone gives needs at"
+            "Some columns were kept and rows are not aligned: the expectation by chance needs at"
             " least two datasets."
         )
-        return PropensityScore(
-            over_datasets(found.values, upper=1.0),
-            missing,
-            found.expected,
-            found.leaves,
-            found.null,
-            f"{why} {note}".strip(),
-        )
-    ratios = [value / found.expected for value in found.values]
-    value, ratio = _estimates(found.values, ratios, found.expected, found.spread / found.expected)
-    return PropensityScore(value, ratio, found.expected, found.leaves, found.null, note)
+        note = f"{why} {note}".strip()
+        value = over_datasets(scores.values, upper=1.0)
+        return PropensityScore(value, missing, expected, scores.leaves, scores.null, note)
+    ratios = [value / expected for value in scores.values]
+    value, ratio = _estimates(scores.values, ratios, expected, scores.spread / expected)
+    return PropensityScore(value, ratio, expected, scores.leaves, scores.null, note)
 
 
 def _estimates(
     values: Sequence[float], ratios: Sequence[float], expected: float, spread: float
 ) -> tuple[Estimate, Estimate]:
-    """Return pMSE and ratio: t intervals over several datasets, of one by the law of the ratio.
+    """Return pMSE and ratio: t intervals over several datasets, else by the ratio's distribution.
 
     N pMSE / (c (1 - c)^2) is chi-squared with f degrees of freedom if the model is right, and
     noncentral if it is not: a ratio R then has the variance 2 (2 R - 1) / f, that is, (2 R - 1)
@@ -216,20 +203,20 @@ def _estimates(
     )
 
 
-def _synthesis(synthetic: Any) -> str:
+def _synthesis(release: Any) -> str:
     """Return which null a release has by its manifest."""
-    if not isinstance(synthetic, Release):
+    if not isinstance(release, Release):
         return "simple"
-    told = [step.settings.get("synthesis") for step in synthetic.steps]
-    return "proper" if "proper" in told else "simple"
+    kinds = [step.settings.get("synthesis") for step in release.steps]
+    return "proper" if "proper" in kinds else "simple"
 
 
 def _replaced(
-    original: Table, released: Sequence[Table], synthetic: Any, names: Sequence[str]
+    original: Table, released: Sequence[Table], release: Any, names: Sequence[str]
 ) -> list[str]:
-    """Return the columns a release says it replaced, or those of plain tables whose values are not the same row for row."""
-    if isinstance(synthetic, Release):
-        changed = {name for step in synthetic.steps for name in step.changed}
+    """Return the columns a release replaced; of plain tables, those that differ row for row."""
+    if isinstance(release, Release):
+        changed = {name for step in release.steps for name in step.changed}
         return [name for name in names if name in changed]
     same = [
         name
@@ -260,105 +247,52 @@ def _score(
     design = design_of(columns, replaced, pairs=pairs)
     if design.matrix.size == 0:
         msg = (
-            "nothing varies enough, or there are too few rows, for a model to tell the two tables"
+            "there are too few rows, or columns vary too little, for a model that tells the tables"
             " apart."
         )
         raise NotApplicable(msg)
     fitted = logistic(design.matrix, label)
     value = float(np.mean((fitted - share) ** 2))
-    # A sample of the original's rows is nearer to a fresh one: simple synthesis of all rows then
-    # has a larger null.
-    known = 0.0 if null == "proper" else share * rows.original.size / original.rows
-    expected = design.slopes * share * (1 - share) * (1 - known) / label.size
+    # A sample of the original's rows is nearer to a new one: simple synthesis of all rows then has
+    # a larger null.
+    nearer = 0.0 if null == "proper" else share * rows.original.size / original.rows
+    expected = design.slopes * share * (1 - share) * (1 - nearer) / label.size
     return value, value / expected if expected > 0 else 0.0, expected, design
 
 
-def logistic(matrix: Floats, label: Floats) -> Floats:
-    """Return fitted probabilities of a logistic regression on a matrix of full rank.
-
-    Its columns are made orthonormal first, so that quasi-Newton steps (L-BFGS) are nearly Newton's:
-    one product of the matrix with itself in all, instead of one a step. Where a group holds one
-    label only, coefficients have no end but probabilities do: steps stop when the deviance stands
-    still.
-    """
-    rows = label.size
-    share = float(label.mean())
-    root = linalg.cholesky(matrix.T @ matrix / rows, check_finite=False)
-
-    def loss(weights: Floats) -> tuple[float, Floats]:
-        linear = start + matrix @ linalg.solve_triangular(root, weights, check_finite=False)
-        gradient = matrix.T @ (1 / (1 + np.exp(-np.clip(linear, -35, 35))) - label) / rows
-        value = float(np.mean(np.logaddexp(0.0, linear) - label * linear))
-        return value, linalg.solve_triangular(root, gradient, trans="T", check_finite=False)
-
-    start = np.log(share / (1 - share))
-    found = optimize.minimize(
-        loss,
-        np.zeros(matrix.shape[1]),
-        jac=True,
-        method="L-BFGS-B",
-        options={"maxiter": STEPS, "ftol": CLOSE, "gtol": 1e-7},
-    )
-    linear = start + matrix @ linalg.solve_triangular(root, found.x, check_finite=False)
-    fitted: Floats = 1 / (1 + np.exp(-np.clip(linear, -35, 35)))
-    return fitted
-
-
-@measure(
-    "utility.pmse",
-    figures={
-        "value": Meaning(
-            "Squared distance of the propensity score from chance: how well a model tells released"
-            " rows from original ones."
-        ),
-        "ratio": Meaning(
-            "How well a model tells released rows from original ones, over what it would if the"
-            " release were ideal: 1 is ideal.",
-            headline=True,
-        ),
-        "g": Meaning(
-            "Squared distance of the propensity score from chance, by a model that looks at columns"
-            " one by one."
-        ),
-    },
-)
-def measure_propensity(subject: Subject) -> Measured:
+def measure(subject: Subject) -> Measured:
     """Measure the release by a logistic model of main effects and pairs."""
-    _check(subject)
-    found = pmse(subject.original, subject.release)
-    note = f"{found.slopes} slopes, {found.null} synthesis. {found.note}".strip()
+    check_replaced(subject)
+    score = pmse(subject.original, subject.release)
+    note = f"{score.slopes} slopes, {score.null} synthesis. {score.note}".strip()
     return Measured(
-        {"value": found.value, "ratio": found.ratio, "g": g(subject.original, subject.release)},
+        {"value": score.value, "ratio": score.ratio, "g": g(subject.original, subject.release)},
         {"ratio": note},
     )
 
 
-@measure(
-    "utility.pmse_tree",
-    figures={
-        "value": Meaning(
-            "Squared distance of the propensity score from chance, by a tree, which also sees"
-            " thresholds."
-        ),
-        "ratio": Meaning(
-            "How well a tree tells released rows from original ones, over what it would if the"
-            " release were ideal: 1 is ideal."
-        ),
-    },
-)
-def measure_propensity_tree(subject: Subject) -> Measured:
-    """Measure the release by a classification tree."""
-    _check(subject)
-    found = pmse(subject.original, subject.release, model="tree")
-    note = f"{found.slopes} leaves, {found.null}. {found.note}".strip()
-    ratio = NotApplicable(found.note) if math.isnan(found.ratio.value) else found.ratio
-    return Measured({"value": found.value, "ratio": ratio}, {"ratio": note})
-
-
-def _check(subject: Subject) -> None:
+def check_replaced(subject: Subject) -> None:
+    """Say that the score does not apply where no column was replaced, or rows are too few."""
     if not subject.changed:
         msg = "no column was replaced."
         raise NotApplicable(msg)
     if subject.original.rows < 2 or min(table.rows for table in subject.tables) < 2:  # noqa: PLR2004
         msg = "there are too few rows for a model."
         raise NotApplicable(msg)
+
+
+MEASURE = Measure(
+    "utility.pmse",
+    figures={
+        "value": Meaning(
+            "pMSE: propensity score mean squared error of a logistic model that tells released"
+            " rows from original ones; 0 when it cannot."
+        ),
+        "ratio": Meaning(
+            "pMSE ratio: pMSE over its expectation under a correct synthesis; 1 is ideal.",
+            headline=True,
+        ),
+        "g": Meaning("G: pMSE of a model with main effects only, mean over the datasets."),
+    },
+    function=measure,
+)

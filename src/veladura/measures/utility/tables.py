@@ -1,8 +1,7 @@
-"""Tables of one, two and three columns: how far their cells moved.
+"""Total variation distance of one-, two- and three-way tables.
 
 Columns are cut to at most 20 categories of the original and "all others", numbers and dates to ten
-parts with about as many original rows each; missing is a category of its own. The distance of two
-tables is the total variation of their cells.
+parts with about as many original rows each; missing is a category of its own.
 """
 
 from __future__ import annotations
@@ -14,19 +13,13 @@ from math import comb
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Ints
+from veladura.base.deprecation import renamed
 from veladura.base.estimate import Estimate
 from veladura.base.streams import Streams
-from veladura.measures.measure import (
-    Detail,
-    Meaning,
-    Measured,
-    NotApplicable,
-    Subject,
-    measure,
-    over_datasets,
-)
+from veladura.errors import NotApplicable
+from veladura.measures.measure import Detail, Meaning, Measure, Measured, Subject, over_datasets
 from veladura.measures.pairing import Pairing, pair
 from veladura.measures.utility.design import shared_codes
 from veladura.numeric.sampling import MANY_ROWS, read, sample_note, some_rows
@@ -37,24 +30,23 @@ if TYPE_CHECKING:
 
 PARTS, MOST_LABELS, MOST_TABLES, MAX_LISTED = 10, 20, 300, 10
 WAYS = (1, 2, 3)
-Ints = NDArray[np.int64]
 Names = tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class TableDistances:
-    """Total variation of the tables of some columns.
+    """Total variation distances of tables.
 
     Attributes
     ----------
     ways
-        Mean over all tables (or those drawn) of one, two and three columns.
+        Mean over the tables of one, two and three columns.
     expected
-        The same by chance alone, for a fresh sample of the original's population.
+        The same by chance alone, for a new sample of the population.
     tables
-        By table, the columns that make it.
+        By the columns of a table.
     drawn
-        How many tables were looked at, and of how many.
+        How many tables were compared, and of how many.
     note
         What was left out.
     """
@@ -66,14 +58,15 @@ class TableDistances:
     note: str = field(default="", repr=False)
 
 
-def tables(original: Any, released: Any) -> TableDistances:
-    """Return how far the one-, two- and three-way tables of a release are from those of the original.
+@renamed(released="release")
+def tables(original: Any, release: Any) -> TableDistances:
+    """Return the total variation distance of one-, two- and three-way tables.
 
     Parameters
     ----------
     original
         Anything `veladura.open` takes.
-    released
+    release
         A release, one released table, or a list of them: then figures are means over the tables.
 
     Examples
@@ -81,8 +74,8 @@ def tables(original: Any, released: Any) -> TableDistances:
     >>> import pandas as pd
     >>> before = pd.DataFrame({"a": ["x", "y"] * 50, "b": ["u", "v"] * 50})
     >>> after = before.assign(b=["u"] * 50 + ["v"] * 50)
-    >>> found = tables(before, after)
-    >>> float(found.ways[1]), float(found.ways[2])
+    >>> moved = tables(before, after)
+    >>> float(moved.ways[1]), float(moved.ways[2])
     (0.0, 0.5)
 
     References
@@ -90,7 +83,7 @@ def tables(original: Any, released: Any) -> TableDistances:
     Gibbs, A. L. and Su, F. E. (2002). On choosing and bounding probability metrics. International
     Statistical Review 70(3), 419-435.
     """
-    pairing = pair(original, released)
+    pairing = pair(original, release)
     names = [
         name
         for name in pairing.forms
@@ -100,16 +93,18 @@ def tables(original: Any, released: Any) -> TableDistances:
         msg = "no released column can be compared with the original one."
         raise NotApplicable(msg)
     coded = _coded(pairing, names)
-    found: dict[Names, list[float]] = {}
+    distances: dict[Names, list[float]] = {}
     chance: dict[int, list[float]] = {way: [] for way in WAYS}
     drawn = {}
     for way in WAYS:
         chosen = chosen_tables(names, way)
         drawn[way] = (len(chosen), comb(len(names), way))
-        for one in chosen:
-            found[one], expected = _distances([coded[name] for name in one])
+        for columns in chosen:
+            distances[columns], expected = _distances([coded[name] for name in columns])
             chance[way].append(expected)
-    ways = {way: [moved for one, moved in found.items() if len(one) == way] for way in WAYS}
+    ways = {
+        way: [moved for columns, moved in distances.items() if len(columns) == way] for way in WAYS
+    }
     return TableDistances(
         {
             way: over_datasets(np.mean(moved, axis=0).tolist(), upper=1.0)
@@ -117,19 +112,19 @@ def tables(original: Any, released: Any) -> TableDistances:
             if moved
         },
         {way: float(np.mean(expected)) for way, expected in chance.items() if expected},
-        {one: over_datasets(moved, upper=1.0) for one, moved in found.items()},
+        {columns: over_datasets(moved, upper=1.0) for columns, moved in distances.items()},
         drawn,
         _note(pairing, drawn),
     )
 
 
 def chosen_tables(names: Sequence[str], way: int) -> list[Names]:
-    """Return all combinations of columns, or as many as are looked at, drawn from a fixed stream."""
+    """Return all combinations of columns, or 300 of them, drawn from a fixed stream."""
     rng = Streams(0)("utility", "tables", way)
     total = comb(len(names), way)
     if total > 100 * MOST_TABLES:  # too many to list
         drawn = (np.sort(rng.choice(len(names), way, replace=False)) for _ in range(MOST_TABLES))
-        return list(dict.fromkeys(tuple(names[i] for i in one) for one in drawn))
+        return list(dict.fromkeys(tuple(names[i] for i in places) for places in drawn))
     every = list(combinations(names, way))
     return (
         every
@@ -151,7 +146,10 @@ def _coded(pairing: Pairing, names: Sequence[str]) -> dict[str, list[Ints]]:
 
 
 def cells_of(parts: Sequence[Column]) -> tuple[list[Ints], int]:
-    """Return columns as small codes that mean the same in all of them, 0 is missing; and how many codes there are."""
+    """Return columns as small codes with the same meaning in all, and the number of codes.
+
+    Code 0 is missing.
+    """
     if parts[0].labels is not None:
         codes = [np.minimum(code, MOST_LABELS) for code in shared_codes(parts)]
     else:
@@ -162,10 +160,10 @@ def cells_of(parts: Sequence[Column]) -> tuple[list[Ints], int]:
 
 
 def _distances(columns: Sequence[Sequence[Ints]]) -> tuple[list[float], float]:
-    """Return the total variation of each dataset's table from the original's, and what chance alone gives.
+    """Return the total variation distance of each dataset, and its expectation by chance.
 
-    A cell of share p has in a fresh sample a share whose difference from p has mean size sqrt(2 p
-    (1 - p) (1/n + 1/k) / pi).
+    In a new sample the share of a cell differs from p by sqrt(2 p (1 - p) (1/n + 1/k) / pi) on
+    average.
     """
     sizes = [max(int(code.max(initial=0)) for code in column) + 1 for column in columns]
     counts = []
@@ -183,7 +181,7 @@ def _distances(columns: Sequence[Sequence[Ints]]) -> tuple[list[float], float]:
 
 def _note(pairing: Pairing, drawn: Mapping[int, tuple[int, int]]) -> str:
     parts = [
-        f"{some} of {every} tables of {way} columns."
+        f"{some} of {every} {way}-way tables."
         for way, (some, every) in drawn.items()
         if some < every
     ]
@@ -193,38 +191,40 @@ def _note(pairing: Pairing, drawn: Mapping[int, tuple[int, int]]) -> str:
     return " ".join(part for part in parts if part)
 
 
-@measure(
-    "utility.tables",
-    figures={
-        "one": Meaning(
-            "Rows to move so that tables of one column are those of the original, mean over"
-            " columns.",
-            unit="share",
-        ),
-        "two": Meaning(
-            "Rows to move so that tables of two columns are those of the original, mean over"
-            " pairs.",
-            unit="share",
-        ),
-        "three": Meaning(
-            "Rows to move so that tables of three columns are those of the original, mean over"
-            " triples.",
-            unit="share",
-        ),
-    },
-)
-def measure_tables(subject: Subject) -> Measured:
-    """Measure tables of up to three columns, and list those that moved most."""
-    found = tables(subject.original, subject.release)
+def measure(subject: Subject) -> Measured:
+    """Measure tables of up to three columns, and list those with the largest distances."""
+    result = tables(subject.original, subject.release)
     words = {1: "one", 2: "two", 3: "three"}
     few = NotApplicable("there are too few columns.")
     notes = {
         words[way]: f"By chance alone: {100 * expected:.3g} %."
-        for way, expected in found.expected.items()
+        for way, expected in result.expected.items()
     }
-    last = words[max(found.ways)]
-    notes[last] = f"{notes[last]} {found.note}".strip()
-    worst = sorted(found.tables.items(), key=lambda item: -float(item[1]))[:MAX_LISTED]
+    last = words[max(result.ways)]
+    notes[last] = f"{notes[last]} {result.note}".strip()
+    worst = sorted(result.tables.items(), key=lambda item: -float(item[1]))[:MAX_LISTED]
     rows = tuple((", ".join(names), f"{float(moved):.4f}") for names, moved in worst)
-    detail = Detail("Tables that moved most", ("Columns", "Total variation"), rows)
-    return Measured({word: found.ways.get(way, few) for way, word in words.items()}, notes, detail)
+    detail = Detail(
+        "Tables with the largest distances", ("Columns", "Total variation distance"), rows
+    )
+    return Measured({word: result.ways.get(way, few) for way, word in words.items()}, notes, detail)
+
+
+MEASURE = Measure(
+    "utility.tables",
+    figures={
+        "one": Meaning(
+            "Total variation distance of one-way tables, mean over columns.",
+            unit="share",
+        ),
+        "two": Meaning(
+            "Total variation distance of two-way tables, mean over pairs of columns.",
+            unit="share",
+        ),
+        "three": Meaning(
+            "Total variation distance of three-way tables, mean over triples of columns.",
+            unit="share",
+        ),
+    },
+    function=measure,
+)

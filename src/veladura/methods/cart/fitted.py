@@ -14,13 +14,13 @@ from veladura.base.expression import Expression
 from veladura.core.promise import Promise
 from veladura.core.recipe import Draw, Fitted, Release, Rule
 from veladura.errors import PromiseError
-from veladura.measures.risk.republished import single_numbers
 from veladura.methods.cart.cart import MAX_LEVELS, Cart, check_rows
 from veladura.methods.cart.drawing import Drawing
 from veladura.methods.cart.models import Model, build, margin
 from veladura.methods.cart.order import Unit, by_dependence, check_named, visit
 from veladura.methods.cart.plots import compared, tree_texts
 from veladura.methods.cart.rules import check_rules, decision_on, read_rules, rules_promise
+from veladura.methods.cart.single_numbers import single_numbers
 from veladura.methods.cart.strata import Strata, find_strata
 from veladura.numeric.trees.bins import Binning, binning_of
 from veladura.numeric.trees.column import Subject, check_levels, subject_of

@@ -1,4 +1,4 @@
-"""How far replacement is possible: what the pool of each critical cell holds, by column and over all."""
+"""Pools of donors: what the critical cells of each column are drawn from."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from veladura.base.estimate import Estimate
-from veladura.measures.measure import Meaning, NotApplicable, Subject, measure
+from veladura.base.arrays import Floats, Ints
 from veladura.methods.critical.terms import CriticalTerms
 from veladura.methods.critical.tuples import TupleModel
 from veladura.numeric.trees.model import Pair
@@ -19,8 +17,6 @@ from veladura.numeric.trees.tree import END, START, Predictors, Tree
 if TYPE_CHECKING:
     from veladura.methods.critical.fitted import Branch, FittedCritical
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 FIGURES = ("two_donors", "donors", "range", "widened")
 
 
@@ -43,17 +39,21 @@ class Pool:
     widened: int = 0
 
     def figures(self) -> dict[str, float]:
-        """Return the share of cells with at least two different donors, their median number, the median range, the share widened."""
+        """Return the figures of the cells.
+
+        The share with at least two different donors, the median number of these, the median range,
+        and the share of cells whose pool was widened.
+        """
         if not self.distinct.size:
             return dict.fromkeys(FIGURES, 0.0)
         two = float(np.mean(self.distinct > 1))
-        found = (
+        values = (
             two,
             float(np.median(self.distinct)),
             float(np.median(self.share)),
             self.widened / self.distinct.size,
         )
-        return {name: round(value, 4) for name, value in zip(FIGURES, found, strict=True)}
+        return {name: round(value, 4) for name, value in zip(FIGURES, values, strict=True)}
 
 
 def pools_of(fitted: FittedCritical) -> dict[str, Pool]:
@@ -65,11 +65,11 @@ def pools_of(fitted: FittedCritical) -> dict[str, Pool]:
                 parts[name].append(_pool(branch, fitted.terms[name], fitted.base))
     return {
         name: Pool(
-            np.concatenate([np.empty(0, dtype=np.int64), *(part.distinct for part in found)]),
-            np.concatenate([np.empty(0), *(part.share for part in found)]),
-            sum(part.widened for part in found),
+            np.concatenate([np.empty(0, dtype=np.int64), *(pool.distinct for pool in pools)]),
+            np.concatenate([np.empty(0), *(pool.share for pool in pools)]),
+            sum(pool.widened for pool in pools),
         )
-        for name, found in parts.items()
+        for name, pools in parts.items()
     }
 
 
@@ -120,49 +120,11 @@ def _main(pair: Pair) -> Tree:
 
 def replaceability(pools: Mapping[str, Pool]) -> dict[str, Any]:
     """Return the figures by column and overall, the latter as means weighted by critical cells."""
-    found = {name: pool.figures() for name, pool in pools.items() if pool.distinct.size}
-    weight = np.array([pools[name].distinct.size for name in found], dtype=float)
-    overall = {
-        figure: (
-            round(float(np.average([one[figure] for one in found.values()], weights=weight)), 4)
-            if found
-            else 0.0
-        )
-        for figure in FIGURES
-    }
-    return {"overall": overall, **found}
-
-
-@measure(
-    "utility.replaceability",
-    figures={
-        "two_donors": Meaning(
-            "Critical cells whose pool holds at least two different values.",
-            "high",
-            "share",
-            headline=True,
-        ),
-        "donors": Meaning("Different values in the pool of a critical cell (median).", "high"),
-        "range": Meaning(
-            "Range of the pool of a critical cell, as a share of that of all critical values"
-            " (median).",
-            "neither",
-            "share",
-        ),
-        "widened": Meaning(
-            "Critical cells whose pool was widened beyond the rows with the same critical columns.",
-            "low",
-            "share",
-        ),
-    },
-)
-def measure_replaceability(subject: Subject) -> dict[str, Estimate]:
-    """Return what the manifest tells of the pools, over all columns."""
-    for step in subject.release.steps:
-        if step.method == "critical-cart" and "replaceability" in step.settings:
-            return {
-                name: Estimate.exact(step.settings["replaceability"]["overall"][name])
-                for name in FIGURES
-            }
-    msg = "no critical cells were replaced."
-    raise NotApplicable(msg)
+    columns = {name: pool.figures() for name, pool in pools.items() if pool.distinct.size}
+    weight = np.array([pools[name].distinct.size for name in columns], dtype=float)
+    overall = dict.fromkeys(FIGURES, 0.0)
+    if columns:
+        for figure in FIGURES:
+            values = [figures[figure] for figures in columns.values()]
+            overall[figure] = round(float(np.average(values, weights=weight)), 4)
+    return {"overall": overall, **columns}

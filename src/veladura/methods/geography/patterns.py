@@ -1,21 +1,18 @@
-"""Figures of a point pattern: Ripley's K, smooth intensity, Moran's I. Plain arrays in, plain arrays out."""
+"""Figures of a point pattern: Ripley's K, smoothed intensity, Moran's I. Plain arrays."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Floats, Ints
 from veladura.methods.geography.grid import Grid
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def ripley_l(points: Floats, area: float, radii: Floats) -> Floats:
-    """Return L(r) = sqrt(K(r) / pi), K(r) = area / (n (n - 1)) times the ordered pairs at most r apart (Ripley 1977).
+    """Return L(r) = sqrt(K(r) / pi) of Ripley (1977).
 
-    Without correction at the border: two patterns of one region are compared, and lose the same
-    there.
+    K(r) = area / (n (n - 1)) times the ordered pairs at most r apart. Without correction at the
+    border: two patterns of one region are compared, and lose the same there.
 
     Examples
     --------
@@ -31,11 +28,14 @@ def ripley_l(points: Floats, area: float, radii: Floats) -> Floats:
 
 
 def moran(values: Floats, pairs: Ints) -> float:
-    """Return Moran's I of one value a cell, neighbours of weight one (Moran 1950); nan where all are equal.
+    """Return Moran's I of one value a cell, neighbours of weight one (Moran 1950).
+
+    It is nan where all values are equal.
 
     Examples
     --------
-    >>> round(moran(np.array([0.0, 0.0, 1.0, 1.0]), np.array([[0, 1], [1, 0], [1, 2], [2, 1], [2, 3], [3, 2]])), 6)
+    >>> pairs = np.array([[0, 1], [1, 0], [1, 2], [2, 1], [2, 3], [3, 2]])
+    >>> round(moran(np.array([0.0, 0.0, 1.0, 1.0]), pairs), 6)
     0.333333
     """
     apart = values - values.mean()
@@ -91,7 +91,10 @@ class Smoother:
 
 
 def bandwidth_of(points: Floats) -> float:
-    """Return Scott's bandwidth for two dimensions, n^(-1/6) times the mean standard deviation (Scott 1992, eq. 6.42)."""
+    """Return Scott's bandwidth in two dimensions (Scott 1992, eq. 6.42).
+
+    It is n^(-1/6) times the mean standard deviation.
+    """
     return float(len(points) ** (-1 / 6) * points.std(axis=0).mean())
 
 

@@ -1,4 +1,4 @@
-"""A release of places as its measures see it: places, cells and combinations of original and released rows."""
+"""A release of new places beside its original: places, cells and combinations of attributes."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from veladura.measures.measure import NotApplicable, Subject
+from veladura.base.arrays import Floats, Ints
+from veladura.errors import NotApplicable
 from veladura.methods.geography.combinations import combinations_of
 from veladura.methods.geography.grid import Grid, grid_over
 from veladura.methods.geography.projection import Plane, plane_of
@@ -18,11 +18,9 @@ from veladura.methods.geography.region import Region, region_of
 from veladura.table.codes import Codes, encode
 
 if TYPE_CHECKING:
-    from veladura.core.recipe import Step
+    from veladura.core.recipe import Release, Step
     from veladura.table.table import Table
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 METHODS = ("geography", "naive-geography", "donut")
 DEFAULT_GRID = (20, 20)  # for masks that have none of their own
 MOST_LEVELS = 12
@@ -54,31 +52,54 @@ class PlacedRelease:
         The columns that combinations are made of.
     """
 
-    subject: Subject
+    original: Table
+    release: Release
     step: Step
     region: Region
     plane: Plane
     grid: Grid
     attributes: tuple[str, ...]
 
+    @property
+    def tables(self) -> list[Table]:
+        """The released tables."""
+        return [dataset.table for dataset in self.release.tables]
+
+    @property
+    def changed(self) -> list[str]:
+        """The released columns whose values a step replaced."""
+        return changed_columns(self.release)
+
+    @property
+    def links(self) -> list[Ints]:
+        """The original row of each released row, by dataset."""
+        links = [dataset.rows for dataset in self.release.tables if dataset.rows is not None]
+        if len(links) < len(self.release.tables):
+            msg = "the released rows are not linked to rows of the original."
+            raise NotApplicable(msg)
+        return [np.asarray(link) for link in links]
+
     @cached_property
     def group(self) -> Ints:
-        """The combination of each row of the original; attributes are released as they are."""
-        everything = np.ones(self.subject.original.rows, dtype=bool)
+        """The combination of each row of the original; attributes are released unchanged."""
+        everything = np.ones(self.original.rows, dtype=bool)
         return combinations_of(
-            _columns(self.subject.original, self.attributes), self.attributes, everything
+            _columns(self.original, self.attributes), self.attributes, everything
         ).of_row
 
     @property
     def looked_at(self) -> tuple[str, ...]:
-        """The columns whose map is compared: the attributes or, for a mask without any, the kept columns of few categories."""
-        original = self.subject.original
+        """The columns whose map is compared.
+
+        The attributes or, for a mask without any, the unchanged columns of few categories.
+        """
+        original = self.original
         if self.attributes:
             return self.attributes
         kept = [
             f.name
             for f in original.schema
-            if f.kind in ("category", "ordered") and f.name not in self.subject.changed
+            if f.kind in ("category", "ordered") and f.name not in self.changed
         ]
         return tuple(
             name for name in kept if 1 < len(original.arrow.column(name).unique()) <= MOST_LEVELS
@@ -87,22 +108,19 @@ class PlacedRelease:
     @cached_property
     def before(self) -> Scene:
         """The original."""
-        return self._scene(self.subject.original)
+        return self._scene(self.original)
 
     @cached_property
     def after(self) -> list[Scene]:
         """The datasets, in the order of their own rows."""
-        return [self._scene(table) for table in self.subject.tables]
+        return [self._scene(table) for table in self.tables]
 
     def released_group(self, number: int) -> Ints:
         """Return the combination of each row of a dataset, numbered as in the original."""
-        link = self.subject.release.tables[number].rows
+        link = self.release.tables[number].rows
         if link is not None:
             return self.group[link]
-        both = [
-            _columns(table, self.attributes)
-            for table in (self.subject.original, self.subject.tables[number])
-        ]
+        both = [_columns(table, self.attributes) for table in (self.original, self.tables[number])]
         return _matched(both[0], both[1], self.attributes, self.group)
 
     def _scene(self, table: Table) -> Scene:
@@ -117,24 +135,33 @@ class PlacedRelease:
         return Scene(*self.plane.forward(at_x, at_y), self.grid.locate(at_x, at_y), known)
 
 
-def placed(subject: Subject) -> PlacedRelease:
-    """Return a release of places as its measures see it, or say that it is none."""
-    step = next((step for step in subject.release.steps if step.method in METHODS), None)
-    promise = next((p for p in subject.release.promises if p.name == "inside-region"), None)
+def changed_columns(release: Release) -> list[str]:
+    """Return the released columns whose values a step replaced."""
+    changed = {name for step in release.steps for name in step.changed}
+    return [name for name in release.tables[0].table.names if name in changed]
+
+
+def placed(original: Table, release: Release) -> PlacedRelease:
+    """Return the places of a release beside those of its original.
+
+    A release without new places is refused: its figures do not apply.
+    """
+    step = next((step for step in release.steps if step.method in METHODS), None)
+    promise = next((p for p in release.promises if p.name == "inside-region"), None)
     if step is None or promise is None or "x" not in step.settings:
         msg = "the release has no new places."
         raise NotApplicable(msg)
     region = region_of(promise.settings["region"], promise.settings.get("exclude"))
     plane = plane_of(region.bounds, step.settings["coordinates"])
     across, up = step.settings.get("grid", DEFAULT_GRID)
-    names = subject.tables[0].names
+    names, changed = release.tables[0].table.names, changed_columns(release)
     attributes = tuple(
         name
         for name in step.settings.get("attributes", ())
-        if name in names and name not in subject.changed
+        if name in names and name not in changed
     )
     return PlacedRelease(
-        subject, step, region, plane, grid_over(region, plane, (across, up)), attributes
+        original, release, step, region, plane, grid_over(region, plane, (across, up)), attributes
     )
 
 
@@ -148,7 +175,7 @@ def _columns(table: Table, names: tuple[str, ...]) -> Codes:
 def _matched(
     before: Mapping[str, Any], after: Mapping[str, Any], attributes: tuple[str, ...], group: Ints
 ) -> Ints:
-    """Return the combinations of a table without link, by what its rows hold."""
+    """Return the combinations of a table whose rows are not linked, by their values."""
     if not attributes:
         return np.zeros(next(iter(after.values())).size if after else group.size, dtype=np.int64)
     texts = [[_texts(columns[name]) for name in attributes] for columns in (before, after)]

@@ -1,4 +1,4 @@
-"""Shares in random rectangles: whether an analyst of the new places concludes what one of the original would."""
+"""Shares in random rectangles of a map: intervals from the original and from the release."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Floats, Mask
 from veladura.inference.combined import combine
 
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 FEWEST_ROWS = 10
 CHUNK = 64
 
@@ -44,7 +42,10 @@ def draw_boxes(
     number: int,
     sides: tuple[float, float] = (0.2, 0.4),
 ) -> Floats:
-    """Draw rectangles inside bounds, their sides uniform shares of those of the bounds; rows of west, south, east, north."""
+    """Draw rectangles inside bounds, as rows of west, south, east, north.
+
+    Their sides are uniform shares of those of the bounds.
+    """
     west, south, east, north = bounds
     size = rng.uniform(*sides, (number, 2)) * (east - west, north - south)
     start = (west, south) + rng.random((number, 2)) * ((east - west, north - south) - size)
@@ -54,10 +55,11 @@ def draw_boxes(
 def overlaps(
     original: Marked, datasets: Sequence[Marked], boxes: Floats, level: float = 0.95
 ) -> Overlaps:
-    """Return the overlap of intervals for the share of yes: from the original, and combined over the datasets.
+    """Return the overlap of intervals for the share of yes, original against release.
 
-    The overlap is the geometric mean of the two shares of an interval that the other covers, 0 when
-    they are disjoint (Nunes 2018, sec. 3.3). A rectangle counts when the original has at least ten
+    Intervals of the release are combined over the datasets. The overlap is the geometric mean of
+    the two shares of an interval that the other covers, 0 when they are disjoint (Nunes 2018, sec.
+    3.3). A rectangle counts when the original has at least ten
     rows there and both outcomes; one in which a dataset has no row has overlap 0.
     """
     rows, share = _shares(original, boxes)
@@ -71,13 +73,13 @@ def overlaps(
     v = np.array([share * (1 - share) / np.maximum(rows, 1) for rows, share in drawn])
     if len(datasets) > 1:
         combined = combine(q, v, "partial", level=level)
-        found = np.asarray(combined.lower), np.asarray(combined.upper)
+        ends = np.asarray(combined.lower), np.asarray(combined.upper)
     else:
-        found = _interval(q[0], v[0], level)
-    return Overlaps(np.where(empty, 0.0, overlap(truth, found)), boxes[good])
+        ends = _interval(q[0], v[0], level)
+    return Overlaps(np.where(empty, 0.0, overlap(truth, ends)), boxes[good])
 
 
-def overlap(one: tuple[Floats, Floats], other: tuple[Floats, Floats]) -> Floats:
+def overlap(first: tuple[Floats, Floats], second: tuple[Floats, Floats]) -> Floats:
     """Return the geometric mean of the shares that two intervals cover of each other.
 
     Examples
@@ -85,8 +87,8 @@ def overlap(one: tuple[Floats, Floats], other: tuple[Floats, Floats]) -> Floats:
     >>> float(overlap((np.array(0.0), np.array(2.0)), (np.array(1.0), np.array(3.0))))
     0.5
     """
-    common = np.maximum(np.minimum(one[1], other[1]) - np.maximum(one[0], other[0]), 0.0)
-    widths = (one[1] - one[0]) * (other[1] - other[0])
+    common = np.maximum(np.minimum(first[1], second[1]) - np.maximum(first[0], second[0]), 0.0)
+    widths = (first[1] - first[0]) * (second[1] - second[0])
     return np.asarray(
         np.divide(common, np.sqrt(widths), out=np.zeros_like(common), where=widths > 0)
     )
