@@ -98,7 +98,7 @@ def test_the_figure_needs_a_declared_weight():
 
 def test_mistakes_are_told():
     people = pd.DataFrame({"a": [1, 2], "w": [1.0, -1.0], "t": ["x", "y"]})
-    with pytest.raises(PlanError, match="at least one key"):
+    with pytest.raises(PlanError, match="at least one column in known"):
         vd.risk.individual(people, [])
     with pytest.raises(DataError, match="above 0") as error:
         vd.risk.individual(people, ["a"], weight="w")

@@ -253,7 +253,7 @@ def test_mistakes_are_told():
     original = pd.DataFrame({"x": ["a", "b"], "y": [1.0, 2.0]})
     with pytest.raises(PlanError, match="needs a radius"):
         vd.risk.match(original, [original], known="x", sensitive="y")
-    with pytest.raises(PlanError, match="knows nothing"):
+    with pytest.raises(PlanError, match="needs to know something"):
         vd.risk.match(original, [original])
     with pytest.raises(PlanError, match="both known and sensitive"):
         vd.risk.match(original, [original], known="x", sensitive="x")

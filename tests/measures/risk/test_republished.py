@@ -32,13 +32,14 @@ def singles(column):
 
 
 def test_numbers_and_categories_of_one_person_are_counted_by_hand(people):
-    release = vd.Swap(columns=["job", "income"]).protect(people, seed=1)
+    recipe = vd.Steps([vd.Swap(columns=["income"]), vd.Pram(columns=["job"])])
+    release = recipe.protect(people, seed=1)
     released = release.datasets[0]
     counted = vd.risk.republished(people, release)
     assert int(counted.single_numbers) == released["income"].isin(singles(people["income"])).sum()
     assert int(counted.single_numbers) > 0
     expected = set(released["job"]) & singles(people["job"])
-    assert int(counted.single_categories) == len(expected) == 3
+    assert int(counted.single_categories) == len(expected) > 0
 
 
 def test_several_datasets_are_added_and_the_assessment_has_the_same(people):

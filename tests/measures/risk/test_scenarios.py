@@ -83,7 +83,7 @@ def test_dates_and_categories_have_their_own_radius(people):
         frame, seed=1
     )
     note = vd.assess(frame, release).figures["risk.match.emr"].note
-    assert "sex as it was" in note
+    assert "sex as in the original" in note
     assert "born within 30 days" in note
 
 
@@ -101,5 +101,5 @@ def test_mistakes_are_told(people, release):
         vd.risk.scenarios(people, release, {})
     with pytest.raises(PlanError, match="with a radius"):
         vd.risk.match_curve(people, release, Intruder(known="sex"))
-    with pytest.raises(PlanError, match="fewer than the release was made of"):
+    with pytest.raises(PlanError, match="fewer than the release was made from"):
         vd.risk.match(people.iloc[:50], release, known="sex")

@@ -19,9 +19,7 @@ def homes():
 
 
 def release_of(frame, cells, m=2):
-    recipe = vd.NaiveGeography(
-        x="x", y="y", attributes=["ill"], region=[0, 0, 1, 1], grid=(cells, cells), m=m
-    )
+    recipe = vd.NaiveGeography(x="x", y="y", region=[0, 0, 1, 1], grid=(cells, cells), m=m)
     return recipe.protect(frame, seed=3)
 
 

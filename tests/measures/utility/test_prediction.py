@@ -54,7 +54,7 @@ def test_chosen_targets_are_taken_and_unknown_ones_refused():
         vd.utility.prediction(frame, frame, ["yy"])
     with pytest.raises(NotApplicable, match="60 rows"):
         vd.utility.prediction(frame[:40], frame[:40])
-    with pytest.raises(NotApplicable, match="no column is fit"):
+    with pytest.raises(NotApplicable, match="no column can be predicted"):
         vd.utility.prediction(frame, frame, [])
 
 
