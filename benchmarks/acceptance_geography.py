@@ -18,7 +18,7 @@ from benchmarks.geography_contrast import contrast_of, planted, read
 from benchmarks.geography_study import simulate
 from veladura import example
 from veladura.base.streams import Streams
-from veladura.core.recipe import Release
+from veladura.core.release import Release
 from veladura.measures.risk.location import risk_of
 from veladura.methods.geography.placed import placed
 from veladura.methods.geography.rectangles import Marked, draw_boxes, overlaps

@@ -14,7 +14,7 @@ import pandas as pd
 
 import veladura as vd
 from veladura.base.streams import Streams
-from veladura.core.recipe import Dataset, Release, Step
+from veladura.core.release import Dataset, Release, Step
 from veladura.measures.measure import Subject
 from veladura.measures.registry import measures
 from veladura.table.source import open_quietly

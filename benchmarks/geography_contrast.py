@@ -10,7 +10,7 @@ import pandas as pd
 
 import veladura as vd
 from veladura.base.streams import Streams
-from veladura.core.recipe import Release
+from veladura.core.release import Release
 from veladura.measures.utility.location import location
 from veladura.methods.geography.fidelity import contrasted, log_ratio
 from veladura.methods.geography.patterns import correlation

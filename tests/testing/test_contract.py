@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 
 import veladura as vd
-from veladura import example
+from veladura import example, testing
 from veladura.core import registry
-from veladura.core.recipe import Draw, Recipe, Release
+from veladura.core.recipe import Draw, Recipe
+from veladura.core.release import Release
 from veladura.methods.masks.noise import FittedNoise, Noise
-from veladura.testing import suite as testing
 
 DOMAIN = {"sex": ["female", "male"], "marital": ["single", "married", "divorced", "widowed"]}
 ALONE = {"groups": {"alone": ["single", "divorced", "widowed"]}}
@@ -201,18 +201,16 @@ class ModifiesTheInput(Broken):
 class FittedInRowOrder(FittedNoise):
     """Gives the first draw to the first row of the input."""
 
-    def draws(self, context):
-        columns = super().draws(context)[0].columns
+    def draw(self, context):
+        drawn = super().draw(context)
+        columns = drawn.datasets[0].columns
         place = np.argsort(np.argsort(self.codes.rows))
         noise = {name: column.values - self.codes[name].values for name, column in columns.items()}
-        return [
-            Draw(
-                {
-                    name: column.with_values(self.codes[name].values + noise[name][place])
-                    for name, column in columns.items()
-                }
-            )
-        ]
+        moved = {
+            name: column.with_values(self.codes[name].values + noise[name][place])
+            for name, column in columns.items()
+        }
+        return replace(drawn, datasets=[Draw(moved)])
 
 
 class FollowsTheInputsOrder(Noise):
@@ -282,8 +280,9 @@ class HidesAChange(Broken):
 class FittedThatTells(FittedNoise):
     """Tells the largest original value in the manifest."""
 
-    def told(self) -> dict[str, Any]:
-        return {**super().told(), "largest": int(np.nanmax(self.numbers))}
+    def draw(self, context):
+        settings = {**self.recipe.settings(), "largest": int(np.nanmax(self.numbers))}
+        return replace(super().draw(context), settings=settings)
 
 
 class TellsTooMuch(Noise):

@@ -67,7 +67,7 @@ def show_model(
     _console.print(_coefficients(found, ratios=ratios))
     for test in results:
         _console.print(str(test), markup=False, soft_wrap=True)
-    if found.rule != "none":
+    if found.pooling.rule.adds_variance:
         _console.print(
             "[dim]added: share of the variance that a fit to the original would not have[/]"
         )
@@ -98,7 +98,7 @@ def _coefficients(found: Analysis, *, ratios: bool) -> Table:
     frame = found.table(exponentiate=ratios)
     shown = Table(box=None, padding=(0, 2, 0, 0))
     shown.add_column("ratio of" if ratios else "term")
-    columns = [name for name in HEADINGS if name != "added" or found.rule != "none"]
+    columns = [name for name in HEADINGS if name != "added" or found.pooling.rule.adds_variance]
     for name in columns:
         shown.add_column(HEADINGS[name], justify="right")
     for term, row in frame.iterrows():

@@ -30,8 +30,8 @@ class Candidate:
     ----------
     name
         What it is called on the map.
-    method, rule
-        The methods of its steps, and the combining rule of its release.
+    method, private
+        The methods of its steps, and whether its release is differentially private.
     columns, datasets
         How many were released.
     figures
@@ -42,7 +42,7 @@ class Candidate:
 
     name: str
     method: str
-    rule: str = "none"
+    private: bool = False
     columns: int = 0
     datasets: int = 0
     seconds: float = 0.0
@@ -123,7 +123,7 @@ def evaluate(job: Job) -> Candidate:
     names = release.tables[0].table.names
     return replace(
         candidate,
-        rule=release.rule,
+        private=release.rule.private,
         columns=len(names),
         datasets=len(release.tables),
         seconds=seconds,

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from veladura.comparison.candidate import Candidate
-from veladura.core.recipe import PRIVATE
 from veladura.errors import PlanError
 from veladura.measures.measure import Figure
 from veladura.measures.registry import figure_names
@@ -159,7 +158,7 @@ class Comparison:
             safe
             + columns
             + detail
-            + ([PRIVATE_NOTE] if any(c.rule in PRIVATE for c in self.candidates) else [])
+            + ([PRIVATE_NOTE] if any(c.private for c in self.candidates) else [])
         )
 
     def rows(self) -> list[tuple[str, str, str, str, str, str]]:

@@ -24,7 +24,7 @@ class Promise:
     Attributes
     ----------
     name
-        The name its check is registered under.
+        The name of its check, among the ``checks`` of the recipe's class.
     claim
         One sentence for people.
     proof
@@ -32,7 +32,7 @@ class Promise:
     settings
         What the check needs, as plain JSON values; the columns it is about are under ``columns``.
     datasets
-        The datasets it is about, counted from one; none named means all.
+        The datasets it is about, numbered from 1; all where none is named.
     private
         What the check needs besides and the recipient must not see; kept in the custodian's record.
     """
@@ -45,7 +45,7 @@ class Promise:
     private: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def concerns(self, dataset: int) -> bool:
-        """Whether the claim is about a dataset, counted from nought."""
+        """Whether the claim is about a dataset (zero-based)."""
         return not self.datasets or dataset + 1 in self.datasets
 
     def to_json(self) -> dict[str, Any]:
@@ -88,47 +88,36 @@ class Proof:
     violations: int = 0
 
 
-Check = Callable[[Evidence, Mapping[str, Any]], int]
-_CHECKS: dict[str, Check] = {}
-_UNLINKED: set[str] = set()
+@dataclass(frozen=True)
+class Check:
+    """How a promise is proved: a recipe names its checks in its class attribute ``checks``.
 
-
-def checks(name: str, *, linked: bool = True) -> Callable[[Check], Check]:
-    """Register the function that counts violations of a promise.
-
-    Parameters
+    Attributes
     ----------
+    count
+        Returns the number of violations in one dataset, from the evidence and the settings of the
+        promise.
     linked
-        Whether a proof against the source needs to know which released row is whose.
+        Whether a proof against the source needs to know which released row belongs to whom.
     """
 
-    def register(check: Check) -> Check:
-        if (
-            _CHECKS.setdefault(name, check) is not check
-            and _CHECKS[name].__module__ != check.__module__
-        ):
-            msg = f"two checks are called {name!r}."
-            raise ValueError(msg)
-        if not linked:
-            _UNLINKED.add(name)
-        return check
-
-    return register
+    count: Callable[[Evidence, Mapping[str, Any]], int]
+    linked: bool = True
 
 
-def prove(promise: Promise, evidence: Evidence) -> Proof:
+def prove(promise: Promise, evidence: Evidence, checks: Mapping[str, Check]) -> Proof:
     """Recompute one promise on one dataset; what needs the original is attested without it."""
-    unknown = evidence.original is None or (evidence.rows is None and promise.name not in _UNLINKED)
-    if promise.proof == "source" and unknown:
-        return Proof(promise, "attested")
-    if promise.name not in _CHECKS:
+    if promise.name not in checks:
         msg = f"the manifest holds a promise this version cannot check: {promise.name!r}."
         raise PromiseError(msg)
-    violations = _CHECKS[promise.name](evidence, {**promise.settings, **promise.private})
+    check = checks[promise.name]
+    without = evidence.original is None or (evidence.rows is None and check.linked)
+    if promise.proof == "source" and without:
+        return Proof(promise, "attested")
+    violations = check.count(evidence, {**promise.settings, **promise.private})
     return Proof(promise, "broken" if violations else "holds", violations)
 
 
-@checks("group-size")
 def small_groups(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of combinations of the columns that fewer than k rows share."""
     counts = evidence.released.counts(settings["columns"])
@@ -155,7 +144,6 @@ def _is(column: Column, text: str) -> NDArray[np.bool_]:
     return np.asarray((column.values == place) & ~column.missing)
 
 
-@checks("limits")
 def outside_limits(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of values below the lowest or above the highest one allowed."""
     outside = 0
@@ -167,7 +155,6 @@ def outside_limits(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     return outside
 
 
-@checks("categories")
 def outside_categories(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of values that are not among the categories told."""
     from veladura.table.codes import label_text
@@ -185,3 +172,8 @@ def outside_categories(evidence: Evidence, settings: Mapping[str, Any]) -> int:
             int(np.count_nonzero(~known[column.values[~column.missing]])) if known.size else 0
         )
     return outside
+
+
+GROUP_SIZE = Check(small_groups)
+LIMITS = Check(outside_limits)
+CATEGORIES = Check(outside_categories)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,8 @@ import numpy as np
 
 from veladura.base.context import Context
 from veladura.core.promise import Promise
-from veladura.core.recipe import Dataset, Draw, Fitted, Recipe, Release, Step
+from veladura.core.recipe import Drawn, Fitted, Recipe
+from veladura.core.release import Dataset, Release, Step, Titled, proved, unproved
 from veladura.errors import PlanError, PromiseError
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class Steps(Recipe):
     """
 
     method = "steps"
+    sentence = "Several methods were applied, one after the other."
 
     recipes: tuple[Recipe, ...] = field(kw_only=False)
 
@@ -100,61 +102,63 @@ class FittedSteps(Fitted[Steps]):
 
     first: Fitted[Any]
 
-    def draw(self, context: Context) -> Release:
-        """Return the release that the last recipe leaves, with the promises of all."""
-        release = self.first.draw(context.within("step", 0))
-        seen = [_labels(release)]
+    def draw(self, context: Context) -> Drawn:
+        """Return what the last recipe leaves, with the promises of all."""
+        first = context.within("step", 0)
+        release = unproved(self.first, self.first.draw(first), first)
+        labels = [_labels(release)]
         for number, recipe in enumerate(self.recipe.recipes[1:], start=1):
             release = _continue(release, recipe, context.within("step", number))
-            seen.append(_labels(release))
-        _refuse_ghosts(release, self.recipe.recipes, seen)
-        release = replace(release, recipe=self.recipe, streams=context.streams, original=self.table)
-        release.prove()
-        return release
+            labels.append(_labels(release))
+        _refuse_ghosts(release, self.recipe.recipes, labels)
+        return Drawn(
+            datasets=release.tables,
+            changed=release.changed,
+            rule=release.rule,
+            promises=release.promises,
+            pictures=lambda _: _all_pictures(release.pictures),
+            public_pictures=lambda _: _all_pictures(release.public_pictures),
+            steps=release.steps,
+        )
 
-    def draws(self, context: Context) -> Sequence[Draw]:  # noqa: ARG002
-        """Never asked for: a chain hands on releases, not draws."""
-        raise AssertionError
 
-    def changed(self) -> tuple[str, ...]:
-        """Return what the first recipe changes; the others tell theirs when they are drawn."""
-        return self.first.changed()
+def _all_pictures(pictures: Sequence[Callable[[], Titled]]) -> Titled:
+    """Return the pictures of several steps by title."""
+    return {title: shown for picture in pictures for title, shown in picture().items()}
 
 
 def _continue(release: Release, recipe: Recipe, context: Context) -> Release:
-    """Apply a recipe to every dataset of a release."""
-    outputs = [
-        recipe.apply(dataset.table, context.within("dataset", i)).draw(context.within("dataset", i))
-        for i, dataset in enumerate(release.tables)
-    ]
+    """Apply a recipe to every dataset of a release.
+
+    A promise that cannot be proved on the final output is proved here, on the output of its step.
+    """
+    outputs = []
+    for i, dataset in enumerate(release.tables):
+        own = context.within("dataset", i)
+        fitted = recipe.apply(dataset.table, own)
+        outputs.append(unproved(fitted, fitted.draw(own), own))
     datasets = tuple(
         _chain(before, new)
         for before, output in zip(release.tables, outputs, strict=True)
         for new in output.tables
     )
-    earlier = {name for step in release.steps for name in step.changed}
-    now = {name for output in outputs for step in output.steps for name in step.changed}
-    promises = (*_provable(release.promises, now), *_provable(_joined_promises(outputs), earlier))
+    earlier, now = set(release.changed), set(outputs[0].changed)
     left = set(datasets[0].table.names)  # a private step releases its own columns only
-    promises = tuple(
-        promise for promise in promises if set(promise.settings.get("columns", ())) <= left
-    )
-    rule = outputs[0].rule if recipe.synthesizes else release.rule
-    earlier_pictures = (
-        *release.pictures,
-        *release.public_pictures,
-    )  # they show values that are not released: for the custodian only
-    pictures = (*earlier_pictures, *(picture for output in outputs for picture in output.pictures))
-    public = tuple(picture for output in outputs for picture in output.public_pictures)
-    steps = (*release.steps, _joined_step(outputs))
+    kept = _provable(release.promises, now, left)
+    proved([promise for promise in release.promises if promise not in kept], release)
+    for output in outputs:
+        lasting = _provable(output.promises, earlier, left)
+        proved([promise for promise in output.promises if promise not in lasting], output)
+    # Pictures of earlier steps show values that are not released: for the custodian only.
+    pictures = (*release.pictures, *release.public_pictures)
     return replace(
         release,
         tables=datasets,
-        steps=steps,
-        promises=promises,
-        rule=rule,
-        pictures=pictures,
-        public_pictures=public,
+        steps=(*release.steps, _joined_step(outputs)),
+        promises=(*kept, *_provable(_joined_promises(outputs), earlier, left)),
+        rule=outputs[0].rule if recipe.synthesizes else release.rule,
+        pictures=(*pictures, *(picture for output in outputs for picture in output.pictures)),
+        public_pictures=tuple(picture for output in outputs for picture in output.public_pictures),
     )
 
 
@@ -204,16 +208,17 @@ def _texts(value: Any) -> set[str]:
     return {value} if isinstance(value, str) else set()
 
 
-def _provable(promises: Sequence[Promise], others: set[str]) -> tuple[Promise, ...]:
+def _provable(promises: Sequence[Promise], others: set[str], left: set[str]) -> tuple[Promise, ...]:
     """Return the promises a chain can still make.
 
-    What a step promises of its own input was proved when it was drawn. Against the first
-    original it can be proved again only for columns that no other step changed.
+    Against the first original a promise can be proved only for columns that no other step changed,
+    and only for columns that are left.
     """
     return tuple(
         promise
         for promise in promises
-        if promise.proof == "package" or not others & set(promise.settings.get("columns", ()))
+        if set(promise.settings.get("columns", ())) <= left
+        and (promise.proof == "package" or not others & set(promise.settings.get("columns", ())))
     )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from veladura.core.rules import AsReleased
 from veladura.errors import PlanError
 from veladura.inference import hypotheses
 from veladura.inference.cautions import cautions, suppressed_columns
@@ -30,7 +31,7 @@ from veladura.inference.pooling import Pooling
 if TYPE_CHECKING:
     import pandas as pd
 
-    from veladura.core.recipe import Release
+    from veladura.core.release import Release
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +65,8 @@ class Analysis:
 
     @property
     def rule(self) -> str:
-        """The combining rule."""
-        return self.pooling.rule
+        """The name of the combining rule."""
+        return self.pooling.rule.name
 
     @property
     def rows(self) -> tuple[int, ...]:
@@ -174,7 +175,7 @@ class Analysis:
         original = self.release.original
         return _analyse(
             [(original, original.arrow)],
-            Pooling("none", 1),
+            Pooling(AsReleased(), 1),
             self.formula,
             self.family,
             level=self.coefficients.level,
@@ -221,7 +222,7 @@ class Analysis:
         rows = f"{low} rows" if low == high else f"{low} to {high} rows"
         sets = (
             f"{self.pooling.m} datasets, {rows} each, combined by rule {self.rule!r}"
-            if self.rule != "none"
+            if self.pooling.rule.adds_variance
             else f"{rows} of one protected table"
         )
         errors = (

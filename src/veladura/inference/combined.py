@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri, stdtr, stdtrit  # scipy.stats takes most of a second to load
 
+from veladura.base.arrays import Floats
+from veladura.core.rules import COMBINING, Rule, rule_named
 from veladura.errors import PlanError
 
 CombiningRule = Literal["partial", "full", "imputed", "single"]
-Floats = NDArray[np.float64]
-NEEDS_TWO = ("partial", "full", "imputed")
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +83,7 @@ class Combined:
 def combine(
     q: ArrayLike,
     v: ArrayLike,
-    rule: CombiningRule = "partial",
+    rule: CombiningRule | Rule = "partial",
     *,
     level: float = 0.95,
     rows: int | None = None,
@@ -121,17 +121,37 @@ def combine(
     >>> round(found.value, 3), round(found.variance, 5)
     (1.1, 0.04833)
     """
-    if rule not in get_args(CombiningRule):
+    chosen = named_rule(rule, rows=rows, original_rows=original_rows, proper=proper)
+    return combine_by(chosen, q, v, level=level)
+
+
+def named_rule(rule: str | Rule, **settings: Any) -> Rule:
+    """Return a combining rule by its name; a rule stays as it is."""
+    if isinstance(rule, Rule):
+        return rule
+    if rule not in COMBINING:
         what = "rule"
-        raise PlanError.unknown(what, str(rule), get_args(CombiningRule))
+        raise PlanError.unknown(what, str(rule), COMBINING)
+    return rule_named(rule, settings)
+
+
+def combine_by(
+    rule: Rule,
+    q: ArrayLike,
+    v: ArrayLike,
+    *,
+    level: float = 0.95,
+    df: float = np.inf,
+    names: tuple[str, ...] = (),
+) -> Combined:
+    """Return one estimate from those of m datasets, by the rule of their release."""
     check_level(level)
     estimates, variances = np.asarray(q, dtype=np.float64), np.asarray(v, dtype=np.float64)
     _check(estimates, variances, rule)
-    share = rows_share(rows, original_rows)
     m, centre, within = len(estimates), estimates.mean(axis=0), variances.mean(axis=0)
     between = estimates.var(axis=0, ddof=1) if m > 1 else np.zeros_like(centre)
-    total, df = _total(rule, m, np.asarray(between), np.asarray(within), share, proper=proper)
-    return interval(centre, total, df, level, rule)
+    total, freedom = rule.total(m, np.asarray(between), np.asarray(within), df)
+    return interval(centre, total, freedom, level, rule.name, names)
 
 
 def interval(
@@ -151,61 +171,14 @@ def check_level(level: float) -> None:
         raise PlanError(msg)
 
 
-def rows_share(rows: int | None, original_rows: int | None) -> float:
-    """Return k/n: rows of a dataset over those of the original, 1 where they are not told."""
-    if rows is None or original_rows is None:
-        return 1.0
-    if rows < 1 or original_rows < 1:
-        msg = f"rows and original_rows must be at least 1, got {rows} and {original_rows}."
-        raise PlanError(msg)
-    return rows / original_rows
-
-
-def single_factor(m: int, share: float, *, proper: bool) -> float:
-    """Return T over v of the rule "single": k/n + (1 + k/n)/m for proper draws, k/n + 1/m for simple ones."""
-    return share + (1 + share if proper else 1.0) / m
-
-
-def needs_two(rule: str, m: int) -> None:
-    """Refuse one dataset where the rule takes the variance between datasets."""
-    if rule in NEEDS_TWO and m < 2:  # noqa: PLR2004
-        msg = (
-            f"rule {rule!r} needs the estimates of at least 2 datasets, got {m}.\n\nHint: the"
-            " variance between datasets cannot be seen in one; ask the holder for a release with m"
-            " = 2 or more."
-        )
-        raise PlanError(msg)
-
-
-def _check(q: Floats, v: Floats, rule: str) -> None:
+def _check(q: Floats, v: Floats, rule: Rule) -> None:
     if q.shape != v.shape or q.ndim not in (1, 2) or not q.size:
         msg = f"q and v must both have shape (m,) or (m, p), got {q.shape} and {v.shape}."
         raise PlanError(msg)
-    needs_two(rule, len(q))
+    rule.check(len(q))
     if not (np.isfinite(q).all() and np.isfinite(v).all()) or (v < 0).any():
         msg = "q and v must be finite numbers, and variances not negative."
         raise PlanError(msg)
-
-
-def _total(
-    rule: str, m: int, b: Floats, v: Floats, share: float, *, proper: bool
-) -> tuple[Floats, Floats]:
-    """Return variance and degrees of freedom."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        if rule == "single":
-            total = v * single_factor(m, share, proper=proper)
-            return total, np.full_like(total, np.inf)
-        if rule == "partial":
-            within = v * share
-            return b / m + within, np.where(b > 0, (m - 1) * (1 + m * within / b) ** 2, np.inf)
-        if rule == "imputed":
-            return (1 + 1 / m) * b + v, np.where(
-                b > 0, (m - 1) * (1 + m * v / ((m + 1) * b)) ** 2, np.inf
-            )
-        total = (1 + 1 / m) * b - v
-        good = total > 0
-        df = np.where(good, (m - 1) * (1 - m * v / ((m + 1) * b)) ** 2, m - 1)
-        return np.where(good, total, share * v), np.maximum(df, 1.0)
 
 
 def _quantile(df: Floats, level: float) -> Floats:

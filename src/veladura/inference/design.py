@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from veladura.errors import ColumnError, DataError, PlanError
-from veladura.inference.bands import TOP, looks_banded, midpoint
+from veladura.numeric.hierarchies.bands import TOP, looks_banded, midpoint
 from veladura.table.codes import label_text
 
 if TYPE_CHECKING:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import stats
 
+from veladura.base.arrays import Floats
+from veladura.core.rules import Rule
 from veladura.errors import PlanError
-from veladura.inference.combined import CombiningRule, needs_two, single_factor
 from veladura.inference.pooling import Pooling
-
-Floats = NDArray[np.float64]
-SMALL = 4.0  # degrees of freedom t = d(m - 1) up to which the second approximation is taken
 
 
 @dataclass(frozen=True)
@@ -63,7 +60,7 @@ class Test:
 def wald(
     q: ArrayLike,
     covariances: ArrayLike,
-    rule: str | Pooling = "partial",
+    rule: str | Rule | Pooling = "partial",
     null: ArrayLike = 0.0,
     *,
     residual: float = np.inf,
@@ -115,7 +112,12 @@ def wald(
 
 
 def likelihood_ratio(
-    own: ArrayLike, pooled: ArrayLike, d: int, rule: str | Pooling = "partial", *, what: str = ""
+    own: ArrayLike,
+    pooled: ArrayLike,
+    d: int,
+    rule: str | Rule | Pooling = "partial",
+    *,
+    what: str = "",
 ) -> Test:
     """Return the likelihood-ratio test of d restrictions from the statistics of m datasets.
 
@@ -135,7 +137,7 @@ def likelihood_ratio(
     at_own, at_mean = np.asarray(own, dtype=np.float64), np.asarray(pooled, dtype=np.float64)
     m = at_own.size
     pooling = _pooling(rule, m)
-    needs_two(pooling.rule, m)
+    pooling.rule.check(m)
     if (
         at_own.shape != at_mean.shape
         or at_own.ndim != 1
@@ -153,12 +155,8 @@ def likelihood_ratio(
     )
 
 
-def _pooling(rule: str | Pooling, m: int) -> Pooling:
-    pooling = rule if isinstance(rule, Pooling) else Pooling(rule, m)
-    if pooling.rule not in (*get_args(CombiningRule), "none"):
-        what = "rule"
-        raise PlanError.unknown(what, pooling.rule, (*get_args(CombiningRule), "none"))
-    return pooling
+def _pooling(rule: str | Rule | Pooling, m: int) -> Pooling:
+    return rule if isinstance(rule, Pooling) else Pooling(rule, m)  # type: ignore[arg-type]
 
 
 def _shape(q: Floats, covariances: Floats, pooling: Pooling) -> tuple[int, int]:
@@ -168,7 +166,7 @@ def _shape(q: Floats, covariances: Floats, pooling: Pooling) -> tuple[int, int]:
             f" {covariances.shape}."
         )
         raise PlanError(msg)
-    needs_two(pooling.rule, len(q))
+    pooling.rule.check(len(q))
     if not (np.isfinite(q).all() and np.isfinite(covariances).all()):
         msg = "estimates and covariances must be finite numbers."
         raise PlanError(msg)
@@ -179,42 +177,11 @@ def _test(
     form: float, spread: float, d: int, pooling: Pooling, residual: float, kind: str, what: str
 ) -> Test:
     """Return the test from the quadratic form (q - Q0)' v^-1 (q - Q0) and tr(b v^-1)."""
-    m, rule, share = pooling.m, pooling.rule, pooling.share
-    if rule in ("none", "single"):
-        factor = 1.0 if rule == "none" else single_factor(m, share, proper=pooling.proper)
-        statistic = form / (d * factor)
-        residual = residual if rule == "none" else np.inf
-        return Test(
-            statistic,
-            d,
-            residual,
-            float(_tail(statistic, d, residual)),
-            factor - 1,
-            kind,
-            rule,
-            what,
-        )
-    r = spread / (m * d * share) if rule == "partial" else (1 + 1 / m) * spread / d
-    if rule == "full" and r <= 1:
-        msg = (
-            f"the {kind} test cannot be computed: the estimates differ less between datasets than"
-            f" within (r = {r:.3g}, above 1 is needed).\n\nHint: rule 'full' wants m of 20 or more;"
-            " rule 'single' needs no variance between datasets."
-        )
-        raise PlanError(msg)
-    scale = r - 1 if rule == "full" else (1 + r) * (share if rule == "partial" else 1.0)
-    statistic, freedom = form / (d * scale), _denominator(d, m, r, -1.0 if rule == "full" else 1.0)
-    return Test(statistic, d, freedom, float(_tail(statistic, d, freedom)), r, kind, rule, what)
-
-
-def _denominator(d: int, m: int, r: float, sign: float) -> float:
-    """Return w = 4 + (t - 4)(1 +- (1 - 2/t)/r)^2 with t = d(m - 1), or (d + 1)(m - 1)(1 +- 1/r)^2 / 2 for small t."""
-    if r <= 0:
-        return float("inf")
-    t = d * (m - 1)
-    if t > SMALL:
-        return float(SMALL + (t - SMALL) * (1 + sign * (1 - 2 / t) / r) ** 2)
-    return max(1.0, (d + 1) * (m - 1) * (1 + sign / r) ** 2 / 2)
+    statistic = pooling.rule.test(form, spread, d, pooling.m, residual)
+    p = _tail(statistic.value, d, statistic.residual)
+    return Test(
+        statistic.value, d, statistic.residual, p, statistic.r, kind, pooling.rule.name, what
+    )
 
 
 def _tail(statistic: float, d: int, residual: float) -> float:

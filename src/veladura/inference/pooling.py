@@ -4,111 +4,73 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, get_args
+from dataclasses import InitVar, dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Floats
+from veladura.core.rules import COMBINING, AsReleased, Rule, rule_named
 from veladura.errors import PlanError
-from veladura.inference.combined import (
-    Combined,
-    CombiningRule,
-    check_level,
-    combine,
-    interval,
-    needs_two,
-    rows_share,
-)
+from veladura.inference.combined import Combined, combine_by
 
 if TYPE_CHECKING:
-    from veladura.core.recipe import Release
-
-Floats = NDArray[np.float64]
-REFUSED = {
-    "posterior": (
-        "this release is differentially private: a model fitted to its rows would take the noise"
-        " for data.\n\nHint: vd.posterior(release) has the exact posterior of every share, veladura"
-        " analyze FOLDER --posterior prints it."
-    ),
-    "private": (
-        "this release is differentially private and has no posterior: no interval of a model would"
-        " know of the noise.\n\nHint: take counts and shares from release.datasets; the manifest"
-        " tells the noise. vd.posterior is for dirichlet-multinomial, beta-binomial and"
-        " noisy-counts."
-    ),
-}
+    from veladura.core.release import Release
 
 
 @dataclass(frozen=True)
 class Pooling:
-    """What the manifest says on combining.
+    """The combining rule of a release and its number of datasets.
 
-    Attributes
+    Parameters
     ----------
     rule
-        A combining rule, or "none" for one protected table that is analysed as it is.
+        A combining rule, or the name of one: "partial", "full", "imputed", "single" or "none".
     m
         Number of datasets.
-    rows, original_rows
-        Rows of a dataset and of the original, where they are told.
-    proper
-        Whether each dataset came from a posterior draw.
+    rows, original_rows, proper
+        For a rule given by name: rows of a dataset and of the original, and whether each dataset
+        comes from a posterior draw.
     """
 
-    rule: str
+    rule: Rule
     m: int
-    rows: int | None = None
-    original_rows: int | None = None
-    proper: bool = True
+    rows: InitVar[int | None] = None
+    original_rows: InitVar[int | None] = None
+    proper: InitVar[bool] = True
+
+    def __post_init__(self, rows: int | None, original_rows: int | None, proper: bool) -> None:
+        if isinstance(self.rule, str):
+            settings = {"rows": rows, "original_rows": original_rows, "proper": proper}
+            allowed = {**COMBINING, AsReleased.name: AsReleased}
+            if self.rule not in allowed:
+                what = "rule"
+                raise PlanError.unknown(what, self.rule, allowed)
+            object.__setattr__(self, "rule", rule_named(self.rule, settings))
 
     @property
     def share(self) -> float:
         """Rows of a dataset over those of the original."""
-        return rows_share(self.rows, self.original_rows)
+        return self.rule.share
 
     @classmethod
     def of(cls, release: Release) -> Pooling:
-        """Return what a release says, or why it cannot be analysed by combining."""
-        rule, m = release.rule, len(release.tables)
-        if rule in REFUSED:
-            raise PlanError(REFUSED[rule])
-        if rule == "none":
-            if m > 1:
-                msg = (
-                    f"the manifest has {m} datasets and no combining rule: they cannot be analysed"
-                    " together."
-                )
-                raise PlanError(msg)
-            return cls(rule, m)
-        if rule not in get_args(CombiningRule):
-            what = "combining rule"
-            raise PlanError.unknown(what, str(rule), get_args(CombiningRule))
-        needs_two(rule, m)
-        told: Mapping[str, Any] = next(
-            (step.settings for step in release.steps if "original_rows" in step.settings), {}
-        )
-        return cls(
-            rule,
-            m,
-            told.get("rows"),
-            told.get("original_rows"),
-            told.get("synthesis", "proper") == "proper",
-        )
+        """Return how a release is combined; refuse one that cannot be."""
+        m = len(release.tables)
+        release.rule.check(m)
+        return cls(release.rule, m)
 
     def combine(
         self, q: Floats, v: Floats, level: float, names: Sequence[str] = (), df: float = np.inf
     ) -> Combined:
-        """Return one estimate from those of the datasets; ``df`` is that of the fit where there is nothing to combine."""
-        check_level(level)
-        if self.rule == "none":
-            return interval(q[0], v[0], np.full_like(q[0], df), level, "none", tuple(names))
-        settings: dict[str, Any] = {
-            "rows": self.rows,
-            "original_rows": self.original_rows,
-            "proper": self.proper,
-        }
-        return replace(combine(q, v, self.rule, level=level, **settings), names=tuple(names))  # type: ignore[arg-type]
+        """Return one estimate from those of the datasets.
+
+        Parameters
+        ----------
+        df
+            Degrees of freedom of the fit, where the rule adds no variance.
+        """
+        return combine_by(self.rule, q, v, level=level, df=df, names=tuple(names))
 
 
 def estimate(release: Release, function: Callable[[Any], Any], *, level: float = 0.95) -> Combined:

@@ -11,7 +11,6 @@ from veladura.base.context import Context, Progress, silent, thread_count
 from veladura.base.estimate import Estimate
 from veladura.base.limits import Light, Limit
 from veladura.base.streams import Streams
-from veladura.core.recipe import PRIVATE
 from veladura.errors import NotApplicable, PlanError
 from veladura.measures.measure import Detail, Figure, Measure, Subject
 from veladura.measures.registry import MEASURES
@@ -19,7 +18,7 @@ from veladura.measures.registry import measures as own_measures
 from veladura.measures.rendering import as_html, as_json, as_text
 
 if TYPE_CHECKING:
-    from veladura.core.recipe import Release
+    from veladura.core.release import Release
     from veladura.table.table import Table
 
 
@@ -33,15 +32,15 @@ class Assessment:
         By full name, as in ``"risk.uniqueness.average_prosecutor"``.
     details
         By measure, the figures of each column or pair.
-    rule
-        The combining rule of the release; figures of a "posterior" release are the custodian's.
+    private
+        Whether the release is differentially private: its figures are the custodian's.
     limits
         The limits of a gate, by figure: those figures have a traffic light.
     """
 
     figures: Mapping[str, Figure]
     details: Mapping[str, Detail] = field(default_factory=dict, repr=False)
-    rule: str = "none"
+    private: bool = False
     limits: Mapping[str, Limit] = field(default_factory=dict)
 
     def light(self, name: str) -> Light | None:
@@ -113,7 +112,7 @@ def assess(
     """
     from threadpoolctl import threadpool_limits
 
-    if limits and release.rule in PRIVATE:
+    if limits and release.rule.private:
         msg = (
             "a differentially private release cannot be held against limits: whether it passes"
             " would disclose something about the data."
@@ -135,7 +134,7 @@ def assess(
         for measure, (_, detail) in zip(taken, results, strict=True)
         if detail is not None
     }
-    return Assessment(figures, details, release.rule, limits or {})
+    return Assessment(figures, details, release.rule.private, limits or {})
 
 
 def _checked(measures: Iterable[Measure]) -> list[Measure]:

@@ -26,7 +26,7 @@ from veladura.table.schema import Field, Schema
 from veladura.table.table import Table, from_arrow
 
 if TYPE_CHECKING:
-    from veladura.core.recipe import Release, Step
+    from veladura.core.release import Release, Step
 
 
 def generalising_step(release: Release) -> Step | None:

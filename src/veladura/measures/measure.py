@@ -18,7 +18,7 @@ from veladura.errors import NotApplicable, PlanError
 
 if TYPE_CHECKING:
     from veladura.core.promise import Evidence
-    from veladura.core.recipe import Release
+    from veladura.core.release import Release
     from veladura.table.table import Table
 
 FAMILIES = ("risk", "utility")

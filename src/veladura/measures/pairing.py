@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from veladura.base.arrays import Ints
-from veladura.core.recipe import Release
+from veladura.core.release import Release
 from veladura.errors import NotApplicable, PlanError
 from veladura.measures.domain import generalise
 from veladura.table.schema import LABELLED, Field

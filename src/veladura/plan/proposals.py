@@ -2,30 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from veladura.base.limits import Limit
 from veladura.core.recipe import Recipe
 from veladura.measures.registry import meaning_of
-
-# Starting points, not standards: the holder knows what the release is for.
-ALWAYS = {"risk.uniqueness.average_prosecutor": Limit(max=0.2)}
-GENERALISED = {
-    "risk.classes.at_risk": Limit(max=0.05),
-    "utility.generalisation.completeness": Limit(min=0.95),
-    "utility.generalisation.precision": Limit(min=0.5),
-}
-SYNTHETIC = {
-    "utility.pmse.ratio": Limit(max=10),
-    "utility.tables.two": Limit(max=0.1),
-    "utility.overlap.mean": Limit(min=0.5),
-    "utility.prediction.lost": Limit(max=0.1),
-}
-MASKED = {
-    "risk.unchanged.rows": Limit(max=0.5),
-    "utility.columns.worst": Limit(max=0.1),
-    "utility.correlations.largest": Limit(max=0.1),
-}
 
 
 def gate_text(recipe: Recipe) -> str:
@@ -46,17 +25,9 @@ def gate_text(recipe: Recipe) -> str:
         ),
         "# [gate]",
     ]
-    for figure, limit in proposals(recipe).items():
+    for figure, limit in recipe.proposed_gate().items():
         lines += [f"# # {meaning_of(figure)}", f'# "{figure}" = {{{_ends(limit)}}}']
     return "\n".join([*lines, ""])
-
-
-def proposals(recipe: Recipe) -> dict[str, Limit]:
-    """Return figures worth a limit for a method, with one to start from."""
-    k: Any = getattr(recipe, "k", None)
-    if hasattr(recipe, "max_suppression") and isinstance(k, int):
-        return ALWAYS | {"risk.classes.smallest": Limit(min=k)} | GENERALISED
-    return (SYNTHETIC if recipe.synthesizes else ALWAYS | MASKED).copy()
 
 
 def _ends(limit: Limit) -> str:

@@ -15,7 +15,7 @@ from veladura.release.gate import Verdict, check_gate, gate, refuse_gate, requir
 from veladura.release.package import check_folder, leave_report, save, write_tables
 
 if TYPE_CHECKING:
-    from veladura.core.recipe import Release
+    from veladura.core.release import Release
     from veladura.measures.assessment import Assessment
 
 

@@ -20,7 +20,7 @@ from veladura.errors import FolderError, PlanError
 from veladura.table.database.scratch import custodian_home
 
 if TYPE_CHECKING:
-    from veladura.core.recipe import Release
+    from veladura.core.release import Release
     from veladura.table.table import Source, Table
 
 RECORD, ROWS, REPORT = "record.json", "rows.parquet", "report-custodian.html"

@@ -8,7 +8,6 @@ from typing import NoReturn
 
 from veladura.base.estimate import Estimate
 from veladura.base.limits import Light, Limit
-from veladura.core.recipe import PRIVATE
 from veladura.errors import GateError, PlanError
 from veladura.measures.assessment import Assessment
 from veladura.measures.registry import figure_names, is_figure
@@ -60,7 +59,7 @@ def gate(assessment: Assessment, limits: Mapping[str, Limit]) -> list[Verdict]:
     with ``min``. A figure that does not apply to the release fails, with its reason.
     """
     check_gate(name for name in limits if name not in assessment.figures)
-    if limits and assessment.rule in PRIVATE:
+    if limits and assessment.private:
         refuse_gate()
     return [_judge(assessment, name, limit) for name, limit in limits.items()]
 

@@ -10,7 +10,7 @@ from veladura.errors import PlanError
 from veladura.release import custodian as keeper
 
 if TYPE_CHECKING:
-    from veladura.core.recipe import Release
+    from veladura.core.release import Release
     from veladura.table.table import Table
 
 

@@ -9,14 +9,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import veladura
+from veladura.core import registry
 from veladura.core.promise import Promise
-from veladura.errors import PromiseError
+from veladura.core.release import Step
+from veladura.core.rules import Rule, rule_named
+from veladura.errors import PlanError, PromiseError
 from veladura.table.codes import label_text
 from veladura.table.schema import Field
 from veladura.table.summary import Summary, summarize
 
 if TYPE_CHECKING:
-    from veladura.core.recipe import Release
+    from veladura.core.release import Release
     from veladura.table.table import Table
 
 FORMAT, VERSION = "veladura-release", 1
@@ -53,7 +56,8 @@ def build_manifest(release: Release, format_: str = "parquet") -> dict[str, Any]
             {"method": step.method, "changed": list(step.changed), "settings": dict(step.settings)}
             for step in release.steps
         ],
-        "rule": release.rule,
+        "rule": release.rule.name,
+        "rule_settings": release.rule.settings(),
         "promises": [promise.to_json() for promise in release.promises],
         "files": {"format": format_, "text_disarmed": format_ == "csv"},
     }
@@ -81,6 +85,36 @@ def promises_of(manifest: Mapping[str, Any]) -> tuple[Promise, ...]:
         Promise(**{**promise, "datasets": tuple(promise["datasets"])})
         for promise in manifest["promises"]
     )
+
+
+def steps_of(manifest: Mapping[str, Any]) -> tuple[Step, ...]:
+    """Return the steps of a manifest, each with its recipe where this version knows the method."""
+    return tuple(
+        Step(
+            step["method"],
+            step["settings"],
+            tuple(step["changed"]),
+            registry.find(step["method"]) if step["method"] in registry.METHODS else None,
+        )
+        for step in manifest["steps"]
+    )
+
+
+def rule_of(manifest: Mapping[str, Any], steps: Sequence[Step]) -> Rule:
+    """Return the combining rule of a manifest.
+
+    Version 0.1.0 wrote what the rule needs among the settings of a step.
+    """
+    settings = manifest.get("rule_settings")
+    if settings is None:
+        written = next((s.settings for s in steps if "original_rows" in s.settings), {})
+        settings = {**written, "proper": written.get("synthesis", "proper") == "proper"}
+    own = [rule for step in steps if step.recipe is not None for rule in step.recipe.own_rules]
+    try:
+        return rule_named(manifest["rule"], settings, own)
+    except PlanError as error:
+        msg = f"the manifest's combining rule cannot be used: {error}"
+        raise PromiseError(msg) from None
 
 
 def build_codebook(tables: Sequence[Table]) -> list[dict[str, Any]]:

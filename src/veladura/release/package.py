@@ -9,8 +9,7 @@ import secrets
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
-from functools import cache
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veladura.core.recipe import Dataset, Release, Step
+from veladura.core.promise import Proof
+from veladura.core.release import Dataset, Release
 from veladura.errors import FolderError, PromiseError
 from veladura.release import custodian as keeper
 from veladura.release.files import check_format, read_data, write_data, write_stream
@@ -28,6 +28,8 @@ from veladura.release.manifest import (
     check_manifest,
     fields_of,
     promises_of,
+    rule_of,
+    steps_of,
 )
 from veladura.table.database.scratch import scratch_folder
 from veladura.table.schema import Schema
@@ -37,9 +39,36 @@ from veladura.table.write import check_database, stored_table, write_parquet
 if TYPE_CHECKING:
     from veladura.measures.assessment import Assessment
     from veladura.release.gate import Verdict
+    from veladura.report.facts import Audience
     from veladura.table.table import Table
 
 SUMS = "SHA256SUMS"
+
+
+@dataclass(frozen=True)
+class Pages:
+    """What the public page and the custodian's have in common: proved, drawn and measured once."""
+
+    proofs: list[Proof]
+    drawings: Mapping[str, bytes] = field(repr=False)
+    assessment: Assessment | None
+    verdicts: tuple[Verdict, ...]
+
+    def render(self, release: Release, audience: Audience) -> str:
+        """Return the page of a release for one audience."""
+        from veladura.report.facts import gather
+        from veladura.report.render import render
+
+        return render(
+            gather(
+                release,
+                self.assessment,
+                self.proofs,
+                verdicts=self.verdicts,
+                audience=audience,
+                drawings=self.drawings,
+            )
+        )
 
 
 def save(
@@ -68,6 +97,7 @@ def save(
         Replace a release folder that exists.
     """
     from veladura.measures.assessment import assess
+    from veladura.report.facts import public_drawings
 
     check_format(format)
     check_folder(folder, force=force)
@@ -75,16 +105,14 @@ def save(
     keeper.refuse_existing(record_folder, force=force)
     if assessment is None and release.original is not None:
         assessment = assess(release.original, release)
-    release = replace(
-        release, public_pictures=tuple(cache(draw) for draw in release.public_pictures)
-    )  # for both pages, drawn once
+    pages = Pages(release.prove(), public_drawings(release), assessment, verdicts)
     order = [_file_order(release, i) for i in range(len(release.tables))]
     shuffled = replace(
         release,
         tables=tuple(_in_file_order(d, o) for d, o in zip(release.tables, order, strict=True)),
     )
     with new_folder(folder, force=force) as fresh:
-        written = write_package(shuffled, fresh, format, assessment, verdicts)
+        written, pages = write_package(shuffled, fresh, format, pages)
         if release.original is not None:
             digest = hashlib.sha256((fresh / SUMS).read_bytes()).hexdigest()
             kept = tuple(
@@ -96,8 +124,7 @@ def save(
                 order,
                 record_folder,
                 digest,
-                assessment,
-                verdicts,
+                pages,
                 plan,
             )
     return folder
@@ -155,32 +182,31 @@ def write_package(
     release: Release,
     folder: Path,
     format_: str,
-    assessment: Assessment | None,
-    verdicts: tuple[Verdict, ...],
-) -> Release:
-    """Write data, codebook, manifest, report and hashes into an empty folder; return what was written.
+    pages: Pages,
+) -> tuple[Release, Pages]:
+    """Write data, codebook, manifest, report and hashes into an empty folder.
 
-    A lazy dataset is counted and proved anew from its file: a database may have changed since it
-    was drawn.
+    Return what was written and what its pages show. A lazy dataset is counted and proved anew from
+    its file: a database may have changed since it was drawn.
     """
     (folder / "data").mkdir()
     files = [folder / "data" / f"dataset-{i}.{format_}" for i in range(1, len(release.tables) + 1)]
-    release = replace(
-        release,
-        tables=tuple(
-            write_dataset(d, file, format_) for d, file in zip(release.tables, files, strict=True)
-        ),
+    tables = tuple(
+        write_dataset(d, file, format_) for d, file in zip(release.tables, files, strict=True)
     )
+    if any(new is not old for new, old in zip(tables, release.tables, strict=True)):
+        release = replace(release, tables=tables)
+        pages = replace(pages, proofs=release.prove())
     manifest = build_manifest(release, format_)
     _write_json(
         folder / "codebook.json", build_codebook([dataset.table for dataset in release.tables])
     )
     _write_json(folder / "manifest.json", manifest)
-    report = _report(replace(release, told=manifest), assessment, verdicts, "public")
+    report = pages.render(replace(release, saved_manifest=manifest), "public")
     (folder / "report.html").write_text(report, encoding="utf-8")
     lines = [f"{file_hash(folder / name)}  {name}" for name in listed_files(folder)]
     (folder / SUMS).write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return release
+    return release, pages
 
 
 def write_dataset(dataset: Dataset, path: Path, format_: str) -> Dataset:
@@ -199,24 +225,12 @@ def write_dataset(dataset: Dataset, path: Path, format_: str) -> Dataset:
     )
 
 
-def _report(
-    release: Release, assessment: Assessment | None, verdicts: tuple[Verdict, ...], audience: Any
-) -> str:
-    from veladura.report.facts import gather
-    from veladura.report.render import render
-
-    return render(
-        gather(release, assessment, release.prove(), verdicts=verdicts, audience=audience)
-    )
-
-
 def _write_record(
     release: Release,
     order: list[NDArray[np.int64] | None],
     folder: Path,
     digest: str,
-    assessment: Assessment | None,
-    verdicts: tuple[Verdict, ...],
+    pages: Pages,
     plan: str | None,
 ) -> None:
     """Write the custodian's side: where each row of each file stands in the source's own order."""
@@ -234,7 +248,7 @@ def _write_record(
         folder,
         keeper.build_record(release, plan, digest),
         rows,
-        _report(release, assessment, verdicts, "custodian"),
+        pages.render(release, "custodian"),
     )
 
 
@@ -268,9 +282,12 @@ def leave_report(
     release: Release, folder: Path, assessment: Assessment, verdicts: tuple[Verdict, ...]
 ) -> Path:
     """Write the custodian's report of a release that was refused; return its path."""
+    from veladura.report.facts import public_drawings
+
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     path = folder / "refused.html"
-    path.write_text(_report(release, assessment, verdicts, "custodian"), encoding="utf-8")
+    pages = Pages(release.prove(), public_drawings(release), assessment, verdicts)
+    path.write_text(pages.render(release, "custodian"), encoding="utf-8")
     return path
 
 
@@ -319,10 +336,15 @@ def load(folder: str | Path) -> Release:
         raise PromiseError(msg) from None
     source = Source(manifest["name"])
     tables = tuple(Dataset(from_arrow(arrow, Schema(fields), source)) for arrow in arrows)
-    steps = tuple(
-        Step(step["method"], step["settings"], tuple(step["changed"])) for step in manifest["steps"]
+    steps = steps_of(manifest)
+    return Release(
+        tables,
+        None,
+        steps,
+        promises_of(manifest),
+        rule_of(manifest, steps),
+        saved_manifest=manifest,
     )
-    return Release(tables, None, steps, promises_of(manifest), manifest["rule"], told=manifest)
 
 
 def read_json(path: Path) -> Any:

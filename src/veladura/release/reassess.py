@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from veladura.base.context import Progress, silent
 from veladura.base.limits import Limit
-from veladura.core import registry
-from veladura.core.recipe import PRIVATE
 from veladura.measures.assessment import Assessment
 from veladura.measures.assessment import assess as assess_linked
 from veladura.measures.measure import Measure
@@ -19,7 +17,7 @@ from veladura.release.link import with_source
 from veladura.release.package import load
 
 if TYPE_CHECKING:
-    from veladura.core.recipe import Release
+    from veladura.core.release import Release
 
 
 def assess(
@@ -125,10 +123,8 @@ def reassess(
     """
     release = load(folder)
     check_gate(limits or {})
-    if limits and release.rule in PRIVATE:
+    if limits and release.rule.private:
         refuse_gate()
-    for step in release.steps:
-        registry.find(step.method)  # loading a method registers the checks of its promises
     if record is not None:
         release = with_source(release, source, record)
         source = release.original

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from veladura.core import registry
 from veladura.core.promise import Evidence, Promise, prove
-from veladura.core.recipe import Release
+from veladura.core.release import Release
 from veladura.errors import PlanError, VeladuraError
 from veladura.release import custodian as keeper
 from veladura.release.link import same_source, with_source
@@ -58,10 +57,12 @@ def verify(folder: str | Path, source: Any = None, record: str | Path | None = N
         evidence, found = _with_source(release, path, source, Path(record))
         promises = _with_private(promises, Path(record))
         lines += found
-    for step in release.steps:
-        registry.find(step.method)  # loading a method registers the checks of its promises
     for promise in promises:
-        proofs = [prove(promise, one) for i, one in enumerate(evidence) if promise.concerns(i)]
+        proofs = [
+            prove(promise, one, release.checks)
+            for i, one in enumerate(evidence)
+            if promise.concerns(i)
+        ]
         worst: Status = next(
             (
                 status

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from veladura.core.promise import Proof
-from veladura.core.recipe import Release
+from veladura.core.release import Release
 from veladura.report import words
-from veladura.report.facts import PromiseFacts, promise_facts
+from veladura.report.facts import PromiseFacts, promise_facts, sentence_of
 from veladura.report.render import page
 
 MOST_FILES, MOST_COLUMNS = 14, 24  # what fits on the sheet; the rest is told by its number
@@ -48,12 +48,8 @@ def _facts(folder: Path, release: Release, proofs: list[Proof]) -> dict[str, Any
         "more": max(len(lines) - MOST_FILES, 0),
         "sums": SUMS,
         "methods": [
-            (
-                step["method"],
-                words.method_sentence(step["method"]),
-                words.enumerated(step["changed"]),
-            )
-            for step in manifest["steps"]
+            (step.method, sentence_of(step), words.enumerated(step.changed))
+            for step in release.steps
         ],
         "promises": promises,
         "facts": {

@@ -117,7 +117,9 @@ def _text(column: Column, value: Any) -> str:
         )
         return str(one.to_arrow()[0].as_py())
     if float(value).is_integer() and abs(value) < 1e15:  # noqa: PLR2004  # exact as a float
-        return f"{int(value):,}" if abs(value) >= 10_000 else str(int(value))  # noqa: PLR2004  # years stay as they are
+        return (
+            f"{int(value):,}" if abs(value) >= 10_000 else str(int(value))  # noqa: PLR2004
+        )  # years stay as they are
     return f"{value:.6g}"
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from veladura.base.limits import Light
 from veladura.core.promise import Proof
-from veladura.core.recipe import PRIVATE
+from veladura.core.rules import Conclusions
 from veladura.errors import PlanError
 from veladura.measures.measure import Detail, Figure, reasons
 from veladura.report import words
@@ -19,7 +19,7 @@ from veladura.report.intervals import IntervalGroup, interval_facts
 from veladura.report.snippets import command, snippet
 
 if TYPE_CHECKING:
-    from veladura.core.recipe import Release
+    from veladura.core.release import Release, Step
     from veladura.measures.assessment import Assessment
     from veladura.release.gate import Verdict
 
@@ -98,7 +98,7 @@ class Facts:
     promises: tuple[PromiseFacts, ...]
     figures: Mapping[str, tuple[FigureFacts, ...]]
     no_figures: str
-    conclusions: words.Conclusions
+    conclusions: Conclusions
     snippet: str
     command: str
     provenance: Mapping[str, str]
@@ -119,6 +119,7 @@ def gather(
     *,
     verdicts: Sequence[Verdict] = (),
     audience: Audience = "public",
+    drawings: Mapping[str, bytes] | None = None,
 ) -> Facts:
     """Return the facts of a release for one audience.
 
@@ -131,14 +132,16 @@ def gather(
     verdicts
         What `veladura.release.gate.gate` returned.
     audience
-        "public" for the page in the release folder, "custodian" for the one that stays.
+        "public" for the page in the release folder, "custodian" for the private one.
+    drawings
+        What `public_drawings` returned, where it was called already.
     """
     if audience not in get_args(Audience):
         what = "audience"
         raise PlanError.unknown(what, audience, get_args(Audience))
     manifest = release.manifest
     mine = audience == "custodian"
-    secret = release.rule in PRIVATE
+    secret = release.rule.private
     original = None if secret and not mine else release.original
     withheld = WITHHELD if secret and not mine else UNMEASURED if assessment is None else ""
     page = Facts(
@@ -146,7 +149,7 @@ def gather(
         audience=audience,
         summary=_summary(manifest),
         refused=sum(not verdict.passed for verdict in verdicts),
-        steps=tuple(_step(step) for step in manifest["steps"]),
+        steps=tuple(_step(step) for step in release.steps),
         columns=describe(
             release.tables[0].table,
             original,
@@ -155,7 +158,7 @@ def gather(
         promises=promise_facts(manifest, list(proofs)),
         figures={},
         no_figures=withheld,
-        conclusions=words.RULES[manifest["rule"]],
+        conclusions=release.rule.conclusions,
         snippet=snippet(release),
         command=command(release),
         provenance=_provenance(manifest),
@@ -168,7 +171,7 @@ def gather(
             figures=_figures(shown, {v.figure: v for v in verdicts}),
             absent=_absent(shown, [v.figure for v in verdicts]),
         )
-    everyone = {title: svg for draw in release.public_pictures for title, svg in draw().items()}
+    everyone = public_drawings(release) if drawings is None else drawings
     if not mine:
         return replace(page, pictures=_pictures(everyone))
     own = {title: drawing for draw in release.pictures for title, drawing in draw().items()}
@@ -176,11 +179,23 @@ def gather(
         page,
         details=() if assessment is None else tuple(assessment.details.values()),
         pictures=_pictures(
-            everyone | {title: svg for title, svg in own.items() if isinstance(svg, bytes)}
+            {**everyone} | {title: svg for title, svg in own.items() if isinstance(svg, bytes)}
         ),
         texts={title: text for title, text in own.items() if isinstance(text, str)},
         recipe=repr(release.recipe),
     )
+
+
+def public_drawings(release: Release) -> dict[str, bytes]:
+    """Return the pictures that everyone may see, as SVG by title."""
+    shown: dict[str, Any] = {
+        title: svg for draw in release.public_pictures for title, svg in draw().items()
+    }
+    if release.rule.posterior:
+        from veladura.inference.posterior.show import pictures
+
+        shown |= pictures(release)
+    return shown
 
 
 def _pictures(drawings: Mapping[str, bytes]) -> tuple[Picture, ...]:
@@ -227,24 +242,21 @@ def _summary(manifest: Mapping[str, Any]) -> tuple[str, ...]:
     return first, second, third
 
 
-def _step(step: Mapping[str, Any]) -> StepFacts:
-    meanings = words.setting_meanings(step["method"])
-    told = dict(step["settings"])
-    if told.get("columns") in (
-        list(step["changed"]),
-        tuple(step["changed"]),
-    ):  # said already; a mapping says more
-        del told["columns"]
+def _step(step: Step) -> StepFacts:
+    meanings = words.setting_meanings(step.recipe)
+    shown = dict(step.settings)
+    if shown.get("columns") in (list(step.changed), tuple(step.changed)):
+        del shown["columns"]  # the sentence names them; a mapping says more
     settings = tuple(
         SettingFacts(name.replace("_", " "), words.setting(value), meanings.get(name, ""))
-        for name, value in told.items()
+        for name, value in shown.items()
     )
-    return StepFacts(
-        step["method"],
-        words.method_sentence(step["method"]),
-        words.enumerated(step["changed"]),
-        settings,
-    )
+    return StepFacts(step.method, sentence_of(step), words.enumerated(step.changed), settings)
+
+
+def sentence_of(step: Step) -> str:
+    """Return what a step did; this version may not know its method."""
+    return f"The method {step.method} was applied." if step.recipe is None else step.recipe.sentence
 
 
 def promise_facts(manifest: Mapping[str, Any], proofs: list[Proof]) -> tuple[PromiseFacts, ...]:

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veladura.base.estimate import Estimate
-from veladura.core.recipe import PRIVATE
 from veladura.errors import NotApplicable
 from veladura.measures.pairing import Pairing, pair
 from veladura.measures.utility.linear import fit_all, propose
@@ -28,7 +27,7 @@ from veladura.report.words import number
 from veladura.table.codes import label_text
 
 if TYPE_CHECKING:
-    from veladura.core.recipe import Release
+    from veladura.core.release import Release
     from veladura.measures.measure import Unit
     from veladura.table.table import Table
 
@@ -63,10 +62,10 @@ def interval_facts(release: Release, original: Table | None) -> tuple[IntervalGr
 
     A private release has an exact posterior instead, or no interval that would know of its noise.
     """
-    if release.rule in PRIVATE:
+    if release.rule.private:
         return (
             _posteriors(release, original)
-            if release.rule == "posterior" and original is not None
+            if release.rule.posterior and original is not None
             else ()
         )
     tables = [dataset.table for dataset in release.tables]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from veladura.table.summary import summarize
 
 if TYPE_CHECKING:
-    from veladura.core.recipe import Release
+    from veladura.core.release import Release
 
 FOLDER = "path/to/this/folder"
 MOST_LEVELS = 8  # of a category in a first model
@@ -17,48 +17,41 @@ _HEAD = f'import veladura as vd\n\nrelease = vd.load("{FOLDER}")'
 
 
 def snippet(release: Release) -> str:
-    """Return Python that loads the release and makes a first analysis with the right rule."""
-    if release.rule == "posterior":
-        return (
-            f"{_HEAD}\nposterior = vd.posterior(release)\nposterior.mean, posterior.interval(0.95)"
-        )
-    if (found := first_model(release)) is not None:
-        formula, family = found
-        extra = "" if family == "gaussian" else f', family="{family}"'
-        return f'{_HEAD}\nprint(release.analyze("{formula}"{extra}))'
-    numbers = _numbers(release)
-    if _combines(release) and numbers:
-        name = numbers[0]
-        return (
-            f"{_HEAD}\nrelease.estimate(lambda data: (data[{name!r}].mean(), data[{name!r}].var() /"
-            " len(data)))"
-        )
-    if len(release.tables) > 1:
-        return f"{_HEAD}\nfor data in release.datasets:\n    print(data.describe())"
-    last = f"data[{numbers[:2]!r}].describe()" if numbers else "data.describe()"
-    return f"{_HEAD}\ndata = release.datasets[0]\n{last}"
+    """Return Python that loads the release and makes a first analysis with its combining rule."""
+    model, numbers = first_model(release), _numbers(release)
+    formula = "" if model is None else _arguments(*model)
+    lines = release.rule.snippet(formula, numbers[0] if numbers else "", len(release.tables))
+    return f"{_HEAD}\n{lines}"
 
 
 def command(release: Release) -> str:
-    """Return what to type into a terminal: the check of the folder, then an analysis where there is one."""
+    """Return what to type into a terminal: the check of the folder, then a first analysis."""
     check = f"veladura verify {FOLDER}"
-    if release.rule == "posterior":
+    if release.rule.posterior:
         return f"{check}\nveladura analyze {FOLDER} --posterior"
-    if (found := first_model(release)) is None:
+    if (model := first_model(release)) is None:
         return check
-    formula, family = found
-    return f'{check}\nveladura analyze {FOLDER} "{formula}"' + (
-        "" if family == "gaussian" else f" --family {family}"
-    )
+    formula, family = model
+    extra = "" if family == "gaussian" else f" --family {family}"
+    return f'{check}\nveladura analyze {FOLDER} "{formula}"{extra}'
+
+
+def _arguments(formula: str, family: str) -> str:
+    """Return the arguments of `analyze` as Python."""
+    return f'"{formula}"' + ("" if family == "gaussian" else f', family="{family}"')
 
 
 def first_model(release: Release) -> tuple[str, str] | None:
-    """Return a formula and family that fit the columns of a release; None where no model can be combined or proposed."""
-    if release.rule == "private" or (release.rule != "none" and not _combines(release)):
+    """Return a formula and family that fit the columns of a release.
+
+    None where no model can be combined, or none can be proposed.
+    """
+    if not release.rule.combines(len(release.tables)):
         return None
     numbers = list(
         islice(
-            (name for name in _numbers(release) if _is_word(name) and _levels(release, name) > 1), 2
+            (name for name in _numbers(release) if _is_word(name) and _levels(release, name) > 1),
+            2,
         )
     )
     groups = (
@@ -69,16 +62,10 @@ def first_model(release: Release) -> tuple[str, str] | None:
     if numbers:
         terms = [*numbers[1:], *(f"C({name})" for name in islice(groups, 1))]
         return (f"{numbers[0]} ~ {' + '.join(terms)}", "gaussian") if terms else None
-    known = list(groups)
-    two = [name for name in known if _levels(release, name) == 2]  # noqa: PLR2004
-    others = [name for name in known if name not in two[:1]]
+    few = list(groups)
+    two = [name for name in few if _levels(release, name) == 2]  # noqa: PLR2004
+    others = [name for name in few if name not in two[:1]]
     return (f"{two[0]} ~ C({others[0]})", "binomial") if two and others else None
-
-
-def _combines(release: Release) -> bool:
-    return release.rule == "single" or (
-        release.rule in ("partial", "full") and len(release.tables) > 1
-    )
 
 
 def _numbers(release: Release) -> list[str]:

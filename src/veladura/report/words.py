@@ -5,70 +5,13 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from veladura.base.limits import Limit
-from veladura.core import registry
-from veladura.errors import PlanError
 from veladura.measures.measure import Unit
 
-# One sentence a method; a method without one is told by the first line of its own documentation.
-METHODS = {
-    "noise": (
-        "Random noise was added to the numbers, so that a value need not be the true one. Means and"
-        " relations are kept on average."
-    ),
-    "swap": (
-        "Values were exchanged between rows of nearby rank. The values themselves are true, but"
-        " need not stand in the row they came from."
-    ),
-    "microaggregation": (
-        "Rows were put into small groups of similar ones, and each value was replaced by that of"
-        " its group."
-    ),
-    "top-code": (
-        "Values beyond a limit were replaced, so that the highest or lowest ones cannot be told"
-        " apart."
-    ),
-    "recode": "Values were replaced by coarser or other ones, by a fixed rule.",
-    "pram": (
-        "Categories were changed at random with known probabilities, so that a category need not be"
-        " the true one."
-    ),
-    "k-anonymity": (
-        "Values were made coarser, and some rows left out, until every combination is shared by"
-        " several rows."
-    ),
-    "cart": "Values were replaced by artificial ones, drawn from a model of the original table.",
-    "critical-cart": (
-        "Critical values were replaced by artificial ones, drawn from a model of the original"
-        " table. The other values are as they were."
-    ),
-    "geography": (
-        "Places were replaced by artificial ones, drawn from a map of how people with these"
-        " attributes are spread."
-    ),
-    "naive-geography": (
-        "Places were moved at random within small areas of a grid. The area itself is the true one."
-    ),
-    "donut": "Places were moved at random, by a distance between a smallest and a largest one.",
-    "dirichlet-multinomial": (
-        "The rows are artificial. They were drawn from noisy counts, so that the release hardly"
-        " depends on any one person."
-    ),
-    "beta-binomial": (
-        "The rows are artificial. They were drawn from noisy counts, so that the release hardly"
-        " depends on any one person."
-    ),
-    "noisy-counts": (
-        "The rows are artificial. Noise was added to the number of rows of each kind, so that the"
-        " release hardly depends on any one person."
-    ),
-    "marginals": (
-        "The rows are artificial. They were drawn from a model of noisy counts, so that the release"
-        " hardly depends on any one person."
-    ),
-}
+if TYPE_CHECKING:
+    from veladura.core.recipe import Recipe
 
 PROOFS = {
     ("holds", "package"): "Checked on the released files. Anyone who has them can check it again.",
@@ -99,131 +42,16 @@ KINDS = {
 }
 
 
-@dataclass(frozen=True)
-class Conclusions:
-    """What a recipient may and may not conclude, how to analyse the data, and what its intervals hold."""
-
-    may: tuple[str, ...]
-    may_not: tuple[str, ...]
-    how: str
-    intervals: str = ""
-
-
-_PERSON = (
-    "Take a single row for a true statement about a person.",
-    "Try to find out who a row is about, or link rows with other data for that purpose.",
-)
-_MANY = (
-    "Treat one dataset as if it were the original, or stack the datasets into one: intervals come"
-    " out too narrow."
-)
-_COMBINE = (
-    "Analyse each dataset by itself in the same way, then combine the results with the rule named"
-    " in the manifest. The library does both in one call."
-)
-_BOTH = (
-    "Estimates are combined over the datasets by the rule named in the manifest: the intervals hold"
-    " the chance of sampling and that of the synthesis."
-)
-RULES = {
-    "none": Conclusions(
-        (
-            "Analyse the table with the usual tools: counts, means, tables, models.",
-            (
-                "Treat results as close to those of the original, as far as the figures of this"
-                " page tell."
-            ),
-        ),
-        (
-            *_PERSON,
-            (
-                "Take standard errors as complete: they do not know of the change that the"
-                " protection made."
-            ),
-        ),
-        "Analyse the table as it is, and report with every result how the table was protected.",
-        "Estimates are of the released table as it stands: the intervals hold the chance of"
-        " sampling, not the change that the protection made.",
-    ),
-    "partial": Conclusions(
-        ("Estimate means, tables and models with valid intervals, combined over the datasets.",),
-        (
-            *_PERSON,
-            _MANY,
-            "Conclude on relations that the model of the replaced columns did not contain.",
-        ),
-        _COMBINE,
-        _BOTH,
-    ),
-    "full": Conclusions(
-        ("Estimate means, tables and models with valid intervals, combined over the datasets.",),
-        (*_PERSON, _MANY, "Conclude on relations that the synthesis model did not contain."),
-        _COMBINE,
-        _BOTH,
-    ),
-    "single": Conclusions(
-        (
-            (
-                "Estimate means, tables and models of large samples, with intervals that the rule"
-                " widens."
-            ),
-        ),
-        (
-            *_PERSON,
-            "Take the standard errors of one dataset as they are: the rule must widen them.",
-            "Conclude on relations that the synthesis model did not contain.",
-        ),
-        _COMBINE,
-        _BOTH,
-    ),
-    "posterior": Conclusions(
-        (
-            (
-                "Estimate the share of every combination of values, with the uncertainty of"
-                " sampling and of the noise."
-            ),
-        ),
-        (
-            *_PERSON,
-            "Take the released counts for those of the original: they carry noise on purpose.",
-        ),
-        "Use the exact posterior distribution; what it needs is in the manifest.",
-        "Shares come from the exact posterior: the intervals hold the chance of sampling and that"
-        " of the noise.",
-    ),
-    "private": Conclusions(
-        (
-            (
-                "Estimate counts and shares of the columns that were measured together; their noise"
-                " is told in the manifest."
-            ),
-        ),
-        (
-            *_PERSON,
-            "Take standard errors as complete: they do not know of the noise.",
-            "Conclude on relations that the manifest does not name as measured.",
-        ),
-        "Analyse the table as it is, and report with every result how the table was protected.",
-    ),
-}
-
-
-def method_sentence(method: str) -> str:
-    """Return what a method does, in words."""
-    if method in METHODS:
-        return METHODS[method]
-    return _summary(_documentation(method)) or f"The method {method} was applied."
-
-
-def setting_meanings(method: str) -> dict[str, str]:
-    """Return the first sentence on each setting of a method, from the documentation of its recipe.
+def setting_meanings(recipe: type[Recipe] | None) -> dict[str, str]:
+    """Return the first sentence on each setting of a method, from the docstring of its recipe.
 
     Examples
     --------
-    >>> setting_meanings("noise")["scale"]
+    >>> import veladura as vd
+    >>> setting_meanings(vd.Noise)["scale"]
     'Standard deviation of the noise, as a share of that of each column.'
     """
-    lines = _documentation(method).splitlines()
+    lines = inspect.cleandoc((recipe and recipe.__doc__) or "").splitlines()
     if "Parameters" not in lines:
         return {}
     meanings: dict[str, list[str]] = {}
@@ -244,19 +72,8 @@ def setting_meanings(method: str) -> dict[str, str]:
     }
 
 
-def _documentation(method: str) -> str:
-    try:
-        return inspect.cleandoc(registry.find(method).__doc__ or "")
-    except (PlanError, ImportError):  # a package made by a newer library
-        return ""
-
-
 def _first_sentence(text: str) -> str:
     return text if ". " not in text else f"{text.partition('. ')[0]}."
-
-
-def _summary(documentation: str) -> str:
-    return documentation.partition("\n")[0]
 
 
 def enumerated(names: Sequence[str]) -> str:

@@ -9,10 +9,11 @@ import pandas as pd
 import pytest
 
 import veladura as vd
+from veladura import testing
+from veladura.core.rules import Single
 from veladura.errors import ColumnError, DataError, PlanError, PromiseError
 from veladura.methods.cart.rules import RuleWarning
 from veladura.methods.cart.single_numbers import single_numbers
-from veladura.testing import suite as testing
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +135,7 @@ def test_a_rule_on_columns_that_stay_binds_the_one_that_is_drawn(people):
     ).protect(people, seed=4)
     data = release.datasets[0]
     assert (data.loc[data["smoke"] == "NO", "cigarettes"] == -8).all()
-    assert release.rule == "partial"
+    assert release.rule.name == "partial"
 
 
 def test_a_rule_that_a_few_rows_break_is_told_with_their_number(people):
@@ -194,14 +195,10 @@ def test_limits_hold_and_are_promised(people):
 
 def test_other_numbers_of_rows_and_what_the_manifest_tells(people):
     release = vd.Cart(m=3, rows=250).protect(people, seed=1)
-    settings = release.manifest["steps"][0]["settings"]
     assert [len(data) for data in release.datasets] == [250] * 3
-    assert (settings["rows"], settings["original_rows"], settings["synthesis"], release.rule) == (
-        250,
-        800,
-        "proper",
-        "single",
-    )
+    assert release.rule == Single(rows=250, original_rows=800, proper=True)
+    assert release.manifest["rule"] == "single"
+    assert release.manifest["rule_settings"] == {"rows": 250, "original_rows": 800, "proper": True}
     assert release.rows is None
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.methods.kanonymity import brute
 
 import veladura as vd
-from veladura.core.recipe import Dataset, Release
+from veladura.core.release import Dataset, Release
 from veladura.errors import ColumnError, DataError, PlanError, PromiseError
 from veladura.plan.plan import parse_plan, read_plan, steps_to_toml
 from veladura.table.table import from_arrow

@@ -35,7 +35,7 @@ def test_only_the_named_columns_come_out_with_their_types_and_size():
     assert [len(d) for d in release.datasets] == [55] * 3
     assert release.datasets[0]["age"].dtype == FRAME["age"].dtype
     assert release.rows is None
-    assert release.rule == "posterior"
+    assert release.rule.name == "posterior"
 
 
 def test_the_manifest_tells_all_that_inference_needs():
@@ -279,7 +279,7 @@ def test_only_steps_that_treat_each_row_alone_come_before():
     release = vd.Steps(
         [grouped, vd.TopCode(columns={"other": 60}), recipe(domain={"sex": ["w", "m"], "age": AGE})]
     ).protect(FRAME)
-    assert release.rule == "posterior"
+    assert release.rule.name == "posterior"
     assert set(release.datasets[0]["sex"]) <= {"w", "m"}
     assert vd.posterior(release).mean.shape == (6,)
     for wrong in (

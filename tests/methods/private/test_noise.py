@@ -92,7 +92,7 @@ def test_marginals_keep_a_strong_pair_and_their_budget():
     assert told["measured"][-1]["columns"] == ["a", "b"]
     events = [Event.from_json(event) for event in told["events"]]
     assert Fraction(99, 100) < epsilon_of(events, Fraction(1, 10**9)) <= 1
-    assert release.rule == "private"
+    assert release.rule.name == "private"
     with pytest.raises(PlanError, match="no exact posterior"):
         vd.posterior(release)
     with pytest.raises(BudgetError):

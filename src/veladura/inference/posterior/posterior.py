@@ -15,7 +15,7 @@ from veladura.inference.posterior.shares import Interval, Posterior, shortest
 from veladura.methods.private.domain import Domain
 
 if TYPE_CHECKING:
-    from veladura.core.recipe import Release
+    from veladura.core.release import Release
 
 # kinds of cells times the length of a transform: about a minute; beyond, an approximation that
 # states its error

@@ -13,7 +13,7 @@ from veladura.errors import DataError, PlanError, PromiseError
 from veladura.methods.private.domain import Domain
 
 if TYPE_CHECKING:
-    from veladura.core.recipe import Release
+    from veladura.core.release import Release
 
 NEEDED = {
     "dirichlet-multinomial": ("domain", "n", "alpha", "size", "m"),
@@ -36,7 +36,7 @@ def model_of(release: Release) -> Model:
     """Return the model of a release, or say what its manifest lacks."""
     step = release.steps[-1]
     method = "dirichlet-multinomial" if step.method == "beta-binomial" else step.method
-    if release.rule != "posterior" or method not in NEEDED:
+    if not release.rule.posterior or method not in NEEDED:
         msg = (
             f"a release by {step.method} has no exact posterior.\n\nHint: it is for"
             " dirichlet-multinomial, beta-binomial and noisy-counts."

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from veladura.base.estimate import Estimate
-    from veladura.core.recipe import Release
+    from veladura.core.release import Release
     from veladura.inference.posterior.shares import Posterior
 
 MOST_CELLS_DRAWN = 24

@@ -17,7 +17,7 @@ from veladura.table.codes import encode
 from veladura.table.source import open_quietly
 
 if TYPE_CHECKING:
-    from veladura.core.recipe import Release
+    from veladura.core.release import Release
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from veladura.methods.masks.common import source_column
 from veladura.table.source import open_quietly
 
 if TYPE_CHECKING:
-    from veladura.core.recipe import Release
+    from veladura.core.release import Release
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from veladura.table.source import open_quietly
 
 if TYPE_CHECKING:
     from veladura.core.promise import Evidence
-    from veladura.core.recipe import Release
+    from veladura.core.release import Release
 
 
 @dataclass(frozen=True)

@@ -118,7 +118,7 @@ def known_columns(subject: Subject) -> list[str]:
 
 def artificial_keys(subject: Subject, known: Sequence[str]) -> NotApplicable | None:
     """Return why nobody can be re-identified: a synthesizer replaced every known column."""
-    if subject.release.rule == "none" or not set(known) <= set(subject.changed):
+    if not subject.release.rule.synthetic or not set(known) <= set(subject.changed):
         return None
     return NotApplicable(
         "every column that an intruder may know is synthetic: no released row is a person's."

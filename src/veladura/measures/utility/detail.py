@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from veladura.base.arrays import Floats, Ints
 from veladura.base.estimate import Estimate
-from veladura.core.recipe import Dataset, Release
+from veladura.core.release import Dataset, Release
 from veladura.errors import NotApplicable
 from veladura.measures.domain import generalising_step, map_of, released_levels
 from veladura.measures.measure import Meaning, Measure, Measured, Subject, over_datasets

@@ -17,7 +17,7 @@ from veladura.table.schema import LABELLED
 from veladura.table.source import open_quietly
 
 if TYPE_CHECKING:
-    from veladura.core.recipe import Release, Step
+    from veladura.core.release import Release, Step
     from veladura.table.table import Table
 
 

@@ -23,7 +23,7 @@ from veladura.methods.geography.placed import PlacedRelease, Scene, placed
 from veladura.table.source import open_quietly
 
 if TYPE_CHECKING:
-    from veladura.core.recipe import Release
+    from veladura.core.release import Release
 
 
 @dataclass(frozen=True)

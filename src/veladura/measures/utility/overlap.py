@@ -11,9 +11,9 @@ import numpy as np
 from veladura.base.arrays import Floats
 from veladura.base.deprecation import renamed
 from veladura.base.estimate import Estimate
-from veladura.core.recipe import Release
+from veladura.core.release import Release
 from veladura.errors import NotApplicable, PlanError
-from veladura.inference.combined import CombiningRule, combine
+from veladura.inference.combined import combine_by
 from veladura.measures.measure import Detail, Meaning, Measure, Measured, Subject
 from veladura.measures.pairing import Pairing, pair
 from veladura.measures.utility.linear import Fits, fit_all, propose
@@ -203,32 +203,22 @@ def _cut(estimate: Estimate) -> Estimate:
     return Estimate(estimate.value, min(low, estimate.value), high, estimate.level)
 
 
-def combiner(released: Any) -> Callable[[Floats, Floats], Ends]:
+def combiner(release: Any) -> Callable[[Floats, Floats], Ends]:
     """Return the function that combines the intervals of m datasets.
 
     By the combining rule of a release; of plain tables, the mean interval.
     """
 
     def combined(q: Floats, v: Floats) -> Ends:
-        if (
-            not isinstance(released, Release)
-            or released.rule not in get_args(CombiningRule)
-            or (released.rule != "single" and len(q) < 2)  # noqa: PLR2004
-        ):
+        if not isinstance(release, Release) or not release.rule.combines(len(q)):
             centre, error = q.mean(axis=0), np.sqrt(v.mean(axis=0))
             return centre, centre - NORMAL * error, centre + NORMAL * error
-        settings: Mapping[str, Any] = next(
-            (step.settings for step in released.steps if "original_rows" in step.settings), {}
+        pooled = combine_by(release.rule, q, v)
+        return (
+            np.atleast_1d(pooled.value),
+            np.atleast_1d(pooled.lower),
+            np.atleast_1d(pooled.upper),
         )
-        found = combine(
-            q,
-            v,
-            released.rule,  # type: ignore[arg-type]
-            rows=settings.get("rows"),
-            original_rows=settings.get("original_rows"),
-            proper=settings.get("synthesis", "proper") == "proper",
-        )
-        return np.atleast_1d(found.value), np.atleast_1d(found.lower), np.atleast_1d(found.upper)
 
     return combined
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from veladura.base.deprecation import renamed
 from veladura.base.estimate import Estimate
-from veladura.core.recipe import Release
+from veladura.core.release import Release
+from veladura.core.rules import Synthetic
 from veladura.errors import NotApplicable, PlanError
 from veladura.measures.measure import Meaning, Measure, Measured, Subject, over_datasets
 from veladura.measures.pairing import pair
@@ -88,7 +89,7 @@ def pmse(
         "logistic", with main effects and products, or "tree", which also detects thresholds and
         deep interactions.
     synthesis
-        The null expectation. By default that of the release's manifest; "simple" for plain tables,
+        The null expectation. By default that of the release's rule; "simple" for plain tables,
         as in synthpop.
     pairs
         Whether the model has products of two columns. Categories are lumped and pairs left out
@@ -204,11 +205,9 @@ def _estimates(
 
 
 def _synthesis(release: Any) -> str:
-    """Return which null a release has by its manifest."""
-    if not isinstance(release, Release):
-        return "simple"
-    kinds = [step.settings.get("synthesis") for step in release.steps]
-    return "proper" if "proper" in kinds else "simple"
+    """Return which null a release has by its combining rule."""
+    rule = release.rule if isinstance(release, Release) else None
+    return "proper" if isinstance(rule, Synthetic) and rule.proper else "simple"
 
 
 def _replaced(

@@ -12,7 +12,7 @@ from veladura.base.arrays import Floats, Ints
 from veladura.base.deprecation import renamed
 from veladura.base.estimate import Estimate
 from veladura.base.streams import Streams
-from veladura.core.recipe import Release
+from veladura.core.release import Release
 from veladura.errors import NotApplicable
 from veladura.measures.measure import Detail, Meaning, Measure, Measured, Subject, over_datasets
 from veladura.measures.pairing import Pairing, pair

@@ -11,7 +11,7 @@ from veladura.measures.measure import Meaning, Measure, Subject
 from veladura.methods.critical.pools import FIGURES
 
 if TYPE_CHECKING:
-    from veladura.core.recipe import Release
+    from veladura.core.release import Release
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from veladura.errors import DataError, PlanError
 from veladura.methods.geography.rectangles import overlap
 
 if TYPE_CHECKING:
-    from veladura.core.recipe import Release
+    from veladura.core.release import Release
 
 MOST_ROWS = 2500
 DECAYS = 24

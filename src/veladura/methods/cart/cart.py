@@ -8,10 +8,13 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from veladura.base.context import Context
+from veladura.core.gates import SYNTHETIC
+from veladura.core.promise import LIMITS, Check
 from veladura.core.recipe import Recipe
 from veladura.errors import DataError, PlanError
 from veladura.methods.cart.order import check_named, grouped
-from veladura.methods.cart.rules import find_rules, read_rules
+from veladura.methods.cart.rules import find_rules, read_rules, rows_against_rules
+from veladura.methods.cart.single_numbers import single_numbers
 from veladura.methods.masks.common import check_columns, is_number
 from veladura.numeric.trees.column import check_levels
 from veladura.numeric.trees.leaf import Smoothing
@@ -117,6 +120,13 @@ class Cart(Recipe):
     """
 
     method = "cart"
+    sentence = "Values were replaced by artificial ones, drawn from a model of the original table."
+    checks = {
+        "limits": LIMITS,
+        "rules": Check(rows_against_rules),
+        "single-numbers": Check(single_numbers, linked=False),
+    }
+    gate = SYNTHETIC
     synthesizes = True
 
     columns: tuple[str, ...] | None = None

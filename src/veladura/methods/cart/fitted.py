@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,15 +12,14 @@ from numpy.typing import NDArray
 from veladura.base.context import Context
 from veladura.base.expression import Expression
 from veladura.core.promise import Promise
-from veladura.core.recipe import Draw, Fitted, Release, Rule
-from veladura.errors import PromiseError
+from veladura.core.recipe import Draw, Drawn, Fitted
+from veladura.core.rules import Partial, Rule, Single
 from veladura.methods.cart.cart import MAX_LEVELS, Cart, check_rows
 from veladura.methods.cart.drawing import Drawing
 from veladura.methods.cart.models import Model, build, margin
 from veladura.methods.cart.order import Unit, by_dependence, check_named, visit
 from veladura.methods.cart.plots import compared, tree_texts
 from veladura.methods.cart.rules import check_rules, decision_on, read_rules, rules_promise
-from veladura.methods.cart.single_numbers import single_numbers
 from veladura.methods.cart.strata import Strata, find_strata
 from veladura.numeric.trees.bins import Binning, binning_of
 from veladura.numeric.trees.column import Subject, check_levels, subject_of
@@ -56,24 +55,20 @@ class FittedCart(Fitted[Cart]):
     margins: Sequence[Model]
     everything: bool
 
-    def draws(self, context: Context) -> Sequence[Draw]:
+    def draw(self, context: Context) -> Drawn:
         """Draw the m datasets, each from streams of its own."""
-        return context.map(
+        datasets = context.map(
             "drawing datasets", lambda r: self._dataset(r, context), range(self.recipe.m)
         )
-
-    def draw(self, context: Context) -> Release:
-        """Return a release; what only the original can prove is proved here also where rows have no link to it."""
-        release = super().draw(context)
-        if release.rows is None and (names := self._guarded()):
-            found = sum(single_numbers(one, {"columns": names}) for one in release.evidence())
-            if found:
-                msg = (
-                    f"the release does not keep its promise: {found} numbers that occur once in the"
-                    " original came out."
-                )
-                raise PromiseError(msg)
-        return replace(release, public_pictures=(lambda: compared(release),))
+        return Drawn(
+            datasets=datasets,
+            changed=self.changed(),
+            rule=self.rule(),
+            settings=self.told(),
+            promises=self.promises(),
+            pictures=lambda _: self.pictures(),
+            public_pictures=compared,
+        )
 
     def pictures(self) -> dict[str, bytes | str]:
         """Return the trees of the replaced columns for the custodian's page: splits and leaves show original values."""
@@ -85,7 +80,8 @@ class FittedCart(Fitted[Cart]):
 
     def rule(self) -> Rule:
         """Return "single" when every column is replaced, "partial" otherwise (Raab et al. 2016; Reiter 2003)."""
-        return "single" if self.everything else "partial"
+        kind = Single if self.everything else Partial
+        return kind(rows=self._rows(), original_rows=self.codes.rows.size, proper=True)
 
     def told(self) -> dict[str, Any]:
         """Return the settings, and what a combining rule needs: rows before and after, and that draws are proper."""
@@ -101,8 +97,6 @@ class FittedCart(Fitted[Cart]):
             **plain,
             "columns": list(self.changed()),
             "rows": self._rows(),
-            "original_rows": self.codes.rows.size,
-            "synthesis": "proper",  # Bayesian-bootstrap leaves are a posterior draw
             **({"single_numbers_in": open_} if open_ else {}),
         }
 

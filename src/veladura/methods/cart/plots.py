@@ -17,7 +17,7 @@ from veladura.table.codes import Column, encode, label_text
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from veladura.core.recipe import Release
+    from veladura.core.release import Release
     from veladura.methods.cart.fitted import FittedCart
 
 FEWEST_ROWS = 10

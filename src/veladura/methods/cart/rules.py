@@ -22,7 +22,7 @@ from veladura.base.expression import (
     as_text,
     parse,
 )
-from veladura.core.promise import Evidence, Promise, checks
+from veladura.core.promise import Evidence, Promise
 from veladura.errors import DataError, PlanError
 from veladura.table.codes import Column, label_text
 
@@ -189,7 +189,6 @@ def rules_promise(rules: Sequence[Expression]) -> Promise:
     )
 
 
-@checks("rules")
 def rows_against_rules(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return how many times a row breaks a rule."""
     columns = {name: evidence.column(name) for name in settings["columns"]}

@@ -1,4 +1,4 @@
-"""Numbers that occur once in the original: the check that none of them is in the release."""
+"""Numbers that occur once in the original: how many of them a release holds."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veladura.base.arrays import Mask
-from veladura.core.promise import Evidence, checks
+from veladura.core.promise import Evidence
 from veladura.methods.masks.common import source_column
 from veladura.table.codes import Column, label_text
 
 
-@checks("single-numbers", linked=False)
 def single_numbers(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return how many released numbers occur once in the original column."""
     return sum(
@@ -24,13 +23,14 @@ def single_numbers(evidence: Evidence, settings: Mapping[str, Any]) -> int:
 
 
 def singles_in(before: Column, after: Column) -> Mask:
-    """Return which released values, without the missing ones, occur once in the original."""
-    distinct, count = np.unique(plain_values(before), return_counts=True)
-    return np.isin(plain_values(after), distinct[count == 1])
+    """Return which released values, missing ones apart, occur once in the original."""
+    original, released = plain_values(before), plain_values(after)
+    distinct, count = np.unique(original, return_counts=True)
+    return np.isin(released, distinct[count == 1])
 
 
 def plain_values(column: Column) -> NDArray[Any]:
-    """Return the values that are not missing: numbers, or the texts of categories."""
+    """Return the values of a column that are not missing: numbers, or categories as text."""
     values = column.values[~column.missing]
     if column.labels is None:
         return values

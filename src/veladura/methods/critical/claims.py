@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from veladura.base.expression import parse
 from veladura.base.settings import to_plain
-from veladura.core.promise import Evidence, Promise, checks
+from veladura.core.promise import Check, Evidence, Promise
 from veladura.methods.cart.cart import Bounds
 from veladura.methods.critical.cells import Cells, read_conditions
 from veladura.methods.masks.common import label_texts, source_column
@@ -152,7 +152,6 @@ def _same(before: Column, after: Column) -> Mask:
     )
 
 
-@checks("critical-cells")
 def changed_elsewhere(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return how many cells changed that are not critical."""
     original = _Original(evidence, settings)
@@ -167,7 +166,6 @@ def changed_elsewhere(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     )
 
 
-@checks("critical-values")
 def critical_values_out(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return how many replaced cells hold a critical value of the original column."""
     original = _Original(evidence, settings)
@@ -185,7 +183,6 @@ def critical_values_out(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     return found
 
 
-@checks("critical-own")
 def kept_own(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return how many replaced cells kept their own value."""
     original = _Original(evidence, settings)
@@ -201,7 +198,6 @@ def kept_own(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     return found
 
 
-@checks("critical-inside")
 def outside_condition(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return how many replaced values do not meet the condition, the other columns being as in the original."""
     original = _Original(evidence, settings)
@@ -214,3 +210,11 @@ def outside_condition(evidence: Evidence, settings: Mapping[str, Any]) -> int:
         here = original.replaced(name)[original.link()]
         found += int(np.count_nonzero(here & ~original.cells.conditions[name].marks(known)))
     return found
+
+
+CHECKS = {
+    "critical-cells": Check(changed_elsewhere),
+    "critical-values": Check(critical_values_out),
+    "critical-own": Check(kept_own),
+    "critical-inside": Check(outside_condition),
+}

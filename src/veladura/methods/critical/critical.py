@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from veladura.base.context import Context
 from veladura.base.expression import parse
+from veladura.core.gates import SYNTHETIC
 from veladura.core.recipe import Recipe
 from veladura.errors import PlanError
 from veladura.methods.cart.cart import Bounds, bounds_of
 from veladura.methods.critical.cells import ALL, read_conditions
+from veladura.methods.critical.claims import CHECKS
 from veladura.methods.masks.common import check_choice, is_number
 from veladura.numeric.trees.leaf import Smoothing
 
@@ -96,6 +98,12 @@ class CriticalCart(Recipe):
     """
 
     method = "critical-cart"
+    sentence = (
+        "Critical values were replaced by artificial ones, drawn from a model of the original"
+        " table. The other values are as they were."
+    )
+    checks = CHECKS
+    gate = SYNTHETIC
     synthesizes = True
     proposed: ClassVar[tuple[str, ...]] = ("critical", "groups")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from veladura.base.context import Context
 from veladura.core.promise import Promise
-from veladura.core.recipe import Draw, Fitted, Release, Rule
+from veladura.core.recipe import Draw, Drawn, Fitted
+from veladura.core.rules import Partial, Rule
 from veladura.methods.critical.cells import Cells, Pattern
 from veladura.methods.critical.claims import promises_of
 from veladura.methods.critical.classes import Class, Tie
@@ -79,10 +80,21 @@ class FittedCritical(Fitted[CriticalCart]):
     base: Predictors
     branches: Sequence[Branch]
 
-    def draws(self, context: Context) -> Sequence[Draw]:
+    def draw(self, context: Context) -> Drawn:
         """Draw the m datasets, each from streams of its own."""
-        return context.map(
+        from veladura.methods.cart.plots import compared
+
+        datasets = context.map(
             "drawing datasets", lambda r: self._dataset(r, context), range(self.recipe.m)
+        )
+        return Drawn(
+            datasets=datasets,
+            changed=self.changed(),
+            rule=self.rule(),
+            settings=self.told(),
+            promises=self.promises(),
+            pictures=lambda _: self.pictures(),
+            public_pictures=compared,
         )
 
     def changed(self) -> tuple[str, ...]:
@@ -91,7 +103,7 @@ class FittedCritical(Fitted[CriticalCart]):
 
     def rule(self) -> Rule:
         """Return "partial" (Reiter 2003): non-critical cells are the original ones."""
-        return "partial"
+        return Partial(original_rows=self.codes.rows.size, proper=True)
 
     @cached_property
     def structure(self) -> list[Pattern]:
@@ -125,21 +137,12 @@ class FittedCritical(Fitted[CriticalCart]):
             "classes": [[*one.confidential, *one.others] for one in self.classes],
             "guard": {name: self.terms[name].guard for name in self.changed()},
             "replaceability": replaceability(self.pools),
-            "original_rows": self.codes.rows.size,
-            "synthesis": "proper",  # Bayesian-bootstrap leaves are a posterior draw
             **({"not_replaceable_in": list(self.left)} if self.left else {}),
         }
 
     def promises(self) -> tuple[Promise, ...]:
         """Promise that only critical cells changed, and that no critical value came out."""
         return promises_of(self)
-
-    def draw(self, context: Context) -> Release:
-        """Return a release with its public pictures: margins and pairs, original beside synthetic."""
-        from veladura.methods.cart.plots import compared
-
-        release = super().draw(context)
-        return replace(release, public_pictures=(lambda: compared(release),))
 
     def pictures(self) -> Mapping[str, bytes]:
         """Return the forced splits of every class, and the ties that groups were proposed from."""

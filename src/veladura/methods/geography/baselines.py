@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from veladura.base.context import Context
 from veladura.core.promise import Promise
-from veladura.core.recipe import Draw, Fitted, Rule
+from veladura.core.recipe import Draw, Drawn, Fitted
+from veladura.core.rules import AsReleased, Partial
 from veladura.errors import DataError, PlanError
 from veladura.methods.geography.claims import inside_promise, new_places_promise, ring_promise
 from veladura.methods.geography.grid import Grid, grid_over
@@ -48,7 +49,16 @@ class FittedMask(Fitted[L]):
     places: Places
     writing: Writing
 
-    def draws(self, context: Context) -> Sequence[Draw]:
+    def draw(self, context: Context) -> Drawn:
+        """Return the table with moved places, once or m times."""
+        return Drawn(
+            datasets=self._datasets(context),
+            changed=self.changed(),
+            rule=Partial() if self.recipe.m > 1 else AsReleased(),
+            promises=self.promises(),
+        )
+
+    def _datasets(self, context: Context) -> Sequence[Draw]:
         """Draw every row's place anew, one stream a dataset."""
         return [
             Draw(
@@ -69,10 +79,6 @@ class FittedMask(Fitted[L]):
     def changed(self) -> tuple[str, ...]:
         """Return the coordinates."""
         return (self.recipe.x, self.recipe.y)
-
-    def rule(self) -> Rule:
-        """Return "partial" when there are datasets to combine."""
-        return "partial" if self.recipe.m > 1 else "none"
 
     def promises(self) -> tuple[Promise, ...]:
         """Promise usable places, none of them original."""
@@ -130,6 +136,9 @@ class NaiveGeography(LocationRecipe):
     """
 
     method = "naive-geography"
+    sentence = (
+        "Places were moved at random within small areas of a grid. The area itself is the true one."
+    )
 
     grid: tuple[int, int] = (20, 20)
 
@@ -226,6 +235,7 @@ class Donut(LocationRecipe):
     """
 
     method = "donut"
+    sentence = "Places were moved at random, by a distance between a smallest and a largest one."
 
     inner: float
     outer: float

@@ -11,6 +11,7 @@ import numpy as np
 
 from veladura.base.context import Context, thread_count
 from veladura.base.streams import Streams
+from veladura.core.release import released
 from veladura.errors import NotApplicable, PlanError
 from veladura.methods.geography.fidelity import intensity_correlations, rectangle_overlap
 from veladura.methods.geography.fitted import FittedGeography, fit_quickly
@@ -149,7 +150,7 @@ def default_grids(recipe: Geography) -> list[tuple[int, int]]:
 
 def _candidate(recipe: Geography, table: Table, context: Context) -> Candidate:
     fitted: FittedGeography = fit_quickly(recipe, table, context)
-    release = placed(table, fitted.draw(context))
+    release = placed(table, released(fitted, context))
     try:
         utility = rectangle_overlap(release)
     except NotApplicable:

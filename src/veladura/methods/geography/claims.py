@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.core.promise import Evidence, Promise, checks
+from veladura.core.promise import Check, Evidence, Promise
 from veladura.methods.geography.place import joined
 from veladura.methods.geography.region import Region, region_of
 
@@ -58,7 +58,6 @@ def ring_promise(
     return Promise("moved-by", claim, "source", known)
 
 
-@checks("inside-region")
 def outside_region(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of places that are off the land or inside an excluded area; half a place counts too."""
     x, y = (evidence.column(name) for name in settings["columns"])
@@ -68,7 +67,6 @@ def outside_region(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     return int(np.count_nonzero(outside)) + int(np.count_nonzero(x.missing != y.missing))
 
 
-@checks("new-places", linked=False)
 def known_places(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of released places that are places of the original."""
     from veladura.methods.masks.common import source_column
@@ -78,7 +76,6 @@ def known_places(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     return int(np.count_nonzero(np.isin(after[~np.isnan(after)], before[~np.isnan(before)])))
 
 
-@checks("moved-places")
 def unmoved_places(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of rows whose place is their own."""
     before = _points(*(evidence.source_column(name) for name in settings["columns"]))
@@ -86,7 +83,6 @@ def unmoved_places(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     return int(np.count_nonzero(before == after))  # missing is nan, which equals nothing
 
 
-@checks("moved-by")
 def moved_otherwise(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of places that were moved by less or more than told."""
     from veladura.methods.geography.projection import plane_of
@@ -112,3 +108,11 @@ def _points(x: Column, y: Column) -> NDArray[np.complex128]:
     points = joined(x.values.astype(float), y.values.astype(float))
     points[x.missing | y.missing] = np.nan
     return points
+
+
+CHECKS = {
+    "inside-region": Check(outside_region),
+    "new-places": Check(known_places, linked=False),
+    "moved-places": Check(unmoved_places),
+    "moved-by": Check(moved_otherwise),
+}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +12,8 @@ from numpy.typing import NDArray
 
 from veladura.base.context import Context
 from veladura.core.promise import Promise
-from veladura.core.recipe import Draw, Fitted, Release, Rule
+from veladura.core.recipe import Draw, Drawn, Fitted
+from veladura.core.rules import Partial
 from veladura.errors import PlanError
 from veladura.methods.geography.baselines import written
 from veladura.methods.geography.claims import inside_promise, moved_promise, new_places_promise
@@ -94,7 +94,21 @@ class FittedGeography(Fitted[Geography]):
     writing: Writing
     addresses: Addresses | None
 
-    def draws(self, context: Context) -> Sequence[Draw]:
+    def draw(self, context: Context) -> Drawn:
+        """Return m datasets with new places; maps of the original are the custodian's."""
+        from veladura.methods.geography import maps
+
+        return Drawn(
+            datasets=self._datasets(context),
+            changed=self.changed(),
+            rule=Partial(),
+            settings=self.told(),
+            promises=self.promises(),
+            pictures=lambda release: maps.custodian(maps.Shown.of(self, release)),
+            public_pictures=lambda release: maps.public(maps.Shown.of(self, release)),
+        )
+
+    def _datasets(self, context: Context) -> Sequence[Draw]:
         """Draw the m datasets, each from its own draw of the intensities and its own stream."""
         return context.map(
             "drawing datasets", lambda r: self._dataset(r, context), range(self.recipe.m)
@@ -132,25 +146,9 @@ class FittedGeography(Fitted[Geography]):
         values[column.missing] = np.nan
         return column.rounded(values)
 
-    def draw(self, context: Context) -> Release:
-        """Return a release with its maps: the public ones, and the custodian's with the original places."""
-        from veladura.methods.geography import maps
-
-        release = super().draw(context)
-        shown = maps.Shown.of(self, release)
-        return replace(
-            release,
-            pictures=(partial(maps.custodian, shown),),
-            public_pictures=(partial(maps.public, shown),),
-        )
-
     def changed(self) -> tuple[str, ...]:
         """Return the replaced columns."""
         return (self.recipe.x, self.recipe.y, *self.recipe.continuous)
-
-    def rule(self) -> Rule:
-        """Return "partial": places are replaced, the other columns stay (Reiter 2003)."""
-        return "partial"
 
     def told(self) -> dict[str, Any]:
         """Return the public settings, the number of cells, and how Bayesian analyses are combined."""
@@ -163,7 +161,6 @@ class FittedGeography(Fitted[Geography]):
             told["addresses"] = self.addresses.size
         return {
             **told,
-            "synthesis": "proper",
             "bayesian_analyses": "fit each dataset, stack the posterior draws",
         }
 

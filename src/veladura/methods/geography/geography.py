@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from veladura.base.context import Context
+from veladura.core.gates import SYNTHETIC
 from veladura.errors import PlanError
 from veladura.methods.geography.baselines import check_grid
 from veladura.methods.geography.icar_model import Priors
@@ -86,6 +87,11 @@ class Geography(LocationRecipe):
     """
 
     method = "geography"
+    sentence = (
+        "Places were replaced by artificial ones, drawn from a map of how people with these "
+        "attributes are spread."
+    )
+    gate = SYNTHETIC
     synthesizes = True
 
     attributes: tuple[str, ...] = ()

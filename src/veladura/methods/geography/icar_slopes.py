@@ -159,7 +159,12 @@ def weigh_slope(model: Model, state: State, j: int, walk: float) -> float:
 
 
 @handed(WIDEN)
-def widen_slope(model: Model, state: State, j: int, walk: float) -> None:  # noqa: ARG001  # all of it is weighed before
+def widen_slope(
+    model: Model,
+    state: State,
+    j: int,
+    walk: float,  # noqa: ARG001
+) -> None:  # all of it is weighed before
     """Do what `weigh_slope` has weighed."""
     first, member, covariate = model.slope_first, model.slope_member, model.covariate
     effect, rate, work = state.effect, state.rate, state.work

@@ -10,8 +10,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from veladura.base.limits import Limit
+from veladura.core.gates import MASKED
+from veladura.core.promise import Check
 from veladura.core.recipe import Recipe
 from veladura.errors import DataError, PlanError
+from veladura.methods.geography.claims import CHECKS
 from veladura.methods.geography.projection import Coordinates, Plane, looks_like_degrees, plane_of
 from veladura.methods.geography.region import Region, RegionWarning, Shape, plain_shape, region_of
 from veladura.methods.masks.common import NUMERIC, check_choice, check_kinds
@@ -33,6 +37,8 @@ class LocationRecipe(Recipe):
     """A recipe that gives rows new places inside a declared region."""
 
     declared_by_holder: ClassVar[tuple[str, ...]] = ("region",)
+    checks: ClassVar[Mapping[str, Check]] = CHECKS
+    gate: ClassVar[Mapping[str, Limit]] = MASKED
 
     x: str
     y: str

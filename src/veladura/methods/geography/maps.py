@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from veladura.core.recipe import Release
+    from veladura.core.release import Release
     from veladura.methods.geography.fitted import FittedGeography
 
 Floats = NDArray[np.float64]

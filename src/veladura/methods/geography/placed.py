@@ -13,15 +13,15 @@ from veladura.base.arrays import Floats, Ints
 from veladura.errors import NotApplicable
 from veladura.methods.geography.combinations import combinations_of
 from veladura.methods.geography.grid import Grid, grid_over
+from veladura.methods.geography.located import LocationRecipe
 from veladura.methods.geography.projection import Plane, plane_of
 from veladura.methods.geography.region import Region, region_of
 from veladura.table.codes import Codes, encode
 
 if TYPE_CHECKING:
-    from veladura.core.recipe import Release, Step
+    from veladura.core.release import Release, Step
     from veladura.table.table import Table
 
-METHODS = ("geography", "naive-geography", "donut")
 DEFAULT_GRID = (20, 20)  # for masks that have none of their own
 MOST_LEVELS = 12
 MOST_COLUMNS = 3
@@ -135,6 +135,10 @@ class PlacedRelease:
         return Scene(*self.plane.forward(at_x, at_y), self.grid.locate(at_x, at_y), known)
 
 
+def _moves_places(step: Step) -> bool:
+    return step.recipe is not None and issubclass(step.recipe, LocationRecipe)
+
+
 def changed_columns(release: Release) -> list[str]:
     """Return the released columns whose values a step replaced."""
     changed = {name for step in release.steps for name in step.changed}
@@ -146,7 +150,7 @@ def placed(original: Table, release: Release) -> PlacedRelease:
 
     A release without new places is refused: its figures do not apply.
     """
-    step = next((step for step in release.steps if step.method in METHODS), None)
+    step = next((step for step in release.steps if _moves_places(step)), None)
     promise = next((p for p in release.promises if p.name == "inside-region"), None)
     if step is None or promise is None or "x" not in step.settings:
         msg = "the release has no new places."

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.random import Generator
 
 from veladura.base.arrays import Floats, Mask
-from veladura.inference.combined import combine
+from veladura.core.rules import Partial
 
 FEWEST_ROWS = 10
 CHUNK = 64
@@ -59,8 +59,8 @@ def overlaps(
 
     Intervals of the release are combined over the datasets. The overlap is the geometric mean of
     the two shares of an interval that the other covers, 0 when they are disjoint (Nunes 2018, sec.
-    3.3). A rectangle counts when the original has at least ten
-    rows there and both outcomes; one in which a dataset has no row has overlap 0.
+    3.3). A rectangle counts when the original has at least ten rows there and both outcomes; one
+    in which a dataset has no row has overlap 0.
     """
     rows, share = _shares(original, boxes)
     good = np.flatnonzero((rows >= FEWEST_ROWS) & (share > 0) & (share < 1))
@@ -72,8 +72,8 @@ def overlaps(
     empty = np.array([rows == 0 for rows, _ in drawn]).any(axis=0)
     v = np.array([share * (1 - share) / np.maximum(rows, 1) for rows, share in drawn])
     if len(datasets) > 1:
-        combined = combine(q, v, "partial", level=level)
-        ends = np.asarray(combined.lower), np.asarray(combined.upper)
+        total, freedom = Partial().total(len(q), q.var(axis=0, ddof=1), v.mean(axis=0))
+        ends = _interval(q.mean(axis=0), total, level, freedom)
     else:
         ends = _interval(q[0], v[0], level)
     return Overlaps(np.where(empty, 0.0, overlap(truth, ends)), boxes[good])
@@ -94,10 +94,18 @@ def overlap(first: tuple[Floats, Floats], second: tuple[Floats, Floats]) -> Floa
     )
 
 
-def _interval(share: Floats, variance: Floats, level: float) -> tuple[Floats, Floats]:
-    from scipy.special import ndtri
+def _interval(
+    share: Floats, variance: Floats, level: float, freedom: Floats | None = None
+) -> tuple[Floats, Floats]:
+    """Return t intervals, normal ones without or with infinite degrees of freedom."""
+    from scipy.special import ndtri, stdtrit
 
-    half = ndtri((1 + level) / 2) * np.sqrt(variance)
+    quantile = np.asarray(ndtri((1 + level) / 2))
+    if freedom is not None:
+        finite = np.isfinite(freedom)
+        t = stdtrit(np.where(finite, freedom, 1.0), (1 + level) / 2)
+        quantile = np.where(finite, t, quantile)
+    half = quantile * np.sqrt(variance)
     return share - half, share + half
 
 

@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veladura.base.settings import from_plain, to_plain
-from veladura.core.promise import Evidence, Promise, checks, starred_tuples
+from veladura.core.promise import GROUP_SIZE, Check, Evidence, Promise, starred_tuples
 from veladura.methods.kanonymity.gather import joined, parents, places_in
 from veladura.methods.kanonymity.judge import Judge, unpack
 from veladura.methods.kanonymity.models import LDiversity, Model, TCloseness
 from veladura.methods.kanonymity.presence import DeltaPresence, KMap
 from veladura.methods.kanonymity.recoding import typed_labels
 from veladura.methods.kanonymity.view import Pairs, Sensitive, View
+from veladura.methods.kanonymity.wildcard import unmatched
 from veladura.numeric.hierarchies.hierarchy import Hierarchy
 from veladura.numeric.hierarchies.levels import Levels, distinct_values
 from veladura.table.codes import Column, label_text
@@ -132,9 +133,6 @@ def _words(levels: Levels, level: int, *, exact: bool) -> list[str | None]:
     ]
 
 
-@checks("distinct-l-diversity")
-@checks("entropy-l-diversity")
-@checks("recursive-l-diversity")
 def undiverse_groups(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of groups whose sensitive values are not diverse."""
     model = _read(LDiversity, settings["model"])
@@ -143,7 +141,6 @@ def undiverse_groups(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     return _failing(model, counts, settings, Sensitive(np.zeros(base.size, dtype=np.int64)), place)
 
 
-@checks("t-closeness")
 def distant_groups(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of groups whose sensitive values are distributed too unlike those of the whole table."""
     model = _read(TCloseness, settings["model"])
@@ -161,8 +158,6 @@ def distant_groups(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     )
 
 
-@checks("k-map")
-@checks("delta-presence")
 def exposed_groups(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of groups that too few of the population share, or that tell too much about who is in the table."""
     kind = KMap if "k" in settings["model"] else DeltaPresence
@@ -208,3 +203,15 @@ def _read(model: type[Any], told: Mapping[str, Any]) -> Any:
     known = {f.name for f in fields(model)}
     extra = {"hierarchy": hierarchy} if hierarchy is not None else {}
     return model(**{key: value for key, value in given.items() if key in known}, **extra)
+
+
+CHECKS = {
+    "group-size": GROUP_SIZE,
+    "group-size-wildcard": Check(unmatched),
+    "distinct-l-diversity": Check(undiverse_groups),
+    "entropy-l-diversity": Check(undiverse_groups),
+    "recursive-l-diversity": Check(undiverse_groups),
+    "t-closeness": Check(distant_groups),
+    "k-map": Check(exposed_groups),
+    "delta-presence": Check(exposed_groups),
+}

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from veladura.base.context import Context
 from veladura.core.promise import Promise
-from veladura.core.recipe import Draw, Fitted
+from veladura.core.recipe import Draw, Drawn, Fitted
 from veladura.methods.kanonymity.cells import blank_cells
 from veladura.methods.kanonymity.claims import model_promises, size_promises, told_model
 from veladura.methods.kanonymity.classes import Classes, classes_of
@@ -119,7 +119,18 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
             )
         return ~self.judge.suppressed_rows(self.vector, list(codes.T))
 
-    def draws(self, context: Context) -> Sequence[Draw]:
+    def draw(self, context: Context) -> Drawn:
+        """Return the table at the chosen node, rare rows suppressed."""
+        return Drawn(
+            datasets=self._datasets(context),
+            changed=self.changed(),
+            settings=self.told(),
+            promises=self.promises(),
+            pictures=lambda _: self.pictures(),
+            public_pictures=lambda _: self.public_pictures(),
+        )
+
+    def _datasets(self, context: Context) -> Sequence[Draw]:
         """Recode every row: in memory, or as a lazy expression where the data lives."""
         del context  # nothing is drawn at random
         if not self.table.in_memory:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from veladura.base.context import Context
+from veladura.base.limits import Limit
+from veladura.core.gates import GENERALISED, PROSECUTOR
 from veladura.core.recipe import Recipe, no_codes
 from veladura.errors import PlanError
+from veladura.methods.kanonymity.cautions import cautions_of
+from veladura.methods.kanonymity.claims import CHECKS
 from veladura.methods.kanonymity.fitted import FittedKAnonymity
 from veladura.methods.kanonymity.gather import Question, distinct_of, gather
 from veladura.methods.kanonymity.models import Model
@@ -21,6 +25,7 @@ from veladura.numeric.hierarchies.hierarchy import Hierarchy
 from veladura.numeric.hierarchies.suggest import suggest_hierarchy
 
 if TYPE_CHECKING:
+    from veladura.core.release import Release, Step
     from veladura.table.inspect import Facts
     from veladura.table.schema import Schema
     from veladura.table.table import Table
@@ -97,6 +102,12 @@ class KAnonymity(Recipe):
     """
 
     method = "k-anonymity"
+    sentence = (
+        "Values were made coarser, and some rows left out, until every combination is shared "
+        "by several rows."
+    )
+    checks = CHECKS
+    suppresses = True
     random = False
     inside = True
 
@@ -133,6 +144,17 @@ class KAnonymity(Recipe):
     def names(self) -> tuple[str, ...]:
         """The columns of all quasi-identifiers, each once."""
         return tuple(dict.fromkeys(name for names in self.sets for name in names))
+
+    def proposed_gate(self) -> Mapping[str, Limit]:
+        """Propose that no class is smaller than k, and limits on what generalisation costs."""
+        return {**PROSECUTOR, "risk.classes.smallest": Limit(min=self.k), **GENERALISED}
+
+    @classmethod
+    def cautions(
+        cls, release: Release, step: Step, columns: Sequence[str], formula: str
+    ) -> list[str]:
+        """Return what generalisation and suppression do to a model."""
+        return list(cautions_of(release, step, columns, formula))
 
     def apply(self, table: Table, context: Context) -> FittedKAnonymity:
         """Count the tuples where the data lives and find every k-minimal generalisation."""

@@ -255,7 +255,9 @@ def _fixed_bits(shape: Any, masks: Any) -> None:
 
 
 @compiled(_I(_keys, _ints, SHAPE, _I, _I, _tags, _I))
-def walk(keys: Any, sizes: Any, shape: Any, k: int, allowed: int, tags: Any, budget: int) -> int:  # noqa: C901  # one loop, one state
+def walk(  # noqa: C901
+    keys: Any, sizes: Any, shape: Any, k: int, allowed: int, tags: Any, budget: int
+) -> int:  # one loop, one state
     """Tag every node of the lattice as good (1) or bad (-1); return the number of groups handled.
 
     Levels are fixed column after column. With some fixed, the rest at the bottom merges least and

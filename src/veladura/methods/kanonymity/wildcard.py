@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.core.promise import Evidence, checks, starred_tuples
+from veladura.core.promise import Evidence, starred_tuples
 from veladura.methods.kanonymity.classes import group_numbers
 
 Ints = NDArray[np.int64]
@@ -62,7 +62,6 @@ def matched(codes: Ints, sizes: Ints, k: int) -> Mask:
     return kept
 
 
-@checks("group-size-wildcard")
 def unmatched(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of combinations that fewer than k rows match, missing values matching anything.
 

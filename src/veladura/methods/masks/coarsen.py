@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veladura.core.promise import Evidence, checks
+from veladura.core.promise import CATEGORIES, Check, Evidence
 from veladura.errors import PlanError
 from veladura.methods.masks.common import NUMERIC, check_choice, is_number, label_texts
 from veladura.methods.masks.dates import PERIODS, start_of
@@ -166,7 +166,6 @@ def multiples(values: NDArray[Any], base: float) -> NDArray[Any]:
     return np.where(np.abs(times) < 2**52, coarse, values)
 
 
-@checks("merged")
 def not_merged(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of values in categories that were put into another."""
     found = 0
@@ -177,7 +176,6 @@ def not_merged(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     return found
 
 
-@checks("multiples")
 def not_multiples(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of values that are no multiple of the base."""
     found = 0
@@ -194,7 +192,6 @@ def not_multiples(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     return found
 
 
-@checks("period-starts")
 def not_period_starts(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of dates that are not the first day of a period."""
     found = 0
@@ -225,3 +222,11 @@ def _checked_groups(groups: object) -> dict[str, tuple[str, ...]]:
         msg = f"groups put {twice} categories into more than one group."
         raise PlanError(msg)
     return listed
+
+
+CHECKS = {
+    "categories": CATEGORIES,
+    "merged": Check(not_merged),
+    "multiples": Check(not_multiples),
+    "period-starts": Check(not_period_starts),
+}

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veladura.base.context import Context
-from veladura.core.promise import Promise
-from veladura.core.recipe import Draw, Fitted, Recipe
+from veladura.core.gates import MASKED
+from veladura.core.promise import GROUP_SIZE, Promise
+from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
 from veladura.errors import DataError, PlanError
 from veladura.methods.masks.common import NUMERIC, check_columns, check_kinds, spread
 
@@ -66,6 +67,13 @@ class Microaggregation(Recipe):
     """
 
     method = "microaggregation"
+    sentence = (
+        "Rows were put into small groups of similar ones, and each value was replaced by that"
+        " of its group."
+    )
+    caution = "values are group means; their variance is too small, and so are standard errors"
+    checks = {"group-size": GROUP_SIZE}
+    gate = MASKED
     random = False
 
     columns: tuple[str, ...]
@@ -123,7 +131,13 @@ class FittedMicroaggregation(Fitted[Microaggregation]):
     blank: Mask
     groups: Groups
 
-    def draws(self, context: Context) -> Sequence[Draw]:  # noqa: ARG002
+    def draw(self, context: Context) -> Drawn:
+        """Return the masked table."""
+        return Drawn(
+            datasets=self._datasets(context), changed=self.changed(), promises=self.promises()
+        )
+
+    def _datasets(self, context: Context) -> Sequence[Draw]:  # noqa: ARG002
         """Replace each row by the mean of its group; nothing is drawn."""
         size = np.bincount(self.groups)
         columns = {}

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from scipy.special import gammaincinv
 
 from veladura.base.context import Context
-from veladura.core.promise import Evidence, Promise, checks
-from veladura.core.recipe import Draw, Fitted, Recipe
+from veladura.core.gates import MASKED
+from veladura.core.promise import Check, Evidence, Promise
+from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
 from veladura.errors import PlanError
 from veladura.methods.masks.common import (
     NUMERIC,
@@ -30,6 +31,23 @@ if TYPE_CHECKING:
     from veladura.table.table import Table
 
 FALSE_ALARM = 1e-9
+
+
+def noise_too_small(evidence: Evidence, settings: Mapping[str, Any]) -> int:
+    """Return the number of columns whose noise is smaller than chance allows at the declared scale."""
+    small = 0
+    for name in settings["columns"]:
+        before, after = evidence.source_column(name), evidence.column(name)
+        difference = (after.numbers() - before.numbers())[~before.missing & ~after.missing]
+        declared = settings["scale"] * spread(source_column(evidence, name).numbers())
+        unit = 10.0 ** -(before.decimals if before.decimals is not None else np.inf)
+        # Rounding to the unit of the column can hide up to one unit of noise in a row.
+        energy = float(np.sum(((np.abs(difference) + unit) / declared) ** 2))
+        lowest = 2 * gammaincinv(
+            difference.size / 2, FALSE_ALARM
+        )  # quantile of chi-square with a degree a row
+        small += int(energy < lowest)
+    return small
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +82,16 @@ class Noise(Recipe):
     """
 
     method = "noise"
+    sentence = (
+        "Random noise was added to the numbers, so that a value need not be the true one. "
+        "Means and relations are kept on average."
+    )
+    caution = (
+        "noise was added; the slope of a noisy predictor shrinks towards 0 and those of "
+        "related columns move, a noisy response has larger errors"
+    )
+    checks = {"noise-scale": Check(noise_too_small)}
+    gate = MASKED
 
     columns: tuple[str, ...]
     scale: float = 0.1
@@ -118,7 +146,13 @@ class FittedNoise(Fitted[Noise]):
     spread: NDArray[np.float64]
     correlation: NDArray[np.float64]
 
-    def draws(self, context: Context) -> Sequence[Draw]:
+    def draw(self, context: Context) -> Drawn:
+        """Return the masked table."""
+        return Drawn(
+            datasets=self._datasets(context), changed=self.changed(), promises=self.promises()
+        )
+
+    def _datasets(self, context: Context) -> Sequence[Draw]:
         """Draw noise, one stream a column, then mix the columns by the root of the correlation matrix."""
         rows = len(self.numbers)
         white = np.column_stack(
@@ -159,24 +193,6 @@ class FittedNoise(Fitted[Noise]):
             f" {self.recipe.scale:g} standard deviations, rounded to its unit."
         )
         return (Promise("noise-scale", claim, "source", settings),)
-
-
-@checks("noise-scale")
-def noise_too_small(evidence: Evidence, settings: Mapping[str, Any]) -> int:
-    """Return the number of columns whose noise is smaller than chance allows at the declared scale."""
-    small = 0
-    for name in settings["columns"]:
-        before, after = evidence.source_column(name), evidence.column(name)
-        difference = (after.numbers() - before.numbers())[~before.missing & ~after.missing]
-        declared = settings["scale"] * spread(source_column(evidence, name).numbers())
-        unit = 10.0 ** -(before.decimals if before.decimals is not None else np.inf)
-        # Rounding to the unit of the column can hide up to one unit of noise in a row.
-        energy = float(np.sum(((np.abs(difference) + unit) / declared) ** 2))
-        lowest = 2 * gammaincinv(
-            difference.size / 2, FALSE_ALARM
-        )  # quantile of chi-square with a degree a row
-        small += int(energy < lowest)
-    return small
 
 
 def _correlation(numbers: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from veladura.base.context import Context
-from veladura.core.promise import Promise
-from veladura.core.recipe import Draw, Fitted, Recipe, Release
+from veladura.core.gates import MASKED
+from veladura.core.promise import CATEGORIES, Check, Promise
+from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
 from veladura.errors import DataError, PlanError
 from veladura.methods.masks.common import (
     check_columns,
@@ -21,7 +22,14 @@ from veladura.methods.masks.common import (
     refuse_still,
     still_columns,
 )
-from veladura.methods.masks.transition import Transition, drawn, from_table, invariant
+from veladura.methods.masks.transition import (
+    Transition,
+    drawn,
+    from_table,
+    improbable_changes,
+    invariant,
+    matrix_faults,
+)
 from veladura.table.schema import LABELLED
 
 if TYPE_CHECKING:
@@ -74,6 +82,17 @@ class Pram(Recipe):
     """
 
     method = "pram"
+    sentence = (
+        "Categories were changed at random with known probabilities, so that a category need "
+        "not be the true one."
+    )
+    caution = "categories were changed at random; differences between categories shrink towards 0"
+    checks = {
+        "categories": CATEGORIES,
+        "pram-matrix": Check(matrix_faults),
+        "pram-changes": Check(improbable_changes),
+    }
+    gate = MASKED
 
     columns: tuple[str, ...]
     retain: float = 0.8
@@ -151,23 +170,23 @@ class Pram(Recipe):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FittedPram(Fitted[Pram]):
-    """The matrices and, once it is drawn, what came out: only that may be told."""
+    """The transition matrices of the masked columns."""
 
     transitions: Mapping[str, Transition]
-    outcome: Mapping[str, Column] = field(default_factory=dict)
 
-    def draw(self, context: Context) -> Release:
-        """Return a release whose manifest tells of no category that did not come out."""
-        outcome = {name: self._changed(name, context) for name in self.recipe.columns}
-        return super(FittedPram, replace(self, outcome=outcome)).draw(context)
-
-    def draws(self, context: Context) -> Sequence[Draw]:
-        """Return what was drawn."""
-        return [
-            Draw(
-                self.outcome or {name: self._changed(name, context) for name in self.recipe.columns}
-            )
-        ]
+    def draw(self, context: Context) -> Drawn:
+        """Return the masked table; the manifest names only categories that came out."""
+        columns = {name: self._changed(name, context) for name in self.recipe.columns}
+        matrices = {name: self._matrix(column) for name, column in columns.items()}
+        return Drawn(
+            datasets=[Draw(columns)],
+            changed=self.recipe.columns,
+            settings={
+                **self.recipe.settings(),
+                "matrix": {name: matrix.to_json() for name, matrix in matrices.items()},
+            },
+            promises=promises_of(matrices),
+        )
 
     def _changed(self, name: str, context: Context) -> Column:
         """Return a column with categories drawn anew, one uniform number a row."""
@@ -186,53 +205,37 @@ class FittedPram(Fitted[Pram]):
             column, values=values, labels=pa.array(labels, pa.string()).cast(column.field.type)
         )
 
-    def _told_matrix(self) -> dict[str, Transition]:
-        """Return each matrix among the categories that came out."""
-        found = {}
-        for name, column in self.outcome.items():
-            labels = label_texts(column)
-            out = {labels[code] for code in np.unique(column.values[~column.missing]).tolist()}
-            found[name] = self.transitions[name].among(out)
-        return found
+    def _matrix(self, column: Column) -> Transition:
+        """Return the transition matrix of a column among the categories that came out."""
+        labels = label_texts(column)
+        out = {labels[code] for code in np.unique(column.values[~column.missing]).tolist()}
+        return self.transitions[column.name].among(out)
 
-    def changed(self) -> tuple[str, ...]:
-        """Return the masked columns."""
-        return self.recipe.columns
 
-    def told(self) -> dict[str, Any]:
-        """Return the settings and the chances among the categories that came out."""
-        return {
-            **self.recipe.settings(),
-            "matrix": {
-                name: transition.to_json() for name, transition in self._told_matrix().items()
-            },
-        }
-
-    def promises(self) -> tuple[Promise, ...]:
-        """Promise known categories, a proper matrix, and changes that follow it."""
-        told = self._told_matrix()
-        names = ", ".join(told)
-        matrix = {"columns": {name: transition.to_json() for name, transition in told.items()}}
-        return (
-            Promise(
-                "categories",
-                f"Values of {names} are among the categories told.",
-                "package",
-                {"columns": {n: t.labels for n, t in told.items()}},
-            ),
-            Promise(
-                "pram-matrix",
-                f"The chances told for {names} add to one, and every value is among them.",
-                "package",
-                matrix,
-            ),
-            Promise(
-                "pram-changes",
-                f"Categories of {names} were changed as the chances told say.",
-                "source",
-                matrix,
-            ),
-        )
+def promises_of(matrices: Mapping[str, Transition]) -> tuple[Promise, ...]:
+    """Promise known categories, a proper matrix, and changes that follow it."""
+    names = ", ".join(matrices)
+    settings = {"columns": {name: matrix.to_json() for name, matrix in matrices.items()}}
+    return (
+        Promise(
+            "categories",
+            f"Values of {names} are among the categories of the transition matrix.",
+            "package",
+            {"columns": {name: matrix.labels for name, matrix in matrices.items()}},
+        ),
+        Promise(
+            "pram-matrix",
+            f"The transition probabilities of {names} add up to 1 and cover every value.",
+            "package",
+            settings,
+        ),
+        Promise(
+            "pram-changes",
+            f"Categories of {names} changed as often as the transition probabilities say.",
+            "source",
+            settings,
+        ),
+    )
 
 
 def _check_matrix(name: str, rows: Declared) -> None:

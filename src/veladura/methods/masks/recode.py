@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from veladura.base.context import Context
+from veladura.core.gates import MASKED
 from veladura.core.promise import Promise
-from veladura.core.recipe import Draw, Fitted, Recipe
+from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
 from veladura.errors import PlanError
-from veladura.methods.masks.coarsen import Coarser, rule_of
+from veladura.methods.masks.coarsen import CHECKS, Coarser, rule_of
 from veladura.methods.masks.common import check_columns, check_kinds
 
 if TYPE_CHECKING:
@@ -46,6 +47,10 @@ class Recode(Recipe):
     """
 
     method = "recode"
+    sentence = "Values were replaced by coarser or other ones, by a fixed rule."
+    caution = "values were replaced by a fixed rule; coefficients are about the new values"
+    checks = CHECKS
+    gate = MASKED
     random = False
 
     columns: Mapping[str, Coarser]
@@ -111,7 +116,13 @@ class Recode(Recipe):
 class FittedRecode(Fitted[Recode]):
     """The columns, ready to be recoded."""
 
-    def draws(self, context: Context) -> Sequence[Draw]:  # noqa: ARG002
+    def draw(self, context: Context) -> Drawn:
+        """Return the masked table."""
+        return Drawn(
+            datasets=self._datasets(context), changed=self.changed(), promises=self.promises()
+        )
+
+    def _datasets(self, context: Context) -> Sequence[Draw]:  # noqa: ARG002
         """Recode each column; nothing is drawn."""
         return [
             Draw({name: rule.apply(self.codes[name]) for name, rule in self.recipe.columns.items()})

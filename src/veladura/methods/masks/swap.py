@@ -12,8 +12,9 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from veladura.base.context import Context
-from veladura.core.promise import Evidence, Promise, checks
-from veladura.core.recipe import Draw, Fitted, Recipe
+from veladura.core.gates import MASKED
+from veladura.core.promise import Check, Evidence, Promise
+from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
 from veladura.errors import PlanError
 from veladura.methods.masks.common import (
     NUMERIC,
@@ -33,6 +34,35 @@ if TYPE_CHECKING:
     from veladura.table.table import Table
 
 RANKED = (*NUMERIC, "ordered", "date")
+
+
+def foreign_values(evidence: Evidence, settings: Mapping[str, Any]) -> int:
+    """Return the number of values that occur more often in the release than in the source, or turned missing."""
+    foreign = 0
+    for name in settings["columns"]:
+        source, old, new = _comparable(evidence, name)
+        foreign += int(np.count_nonzero((old < 0) != (new < 0)))
+        surplus = np.bincount(new + 1, minlength=source.size + new.size + 1) - np.bincount(
+            source + 1, minlength=source.size + new.size + 1
+        )
+        foreign += int(np.clip(surplus[1:], 0, None).sum())
+    return foreign
+
+
+def carried_too_far(evidence: Evidence, settings: Mapping[str, Any]) -> int:
+    """Return the number of values that no way to break ties brings within the window of their row's rank."""
+    far = 0
+    for name in settings["columns"]:
+        source, old, new = _comparable(evidence, name)
+        size, present = int(np.count_nonzero(source >= 0)), (old >= 0) & (new >= 0)
+        whole = np.count_nonzero(present) == size
+        moves = (
+            rank_moves(old[present], new[present])
+            if whole
+            else _least_moves(source[source >= 0], old[present], new[present])
+        )
+        far += int(np.count_nonzero(moves > ranks_within(settings["window"], size)))
+    return far
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +94,16 @@ class Swap(Recipe):
     """
 
     method = "swap"
+    sentence = (
+        "Values were exchanged between rows of nearby rank. The values themselves are true, "
+        "but need not stand in the row they came from."
+    )
+    caution = (
+        "values were swapped between rows; relations with other columns are weakened, slopes "
+        "shrink towards 0"
+    )
+    checks = {"same-values": Check(foreign_values), "rank-window": Check(carried_too_far)}
+    gate = MASKED
 
     columns: tuple[str, ...]
     window: float = 0.05
@@ -105,7 +145,13 @@ class Swap(Recipe):
 class FittedSwap(Fitted[Swap]):
     """The columns, ready to be swapped."""
 
-    def draws(self, context: Context) -> Sequence[Draw]:
+    def draw(self, context: Context) -> Drawn:
+        """Return the masked table."""
+        return Drawn(
+            datasets=self._datasets(context), changed=self.changed(), promises=self.promises()
+        )
+
+    def _datasets(self, context: Context) -> Sequence[Draw]:
         """Swap each column by its own stream."""
         window = self.recipe.window
         columns = {
@@ -154,37 +200,6 @@ def _swapped(rng: Generator, column: Column, window: float) -> Column:
     values = column.values.copy()
     values[ranked] = column.values[ranked[partner]]
     return column.with_values(values)
-
-
-@checks("same-values")
-def foreign_values(evidence: Evidence, settings: Mapping[str, Any]) -> int:
-    """Return the number of values that occur more often in the release than in the source, or turned missing."""
-    foreign = 0
-    for name in settings["columns"]:
-        source, old, new = _comparable(evidence, name)
-        foreign += int(np.count_nonzero((old < 0) != (new < 0)))
-        surplus = np.bincount(new + 1, minlength=source.size + new.size + 1) - np.bincount(
-            source + 1, minlength=source.size + new.size + 1
-        )
-        foreign += int(np.clip(surplus[1:], 0, None).sum())
-    return foreign
-
-
-@checks("rank-window")
-def carried_too_far(evidence: Evidence, settings: Mapping[str, Any]) -> int:
-    """Return the number of values that no way to break ties brings within the window of their row's rank."""
-    far = 0
-    for name in settings["columns"]:
-        source, old, new = _comparable(evidence, name)
-        size, present = int(np.count_nonzero(source >= 0)), (old >= 0) & (new >= 0)
-        whole = np.count_nonzero(present) == size
-        moves = (
-            rank_moves(old[present], new[present])
-            if whole
-            else _least_moves(source[source >= 0], old[present], new[present])
-        )
-        far += int(np.count_nonzero(moves > ranks_within(settings["window"], size)))
-    return far
 
 
 def rank_moves(old: NDArray[np.int64], new: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from veladura.base.context import Context
-from veladura.core.promise import Evidence, Promise, checks
-from veladura.core.recipe import Draw, Fitted, Recipe
+from veladura.core.gates import MASKED
+from veladura.core.promise import LIMITS, Check, Evidence, Promise
+from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
 from veladura.errors import DataError, PlanError
 from veladura.methods.masks.common import (
     NUMERIC,
@@ -66,6 +67,18 @@ class Limits:
             raise PlanError(msg)
 
 
+def dates_outside(evidence: Evidence, settings: Mapping[str, Any]) -> int:
+    """Return the number of dates before the first or after the last one allowed."""
+    outside = 0
+    for name, pair in settings["columns"].items():
+        column = evidence.column(name)
+        lower, upper = (_as_held(column.field, limit) for limit in pair)
+        values = column.values[~column.missing]
+        outside += int(np.count_nonzero(values < lower)) if lower is not None else 0
+        outside += int(np.count_nonzero(values > upper)) if upper is not None else 0
+    return outside
+
+
 @dataclass(frozen=True, kw_only=True)
 class TopCode(Recipe):
     """Replace values beyond a limit by the limit.
@@ -96,6 +109,15 @@ class TopCode(Recipe):
     """
 
     method = "top-code"
+    sentence = (
+        "Values beyond a limit were replaced, so that the highest or lowest ones cannot be "
+        "told apart."
+    )
+    caution = (
+        "values were top- or bottom-coded; means lie too close to the middle, and slopes are biased"
+    )
+    checks = {"limits": LIMITS, "date-limits": Check(dates_outside)}
+    gate = MASKED
     random = False
 
     columns: Mapping[str, int | float | str | Limits] | tuple[str, ...]
@@ -167,7 +189,16 @@ class FittedTopCode(Fitted[TopCode]):
 
     limits: Mapping[str, Pair]
 
-    def draws(self, context: Context) -> Sequence[Draw]:  # noqa: ARG002
+    def draw(self, context: Context) -> Drawn:
+        """Return the masked table."""
+        return Drawn(
+            datasets=self._datasets(context),
+            changed=self.changed(),
+            settings=self.told(),
+            promises=self.promises(),
+        )
+
+    def _datasets(self, context: Context) -> Sequence[Draw]:  # noqa: ARG002
         """Code what lies beyond; nothing is drawn."""
         return [Draw({name: self._coded(column) for name, column in self.codes.items()})]
 
@@ -215,19 +246,6 @@ class FittedTopCode(Fitted[TopCode]):
                     )
                 )
         return tuple(found)
-
-
-@checks("date-limits")
-def dates_outside(evidence: Evidence, settings: Mapping[str, Any]) -> int:
-    """Return the number of dates before the first or after the last one allowed."""
-    outside = 0
-    for name, pair in settings["columns"].items():
-        column = evidence.column(name)
-        lower, upper = (_as_held(column.field, limit) for limit in pair)
-        values = column.values[~column.missing]
-        outside += int(np.count_nonzero(values < lower)) if lower is not None else 0
-        outside += int(np.count_nonzero(values > upper)) if upper is not None else 0
-    return outside
 
 
 def _limits_of(name: str, given: object) -> Limits:

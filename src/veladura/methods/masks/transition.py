@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.core.promise import Evidence, checks
+from veladura.core.promise import Evidence
 from veladura.methods.masks.common import label_texts
 
 Matrix = NDArray[np.float64]
@@ -123,7 +123,6 @@ def drawn(uniforms: Matrix, old: NDArray[np.int64], matrix: Matrix) -> NDArray[n
     return new
 
 
-@checks("pram-matrix")
 def matrix_faults(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of rows of the matrix that are no chances, and of values that it does not name."""
     faults = 0
@@ -140,7 +139,6 @@ def matrix_faults(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     return faults
 
 
-@checks("pram-changes")
 def improbable_changes(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of changes that have no chance, and of columns that changed less than chance allows.
 

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from veladura.base.context import Context
 from veladura.core.promise import Promise
-from veladura.core.recipe import Recipe, Rule, no_codes
+from veladura.core.recipe import Recipe, no_codes
+from veladura.core.rules import Posterior, Rule
 from veladura.errors import PlanError
 from veladura.methods.private import exact, propose, urn
 from veladura.methods.private.events import Event
@@ -68,6 +69,10 @@ class DirichletMultinomial(CellRecipe):
     """
 
     method = "dirichlet-multinomial"
+    sentence = (
+        "The rows are artificial. They were drawn from noisy counts, so that the release "
+        "hardly depends on any one person."
+    )
 
     m: int = 1
 
@@ -129,6 +134,10 @@ class BetaBinomial(DirichletMultinomial):
     """
 
     method = "beta-binomial"
+    sentence = (
+        "The rows are artificial. They were drawn from noisy counts, so that the release "
+        "hardly depends on any one person."
+    )
     declared_by_holder: ClassVar[tuple[str, ...]] = ("domain",)
 
     def declared(self) -> Any:
@@ -204,4 +213,4 @@ class FittedDirichlet(FittedPrivate[DirichletMultinomial]):
 
     def rule(self) -> Rule:
         """Return the rule: the exact posterior."""
-        return "posterior"
+        return Posterior()

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from veladura.base.context import Context
 from veladura.core.promise import Promise
-from veladura.core.recipe import Draw, Recipe, Rule, no_codes
+from veladura.core.recipe import Draw, Recipe, no_codes
+from veladura.core.rules import PrivateRows, Rule
 from veladura.errors import PlanError
 from veladura.methods.private import exact, propose
 from veladura.methods.private.events import Event, rho_for
@@ -71,6 +72,10 @@ class Marginals(PrivateRecipe):
     """
 
     method = "marginals"
+    sentence = (
+        "The rows are artificial. They were drawn from a model of noisy counts, so that the "
+        "release hardly depends on any one person."
+    )
     seedable: ClassVar[bool] = False
     needs: ClassVar[tuple[str, ...]] = ("opendp", "mbi")
     most_cells: ClassVar[int | None] = None
@@ -236,7 +241,7 @@ class FittedMarginals(FittedPrivate[Marginals]):
             names, np.array(noise(counts.astype(np.int64).tolist()), dtype=np.float64), sigma
         )
 
-    def draws(self, context: Context) -> Sequence[Draw]:  # noqa: ARG002
+    def new_rows(self) -> Sequence[Draw]:
         """Return new rows, linked to none of the old ones, in an order of their own."""
         order = np.lexsort(self.rows[::-1])
         return [
@@ -266,4 +271,4 @@ class FittedMarginals(FittedPrivate[Marginals]):
 
     def rule(self) -> Rule:
         """Return the rule: analyse as it is, no interval knows of the noise."""
-        return "private"
+        return PrivateRows()

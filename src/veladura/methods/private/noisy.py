@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from veladura.base.context import Context
 from veladura.core.promise import Promise
-from veladura.core.recipe import Rule, no_codes
+from veladura.core.recipe import no_codes
+from veladura.core.rules import Posterior, Rule
 from veladura.errors import PlanError
 from veladura.methods.private import exact
 from veladura.methods.private.events import Event
@@ -57,6 +58,10 @@ class NoisyCounts(CellRecipe):
     """
 
     method = "noisy-counts"
+    sentence = (
+        "The rows are artificial. Noise was added to the number of rows of each kind, so that"
+        " the release hardly depends on any one person."
+    )
     seedable: ClassVar[bool] = False
     needs: ClassVar[tuple[str, ...]] = ("opendp",)
 
@@ -126,7 +131,7 @@ class FittedNoisyCounts(FittedPrivate[NoisyCounts]):
 
     def rule(self) -> Rule:
         """Return the rule: the exact posterior."""
-        return "posterior"
+        return Posterior()
 
 
 def spending(fitted: FittedPrivate[Any]) -> Promise:

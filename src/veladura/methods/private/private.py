@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veladura.base.context import Context
-from veladura.core.promise import Promise
-from veladura.core.recipe import Draw, Fitted, Recipe, Release
+from veladura.core.promise import Check, Promise
+from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
+from veladura.core.rules import Rule
 from veladura.errors import DataError, PlanError
 from veladura.methods.masks.common import check_columns, check_kinds
 from veladura.methods.private import propose
@@ -29,6 +30,7 @@ from veladura.methods.private.domain import (
 )
 from veladura.methods.private.events import REPLACE_ONE, Event
 from veladura.methods.private.exact import positive
+from veladura.methods.private.proof import CHECKS
 
 if TYPE_CHECKING:
     from veladura.table.inspect import Facts
@@ -44,6 +46,7 @@ class PrivateRecipe(Recipe):
     """A recipe that looks at some columns of a declared domain and releases artificial rows."""
 
     synthesizes: ClassVar[bool] = True
+    checks: ClassVar[Mapping[str, Check]] = CHECKS
     private: ClassVar[bool] = True
     declared_by_holder: ClassVar[tuple[str, ...]] = ("domain",)
     most_cells: ClassVar[int | None] = MOST_CELLS
@@ -158,19 +161,16 @@ class FittedPrivate(Fitted[P]):
     noted: tuple[Event, ...] = ()
     repeatable: bool = False
 
-    def draw(self, context: Context) -> Release:
-        """Return a release: refuse a seed, charge the ledger, draw, and only then look at the outcome."""
+    def draw(self, context: Context) -> Drawn:
+        """Refuse a seed, charge the ledger, draw, and only then look at the outcome."""
         refuse_seed(context, seedable=self.recipe.seedable)
-        drawn = self.drawn(context)
-        from veladura.inference.posterior.show import (
-            pictures,  # the posterior it draws needs this module
-        )
-
-        release = super(FittedPrivate, replace(drawn, repeatable=context.seeded)).draw(context)
-        return (
-            release
-            if release.rule != "posterior"
-            else replace(release, public_pictures=(lambda: pictures(release),))
+        made = replace(self.drawn(context), repeatable=context.seeded)
+        return Drawn(
+            datasets=made.new_rows(),
+            changed=self.recipe.columns,
+            rule=made.rule(),
+            settings=made.told(),
+            promises=made.promises(),
         )
 
     @abstractmethod
@@ -183,16 +183,24 @@ class FittedPrivate(Fitted[P]):
             context.ledger.charge(event)
         return event
 
-    def draws(self, context: Context) -> Sequence[Draw]:  # noqa: ARG002
+    def new_rows(self) -> Sequence[Draw]:
         """Return new rows, linked to none of the old ones, by cell."""
         return [
             Draw(self.space.columns(self.table, np.sort(cells)), linked=False)
             for cells in self.outcome
         ]
 
-    def changed(self) -> tuple[str, ...]:
-        """Return every released column."""
-        return self.recipe.columns
+    @abstractmethod
+    def rule(self) -> Rule:
+        """Return the combining rule."""
+
+    @abstractmethod
+    def told(self) -> dict[str, Any]:
+        """Return what the manifest says of the method."""
+
+    @abstractmethod
+    def promises(self) -> tuple[Promise, ...]:
+        """Return what the release claims."""
 
     def about(self) -> str:
         """Return what was looked at, for the ledger."""

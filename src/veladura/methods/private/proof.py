@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from veladura.core.promise import Evidence, checks
+from veladura.core.promise import Check, Evidence
 from veladura.errors import DataError, PlanError
 from veladura.methods.private import exact
 from veladura.methods.private.domain import Domain
 from veladura.methods.private.events import Event, epsilon_of
 
 
-@checks("dp-ratio")
 def ratio_too_large(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return 0 when alpha and the number of rows keep epsilon, decided on exact fractions."""
     given = settings["alpha"]
@@ -23,7 +22,6 @@ def ratio_too_large(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     return int(not kept) + int(size != settings["size"])
 
 
-@checks("dp-domain")
 def outside_domain(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of columns beyond the declared ones, or 1 when a row is in a cell that was not declared."""
     domain = Domain.from_json(
@@ -37,8 +35,14 @@ def outside_domain(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     return beyond
 
 
-@checks("dp-events")
 def costs_more(evidence: Evidence, settings: Mapping[str, Any]) -> int:  # noqa: ARG001
     """Return 0 when the events told cost together no more than the epsilon and delta told."""
     total = epsilon_of(map(Event.from_json, settings["events"]), Fraction(settings["delta"]))
     return int(not settings["events"]) + int(total is None or total > Fraction(settings["epsilon"]))
+
+
+CHECKS = {
+    "dp-ratio": Check(ratio_too_large),
+    "dp-domain": Check(outside_domain),
+    "dp-events": Check(costs_more),
+}

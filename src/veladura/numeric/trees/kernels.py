@@ -508,7 +508,7 @@ def _search_sums(
     choice: Ints,
     active: int,
     trials: int,
-    large: bool,
+    large: bool,  # noqa: FBT001, RUF100
     cells: Ints,
     bits: Words,
     scratch: Scratch,

@@ -155,11 +155,6 @@ def load_kernels(context: Context) -> None:
     with context.progress(
         "loading the compiled tree code (compiled at the first run, which takes a while)", 1
     ) as advance:
-        import veladura.numeric.trees.draws
-        import veladura.numeric.trees.kernels
-        import veladura.numeric.trees.records
-        import veladura.numeric.trees.walk  # noqa: F401
-
         advance()
 
 

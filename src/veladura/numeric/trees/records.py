@@ -19,7 +19,9 @@ def layout_of(levels: Ints, head: int) -> tuple[Ints, Ints, int]:
     >>> [part.tolist() for part in layout_of(np.array([2, 1000, 3]), head=1)[:2]]
     [[8, 9, 11], [0, 10, 0]]
     """
-    size = 1 + (levels > 255).astype(np.int64)  # noqa: PLR2004  # a category never seen has a code of its own, above the others
+    size = 1 + (levels > 255).astype(  # noqa: PLR2004
+        np.int64
+    )  # a category never seen has a code of its own, above the others
     at = 8 * head + np.cumsum(size) - size
     return at, np.where(size > 1, at + 1, 0), head + -(-int(size.sum()) // 8)
 

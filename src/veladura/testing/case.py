@@ -15,7 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from veladura import example
-from veladura.core.recipe import Recipe, Release
+from veladura.core.recipe import Recipe
+from veladura.core.release import Release
 from veladura.measures.assessment import assess
 from veladura.release.package import save
 from veladura.table.source import open as open_table

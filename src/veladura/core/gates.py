@@ -1,0 +1,29 @@
+"""Limits on figures that a drafted plan proposes, by kind of method.
+
+Starting points, not standards: the holder knows what the release is for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from veladura.base.limits import Limit
+
+PROSECUTOR: Mapping[str, Limit] = {"risk.uniqueness.average_prosecutor": Limit(max=0.2)}
+GENERALISED: Mapping[str, Limit] = {
+    "risk.classes.at_risk": Limit(max=0.05),
+    "utility.generalisation.completeness": Limit(min=0.95),
+    "utility.generalisation.precision": Limit(min=0.5),
+}
+SYNTHETIC: Mapping[str, Limit] = {
+    "utility.pmse.ratio": Limit(max=10),
+    "utility.tables.two": Limit(max=0.1),
+    "utility.overlap.mean": Limit(min=0.5),
+    "utility.prediction.lost": Limit(max=0.1),
+}
+MASKED: Mapping[str, Limit] = {
+    **PROSECUTOR,
+    "risk.unchanged.rows": Limit(max=0.5),
+    "utility.columns.worst": Limit(max=0.1),
+    "utility.correlations.largest": Limit(max=0.1),
+}

@@ -1,0 +1,300 @@
+"""The release: m datasets with what may be said of them, and the one way it comes about."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from veladura.core.promise import Check, Evidence, Promise, Proof, prove
+from veladura.errors import PromiseError
+
+if TYPE_CHECKING:
+    from veladura.base.arrays import Ints
+    from veladura.base.context import Context
+    from veladura.base.streams import Streams
+    from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
+    from veladura.core.rules import Rule
+    from veladura.inference.analysis import Analysis
+    from veladura.inference.combined import Combined
+    from veladura.table.codes import Codes
+    from veladura.table.table import Table
+
+Titled = Mapping[str, bytes | str]  # pictures by title: SVG, or text
+
+
+@dataclass(frozen=True)
+class Step:
+    """One method as the manifest describes it.
+
+    Attributes
+    ----------
+    settings
+        What the manifest says of it.
+    changed
+        The columns whose values it replaced.
+    recipe
+        The class of its recipe; None where this version does not know the method.
+    """
+
+    method: str
+    settings: Mapping[str, Any]
+    changed: tuple[str, ...]
+    recipe: type[Recipe] | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """One released table, in the order of the input, and its link to the original rows.
+
+    A table that was recoded where the data lives is lazy: it has neither link nor order.
+    """
+
+    table: Table
+    rows: Ints | None = field(default=None, repr=False)  # original row of each released row
+    order: Ints | None = field(default=None, repr=False)  # released rows in canonical order
+
+    def fetched(self) -> Any:
+        """Return the rows in memory; a lazy table stays lazy."""
+        return self.table.arrow if self.table.in_memory else replace(self.table).arrow
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Release:
+    """m released datasets with what may be said of them.
+
+    Attributes
+    ----------
+    datasets
+        The released frames, of the type that came in.
+    rows
+        Which input row each released row is; None without such a link. Never saved in a package.
+    manifest
+        What an analyst needs to know, as it is written to ``manifest.json``.
+    rule
+        The combining rule: how an analyst gets one estimate from the datasets.
+    promises
+        What the release claims.
+    """
+
+    tables: tuple[Dataset, ...] = field(repr=False)
+    original: Table | None = field(repr=False)
+    steps: tuple[Step, ...]
+    promises: tuple[Promise, ...]
+    rule: Rule
+    recipe: Recipe | None = None
+    streams: Streams | None = field(default=None, repr=False)
+    saved_manifest: Mapping[str, Any] = field(default_factory=dict, repr=False)  # of a package
+    pictures: tuple[Callable[[], Titled], ...] = field(default=(), repr=False)
+    public_pictures: tuple[Callable[[], Titled], ...] = field(default=(), repr=False)
+
+    def __repr__(self) -> str:
+        steps = " then ".join(step.method for step in self.steps)
+        return (
+            f"Release({steps}, datasets={len(self.tables)}, rule={self.rule.name!r},"
+            f" promises={len(self.promises)})"
+        )
+
+    @cached_property
+    def datasets(self) -> list[Any]:
+        """The released frames, of the type that came in (pandas for files and databases)."""
+        from veladura.table.frames.conversion import restore
+
+        changed = set(self.changed)
+        frame = None if self.original is None else self.original.frame
+        return [
+            restore(
+                frame,
+                dataset.fetched(),
+                {name: name in changed for name in dataset.table.names},
+                dataset.rows,
+            )
+            for dataset in self.tables
+        ]
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """The columns whose values a step replaced."""
+        return tuple(dict.fromkeys(name for step in self.steps for name in step.changed))
+
+    @property
+    def rows(self) -> Ints | list[Ints] | None:
+        """Which input row each released row is: one array, or one per dataset where they differ."""
+        links = [dataset.rows for dataset in self.tables if dataset.rows is not None]
+        if len(links) < len(self.tables):
+            return None
+        same = all(np.array_equal(link, links[0]) for link in links)
+        return links[0] if same else links
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """What the recipient may know."""
+        from veladura.release.manifest import build_manifest
+
+        return dict(self.saved_manifest) or build_manifest(self)
+
+    def estimate(self, function: Callable[[Any], Any], *, level: float = 0.95) -> Combined:
+        """Return an analysis of every dataset, combined by the release's combining rule.
+
+        Parameters
+        ----------
+        function
+            Takes a dataset and returns an estimate with its variance, or a fitted model.
+        """
+        from veladura.inference.pooling import estimate
+
+        return estimate(self, function, level=level)
+
+    def analyze(
+        self,
+        formula: str,
+        *,
+        family: str = "gaussian",
+        level: float = 0.95,
+        weights: str | None = None,
+        robust: bool = False,
+    ) -> Analysis:
+        """Return a model, combined by the release's combining rule.
+
+        What the protection did to the columns of the model comes as warnings, and is kept in
+        ``cautions``.
+
+        Parameters
+        ----------
+        formula
+            For example ``log(income) ~ age + C(sex)``.
+        """
+        from veladura.inference.analysis import analyze
+
+        analysis = analyze(
+            self, formula, family=family, level=level, weights=weights, robust=robust
+        )
+        for caution in analysis.cautions:
+            warnings.warn(caution, stacklevel=2)
+        return analysis
+
+    @property
+    def checks(self) -> dict[str, Check]:
+        """How the promises are proved: the checks of every step's recipe."""
+        return {
+            name: check
+            for step in self.steps
+            if step.recipe is not None
+            for name, check in step.recipe.checks.items()
+        }
+
+    def evidence(self) -> list[Evidence]:
+        """Return each dataset beside the original, for proofs and measures."""
+        return [Evidence(dataset.table, self.original, dataset.rows) for dataset in self.tables]
+
+    @cached_property
+    def proofs(self) -> tuple[Proof, ...]:
+        """Every promise proved on every dataset it is about, once."""
+        return tuple(
+            prove(promise, evidence, self.checks)
+            for i, evidence in enumerate(self.evidence())
+            for promise in self.promises
+            if promise.concerns(i)
+        )
+
+    def prove(self) -> list[Proof]:
+        """Return the proof of every promise; refuse a release that breaks one."""
+        if broken := [proof for proof in self.proofs if proof.status == "broken"]:
+            claims = "; ".join(
+                f"{proof.promise.claim} ({proof.violations} violations)" for proof in broken
+            )
+            msg = (
+                f"the release does not keep its promise: {claims}\n\nHint: a later step may undo an"
+                " earlier one; change their order."
+            )
+            raise PromiseError(msg)
+        return list(self.proofs)
+
+    def save(
+        self,
+        folder: str | Path,
+        custodian: str | Path | None = None,
+        *,
+        format: str = "parquet",  # noqa: A002
+        force: bool = False,
+    ) -> Path:
+        """Write the package for the recipient and the record for the custodian.
+
+        Parameters
+        ----------
+        folder
+            The release folder; returned. It appears whole or not at all.
+        custodian
+            Where seed, source and row order are kept. Not inside, around or beside ``folder``.
+        format
+            "parquet" or "csv".
+        force
+            Replace a release folder that exists.
+        """
+        from veladura.release.package import save
+
+        return save(
+            self,
+            Path(folder),
+            None if custodian is None else Path(custodian),
+            format=format,
+            force=force,
+        )
+
+
+def released(fitted: Fitted[Any], context: Context) -> Release:
+    """Return the release that a fitted method draws, its promises proved."""
+    release = unproved(fitted, fitted.draw(context), context)
+    release.prove()
+    return release
+
+
+def unproved(fitted: Fitted[Any], drawn: Drawn, context: Context) -> Release:
+    """Return a drawn release before its promises are proved."""
+    recipe = fitted.recipe
+    settings = recipe.settings() if drawn.settings is None else drawn.settings
+    own = Step(recipe.method, settings, drawn.changed, type(recipe))
+    release = Release(
+        tuple(as_dataset(fitted.table, fitted.codes, draw) for draw in drawn.datasets),
+        fitted.table,
+        drawn.steps or (own,),
+        drawn.promises,
+        drawn.rule,
+        recipe,
+        context.streams,
+    )
+    return replace(
+        release,
+        pictures=(partial(drawn.pictures, release),),
+        public_pictures=(partial(drawn.public_pictures, release),),
+    )
+
+
+def as_dataset(table: Table, codes: Codes, draw: Draw | Dataset) -> Dataset:
+    """Return a draw as a table in the order of the input."""
+    from veladura.table.recode import fresh, replace
+    from veladura.table.write import settle
+
+    if isinstance(draw, Dataset):
+        return draw
+    if draw.table is not None:
+        return Dataset(settle(draw.table))
+    if not draw.linked:
+        return Dataset(fresh(table, draw.columns))
+    rows = codes.rows if draw.rows is None else draw.rows
+    rows = rows if draw.kept is None else rows[draw.kept]
+    order = np.argsort(rows, kind="stable")
+    columns = {name: column.take(order) for name, column in draw.columns.items()}
+    place = np.empty_like(order)
+    place[order] = np.arange(order.size)
+    return Dataset(replace(table, columns, rows[order]), rows[order], place)
+
+
+def proved(promises: Sequence[Promise], release: Release) -> None:
+    """Refuse a release that breaks one of some promises."""
+    replace(release, promises=tuple(promises)).prove()
