@@ -59,7 +59,7 @@ def test_chosen_targets_are_taken_and_unknown_ones_refused():
 
 
 def test_released_versions_of_test_rows_are_not_learnt_from():
-    """A column of distinct values identifies rows: a release that keeps it must not gain from it."""
+    """A column of distinct values identifies rows: a release that keeps it gains nothing."""
     rng = np.random.default_rng(5)
     frame = pd.DataFrame({"key": rng.normal(size=2000), "y": rng.normal(size=2000)})
     release = vd.Noise(columns=["y"], scale=0.01).protect(frame, seed=1)

@@ -208,7 +208,7 @@ MEASURE = Measure(
             "Matched distance: the smallest of these distances.", "high", public=False
         ),
         "nearest": Meaning(
-            "Nearest place: mean distance from a new place to the nearest original one, of anybody.",
+            "Nearest place: mean distance from a new place to the nearest original one.",
             "neither",
         ),
         "same_cell": Meaning(
