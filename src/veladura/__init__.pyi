@@ -2,7 +2,9 @@
 
 from veladura import errors as errors
 from veladura import inference as inference
+from veladura import risk as risk
 from veladura import testing as testing
+from veladura import utility as utility
 from veladura.base.estimate import Estimate as Estimate
 from veladura.comparison.making import compare as compare
 from veladura.core.release import Release as Release
@@ -10,9 +12,6 @@ from veladura.core.steps import Steps as Steps
 from veladura.inference.combined import combine as combine
 from veladura.inference.posterior.posterior import posterior as posterior
 from veladura.inference.stacking import stack as stack
-from veladura.measures import risk as risk
-from veladura.measures import utility as utility
-from veladura.measures.assessment import assess as assess
 from veladura.methods.cart.cart import Cart as Cart
 from veladura.methods.critical.critical import CriticalCart as CriticalCart
 from veladura.methods.geography.baselines import Donut as Donut
@@ -38,6 +37,7 @@ from veladura.methods.private.noisy import NoisyCounts as NoisyCounts
 from veladura.numeric.hierarchies.hierarchy import Hierarchy as Hierarchy
 from veladura.release.link import with_source as with_source
 from veladura.release.package import load as load
+from veladura.release.reassess import assess as assess
 from veladura.table.source import open as open
 
 __version__: str

@@ -4,6 +4,7 @@ VeladuraError            exit code 1
   PlanError              2   a plan, a setting or a call is not valid
     ColumnError          2   a setting names columns the table does not have
     FolderError          2   a folder cannot be written, or is in the wrong place
+    NotApplicable        2   a measure has no meaning for this release
   DataError              3   the table does not fit its schema, or cannot be read
   PromiseError           4   a released table breaks a promise of its manifest
   GateError              4   a release is outside a limit of its plan's gate
@@ -57,6 +58,10 @@ class ColumnError(PlanError):
 
 class FolderError(PlanError):
     """A folder cannot be written, or is in the wrong place."""
+
+
+class NotApplicable(PlanError):  # noqa: N818  # nobody's fault: the figure does not exist here
+    """A measure has no meaning for this release; the message gives the reason."""
 
 
 class DataError(VeladuraError):

@@ -86,6 +86,18 @@ def open(  # noqa: A001  # the word users type: vd.open
     return opened
 
 
+def open_quietly(source: Any, columns: Columns | None = None) -> Table:
+    """Return an opened table without its identifiers, and without a warning about them.
+
+    For looking at a table only: nothing of it is released.
+    """
+    if isinstance(source, Table):  # filters of warnings belong to all threads: leave them alone
+        return source.without_identifiers()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IdentifierWarning)
+        return open(source, columns).without_identifiers()
+
+
 def _open(
     source: Any,
     columns: Columns,

@@ -203,7 +203,7 @@ def _grid(table: Any, first: str, second: str, reference: Any = None) -> NDArray
 
 
 def _opened(original: Any, release: Release) -> Any:
-    from veladura.measures.measure import open_quietly
+    from veladura.table.source import open_quietly
 
     return release.original if release.original is not None else open_quietly(original)
 
