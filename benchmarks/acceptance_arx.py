@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 import veladura as vd
 from benchmarks import data_folder
 from veladura.errors import DataError
-from veladura.methods.kanonymity.models import LDiversity
+from veladura.methods.kanonymity.equivalence_classes import View, corrected_logarithm
+from veladura.methods.kanonymity.privacy_models import LDiversity
 from veladura.methods.kanonymity.quality import measure
-from veladura.methods.kanonymity.view import View, corrected_logarithm
 from veladura.table.table import Table
 
 TOLERANCE = 1e-9  # relative

@@ -50,7 +50,7 @@ def search_ratio() -> None:
         print("search: VELADURA_DATA is not set, so the adult data are not at hand; skipped.")
         return
     import veladura as vd
-    from veladura.methods.kanonymity.search import allowed_rows, search
+    from veladura.methods.kanonymity.lattice import allowed_rows, search
 
     folder = Path(os.environ["VELADURA_DATA"]) / "adult"
     frame = pd.read_csv(folder / "adult.csv", sep=";", dtype=str)

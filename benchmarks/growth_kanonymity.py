@@ -45,7 +45,7 @@ def spent(function: Callable[[], Any]) -> tuple[float, Any]:
 def seconds_by_rows(rows: int) -> tuple[float, float]:
     """Return what searching takes, and protecting a Parquet file to another, all counting and proving within."""
     import veladura as vd
-    from veladura.methods.kanonymity.search import allowed_rows, search
+    from veladura.methods.kanonymity.lattice import allowed_rows, search
 
     with tempfile.TemporaryDirectory() as home:
         source = Path(home) / "people.parquet"
@@ -63,7 +63,7 @@ def seconds_by_rows(rows: int) -> tuple[float, float]:
 def seconds_by_columns(columns: int) -> tuple[int, int, float]:
     """Return nodes, minimal nodes and the seconds of the search on columns with four levels each."""
     import veladura as vd
-    from veladura.methods.kanonymity.search import allowed_rows, search
+    from veladura.methods.kanonymity.lattice import allowed_rows, search
 
     rng = np.random.default_rng(1)
     frame = pd.DataFrame(

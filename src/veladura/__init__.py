@@ -15,8 +15,8 @@ __version__ = "0.1.0"
 _EXPORTS = {
     "DeltaPresence": ("veladura.methods.kanonymity.presence", "DeltaPresence"),
     "KMap": ("veladura.methods.kanonymity.presence", "KMap"),
-    "LDiversity": ("veladura.methods.kanonymity.models", "LDiversity"),
-    "TCloseness": ("veladura.methods.kanonymity.models", "TCloseness"),
+    "LDiversity": ("veladura.methods.kanonymity.privacy_models", "LDiversity"),
+    "TCloseness": ("veladura.methods.kanonymity.privacy_models", "TCloseness"),
     "Estimate": ("veladura.base.estimate", "Estimate"),
     "Ledger": ("veladura.methods.private.ledger", "Ledger"),
     "Hierarchy": ("veladura.numeric.hierarchies.hierarchy", "Hierarchy"),

@@ -9,7 +9,7 @@ import pytest
 import veladura as vd
 from veladura.methods.kanonymity import explore
 from veladura.methods.kanonymity.kanonymity import BestEffortWarning
-from veladura.methods.kanonymity.search import descend, search
+from veladura.methods.kanonymity.lattice import descend, search
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -13,7 +13,7 @@ from tests.methods.kanonymity import brute
 
 import veladura as vd
 from veladura.methods.kanonymity.explore import minimal_of
-from veladura.methods.kanonymity.search import allowed_rows
+from veladura.methods.kanonymity.lattice import allowed_rows
 
 ZIPS = [
     ("02138", "0213*", "021**"),

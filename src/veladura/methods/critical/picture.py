@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from veladura.methods.critical.classes import Class
 from veladura.methods.critical.tuples import TupleModel
-from veladura.methods.kanonymity.picture import INK, SOFT, STYLE
+from veladura.methods.kanonymity.pictures import INK, SOFT, STYLE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from veladura.base.settings import from_plain, to_plain
 from veladura.core.promise import GROUP_SIZE, Check, Evidence, Promise, starred_tuples
-from veladura.methods.kanonymity.gather import joined, parents, places_in
-from veladura.methods.kanonymity.judge import Judge, unpack
-from veladura.methods.kanonymity.models import LDiversity, Model, TCloseness
+from veladura.methods.kanonymity.counting import joined, parents, places_in
+from veladura.methods.kanonymity.equivalence_classes import Pairs, Sensitive, View
 from veladura.methods.kanonymity.presence import DeltaPresence, KMap
+from veladura.methods.kanonymity.privacy_models import LDiversity, Model, TCloseness
 from veladura.methods.kanonymity.recoding import typed_labels
-from veladura.methods.kanonymity.view import Pairs, Sensitive, View
+from veladura.methods.kanonymity.suppression import Judge, unpack
 from veladura.methods.kanonymity.wildcard import unmatched
 from veladura.numeric.hierarchies.hierarchy import Hierarchy
 from veladura.numeric.hierarchies.levels import Levels, distinct_values

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veladura.errors import PlanError
-from veladura.methods.kanonymity.judge import Judge, Verdict
+from veladura.methods.kanonymity.lattice import MOST_NODES, UNBOUNDED, Lattice, descend, search
 from veladura.methods.kanonymity.quality import Quality
-from veladura.methods.kanonymity.search import MOST_NODES, UNBOUNDED, Lattice, descend, search
+from veladura.methods.kanonymity.suppression import Judge, Verdict
 from veladura.methods.kanonymity.watch import Watch, unwatched
 
 Vector = tuple[int, ...]

@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 from veladura.base.context import Context
 from veladura.core.promise import Promise
 from veladura.core.recipe import Draw, Drawn, Fitted
-from veladura.methods.kanonymity.cells import blank_cells
+from veladura.methods.kanonymity.cell_suppression import blank_cells
 from veladura.methods.kanonymity.claims import model_promises, size_promises, told_model
-from veladura.methods.kanonymity.classes import Classes, classes_of
-from veladura.methods.kanonymity.judge import Judge, unpack
-from veladura.methods.kanonymity.local import raise_levels
+from veladura.methods.kanonymity.lattice import Lattice, Node, choose
+from veladura.methods.kanonymity.local_recoding import raise_levels
 from veladura.methods.kanonymity.mondrian import mondrian
 from veladura.methods.kanonymity.recoding import (
     Recoding,
@@ -26,7 +25,8 @@ from veladura.methods.kanonymity.recoding import (
     dropped_classes,
     full_domain,
 )
-from veladura.methods.kanonymity.search import Lattice, Node, choose
+from veladura.methods.kanonymity.suppression import Judge, unpack
+from veladura.methods.kanonymity.tuples import Classes, classes_of
 from veladura.methods.kanonymity.wildcard import matched
 from veladura.numeric.hierarchies.levels import Levels
 
@@ -211,7 +211,7 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
 
     def pictures(self) -> dict[str, bytes | str]:
         """Return the lattice, where it is small enough to be read, and the trade-off where there is one."""
-        from veladura.methods.kanonymity.picture import drawn, worth_drawing
+        from veladura.methods.kanonymity.pictures import drawn, worth_drawing
 
         titles = {
             "lattice": "Lattice of generalisations",

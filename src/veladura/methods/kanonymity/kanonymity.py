@@ -14,11 +14,11 @@ from veladura.core.recipe import Recipe, no_codes
 from veladura.errors import PlanError
 from veladura.methods.kanonymity.cautions import cautions_of
 from veladura.methods.kanonymity.claims import CHECKS
+from veladura.methods.kanonymity.counting import Question, distinct_of, gather
 from veladura.methods.kanonymity.fitted import FittedKAnonymity
-from veladura.methods.kanonymity.gather import Question, distinct_of, gather
-from veladura.methods.kanonymity.models import Model
+from veladura.methods.kanonymity.lattice import allowed_rows
+from veladura.methods.kanonymity.privacy_models import Model
 from veladura.methods.kanonymity.quality import QUALITIES, measure
-from veladura.methods.kanonymity.search import allowed_rows
 from veladura.methods.kanonymity.settings import check_rows, check_settings, no_solution
 from veladura.methods.kanonymity.watch import STEPS, watching
 from veladura.numeric.hierarchies.hierarchy import Hierarchy

@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veladura.methods.kanonymity.classes import Classes
 from veladura.methods.kanonymity.recoding import Recoding, Released, text_field, text_labels
+from veladura.methods.kanonymity.tuples import Classes
 from veladura.numeric.hierarchies.hierarchy import TOP
 from veladura.numeric.hierarchies.levels import Levels
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veladura.errors import PlanError
-from veladura.methods.kanonymity.view import ROUNDING, Mask, View
+from veladura.methods.kanonymity.equivalence_classes import ROUNDING, Mask, View
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.methods.kanonymity.judge import Verdict, unpack
-from veladura.methods.kanonymity.search import Lattice
+from veladura.methods.kanonymity.lattice import Lattice
+from veladura.methods.kanonymity.suppression import Verdict, unpack
 from veladura.numeric.hierarchies.levels import Levels
 from veladura.table.codes import label_text
 

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veladura.methods.kanonymity.classes import Classes
+from veladura.methods.kanonymity.tuples import Classes
 from veladura.numeric.hierarchies.hierarchy import TOP
 from veladura.numeric.hierarchies.levels import Levels
 from veladura.table.codes import Column, encode, label_text

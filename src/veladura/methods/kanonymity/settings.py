@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from veladura.errors import DataError, PlanError
-from veladura.methods.kanonymity.models import TCloseness, column_of, population_of
+from veladura.methods.kanonymity.lattice import POLICIES
+from veladura.methods.kanonymity.privacy_models import TCloseness, column_of, population_of
 from veladura.methods.kanonymity.quality import BY_COLUMN, QUALITIES
-from veladura.methods.kanonymity.search import POLICIES
 
 if TYPE_CHECKING:
     from veladura.methods.kanonymity.kanonymity import KAnonymity

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veladura.core.promise import Evidence, starred_tuples
-from veladura.methods.kanonymity.classes import group_numbers
+from veladura.methods.kanonymity.tuples import group_numbers
 
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]

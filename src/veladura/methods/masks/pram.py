@@ -22,7 +22,7 @@ from veladura.methods.masks.common import (
     refuse_still,
     still_columns,
 )
-from veladura.methods.masks.transition import (
+from veladura.methods.masks.pram_matrix import (
     Transition,
     drawn,
     from_table,

@@ -11,8 +11,8 @@ from veladura.core.gates import MASKED
 from veladura.core.promise import Promise
 from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
 from veladura.errors import PlanError
-from veladura.methods.masks.coarsen import CHECKS, Coarser, rule_of
 from veladura.methods.masks.common import check_columns, check_kinds
+from veladura.methods.masks.recode_rules import CHECKS, Coarser, rule_of
 
 if TYPE_CHECKING:
     from veladura.table.inspect import Facts

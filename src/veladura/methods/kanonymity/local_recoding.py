@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.methods.kanonymity.classes import Classes, group_numbers, group_rows
-from veladura.methods.kanonymity.search import build_lattice, search
+from veladura.methods.kanonymity.lattice import build_lattice, search
+from veladura.methods.kanonymity.tuples import Classes, group_numbers, group_rows
 from veladura.numeric.hierarchies.levels import Levels
 
 Ints = NDArray[np.int64]

@@ -16,8 +16,8 @@ from veladura.methods.kanonymity.watch import Watch, unwatched
 from veladura.numeric.hierarchies.levels import Levels
 
 if TYPE_CHECKING:
-    from veladura.methods.kanonymity.judge import Judge
     from veladura.methods.kanonymity.kernels import Shape
+    from veladura.methods.kanonymity.suppression import Judge
 
 POLICIES = ("min-distance", "min-relative-distance", "max-distinct", "min-suppression")
 WORD_BITS = 63
@@ -255,7 +255,7 @@ def search(
 
     Columns with more values are fixed first: their levels decide most, so that more is pruned.
     """
-    from veladura.methods.kanonymity.walking import minimal_nodes, walk
+    from veladura.methods.kanonymity.search_kernels import minimal_nodes, walk
 
     order = np.argsort([-level.codes[0].size for level in lattice.levels], kind="stable")
     shape = lattice.ordered(order)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from veladura.errors import DataError
-from veladura.methods.kanonymity.search import allowed_rows
+from veladura.methods.kanonymity.lattice import allowed_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,16 +13,16 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from veladura.errors import DataError
-from veladura.methods.kanonymity.judge import Judge
-from veladura.methods.kanonymity.models import (
+from veladura.methods.kanonymity.equivalence_classes import Sensitive
+from veladura.methods.kanonymity.lattice import Lattice, build_lattice
+from veladura.methods.kanonymity.privacy_models import (
     LDiversity,
     Model,
     TCloseness,
     column_of,
     population_of,
 )
-from veladura.methods.kanonymity.search import Lattice, build_lattice
-from veladura.methods.kanonymity.view import Sensitive
+from veladura.methods.kanonymity.suppression import Judge
 from veladura.numeric.hierarchies.hierarchy import Hierarchy
 from veladura.numeric.hierarchies.levels import Levels, apply_hierarchy, distinct_values
 from veladura.numeric.hierarchies.suggest import suggest_hierarchy

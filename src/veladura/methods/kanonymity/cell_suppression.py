@@ -14,7 +14,7 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.methods.kanonymity.classes import group_rows
+from veladura.methods.kanonymity.tuples import group_rows
 
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]

@@ -13,10 +13,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.methods.kanonymity.models import Model
+from veladura.methods.kanonymity.equivalence_classes import Pairs, Sensitive, View
+from veladura.methods.kanonymity.lattice import Lattice
 from veladura.methods.kanonymity.presence import DeltaPresence
-from veladura.methods.kanonymity.search import Lattice
-from veladura.methods.kanonymity.view import Pairs, Sensitive, View
+from veladura.methods.kanonymity.privacy_models import Model
 
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import veladura as vd
-from veladura.methods.kanonymity.search import descend, search
+from veladura.methods.kanonymity.lattice import descend, search
 from veladura.methods.kanonymity.watch import STEPS, watching
 
 

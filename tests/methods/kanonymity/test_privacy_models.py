@@ -285,7 +285,7 @@ def test_a_sensitive_column_must_be_there_and_no_quasi_identifier():
 
 def test_the_corrected_entropy_lets_small_groups_pass():
     """Two values in a group of four, three to one: 0.56 nats by shares, more by the correction (Stammler et al. 2016)."""
-    from veladura.methods.kanonymity.view import Pairs
+    from veladura.methods.kanonymity.equivalence_classes import Pairs
 
     pairs = Pairs(np.array([0, 0]), np.array([0, 1]), np.array([3, 1]))
     plain, corrected = (

@@ -11,8 +11,8 @@ from typing import Literal
 import numpy as np
 
 from veladura.errors import PlanError
+from veladura.methods.kanonymity.equivalence_classes import ROUNDING, Mask, View
 from veladura.methods.kanonymity.presence import DeltaPresence, KMap, is_whole
-from veladura.methods.kanonymity.view import ROUNDING, Mask, View
 from veladura.numeric.hierarchies.hierarchy import Hierarchy
 
 
