@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import veladura as vd
-from veladura.methods.kanonymity import explore
+from veladura.methods.kanonymity import search as searching
 from veladura.methods.kanonymity.kanonymity import BestEffortWarning
 from veladura.methods.kanonymity.lattice import descend, search
 
@@ -32,7 +32,7 @@ def test_every_node_found_is_one_of_the_minimal_ones(seed):
 
 
 def test_a_huge_lattice_gets_a_good_answer_that_says_it_is_not_the_whole(monkeypatch):
-    monkeypatch.setattr(explore, "MOST_NODES", 50)
+    monkeypatch.setattr(searching, "MOST_NODES", 50)
     rng = np.random.default_rng(1)
     frame = pd.DataFrame({f"q{i}": (16 * rng.random(300) ** 2).astype(int) for i in range(4)})
     recipe = vd.KAnonymity(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.methods.kanonymity import brute
 
 import veladura as vd
-from veladura.methods.kanonymity.explore import minimal_of
+from veladura.methods.kanonymity.search import minimal_of
 from veladura.methods.kanonymity.lattice import allowed_rows
 
 ZIPS = [

@@ -158,7 +158,7 @@ class KAnonymity(Recipe):
 
     def apply(self, table: Table, context: Context) -> FittedKAnonymity:
         """Count the tuples where the data lives and find every k-minimal generalisation."""
-        from veladura.methods.kanonymity.explore import best_by, find
+        from veladura.methods.kanonymity.search import best_by, find
 
         question = Question(self.names, self.sets, self.k, self.models, self.hierarchies)
         table.schema.check("quasi_identifiers", question.names)
