@@ -13,8 +13,8 @@ from veladura.core.registry import METHODS
 __version__ = "0.1.0"
 
 _EXPORTS = {
-    "DeltaPresence": ("veladura.methods.kanonymity.presence", "DeltaPresence"),
-    "KMap": ("veladura.methods.kanonymity.presence", "KMap"),
+    "DeltaPresence": ("veladura.methods.kanonymity.privacy_models", "DeltaPresence"),
+    "KMap": ("veladura.methods.kanonymity.privacy_models", "KMap"),
     "LDiversity": ("veladura.methods.kanonymity.privacy_models", "LDiversity"),
     "TCloseness": ("veladura.methods.kanonymity.privacy_models", "TCloseness"),
     "Estimate": ("veladura.base.estimate", "Estimate"),

@@ -12,7 +12,7 @@ from tests.methods.kanonymity.recount import people, recipe
 import veladura as vd
 from veladura.errors import DataError
 from veladura.methods.kanonymity import pictures
-from veladura.methods.kanonymity.kept import BAR, FULL, kept_picture
+from veladura.methods.kanonymity.pictures import BAR, FULL, kept_picture
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def test_the_lattice_shows_every_node_and_what_became_of_it(fitted):
     shown = texts_of(svg)
     assert sum(bool(re.fullmatch(r"\d \d \d", text)) for text in shown) == fitted.lattice.nodes
     assert svg.decode().count(pictures.CHOSEN) >= 2
-    assert {"suppresses too much", "allowed", "k-minimal", "chosen"} <= set(shown)
+    assert {"too many rows suppressed", "allowed", "k-minimal", "chosen"} <= set(shown)
 
 
 def test_the_trade_off_names_its_axes_and_the_number_of_points(fitted):
@@ -51,7 +51,7 @@ def test_a_lattice_that_no_one_could_read_is_refused():
         quasi_identifiers=["zip", "age", "sex", "income"], k=2, max_suppression=0.5
     ).fit(people(1))
     assert wide.lattice.nodes > pictures.MOST_NODES
-    with pytest.raises(DataError, match="can be drawn so that it can be read"):
+    with pytest.raises(DataError, match="a picture is readable with at most 120"):
         pictures.drawn("lattice", wide)
     assert not pictures.worth_drawing("lattice", wide)
 
@@ -98,4 +98,4 @@ def test_what_stays_is_drawn_as_long_as_it_is(settings):
     assert bars == pytest.approx(
         [BAR * share for share in (*told["precision"].values(), told["completeness"])], abs=0.06
     )
-    assert f"{told['suppressed_rows']:,} left out" in " ".join(texts_of(kept_picture(told)))
+    assert f"{told['suppressed_rows']:,} suppressed" in " ".join(texts_of(kept_picture(told)))

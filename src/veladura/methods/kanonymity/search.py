@@ -1,29 +1,39 @@
-"""Searching a lattice with a judge: every minimal node, and the best ones by a quality model."""
+"""The search for all k-minimal generalisations, and its progress bar."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
+from threading import Event, Thread
 
 import numpy as np
 from numpy.typing import NDArray
 
+from veladura.base.arrays import Ints, Mask
+from veladura.base.context import Advance
 from veladura.errors import PlanError
-from veladura.methods.kanonymity.lattice import MOST_NODES, UNBOUNDED, Lattice, descend, search
-from veladura.methods.kanonymity.quality import Quality
-from veladura.methods.kanonymity.suppression import Judge, Verdict
-from veladura.methods.kanonymity.watch import Watch, unwatched
+from veladura.methods.kanonymity.lattice import Lattice, Vector
+from veladura.methods.kanonymity.suppression import Criteria
 
-Vector = tuple[int, ...]
-Tags = NDArray[np.int8]
-Words = NDArray[np.uint64]
-Ints = NDArray[np.int64]
-TIE = 1e-9  # relative difference below which two nodes are equally good
+Tags = NDArray[np.int8]  # a node is good (1), bad (-1) or not decided yet (0)
+Watch = Callable[[Tags], AbstractContextManager[None]]
+UNBOUNDED = 1 << 62
+MOST_NODES = 20_000_000  # beyond this many nodes not all of them are decided
+DESCENTS = 32
+BAR_STEPS = 100
+LOOK_EVERY = 0.2  # seconds
+
+
+@contextmanager
+def unwatched(_tags: Tags) -> Iterator[None]:
+    """Show no progress."""
+    yield
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
-    """What a search found.
+class SearchResult:
+    """What a search finds.
 
     Attributes
     ----------
@@ -37,47 +47,114 @@ class Found:
     """
 
     minimal: tuple[Vector, ...]
-    good: NDArray[np.bool_] | None = field(repr=False)
+    good: Mask | None = field(repr=False)
     complete: bool = True
 
 
-def find(
-    lattice: Lattice, judge: Judge, allowed: int, budget: int = UNBOUNDED, watch: Watch = unwatched
-) -> Found:
-    """Return every minimal node at which at most so many rows must go.
+def find_minimal(
+    lattice: Lattice,
+    criteria: Criteria,
+    allowed: int,
+    budget: int = UNBOUNDED,
+    watch: Watch = unwatched,
+) -> SearchResult:
+    """Return every minimal node at which at most ``allowed`` rows must be suppressed.
 
-    k for one quasi-identifier is decided by the compiled walk. What is monotone besides is tagged
-    in both directions; what is not, node by node, except where k alone fails already (methods/1).
+    k for one quasi-identifier is decided by the compiled walk. What else is monotone is tagged in
+    both directions. What is not is decided node by node, except where k alone fails already.
     """
+    if criteria.only_k:
+        if lattice.nodes > MOST_NODES:
+            nodes = descend(lattice, criteria.k, allowed, watch)
+            return SearchResult(tuple(nodes), None, complete=False)
+        nodes, complete = walk_lattice(lattice, criteria.k, allowed, budget, watch)
+        return SearchResult(tuple(nodes), _at_or_above(nodes, lattice.heights), complete)
     if lattice.nodes > MOST_NODES:
-        if not judge.simple:
-            msg = (
-                f"the lattice has {lattice.nodes:,} nodes, too many to decide with several"
-                " quasi-identifiers or models besides k.\n\nHint: give fewer columns, or"
-                " hierarchies with fewer levels."
-            )
-            raise PlanError(msg)
-        return Found(tuple(descend(lattice, judge.k, allowed, watch)), None, complete=False)
-    if judge.simple:
-        vectors, complete = search(lattice, judge.k, allowed, budget, watch)
-        return Found(tuple(vectors), _above(vectors, lattice.heights), complete)
-    heights = judge.lattice.heights[list(judge.columns)]
+        msg = (
+            f"the generalisation lattice has {lattice.nodes:,} nodes, too many to search with"
+            " several quasi-identifiers or privacy models.\n\nHint: give fewer columns, or"
+            " hierarchies with fewer levels."
+        )
+        raise PlanError(msg)
+    return _find_by_criteria(lattice, criteria, allowed, watch)
+
+
+def _find_by_criteria(
+    lattice: Lattice, criteria: Criteria, allowed: int, watch: Watch
+) -> SearchResult:
+    """Return the minimal nodes where more is asked than k for one quasi-identifier."""
+    from veladura.methods.kanonymity.traversal import Traversal
+
+    heights = criteria.lattice.heights[list(criteria.columns)]
     tags: Tags = np.zeros(tuple(heights + 1), dtype=np.int8)
-    if len(judge.sets) == 1 and judge.smallest > 1:
-        vectors, complete = search(lattice, judge.smallest, allowed)
+    if len(criteria.sets) == 1 and criteria.smallest > 1:
+        nodes, complete = walk_lattice(lattice, criteria.smallest, allowed)
         if complete:
-            tags[~_above(vectors, heights)] = -1
-    walker = _Walker(judge, tags, allowed)
+            tags[~_at_or_above(nodes, heights)] = -1
+    traversal = Traversal(criteria, tags, allowed)
     with watch(tags):
-        if judge.monotone(allowed):
-            walker.tag_both_ways()
+        if criteria.monotone(allowed):
+            traversal.tag_both_ways()
         else:
-            walker.try_all()
+            traversal.try_all()
     good = tags == 1
-    return Found(tuple(minimal_of(good)), good)
+    return SearchResult(tuple(minimal_of(good)), good)
 
 
-def minimal_of(good: NDArray[np.bool_]) -> list[Vector]:
+def walk_lattice(
+    lattice: Lattice, k: int, allowed: int, budget: int = UNBOUNDED, watch: Watch = unwatched
+) -> tuple[list[Vector], bool]:
+    """Return every k-minimal node, and whether the whole lattice was decided within the budget.
+
+    Columns with more values are fixed first: their levels decide most, so that more is pruned.
+    """
+    from veladura.methods.kanonymity.search_kernels import minimal_nodes, walk
+
+    order = np.argsort([-level.codes[0].size for level in lattice.levels], kind="stable")
+    shape = lattice.ordered(order)
+    tags = np.zeros(lattice.nodes, dtype=np.int8)
+    with watch(tags):
+        walk(lattice.keys, lattice.sizes, shape, k, allowed, tags, budget)
+    minimal = minimal_nodes(tags, shape)
+    vectors = (minimal[:, None] // shape.strides % (shape.heights + 1))[:, np.argsort(order)]
+    return sorted(map(tuple, vectors.tolist())), bool(np.all(tags != 0))
+
+
+def descend(lattice: Lattice, k: int, allowed: int, watch: Watch = unwatched) -> list[Vector]:
+    """Return some k-minimal nodes of a lattice too large to be decided whole.
+
+    From the top, columns are lowered one level at a time while the node stays good, in turn or one
+    after the other, starting with another column each time. Where no column can be lowered any
+    more all direct predecessors are bad, and so (monotonicity) are all nodes below: the node is
+    k-minimal.
+    """
+    columns = len(lattice.levels)
+    top = tuple(int(height) for height in lattice.heights)
+    decided: dict[Vector, bool] = {}
+
+    def good(vector: Vector) -> bool:
+        if vector not in decided:
+            sizes = lattice.groups(vector)[1]
+            decided[vector] = int(sizes[sizes < k].sum()) <= allowed
+        return decided[vector]
+
+    if not good(top):
+        return []
+    minimal, done = set(), np.zeros(min(DESCENTS, 2 * columns), dtype=np.int8)
+    with watch(done):
+        for start in range(done.size):
+            vector, stuck, column = top, 0, start % columns
+            while stuck < columns:
+                lower = tuple(level - (c == column) for c, level in enumerate(vector))
+                lowered = vector[column] > 0 and good(lower)
+                vector, stuck = (lower, 0) if lowered else (vector, stuck + 1)
+                column = column if lowered and start < columns else (column + 1) % columns
+            minimal.add(vector)
+            done[start] = 1
+    return sorted(minimal)
+
+
+def minimal_of(good: Mask) -> list[Vector]:
     """Return the good nodes below which no other is good, whether or not those above them are.
 
     Examples
@@ -96,151 +173,42 @@ def minimal_of(good: NDArray[np.bool_]) -> list[Vector]:
     return [tuple(vector) for vector in np.argwhere(good & ~below).tolist()]
 
 
-def best_by(judge: Judge, quality: Quality, found_nodes: Found) -> list[Vector]:
-    """Return the good nodes, minimal or not, at which a quality model is best; several if they tie."""
-    good = found_nodes.good
-    if good is None:
-        values = [
-            (quality.value(vector, judge.at(vector)), vector) for vector in found_nodes.minimal
-        ]
-        return _ties(values, min(value for value, _ in values))
-    vectors = np.argwhere(good)
-    bounds = quality.bounds(vectors)
-    if bounds is None:
-        return _best_below(judge, quality, good)
-    best, found = np.inf, []
-    for i in np.argsort(bounds, kind="stable"):
-        if bounds[i] > best + TIE * abs(best):
-            break
-        vector = tuple(vectors[i].tolist())
-        value = quality.value(vector, judge.at(vector))
-        best = min(best, value)
-        found.append((value, vector))
-    return _ties(found, best)
-
-
-def _best_below(judge: Judge, quality: Quality, good: NDArray[np.bool_]) -> list[Vector]:
-    """Return the best good nodes where only counting gives a bound: generalising further never makes it smaller."""
-    best, found = np.inf, []
-
-    def open_(verdict: Verdict) -> bool:
-        return quality.least(verdict) <= best + TIE * abs(best)
-
-    tags = np.where(good, 0, -1).astype(np.int8)
-    for vector, verdict in _Walker(judge, tags, 0).nodes(open_):
-        value = quality.value(vector, verdict)
-        best = min(best, value)
-        found.append((value, vector))
-    return _ties(found, best)
-
-
-def _ties(found: Sequence[tuple[float, Vector]], best: float) -> list[Vector]:
-    return sorted(vector for value, vector in found if value <= best + TIE * abs(best))
-
-
-def _above(vectors: Sequence[Vector], heights: Ints) -> NDArray[np.bool_]:
+def _at_or_above(nodes: Sequence[Vector], heights: Ints) -> Mask:
     """Return which nodes are at or above some of the given ones."""
     good = np.zeros(tuple(heights + 1), dtype=bool)
-    for vector in vectors:
+    for vector in nodes:
         good[tuple(slice(level, None) for level in vector)] = True
     return good
 
 
-@dataclass(frozen=True, eq=False)
-class _Walker:
-    """Goes through a lattice column after column, rolling groups up on the way; those with more values first."""
+def watching(advance: Advance) -> Watch:
+    """Return what moves a bar of `BAR_STEPS` steps by the share of nodes that are decided.
 
-    judge: Judge
-    tags: Tags
-    allowed: int
-    order: tuple[int, ...] = ()
+    A thread looks at the tags, as compiled code cannot call back. The bar is full at the end.
+    """
+    shown = 0
 
-    def __post_init__(self) -> None:
-        values = [self.judge.lattice.levels[c].codes[0].size for c in self.judge.columns]
-        object.__setattr__(
-            self, "order", tuple(np.argsort([-count for count in values], kind="stable").tolist())
-        )
+    def show(share: float) -> None:
+        nonlocal shown
+        while shown < int(share * BAR_STEPS):
+            shown += 1
+            advance()
 
-    def try_all(self) -> None:
-        """Decide every open node by itself."""
-        for vector, verdict in self.nodes(lambda _: True, cut=False):
-            self.tags[vector] = 1 if verdict.suppressed <= self.allowed else -1
+    @contextmanager
+    def watch(tags: Tags) -> Iterator[None]:
+        done = Event()
 
-    def tag_both_ways(self) -> None:
-        """Decide all nodes: those above a good one are good, those below a bad one bad."""
-        self._tag(0, [0] * len(self.order), self.judge.lattice.keys, self.judge.lattice.sizes)
+        def look() -> None:
+            while not done.wait(LOOK_EVERY):
+                show(np.count_nonzero(tags) / tags.size)
 
-    def _tag(self, depth: int, vector: list[int], keys: Words, sizes: Ints) -> None:
-        top = list(vector)
-        for column in self.order[depth:]:
-            top[column] = self.tags.shape[column] - 1
-        if self.tags[tuple(top)] == -1:
-            return
-        if self.tags[tuple(vector)] == 0:
-            self._decide(vector, keys, sizes)
-        if self.tags[tuple(vector)] == 1 or depth == len(self.order):
-            return
-        if self.tags[tuple(top)] == 0:
-            self._decide(top, *self._rolled(keys, sizes, vector, top))
-        if self.tags[tuple(top)] == 1:
-            for higher, merged in self._climb(depth, vector, keys, sizes):
-                self._tag(depth + 1, higher, *merged)
+        thread = Thread(target=look, name="progress of the search", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()
+        show(1.0)
 
-    def _decide(self, vector: Sequence[int], keys: Words, sizes: Ints) -> None:
-        good = self.judge.verdict(keys, sizes).suppressed <= self.allowed
-        reached = self.tags[
-            tuple(slice(level, None) if good else slice(level + 1) for level in vector)
-        ]
-        reached[reached == 0] = 1 if good else -1
-
-    def nodes(
-        self, wanted: Callable[[Verdict], bool], *, cut: bool = True
-    ) -> Iterator[tuple[Vector, Verdict]]:
-        """Yield every open node with its verdict; with ``cut``, none above nodes that are not wanted."""
-        lattice = self.judge.lattice
-        return self._nodes(0, [0] * len(self.order), lattice.keys, lattice.sizes, wanted, cut=cut)
-
-    def _nodes(
-        self,
-        depth: int,
-        vector: list[int],
-        keys: Words,
-        sizes: Ints,
-        wanted: Callable[[Verdict], bool],
-        *,
-        cut: bool,
-    ) -> Iterator[tuple[Vector, Verdict]]:
-        part: list[int | slice] = [slice(None)] * len(self.order)
-        for column in self.order[:depth]:
-            part[column] = vector[column]
-        if not np.any(self.tags[tuple(part)] == 0):
-            return
-        last = depth == len(self.order)
-        if last or cut:
-            verdict = self.judge.verdict(keys, sizes)
-            if cut and not wanted(verdict):
-                return
-            if last:
-                yield tuple(vector), verdict
-                return
-        for higher, merged in self._climb(depth, vector, keys, sizes):
-            yield from self._nodes(depth + 1, higher, *merged, wanted, cut=cut)
-
-    def _climb(
-        self, depth: int, vector: list[int], keys: Words, sizes: Ints
-    ) -> Iterator[tuple[list[int], tuple[Words, Ints]]]:
-        """Yield the groups at each level of the next column, each rolled up from the level below."""
-        column, here, merged = self.order[depth], list(vector), (keys, sizes)
-        for level in range(self.tags.shape[column]):
-            higher = list(here)
-            higher[column] = level
-            if level:
-                merged = self._rolled(*merged, here, higher)
-            here = higher
-            yield higher, merged
-
-    def _rolled(
-        self, keys: Words, sizes: Ints, low: Sequence[int], high: Sequence[int]
-    ) -> tuple[Words, Ints]:
-        rest = (0,) * (len(self.judge.lattice.levels) - len(low))
-        return self.judge.lattice.rolled(keys, sizes, (*low, *rest), (*high, *rest))
+    return watch

@@ -1,7 +1,7 @@
-"""Which rows of a node must be suppressed: k and the privacy models, for one or several quasi-identifiers.
+"""Which equivalence classes must be suppressed: those that fail k or a privacy model.
 
-Tuples carry, beside the quasi-identifiers, the sensitive columns and whether they stand in the
-table or in the population, as columns that are never generalised. So one roll-up merges everything.
+Tuples carry, beside the quasi-identifiers, the sensitive columns and their origin (the table or the
+population), as columns that are never generalised. So one roll-up merges everything.
 """
 
 from __future__ import annotations
@@ -11,28 +11,31 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from veladura.methods.kanonymity.equivalence_classes import Pairs, Sensitive, View
-from veladura.methods.kanonymity.lattice import Lattice
-from veladura.methods.kanonymity.presence import DeltaPresence
-from veladura.methods.kanonymity.privacy_models import Model
-
-Ints = NDArray[np.int64]
-Mask = NDArray[np.bool_]
-Words = NDArray[np.uint64]
+from veladura.base.arrays import Ints, Mask
+from veladura.methods.kanonymity.equivalence_classes import (
+    EquivalenceClasses,
+    Sensitive,
+    ValueCounts,
+)
+from veladura.methods.kanonymity.lattice import Lattice, Words
+from veladura.methods.kanonymity.privacy_models import DeltaPresence, Model
 
 
 @dataclass(frozen=True, eq=False)
-class Verdict:
-    """The combinations of all quasi-identifiers at a node, with their rows, and which of them stay.
+class Outcome:
+    """The equivalence classes of a node, and which of them stay.
 
     Attributes
     ----------
     keys
-        The combinations, packed as the lattice packs them.
+        The classes, packed as the lattice packs them.
+    sizes
+        Rows of each.
+    kept
+        Whether each stays.
     population
-        Persons of the population that share each, 0 without one.
+        People of the population in each; 0 without a population.
     """
 
     keys: Words = field(repr=False)
@@ -47,13 +50,13 @@ class Verdict:
 
     @property
     def distinct(self) -> int:
-        """Combinations that stay."""
+        """Equivalence classes that stay."""
         return int(np.count_nonzero(self.kept))
 
 
 @dataclass(frozen=True, eq=False)
-class Judge:
-    """Decides nodes of a lattice.
+class Criteria:
+    """k and the privacy models, for one or several quasi-identifiers.
 
     Parameters
     ----------
@@ -88,29 +91,30 @@ class Judge:
         )
 
     @property
-    def simple(self) -> bool:
+    def only_k(self) -> bool:
         """Whether k for one quasi-identifier is all that is asked."""
         return not self.models and len(self.sets) == 1
 
     @property
     def smallest(self) -> int:
-        """Fewest rows that a group can have."""
+        """Fewest rows that an equivalence class can have."""
         return max([self.k, *(model.smallest for model in self.models)])
 
-    def at(self, vector: Sequence[int]) -> Verdict:
-        """Return which combinations stay at a node."""
-        full = (*vector, *(0,) * (len(self.lattice.levels) - len(vector)))
-        return self.verdict(*self.lattice.groups(full))
+    def at(self, vector: Sequence[int]) -> Outcome:
+        """Return which equivalence classes stay at a node."""
+        return self.outcome(*self.lattice.groups(self._full(vector)))
 
-    def verdict(self, keys: Words, sizes: Ints) -> Verdict:
-        """Return which combinations stay, given the tuples of a node.
+    def outcome(self, keys: Words, sizes: Ints) -> Outcome:
+        """Return which equivalence classes stay, given the tuples of a node.
 
-        Rows in a failing group of any quasi-identifier go, and groups are counted again, until none
-        fails (methods/1: one pass for each would leave groups below k).
+        Rows in a failing class of any quasi-identifier go, and classes are counted again, until
+        none fails: one pass for each quasi-identifier would leave classes below k.
         """
-        here = self._in_table(keys)
-        alive = here.copy()
-        groupings = [self._number(keys, columns) for columns in self.sets]
+        if self.only_k:
+            return Outcome(keys, sizes, sizes >= self.k, np.zeros_like(sizes))
+        in_table = self._in_table(keys)
+        alive = in_table.copy()
+        groupings = [self.lattice.numbered(keys, columns) for columns in self.sets]
         if self._refused(keys, sizes, groupings):
             alive[:] = False
         changed = True
@@ -121,122 +125,90 @@ class Judge:
                 if failing.any():
                     alive &= ~failing
                     changed = len(groupings) > 1
-        ids, first = groupings[0] if len(groupings) == 1 else self._number(keys, self.columns)
-        total = _summed(ids, np.where(here, sizes, 0), first.size)
+        single = len(groupings) == 1
+        ids, first = groupings[0] if single else self.lattice.numbered(keys, self.columns)
+        total = _summed(ids, np.where(in_table, sizes, 0), first.size)
         kept = _summed(ids, np.where(alive, sizes, 0), first.size) > 0
-        population = _summed(ids, np.where(here, 0, sizes), first.size)
+        population = _summed(ids, np.where(in_table, 0, sizes), first.size)
         used = total > 0
-        return Verdict(
-            keys[first[used]] & self._mask(self.columns), total[used], kept[used], population[used]
-        )
+        classes = keys[first[used]] & self.lattice.mask(self.columns)
+        return Outcome(classes, total[used], kept[used], population[used])
 
-    def people(self, vector: Sequence[int], columns: Sequence[int]) -> tuple[Words, Ints]:
-        """Return the released combinations of some columns at a node, with the population that shares each."""
-        verdict = self.at(vector)
-        keys, sizes = self.lattice.groups(
-            (*vector, *(0,) * (len(self.lattice.levels) - len(vector)))
-        )
-        both = np.concatenate([verdict.keys[verdict.kept], keys])
-        ids, first = self._number(both, columns)
-        released = verdict.distinct
-        numbers = _summed(
-            ids,
-            np.concatenate(
-                [np.zeros(released, np.int64), np.where(self._in_table(keys), 0, sizes)]
-            ),
-            first.size,
-        )
+    def population_of(self, vector: Sequence[int], columns: Sequence[int]) -> tuple[Words, Ints]:
+        """Return the released combinations of some columns, and the population of each."""
+        outcome = self.at(vector)
+        keys, sizes = self.lattice.groups(self._full(vector))
+        both = np.concatenate([outcome.keys[outcome.kept], keys])
+        ids, first = self.lattice.numbered(both, columns)
+        released = outcome.distinct
+        people = np.where(self._in_table(keys), 0, sizes)
+        numbers = _summed(ids, np.concatenate([np.zeros(released, np.int64), people]), first.size)
         shown = first < released
-        return both[first[shown]] & self._mask(columns), numbers[shown]
+        return both[first[shown]] & self.lattice.mask(columns), numbers[shown]
 
-    def suppressed_rows(self, vector: Sequence[int], codes: Sequence[Ints]) -> Mask:
-        """Return which rows go, given their codes at a node, one array a column."""
-        verdict = self.at(vector)
-        rows = np.zeros((codes[0].size, self.lattice.keys.shape[1]), dtype=np.uint64)
-        for c, code in zip(self.columns, codes, strict=True):
-            word, shift, _ = self.lattice.places[c].tolist()
-            rows[:, word] |= code.astype(np.uint64) << np.uint64(shift)
-        ids, first = self._number(np.concatenate([verdict.keys, rows]), self.columns)
+    def suppressed_tuples(self, vector: Sequence[int], codes: Sequence[Ints]) -> Mask:
+        """Return which tuples go, given their codes at a node, one array a column."""
+        outcome = self.at(vector)
+        classes = len(outcome.keys)
+        tuples = self.lattice.packed(codes, self.columns)
+        ids, first = self.lattice.numbered(np.concatenate([outcome.keys, tuples]), self.columns)
         kept = np.zeros(first.size, dtype=bool)
-        kept[ids[: len(verdict.keys)]] = verdict.kept
-        return np.asarray(~kept[ids[len(verdict.keys) :]])
+        kept[ids[:classes]] = outcome.kept
+        return np.asarray(~kept[ids[classes:]])
+
+    def _full(self, vector: Sequence[int]) -> tuple[int, ...]:
+        """Return the levels of all columns: those that are carried along are never generalised."""
+        return (*vector, *(0,) * (len(self.lattice.levels) - len(vector)))
 
     def _refused(self, keys: Words, sizes: Ints, groupings: Sequence[tuple[Ints, Ints]]) -> bool:
         """Whether a node fails whatever is suppressed."""
-        asking = [model for model in self.models if isinstance(model, DeltaPresence)]
-        here = self._in_table(keys)
-        for ids, first in groupings if asking else ():
-            rows, people = (
-                _summed(ids, np.where(mask, sizes, 0), first.size) for mask in (here, ~here)
-            )
-            if any(model.refuses(rows, people) for model in asking):
+        presence = [model for model in self.models if isinstance(model, DeltaPresence)]
+        if not presence:
+            return False
+        in_table = self._in_table(keys)
+        for ids, first in groupings:
+            rows = _summed(ids, np.where(in_table, sizes, 0), first.size)
+            people = _summed(ids, np.where(in_table, 0, sizes), first.size)
+            if any(model.refuses(rows, people) for model in presence):
                 return True
         return False
 
     def _failing(
         self, keys: Words, sizes: Ints, ids: Ints, columns: Sequence[int], alive: Mask
     ) -> Mask:
-        """Return which groups have rows that must go."""
+        """Return which equivalence classes have rows that must go."""
         groups = int(ids.max(initial=-1)) + 1
         rows = _summed(ids, np.where(alive, sizes, 0), groups)
-        bad = rows < self.k
+        failing = rows < self.k
         if self.models:
             people = _summed(ids, np.where(self._in_table(keys), 0, sizes), groups)
-            view = View(
-                rows, people, self._paired(keys, sizes, ids, columns, alive), self.sensitive
-            )
+            counted = self._counted(keys, sizes, ids, columns, alive)
+            classes = EquivalenceClasses(rows, people, counted, self.sensitive)
             for model in self.models:
-                bad |= model.fails(view)
-        return np.asarray(bad & (rows > 0))
+                failing |= model.fails(classes)
+        return np.asarray(failing & (rows > 0))
 
-    def _paired(
+    def _counted(
         self, keys: Words, sizes: Ints, ids: Ints, columns: Sequence[int], alive: Mask
-    ) -> Callable[[str], Pairs]:
-        """Return what counts the values of a sensitive column in each group."""
-        found: dict[str, Pairs] = {}
+    ) -> Callable[[str], ValueCounts]:
+        """Return what counts the values of a sensitive column in each equivalence class."""
+        by_column: dict[str, ValueCounts] = {}
 
-        def paired(column: str) -> Pairs:
-            if column not in found:
-                rows = keys[alive]
-                which, first = self._number(rows, (*columns, self.extra[column]))
+        def counted(column: str) -> ValueCounts:
+            if column not in by_column:
+                place, rows = self.extra[column], keys[alive]
+                which, first = self.lattice.numbered(rows, (*columns, place))
                 size = _summed(which, sizes[alive], first.size)
-                found[column] = Pairs(
-                    ids[alive][first], self._codes(rows[first], self.extra[column]), size
-                )
-            return found[column]
+                codes = self.lattice.unpacked(rows[first], place)
+                by_column[column] = ValueCounts(ids[alive][first], codes, size)
+            return by_column[column]
 
-        return paired
-
-    def _number(self, keys: Words, columns: Sequence[int]) -> tuple[Ints, Ints]:
-        """Return the number of each tuple's group by some columns, and the first tuple of each group."""
-        from veladura.methods.kanonymity.grouping import number_groups
-
-        ids, first = np.empty(len(keys), dtype=np.int64), np.empty(len(keys), dtype=np.int64)
-        found = number_groups(keys, self._mask(columns), ids, first)
-        return ids, first[:found]
-
-    def _mask(self, columns: Sequence[int]) -> Words:
-        mask = np.zeros(self.lattice.keys.shape[1], dtype=np.uint64)
-        for c in columns:
-            word, shift, bits = self.lattice.places[c].tolist()
-            mask[word] |= np.uint64(bits) << np.uint64(shift)
-        return mask
+        return counted
 
     def _in_table(self, keys: Words) -> Mask:
-        return (
-            np.ones(len(keys), dtype=bool)
-            if self.origin is None
-            else self._codes(keys, self.origin) == 0
-        )
-
-    def _codes(self, keys: Words, column: int) -> Ints:
-        return unpack(self.lattice, keys, column)
-
-
-def unpack(lattice: Lattice, keys: Words, column: int) -> Ints:
-    """Return the codes of one column in packed tuples."""
-    word, shift, bits = lattice.places[column].tolist()
-    return ((keys[:, word] >> np.uint64(shift)) & np.uint64(bits)).astype(np.int64)
+        if self.origin is None:
+            return np.ones(len(keys), dtype=bool)
+        return np.asarray(self.lattice.unpacked(keys, self.origin) == 0)
 
 
 def _summed(ids: Ints, sizes: Ints, groups: int) -> Ints:

@@ -1,4 +1,4 @@
-"""The distinct tuples of a table's quasi-identifiers, as the recodings see them: places in hierarchies, and rows of each."""
+"""The distinct tuples of a table's quasi-identifiers, and how many rows share or match each."""
 
 from __future__ import annotations
 
@@ -8,20 +8,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from veladura.numeric.hierarchies.levels import Levels, distinct_values, plain_values
+from veladura.base.arrays import Ints, Mask
+from veladura.numeric.hierarchies.levels import Levels
 
 if TYPE_CHECKING:
     from veladura.table.counts import Counts
-    from veladura.table.table import Table
-
-Ints = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
-class Classes:
+class Tuples:
     """Distinct tuples in their canonical order, which is also that of the rows.
 
     Attributes
@@ -70,31 +66,14 @@ class Classes:
         """Return the tuple of every row, rows in their canonical order."""
         return np.repeat(np.arange(self.sizes.size), self.sizes)
 
-    def old(self) -> pa.Table:
-        """Return the tuples as they stand in the table."""
-        return pa.table(
-            [column.to_arrow() for column in self.counts.columns], names=list(self.names)
-        )
-
-
-def classes_of(table: Table, names: Sequence[str], levels: Sequence[Levels]) -> Classes:
-    """Return the distinct tuples of a table, counted where the data lives.
-
-    A hierarchy may hold values that the table does not, so values are found by what they are.
-    """
-    counts = table.counts(list(names))
-    places = np.empty((counts.size.size, len(names)), dtype=np.int64)
-    for c, (column, level) in enumerate(zip(counts.columns, levels, strict=True)):
-        place, base = distinct_values(column)
-        known = {value: i for i, value in enumerate(plain_values(level.base))}
-        places[:, c] = np.array([known[value] for value in plain_values(base)], dtype=np.int64)[
-            place
-        ]
-    return Classes(tuple(names), tuple(levels), places, counts.size, counts)
+    def original(self) -> pa.Table:
+        """Return the tuples with the values of the original table."""
+        columns = [column.to_arrow() for column in self.counts.columns]
+        return pa.table(columns, names=list(self.names))
 
 
 def group_numbers(codes: Ints) -> Ints:
-    """Return the number of each row's group: rows are together when all their codes agree.
+    """Return the number of each tuple's group: tuples are together when all their codes agree.
 
     Examples
     --------
@@ -104,18 +83,60 @@ def group_numbers(codes: Ints) -> Ints:
     numbers = np.zeros(len(codes), dtype=np.int64)
     for c in range(codes.shape[1]):
         _, value = np.unique(codes[:, c], return_inverse=True)
-        _, numbers = np.unique(
-            numbers * (int(value.max(initial=0)) + 1) + value, return_inverse=True
-        )
+        pairs = numbers * (int(value.max(initial=0)) + 1) + value
+        _, numbers = np.unique(pairs, return_inverse=True)
     return numbers
 
 
 def group_rows(codes: Ints, sizes: Ints) -> Ints:
     """Return for each tuple how many rows share its codes."""
+    if not len(codes):
+        return np.zeros(0, dtype=np.int64)
     numbers = group_numbers(codes)
-    total: Ints = (
-        np.bincount(numbers, weights=sizes).astype(np.int64)[numbers]
-        if len(codes)
-        else np.zeros(0, dtype=np.int64)
-    )
+    rows: Ints = np.bincount(numbers, weights=sizes).astype(np.int64)[numbers]
+    return rows
+
+
+def matching_rows(codes: Ints, sizes: Ints) -> Ints:
+    """Return for each tuple how many rows match it; a code of -1 is missing and matches anything.
+
+    Tuples with the same columns missing are taken together. Two such patterns are compared on the
+    columns that neither misses, by counting, never pair by pair.
+
+    Examples
+    --------
+    >>> matching_rows(np.array([[1, -1], [1, 2], [1, 3]]), np.array([1, 1, 1])).tolist()
+    [3, 2, 2]
+    """
+    missing = codes < 0
+    pattern = group_numbers(missing.astype(np.int64)) if len(codes) else np.zeros(0, dtype=np.int64)
+    members = [np.flatnonzero(pattern == p) for p in range(int(pattern.max(initial=-1)) + 1)]
+    total = np.zeros(len(codes), dtype=np.int64)
+    for mine in members:
+        for other in members:
+            both = ~(missing[mine[0]] | missing[other[0]])
+            total[mine] += _equal_rows(codes[mine][:, both], codes[other][:, both], sizes[other])
     return total
+
+
+def _equal_rows(wanted: Ints, there: Ints, sizes: Ints) -> Ints:
+    """Return how many rows of ``there`` equal each tuple of ``wanted``."""
+    numbers = group_numbers(np.concatenate([wanted, there]))
+    groups = int(numbers.max(initial=0)) + 1
+    rows = np.bincount(numbers[len(wanted) :], weights=sizes, minlength=groups)
+    return rows[numbers[: len(wanted)]].astype(np.int64)
+
+
+def matched(codes: Ints, sizes: Ints, k: int) -> Mask:
+    """Return the largest set of tuples whose rows all match at least k rows of the set.
+
+    Matching is not transitive, so there are no equivalence classes. Taking rows away lowers the
+    counts of others, so suppression is repeated until nothing changes.
+    """
+    kept = np.ones(len(codes), dtype=bool)
+    while kept.any():
+        few = matching_rows(codes[kept], sizes[kept]) < k
+        if not few.any():
+            break
+        kept[np.flatnonzero(kept)[few]] = False
+    return kept
