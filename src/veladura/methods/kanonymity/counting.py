@@ -20,7 +20,6 @@ from veladura.methods.kanonymity.privacy_models import (
     population_of,
 )
 from veladura.methods.kanonymity.suppression import Criteria
-from veladura.methods.kanonymity.tuples import Tuples
 from veladura.numeric.hierarchies.hierarchy import Hierarchy
 from veladura.numeric.hierarchies.levels import Levels, apply_hierarchy, distinct_values
 from veladura.numeric.hierarchies.suggest import suggest_hierarchy
@@ -32,8 +31,8 @@ if TYPE_CHECKING:
     from veladura.table.table import Table
 
 
-def count_tuples(table: Table, recipe: KAnonymity) -> tuple[Tuples, Lattice, Criteria]:
-    """Return the tuples of quasi-identifiers, their lattice, and the criteria for its nodes."""
+def count_tuples(table: Table, recipe: KAnonymity) -> tuple[Lattice, Criteria]:
+    """Return the lattice of a table's quasi-identifiers, and the criteria for its nodes."""
     sets = tuple(tuple(recipe.names.index(name) for name in names) for names in recipe.sets)
     counts = table.counts(recipe.names)
     population = _population(table, recipe) if recipe.models else None
@@ -47,11 +46,10 @@ def count_tuples(table: Table, recipe: KAnonymity) -> tuple[Tuples, Lattice, Cri
         hierarchy = recipe.hierarchies.get(column.name) or suggest_hierarchy(base)
         levels.append(apply_hierarchy(hierarchy, base, sizes))
         places.append(place)
-    tuples = Tuples(recipe.names, tuple(levels), np.column_stack(places), counts.size, counts)
-    lattice = build_lattice(tuples.places, tuples.sizes, levels)
+    lattice = build_lattice(np.column_stack(places), counts.size, levels)
     if recipe.models:
-        return tuples, lattice, _criteria(table, recipe, sets, levels, population)
-    return tuples, lattice, Criteria(lattice, sets, recipe.k)
+        return lattice, _criteria(table, recipe, sets, levels, population)
+    return lattice, Criteria(lattice, sets, recipe.k)
 
 
 def _criteria(

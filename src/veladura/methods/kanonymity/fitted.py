@@ -27,7 +27,7 @@ from veladura.methods.kanonymity.recoding import (
     full_domain,
 )
 from veladura.methods.kanonymity.suppression import Criteria
-from veladura.methods.kanonymity.tuples import Tuples, matched
+from veladura.methods.kanonymity.tuples import Tuples, matched, tuples_of
 
 if TYPE_CHECKING:
     from veladura.methods.kanonymity.kanonymity import KAnonymity  # noqa: F401  # a type variable's
@@ -40,8 +40,6 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
 
     Attributes
     ----------
-    tuples
-        The distinct tuples of quasi-identifiers, each with its rows.
     vectors
         The levels of every k-minimal generalisation.
     complete
@@ -50,7 +48,6 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
         The best generalisations by a quality model, k-minimal or not.
     """
 
-    tuples: Tuples
     lattice: Lattice
     vectors: tuple[Vector, ...]
     complete: bool
@@ -82,6 +79,11 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
             self.lattice,
             self.criteria,
         )
+
+    @cached_property
+    def tuples(self) -> Tuples:
+        """The distinct tuples of quasi-identifiers, each with its rows."""
+        return tuples_of(self.recipe.names, self.lattice)
 
     @property
     def by_level(self) -> bool:

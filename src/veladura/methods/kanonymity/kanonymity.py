@@ -186,7 +186,7 @@ class KAnonymity(Recipe):
         table.schema.check("models", self.sensitive)
         check_rows(self, table.rows)
         allowed = allowed_rows(self.max_suppression, table.rows)
-        tuples, lattice, criteria = count_tuples(table, self)
+        lattice, criteria = count_tuples(table, self)
         label = f"searching {lattice.nodes:,} generalisations"
         with context.progress(label, BAR_STEPS) as advance:
             result = find_minimal(lattice, criteria, allowed, watch=watching(advance))
@@ -208,7 +208,6 @@ class KAnonymity(Recipe):
             self,
             table,
             no_codes(),
-            tuples,
             lattice,
             result.minimal,
             result.complete,

@@ -6,7 +6,6 @@ it: how many rows each of them would suppress is a count of values that were not
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
 from html import escape
 from itertools import product
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from veladura.base.pictures import INK, SOFT, image_of, new_figure, style
 from veladura.errors import DataError
 from veladura.methods.kanonymity.lattice import Vector
 from veladura.methods.kanonymity.settings import allowed_rows
@@ -28,16 +28,9 @@ if TYPE_CHECKING:
 MOST_NODES = 120
 MOST_POINTS = 2000
 MOST_WORK = 20_000_000  # nodes times tuples that a report may count for its pictures
-INK, SOFT, PALE, GOOD = "#22272e", "#57606a", "#e6e9ed", "#cfe3f1"
-MINIMAL, CHOSEN, FULL = "#2f6690", "#c8541b", "#5b93b8"
+PALE, GOOD, MINIMAL = "#e6e9ed", "#cfe3f1", "#2f6690"
+CHOSEN, FULL = "#c8541b", "#5b93b8"
 LEFT, BAR, RIGHT, ROW, LETTERS = 190, 240, 170, 24, 26  # of the public picture
-STYLE: dict[Any, Any] = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "veladura",
-    "font.family": "sans-serif",
-    "font.size": 9.0,
-    "text.parse_math": False,
-}
 KEPT_TITLE = "Precision of each generalised column, and people (rows) kept"
 TITLES = {
     "lattice": "Generalisation lattice: every combination of levels",
@@ -92,15 +85,12 @@ def lattice(fitted: FittedKAnonymity) -> Figure:
     Levels are written in the order of the columns. Nodes that need more suppression than is allowed
     are grey; of the others the k-minimal ones are outlined, and the chosen one is filled.
     """
-    from matplotlib.figure import Figure
-
     nodes = _nodes(fitted)
     rows = {
         height: [v for v in nodes if sum(v) == height] for height in sorted({sum(v) for v in nodes})
     }
     widest = max(map(len, rows.values()))
-    size = max(4.5, 0.75 * widest + 1.2), 0.75 * len(rows) + 1.3
-    figure = Figure(figsize=size, layout="constrained")
+    figure = new_figure(max(4.5, 0.75 * widest + 1.2), 0.75 * len(rows) + 1.3)
     axes = figure.add_subplot()
     places = {
         v: (i - (len(row) - 1) / 2, float(height))
@@ -165,14 +155,13 @@ def _bubble(
 
 def trade_off(fitted: FittedKAnonymity) -> Figure:
     """Return the k-minimal generalisations as points: precision against completeness."""
-    from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
     from matplotlib.ticker import PercentFormatter
 
     nodes = sorted(fitted.minimal, key=lambda node: node.relative_distance)[:MOST_POINTS]
     chosen, rows = fitted.chosen, fitted.lattice.rows
     x, y = np.array([(node.precision, node.completeness) for node in nodes]).T
-    figure = Figure(figsize=(5.6, 3.8), layout="constrained")
+    figure = new_figure(5.6, 3.8)
     axes = figure.add_subplot()
     alpha = 0.9 if len(nodes) < 50 else 0.45  # noqa: PLR2004
     axes.scatter(x, y, s=34, color=MINIMAL, alpha=alpha, linewidths=0, zorder=2)
@@ -236,14 +225,9 @@ def worth_drawing(kind: str, fitted: FittedKAnonymity) -> bool:
 
 def drawn(kind: str, fitted: FittedKAnonymity, format_: str = "svg") -> bytes:
     """Return a picture ("lattice" or "trade-off"), the same bytes for the same search."""
-    import matplotlib as mpl
-
     draw = {"lattice": lattice, "trade-off": trade_off}[kind]
-    metadata = {"Date": None} if format_ == "svg" else None
-    out = io.BytesIO()
-    with mpl.rc_context(STYLE):
-        draw(fitted).savefig(out, format=format_, dpi=160, metadata=metadata)
-    return out.getvalue()
+    with style():
+        return image_of(draw(fitted), format_)
 
 
 def write(kind: str, fitted: FittedKAnonymity, path: str | Path) -> Path:

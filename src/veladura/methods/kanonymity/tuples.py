@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from veladura.base.arrays import Ints, Mask
+from veladura.methods.kanonymity.lattice import Lattice
 from veladura.numeric.hierarchies.levels import Levels
-
-if TYPE_CHECKING:
-    from veladura.table.counts import Counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +30,6 @@ class Tuples:
     levels: tuple[Levels, ...] = field(repr=False)
     places: Ints = field(repr=False)
     sizes: Ints = field(repr=False)
-    counts: Counts = field(repr=False)
 
     @property
     def rows(self) -> int:
@@ -68,8 +64,17 @@ class Tuples:
 
     def original(self) -> pa.Table:
         """Return the tuples with the values of the original table."""
-        columns = [column.to_arrow() for column in self.counts.columns]
+        columns = [
+            level.base.to_arrow().take(pa.array(self.places[:, c]))
+            for c, level in enumerate(self.levels)
+        ]
         return pa.table(columns, names=list(self.names))
+
+
+def tuples_of(names: Sequence[str], lattice: Lattice) -> Tuples:
+    """Return the tuples that a lattice holds packed."""
+    places = [lattice.unpacked(lattice.keys, c) for c in range(len(names))]
+    return Tuples(tuple(names), lattice.levels, np.column_stack(places), lattice.sizes)
 
 
 def group_numbers(codes: Ints) -> Ints:
