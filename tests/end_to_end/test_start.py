@@ -33,6 +33,8 @@ RECIPES = {
 }
 HEAVY = (
     "arviz_stats",
+    "duckdb",
+    "ibis",
     "jinja2",
     "matplotlib",
     "opendp",
