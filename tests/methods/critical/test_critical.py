@@ -16,7 +16,7 @@ import veladura as vd
 from veladura.core.promise import prove
 from veladura.errors import ColumnError, DataError, PlanError, PromiseError
 from veladura.methods.critical.cells import CriticalWarning
-from veladura.methods.critical.picture import forced_splits
+from veladura.methods.critical.pictures import forced_splits
 from veladura.methods.critical.propose import threshold
 from veladura.plan.plan import parse_plan, steps_to_toml
 from veladura.release.verify import holds, verify

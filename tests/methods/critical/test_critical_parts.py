@@ -17,10 +17,10 @@ import veladura as vd
 from veladura.errors import PlanError
 from veladura.methods.cart.cart import Bounds
 from veladura.methods.critical.cells import Cells, Condition, read_condition, read_conditions
-from veladura.methods.critical.classes import find_classes, find_ties, first_split, order_columns
-from veladura.methods.critical.cluster import divide, moments
+from veladura.methods.critical.groups import find_classes, find_ties, first_split, order_columns
+from veladura.methods.critical.cluster_kernels import divide, moments
 from veladura.methods.critical.single import restricted
-from veladura.methods.critical.terms import common_node
+from veladura.methods.critical.constraints import common_node
 from veladura.methods.critical.tuples import Moving
 from veladura.numeric.trees.tree import END, FEATURE, LEFT, PARENT, START, Tree, grow, stack
 

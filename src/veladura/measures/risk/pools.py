@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from veladura.base.estimate import Estimate
 from veladura.measures.measure import Meaning, NotApplicable, Subject, measure
-from veladura.methods.critical.terms import CriticalTerms
+from veladura.methods.critical.constraints import CriticalTerms
 from veladura.methods.critical.tuples import TupleModel
 from veladura.numeric.trees.model import Pair
 from veladura.numeric.trees.tree import END, START, Predictors, Tree

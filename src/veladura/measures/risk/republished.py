@@ -7,7 +7,7 @@ import numpy as np
 from veladura.base.estimate import Estimate
 from veladura.core.promise import Evidence
 from veladura.measures.measure import Meaning, NotApplicable, Subject, measure
-from veladura.methods.cart.single_numbers import plain_values, singles_in
+from veladura.methods.cart.promises import plain_values, singles_in
 from veladura.methods.masks.common import source_column
 
 

@@ -13,14 +13,14 @@ from veladura.core.promise import LIMITS, Check
 from veladura.core.recipe import Recipe
 from veladura.errors import DataError, PlanError
 from veladura.methods.cart.order import check_named, grouped
+from veladura.methods.cart.promises import single_numbers
 from veladura.methods.cart.rules import find_rules, read_rules, rows_against_rules
-from veladura.methods.cart.single_numbers import single_numbers
 from veladura.methods.masks.common import check_columns, is_number
-from veladura.numeric.trees.column import check_levels
 from veladura.numeric.trees.leaf import Smoothing
+from veladura.numeric.trees.variable import check_levels
 
 if TYPE_CHECKING:
-    from veladura.methods.cart.fitted import FittedCart
+    from veladura.methods.cart.fit import FittedCart
     from veladura.table.inspect import Facts
     from veladura.table.schema import Schema
     from veladura.table.table import Table
@@ -215,7 +215,7 @@ class Cart(Recipe):
 
     def apply(self, table: Table, context: Context) -> FittedCart:
         """Grow the trees."""
-        from veladura.methods.cart.fitted import fit
+        from veladura.methods.cart.fit import fit
 
         return fit(self, table, context)
 

@@ -1,321 +1,140 @@
-"""Sequential synthesis fitted to a table: the trees are grown, the datasets are drawn."""
+"""One unit of one dataset, drawn under the rules that bind it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
-from veladura.base.context import Context
 from veladura.base.expression import Expression
-from veladura.core.promise import Promise
-from veladura.core.recipe import Draw, Drawn, Fitted
-from veladura.core.rules import Partial, Rule, Single
-from veladura.methods.cart.cart import MAX_LEVELS, Cart, check_rows
-from veladura.methods.cart.drawing import Drawing
-from veladura.methods.cart.models import Model, build, margin
-from veladura.methods.cart.order import Unit, by_dependence, check_named, visit
-from veladura.methods.cart.plots import compared, tree_texts
-from veladura.methods.cart.rules import check_rules, decision_on, read_rules, rules_promise
-from veladura.methods.cart.strata import Strata, find_strata
-from veladura.numeric.trees.bins import Binning, binning_of
-from veladura.numeric.trees.column import Subject, check_levels, subject_of
-from veladura.numeric.trees.model import Ground, Where, load_kernels
-from veladura.numeric.trees.tree import Predictors, stack
-from veladura.table.codes import Codes, Column
+from veladura.errors import DataError
+from veladura.methods.cart.models import Model, Reweighted
+from veladura.methods.cart.order import Unit
+from veladura.methods.cart.rules import decide, decision_on
+from veladura.numeric.trees.model import Where
+from veladura.table.codes import Column
 
 if TYPE_CHECKING:
-    from veladura.table.schema import Schema
-    from veladura.table.table import Table
+    from veladura.methods.cart.fit import FittedCart
 
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
+REDRAWS = 25
+CANDIDATES = 500
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FittedCart(Fitted[Cart]):
-    """Trees with their donors, ready to draw. Holds original values: never released.
+class Drawing:
+    """One unit of one dataset being drawn under its rules."""
 
-    Attributes
-    ----------
-    models
-        For each dataset with trees of its own, or once for all, the model of every unit.
-    """
+    fitted: FittedCart
+    unit: Unit
+    model: Model
+    spare: Model
+    drawn: Mapping[str, Column]
 
-    units: Sequence[Unit]
-    subjects: Mapping[str, Subject]
-    binnings: Mapping[str, Binning]
-    base: Predictors
-    strata: Strata
-    rules: Mapping[str, Sequence[Expression]]
-    models: Sequence[Sequence[Model]]
-    margins: Sequence[Model]
-    everything: bool
-
-    def draw(self, context: Context) -> Drawn:
-        """Draw the m datasets, each from streams of its own."""
-        datasets = context.map(
-            "drawing datasets", lambda r: self._dataset(r, context), range(self.recipe.m)
+    def run(self, rng: Generator, where: Where) -> list[Column]:
+        """Draw the unit; rows that break a rule are drawn anew, then from the whole column, then by search."""
+        rules = [rule for name in self.unit.columns for rule in self.fitted.rules.get(name, ())]
+        usual: Model = (
+            self.model.weighted(rng) if isinstance(self.model, Reweighted) else self.model
         )
-        return Drawn(
-            datasets=datasets,
-            changed=self.changed(),
-            rule=self.rule(),
-            settings=self.told(),
-            promises=self.promises(),
-            pictures=lambda _: self.pictures(),
-            public_pictures=compared,
-        )
+        columns = self._once(usual, rng, where, np.arange(where.rows.size))
+        if not rules:
+            return columns
+        for attempt in range(2 * REDRAWS):
+            wrong = np.flatnonzero(~self._kept(rules, columns))
+            if not wrong.size:
+                return columns
+            model = usual if attempt < REDRAWS else self.spare
+            fresh = self._once(model, rng, where.at(wrong), wrong)
+            columns = [_patched(old, new, wrong) for old, new in zip(columns, fresh, strict=True)]
+        return self._searched(rng, rules, columns)
 
-    def pictures(self) -> dict[str, bytes | str]:
-        """Return the trees of the replaced columns for the custodian's page: splits and leaves show original values."""
-        return dict(tree_texts(self))
-
-    def changed(self) -> tuple[str, ...]:
-        """Return the replaced columns, in the order of the table."""
-        return tuple(name for name in self.table.names if name in self.subjects)
-
-    def rule(self) -> Rule:
-        """Return "single" when every column is replaced, "partial" otherwise (Raab et al. 2016; Reiter 2003)."""
-        kind = Single if self.everything else Partial
-        return kind(rows=self._rows(), original_rows=self.codes.rows.size, proper=True)
-
-    def told(self) -> dict[str, Any]:
-        """Return the settings, and what a combining rule needs: rows before and after, and that draws are proper."""
-        plain = {
-            key: value
-            for key, value in self.recipe.settings().items()
-            if value not in (None, {}, [])
-        }
-        open_ = [
-            name for name, subject in self.subjects.items() if subject.guarded and not subject.free
-        ]
-        return {
-            **plain,
-            "columns": list(self.changed()),
-            "rows": self._rows(),
-            **({"single_numbers_in": open_} if open_ else {}),
-        }
-
-    def promises(self) -> tuple[Promise, ...]:
-        """Promise that no single number came out, that the rules hold, and the limits."""
-        made = []
-        if names := self._guarded():
-            claim = (
-                f"No number that occurs once in the original {', '.join(names)} occurs there in the"
-                " release."
-            )
-            made.append(Promise("single-numbers", claim, "source", {"columns": names}))
-        if rules := read_rules(self.recipe.rules):
-            made.append(rules_promise(rules))
-        if limits := self.recipe.limits:
-            ends = {name: [bound.min, bound.max] for name, bound in limits.items()}
-            made.append(
-                Promise(
-                    "limits",
-                    f"The values of {', '.join(limits)} stay within their limits.",
-                    "package",
-                    {"columns": ends},
+    def _once(self, model: Model, rng: Generator, where: Where, rows: Ints) -> list[Column]:
+        """Draw the columns once, with the values that rules decide written in."""
+        found = model.draw_all(rng, where)
+        columns: list[Column] = []
+        for name, (state, places) in zip(self.unit.columns, found, strict=True):
+            column = self.fitted.subjects[name].assemble(state, places)
+            decisions = [
+                d
+                for rule in self.fitted.rules.get(name, ())
+                if (d := decision_on(rule, name)) is not None
+            ]
+            if decisions:
+                known = {
+                    other: self.drawn[other].take(rows)
+                    for d in decisions
+                    for other in d.condition.columns
+                    if other in self.drawn
+                }
+                known |= {done.name: done for done in columns}
+                column, _ = decide(
+                    column, [d for d in decisions if set(d.condition.columns) <= set(known)], known
                 )
-            )
-        return tuple(made)
+            columns.append(column)
+        return columns
 
-    def _guarded(self) -> list[str]:
-        return [
-            name
-            for name in self.changed()
-            if self.subjects[name].guarded
-            and self.subjects[name].free
-            and self.subjects[name].places is not None
-        ]
+    def _kept(
+        self, rules: Sequence[Expression], columns: Sequence[Column], rows: Ints | None = None
+    ) -> Mask:
+        needed = {name for rule in rules for name in rule.columns}
+        known = {
+            name: self.drawn[name] if rows is None else self.drawn[name].take(rows)
+            for name in needed
+            if name in self.drawn
+        }
+        known |= {column.name: column for column in columns}
+        kept: Mask = np.logical_and.reduce([rule.holds(known) for rule in rules])
+        return kept
 
-    def _rows(self) -> int:
-        return self.codes.rows.size if self.recipe.rows is None else self.recipe.rows
-
-    def _dataset(self, replicate: int, context: Context) -> Draw:
-        """Draw one dataset, column by column."""
-        size = self._rows()
-        bins = (
-            np.zeros((size, self.base.bins.shape[1]), dtype=np.uint16)
-            if self.everything
-            else self.base.bins.copy()
-        )
-        predictors = self.base._replace(bins=bins)
-        drawn: dict[str, Column] = (
-            {}
-            if self.everything
-            else {name: self.codes[name] for name in self.codes if name not in self.subjects}
-        )
-        place = {name: i for i, name in enumerate(self.binnings)}
-        models = self.models[replicate % len(self.models)]
-        for unit, model, spare in zip(self.units, models, self.margins, strict=True):
-            rng = context.streams("cart", unit.name, replicate)
-            where = Where(
-                predictors,
-                np.arange(size),
-                self.strata.roots(drawn, size, unit.columns),
-                max(1, context.threads // self.recipe.m),
-            )
-            for column in Drawing(self, unit, model, spare, drawn).run(rng, where):
-                drawn[column.name] = column
-                bins[:, place[column.name]] = self.binnings[column.name].codes(
-                    column.values, column.missing
+    def _searched(
+        self, rng: Generator, rules: Sequence[Expression], columns: list[Column]
+    ) -> list[Column]:
+        """Try values of the original one by one in the rows that are left; refuse where none fits."""
+        wrong = np.flatnonzero(~self._kept(rules, columns))
+        rows = self.fitted.codes.rows.size
+        tried = rng.permutation(rows)[: min(rows, CANDIDATES)]
+        donors = [self.fitted.subjects[name] for name in self.unit.columns]
+        allowed = np.logical_and.reduce(
+            [
+                (
+                    s.accepted(s.places[tried])
+                    if s.places is not None
+                    else np.ones(tried.size, dtype=bool)
                 )
-        return Draw({name: drawn[name] for name in self.changed()}, linked=not self.everything)
-
-
-def fit(recipe: Cart, table: Table, context: Context) -> FittedCart:
-    """Return the recipe fitted to a prepared table."""
-    replaced = recipe.replaced(table.schema)
-    kept = _kept(recipe, table.schema, replaced)
-    codes = table.codes(
-        [name for name in table.names if name in {*replaced, *kept, *_named(recipe, table.schema)}]
-    )
-    check_rows(codes.rows.size, recipe.min_leaf)
-    for column in codes.values():
-        check_levels(column, MAX_LEVELS)
-    rules = read_rules(recipe.rules)
-    check_rules(rules, codes)
-    subjects = {name: _subject(recipe, codes[name]) for name in replaced}
-    binnings = {
-        name: binning_of(column) for name, column in codes.items() if column.field.kind != "text"
-    }
-    base = stack(
-        [binnings[name].codes(codes[name].values, codes[name].missing) for name in binnings],
-        list(binnings.values()),
-    )
-    strata = find_strata(
-        recipe.strata,
-        codes,
-        replaced,
-        recipe.min_leaf,
-        everything=len(replaced) == len(table.names),
-    )
-    first = list(strata.drawn) + [
-        name for name in _order(recipe, codes, replaced) if name not in strata.drawn
-    ]
-    groups = (*recipe.groups, *([strata.drawn] if len(strata.drawn) > 1 else []))
-    fixed = strata.drawn if isinstance(recipe.order, str) else first
-    units = visit(
-        first + [name for name in replaced if name not in first],
-        kept,
-        fixed,
-        recipe.predictors,
-        groups,
-    )
-    binding = _binding(rules, units)
-    load_kernels(context)
-    place = {name: i for i, name in enumerate(binnings)}
-
-    def grown(task: tuple[int, int]) -> Model:
-        replicate, number = task
-        unit = units[number]
-        rows = np.arange(codes.rows.size)
-        if recipe.proper:
-            rows = np.sort(
-                context.streams("cart", "bootstrap", replicate).integers(rows.size, size=rows.size)
+                for s in donors
+            ]
+        )
+        tried = tried[allowed]
+        failed = 0
+        for row in wrong:
+            offered = [subject.column.take(tried) for subject in donors]
+            fits = np.flatnonzero(self._kept(rules, offered, np.full(tried.size, row)))
+            failed += not fits.size
+            if fits.size:
+                one = [column.take(fits[:1]) for column in offered]
+                columns = [
+                    _patched(old, new, np.array([row]))
+                    for old, new in zip(columns, one, strict=True)
+                ]
+        if failed:
+            told = "; ".join(repr(rule.text) for rule in rules)
+            msg = (
+                f"in {failed} rows no value of {list(self.unit.columns)} keeps the rules {told},"
+                " given the columns drawn before.\n\nHint: change the order, or draw the columns"
+                " of the rule as a group."
             )
-        ground = Ground(base, rows, strata.groups(rows, unit.columns))
-        ground = ground.where(~_decided(unit, binding, codes)[rows])
-        mine = [subjects[name] for name in unit.columns]
-        seed = int(context.streams("cart", "seed", unit.name, replicate).integers(2**63))
-        return build(recipe, mine, ground, [place[name] for name in unit.given], seed)
-
-    runs = recipe.m if recipe.proper else 1
-    tasks = [(r, i) for r in range(runs) for i in range(len(units))]
-    found = context.map("growing trees", grown, tasks[::-1])[
-        ::-1
-    ]  # the last have most predictors: begun first, none is waited for alone
-    models = [found[r * len(units) : (r + 1) * len(units)] for r in range(runs)]
-    margins = [
-        margin(
-            recipe,
-            [subjects[n] for n in u.columns],
-            Ground(base, np.arange(codes.rows.size)),
-            bool(binding),
-        )
-        for u in units
-    ]
-    return FittedCart(
-        recipe,
-        table,
-        codes,
-        units,
-        subjects,
-        binnings,
-        base,
-        strata,
-        binding,
-        models,
-        margins,
-        len(replaced) == len(table.names),
-    )
+            raise DataError(msg)
+        return columns
 
 
-def _subject(recipe: Cart, column: Column) -> Subject:
-    bound = recipe.limits.get(column.name)
-    return subject_of(
-        column,
-        spikes=recipe.spikes.get(column.name),
-        smoothing=recipe.smoothing,
-        guarded=column.name not in recipe.republish,
-        limits=(None, None) if bound is None else (bound.min, bound.max),
-    )
-
-
-def _kept(recipe: Cart, schema: Schema, replaced: Sequence[str]) -> list[str]:
-    """Return the columns that stay and may predict."""
-    stay = [name for name in schema.names if name not in replaced and schema[name].kind != "text"]
-    if recipe.predictors is None:
-        return stay
-    if isinstance(recipe.predictors, Mapping):
-        for name, given in recipe.predictors.items():
-            check_named(f"predictors.{name}", given, [*stay, *replaced])
-        listed = {name for given in recipe.predictors.values() for name in given}
-        return (
-            stay
-            if set(replaced) - set(recipe.predictors)
-            else [name for name in stay if name in listed]
-        )
-    check_named("predictors", recipe.predictors, [*stay, *replaced])
-    return [name for name in stay if name in recipe.predictors]
-
-
-def _named(recipe: Cart, schema: Schema) -> set[str]:
-    """Return the columns that rules and strata name."""
-    from veladura.methods.cart.strata import columns_of
-
-    named = {name for rule in read_rules(recipe.rules) for name in rule.columns}
-    schema.check("rules", sorted(named))
-    return named | columns_of(recipe.strata, schema.names)
-
-
-def _order(recipe: Cart, codes: Codes, replaced: Sequence[str]) -> Sequence[str]:
-    if recipe.order == "dependence":
-        return by_dependence(codes, replaced)
-    return replaced if isinstance(recipe.order, str) else recipe.order
-
-
-def _binding(rules: Sequence[Expression], units: Sequence[Unit]) -> dict[str, list[Expression]]:
-    """Return the rules by the column that is drawn last among theirs: there they can be kept."""
-    drawn = [name for unit in units for name in unit.columns]
-    binding: dict[str, list[Expression]] = {}
-    for rule in rules:
-        own = [name for name in drawn if name in rule.columns]
-        if own:
-            binding.setdefault(own[-1], []).append(rule)
-    return binding
-
-
-def _decided(unit: Unit, binding: Mapping[str, Sequence[Expression]], codes: Codes) -> Mask:
-    """Return the rows whose value a rule decides: they teach a tree nothing."""
-    decided = np.zeros(codes.rows.size, dtype=bool)
-    if len(unit.columns) > 1:
-        return decided
-    for rule in binding.get(unit.columns[0], ()):
-        if (decision := decision_on(rule, unit.columns[0])) is not None:
-            decided |= decision.condition.holds(codes)
-    return decided
+def _patched(old: Column, new: Column, rows: Ints) -> Column:
+    values, missing = old.values.copy(), old.missing.copy()
+    values[rows], missing[rows] = new.values, new.missing
+    return old.with_values(values, missing)

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from veladura.numeric.trees.column import Subject
 from veladura.numeric.trees.leaf import TRIES, Donors, Smoothing, moved
 from veladura.numeric.trees.model import Ground, Where
 from veladura.numeric.trees.tree import END, START, Growth, Tree, grow, ranks
+from veladura.numeric.trees.variable import Subject
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

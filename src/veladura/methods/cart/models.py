@@ -11,9 +11,9 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from veladura.methods.cart.joint import JointModel, grow_joint
-from veladura.numeric.trees.column import Subject
 from veladura.numeric.trees.model import Ground, Pair, TreeModel, Where, grow_pair, unpruned
 from veladura.numeric.trees.tree import Growth, Tree
+from veladura.numeric.trees.variable import Subject
 
 if TYPE_CHECKING:
     from veladura.methods.cart.cart import Cart

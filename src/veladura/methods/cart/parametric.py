@@ -11,10 +11,10 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy import optimize, sparse, special
 
-from veladura.numeric.trees.column import Subject
 from veladura.numeric.trees.leaf import TRIES
 from veladura.numeric.trees.model import Ground, Where
 from veladura.numeric.trees.tree import Predictors
+from veladura.numeric.trees.variable import Subject
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

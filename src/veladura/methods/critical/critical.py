@@ -13,7 +13,7 @@ from veladura.core.recipe import Recipe
 from veladura.errors import PlanError
 from veladura.methods.cart.cart import Bounds, bounds_of
 from veladura.methods.critical.cells import ALL, read_conditions
-from veladura.methods.critical.claims import CHECKS
+from veladura.methods.critical.promises import CHECKS
 from veladura.methods.masks.common import check_choice, is_number
 from veladura.numeric.trees.leaf import Smoothing
 

@@ -16,7 +16,10 @@ from veladura.errors import DataError, PlanError
 from veladura.methods.cart.cart import MAX_LEVELS, check_rows
 from veladura.methods.cart.order import check_named
 from veladura.methods.critical.cells import Cells, CriticalWarning, Pattern, read_conditions
-from veladura.methods.critical.classes import (
+from veladura.methods.critical.constraints import CriticalTerms, terms_of
+from veladura.methods.critical.critical import CriticalCart
+from veladura.methods.critical.fitted import Branch, FittedCritical
+from veladura.methods.critical.groups import (
     Class,
     Tie,
     find_classes,
@@ -25,15 +28,12 @@ from veladura.methods.critical.classes import (
     propose,
     report_groups,
 )
-from veladura.methods.critical.critical import CriticalCart
-from veladura.methods.critical.fitted import Branch, FittedCritical
 from veladura.methods.critical.single import SingleModel, Soil
-from veladura.methods.critical.terms import CriticalTerms, terms_of
 from veladura.methods.critical.tuples import TupleModel, cluster, tuple_numbers
 from veladura.numeric.trees.bins import Binning, binning_of
-from veladura.numeric.trees.column import Subject, check_levels, subject_of
 from veladura.numeric.trees.model import load_kernels
 from veladura.numeric.trees.tree import Growth, Predictors, Tree, stack
+from veladura.numeric.trees.variable import Subject, check_levels, subject_of
 from veladura.table.codes import Codes, Column
 
 if TYPE_CHECKING:

@@ -17,11 +17,11 @@ from veladura.core.recipe import Draw, Drawn, Fitted
 from veladura.core.rules import Partial, Rule
 from veladura.measures.risk.pools import Pool, pools_of, replaceability
 from veladura.methods.critical.cells import Cells, Pattern
-from veladura.methods.critical.claims import promises_of
-from veladura.methods.critical.classes import Class, Tie
+from veladura.methods.critical.constraints import CriticalTerms
 from veladura.methods.critical.critical import CriticalCart
+from veladura.methods.critical.groups import Class, Tie
+from veladura.methods.critical.promises import promises_of
 from veladura.methods.critical.single import SingleModel
-from veladura.methods.critical.terms import CriticalTerms
 from veladura.methods.critical.tuples import TupleModel
 from veladura.numeric.trees.bins import Binning
 from veladura.numeric.trees.model import Where
@@ -82,7 +82,7 @@ class FittedCritical(Fitted[CriticalCart]):
 
     def draw(self, context: Context) -> Drawn:
         """Draw the m datasets, each from streams of its own."""
-        from veladura.methods.cart.plots import compared
+        from veladura.methods.cart.pictures import compared
 
         datasets = context.map(
             "drawing datasets", lambda r: self._dataset(r, context), range(self.recipe.m)
@@ -146,7 +146,7 @@ class FittedCritical(Fitted[CriticalCart]):
 
     def pictures(self) -> Mapping[str, bytes]:
         """Return the forced splits of every class, and the ties that groups were proposed from."""
-        from veladura.methods.critical.picture import pictures
+        from veladura.methods.critical.pictures import pictures
 
         return pictures(self)
 

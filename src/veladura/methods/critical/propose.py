@@ -11,8 +11,8 @@ import numpy as np
 from veladura.errors import PlanError
 from veladura.methods.cart.cart import MAX_LEVELS
 from veladura.methods.cart.rules import quoted
-from veladura.methods.critical.classes import find_classes, find_ties, propose
-from veladura.numeric.trees.column import FEW_VALUES, check_levels
+from veladura.methods.critical.groups import find_classes, find_ties, propose
+from veladura.numeric.trees.variable import FEW_VALUES, check_levels
 
 if TYPE_CHECKING:
     from veladura.methods.critical.critical import CriticalCart

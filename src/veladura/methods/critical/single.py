@@ -9,7 +9,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from veladura.methods.critical.terms import CriticalTerms
+from veladura.methods.critical.constraints import CriticalTerms
 from veladura.numeric.trees.leaf import TRIES
 from veladura.numeric.trees.model import Ground, Pair, TreeModel, Where, grow_pair, unpruned
 from veladura.numeric.trees.tree import END, FEATURE, LEFT, START, Growth, Predictors, Tree

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from veladura.methods.critical.terms import CriticalTerms
-from veladura.numeric.trees.column import Subject
+from veladura.methods.critical.constraints import CriticalTerms
 from veladura.numeric.trees.leaf import TRIES, Donors
 from veladura.numeric.trees.tree import END, PARENT, START, Tree, ranks
+from veladura.numeric.trees.variable import Subject
 from veladura.table.codes import Column
 
 Ints = NDArray[np.int64]
@@ -84,7 +84,7 @@ class TupleModel:
 
     def _moving(self, nodes: Ints) -> Moving:
         """Return mean, spread and size of some nodes."""
-        from veladura.methods.critical.cluster import moments
+        from veladura.methods.critical.cluster_kernels import moments
 
         order = self.tree.order
         values = np.column_stack([_places(terms.subject, order) for terms in self.terms])
@@ -197,7 +197,7 @@ def cluster(
     scale
         How numbers are standardised.
     """
-    from veladura.methods.critical.cluster import divide
+    from veladura.methods.critical.cluster_kernels import divide
 
     own = {one.subject.name for one in terms}
     parts = {column.name: axes(column.take(donors), scale) for column in members}

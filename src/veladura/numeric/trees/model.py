@@ -10,9 +10,9 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from veladura.base.context import Context
-from veladura.numeric.trees.column import Subject
 from veladura.numeric.trees.leaf import Donors, draw_numbers
 from veladura.numeric.trees.tree import Growth, Predictors, Tree, grow, ranks
+from veladura.numeric.trees.variable import Subject
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

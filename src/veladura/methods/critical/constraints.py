@@ -11,10 +11,10 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from veladura.methods.critical.cells import Condition
-from veladura.numeric.trees.column import Subject
 from veladura.numeric.trees.leaf import TRIES, Singles
 from veladura.numeric.trees.model import Terms
 from veladura.numeric.trees.tree import PARENT, Tree
+from veladura.numeric.trees.variable import Subject
 
 if TYPE_CHECKING:
     from veladura.table.codes import Column

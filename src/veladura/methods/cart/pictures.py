@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from veladura.core.release import Release
-    from veladura.methods.cart.fitted import FittedCart
+    from veladura.methods.cart.fit import FittedCart
 
 FEWEST_ROWS = 10
 BARS = 20

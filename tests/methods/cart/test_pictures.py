@@ -8,7 +8,7 @@ import pytest
 
 import veladura as vd
 from veladura.errors import ColumnError
-from veladura.methods.cart import plots
+from veladura.methods.cart import pictures as plots
 from veladura.table.codes import encode
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from veladura.methods.critical.classes import Class
+from veladura.methods.critical.groups import Class
 from veladura.methods.critical.tuples import TupleModel
 from veladura.methods.kanonymity.picture import INK, SOFT, STYLE
 
