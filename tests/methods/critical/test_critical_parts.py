@@ -17,11 +17,11 @@ import veladura as vd
 from veladura.errors import PlanError
 from veladura.methods.cart.cart import Bounds
 from veladura.methods.critical.cells import Cells, Condition, read_condition, read_conditions
-from veladura.methods.critical.groups import find_classes, find_ties, first_split, order_columns
 from veladura.methods.critical.cluster_kernels import divide, moments
-from veladura.methods.critical.single import restricted
 from veladura.methods.critical.constraints import common_node
-from veladura.methods.critical.tuples import Moving
+from veladura.methods.critical.groups import find_classes, find_ties, first_split, order_columns
+from veladura.methods.critical.single import restricted
+from veladura.methods.critical.tuples import JointKernel
 from veladura.numeric.trees.tree import END, FEATURE, LEFT, PARENT, START, Tree, grow, stack
 
 NAMES = list("abcdefgh")
@@ -260,7 +260,7 @@ def kernel(rng, chosen):
     mean, root, size = moments(
         LEAF, np.ones(len(LEAF), dtype=bool), np.array([0]), np.array([len(LEAF)])
     )
-    moving = Moving(mean, root, size, np.array([True, True]), [None, None])
+    moving = JointKernel(mean, root, size, np.array([True, True]), [None, None])
     return moving.moved(
         rng,
         chosen,
@@ -291,7 +291,10 @@ def unmoved_mean(rng, chosen):
 
 
 def kept_pvalue(move, seed):
-    """Claim: donors drawn alike and moved have the leaf's mean and, but for (n - 1) / n in the donors' own part, its covariance."""
+    """Claim: moved donors have the mean and the covariance of the leaf.
+
+    But for the factor (n - 1) / n in the donors' own part of the covariance.
+    """
     rng = np.random.default_rng(seed)
     moved = move(rng, LEAF[rng.integers(len(LEAF), size=DRAWS)])
     h2 = 12 ** (-1 / 3)

@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from veladura.base.estimate import Estimate
 from veladura.measures.measure import Meaning, NotApplicable, Subject, measure
-from veladura.methods.critical.constraints import CriticalTerms
+from veladura.methods.critical.constraints import CriticalConstraints
 from veladura.methods.critical.tuples import TupleModel
 from veladura.numeric.trees.model import Pair
 from veladura.numeric.trees.tree import END, START, Predictors, Tree
 
 if TYPE_CHECKING:
-    from veladura.methods.critical.fitted import Branch, FittedCritical
+    from veladura.methods.critical.branches import Branch
+    from veladura.methods.critical.fitted import FittedCritical
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -58,11 +59,11 @@ class Pool:
 
 def pools_of(fitted: FittedCritical) -> dict[str, Pool]:
     """Return the pools of every confidential column."""
-    parts: dict[str, list[Pool]] = {name: [] for name in fitted.changed()}
+    parts: dict[str, list[Pool]] = {name: [] for name in fitted.confidential}
     for branch in fitted.branches:
         if not branch.rest:
             for name in branch.columns:
-                parts[name].append(_pool(branch, fitted.terms[name], fitted.base))
+                parts[name].append(_pool(branch, fitted.constraints[name], fitted.base))
     return {
         name: Pool(
             np.concatenate([np.empty(0, dtype=np.int64), *(part.distinct for part in found)]),
@@ -73,16 +74,16 @@ def pools_of(fitted: FittedCritical) -> dict[str, Pool]:
     }
 
 
-def _pool(branch: Branch, terms: CriticalTerms, predictors: Predictors) -> Pool:
+def _pool(branch: Branch, constraints: CriticalConstraints, predictors: Predictors) -> Pool:
     tree, leaves = _leaves(branch, predictors)
     values = (
-        terms.subject.places
-        if terms.subject.places is not None
-        else terms.subject.state.astype(np.float64)
+        constraints.variable.places
+        if constraints.variable.places is not None
+        else constraints.variable.state.astype(np.float64)
     )
     held = (
-        np.where(terms.subject.state == 0, values, -1.0 - terms.subject.state)
-        if terms.subject.places is not None
+        np.where(constraints.variable.state == 0, values, -1.0 - constraints.variable.state)
+        if constraints.variable.places is not None
         else values
     )
     used, place = np.unique(leaves, return_inverse=True)
@@ -95,7 +96,7 @@ def _pool(branch: Branch, terms: CriticalTerms, predictors: Predictors) -> Pool:
     distinct = np.bincount(node[new], minlength=used.size)
     first = np.searchsorted(node, np.arange(used.size))
     last = np.append(first[1:], node.size) - 1
-    whole = float(np.ptp(terms.pool)) if terms.pool.size else 0.0
+    whole = float(np.ptp(constraints.pool)) if constraints.pool.size else 0.0
     share = (
         np.clip((sorted_held[last] - sorted_held[first]) / whole, 0, 1)
         if whole > 0
@@ -109,7 +110,7 @@ def _leaves(branch: Branch, predictors: Predictors) -> tuple[Tree, Ints]:
     if isinstance(branch.model, TupleModel):
         return branch.model.tree, branch.model.leaves
     tree = _main(branch.model.pair)
-    return tree, branch.model.terms.nodes(tree, tree.find(predictors, branch.rows), branch.rows)
+    return tree, branch.model.constraints.nodes(tree, tree.find(predictors, branch.rows), branch.rows)
 
 
 def _main(pair: Pair) -> Tree:

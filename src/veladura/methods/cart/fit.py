@@ -1,302 +1,107 @@
-"""Sequential synthesis fitted to a table: the trees are grown, the datasets are drawn."""
+"""Fit a synthesis: decide the order of the columns, and grow the model of each on the original."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Ints, Mask
 from veladura.base.context import Context
 from veladura.base.expression import Expression
-from veladura.core.promise import Promise
-from veladura.core.recipe import Draw, Drawn, Fitted
-from veladura.core.rules import Partial, Rule, Single
-from veladura.methods.cart.cart import MAX_LEVELS, Cart, check_rows
-from veladura.methods.cart.fitted import Drawing
-from veladura.methods.cart.models import Model, build, margin
-from veladura.methods.cart.order import Unit, by_dependence, check_named, visit
-from veladura.methods.cart.pictures import compared, tree_texts
-from veladura.methods.cart.rules import check_rules, decision_on, read_rules, rules_promise
-from veladura.methods.cart.strata import Strata, find_strata
-from veladura.numeric.trees.bins import Binning, binning_of
-from veladura.numeric.trees.model import Ground, Where, load_kernels
-from veladura.numeric.trees.tree import Predictors, stack
-from veladura.numeric.trees.variable import Subject, check_levels, subject_of
+from veladura.methods.cart.cart import Cart
+from veladura.methods.cart.fitted import FittedCart, UnitModel
+from veladura.methods.cart.joint import grow_joint
+from veladura.methods.cart.order import Unit, by_dependence, order_of_synthesis, predicting
+from veladura.methods.cart.rules import check_rules, decision_on, read_rules
+from veladura.methods.cart.strata import Strata, columns_of, find_strata
+from veladura.numeric.trees.model import Grow, Pair, TreeModel, grow_pair, load_kernels
+from veladura.numeric.trees.tree import Growth, Predictors, TrainingRows, bin_columns, grow_on
+from veladura.numeric.trees.variable import Variable, check_levels, check_rows, variable_of
 from veladura.table.codes import Codes, Column
 
 if TYPE_CHECKING:
-    from veladura.table.schema import Schema
     from veladura.table.table import Table
-
-Ints = NDArray[np.int64]
-Mask = NDArray[np.bool_]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class FittedCart(Fitted[Cart]):
-    """Trees with their donors, ready to draw. Holds original values: never released.
-
-    Attributes
-    ----------
-    models
-        For each dataset with trees of its own, or once for all, the model of every unit.
-    """
-
-    units: Sequence[Unit]
-    subjects: Mapping[str, Subject]
-    binnings: Mapping[str, Binning]
-    base: Predictors
-    strata: Strata
-    rules: Mapping[str, Sequence[Expression]]
-    models: Sequence[Sequence[Model]]
-    margins: Sequence[Model]
-    everything: bool
-
-    def draw(self, context: Context) -> Drawn:
-        """Draw the m datasets, each from streams of its own."""
-        datasets = context.map(
-            "drawing datasets", lambda r: self._dataset(r, context), range(self.recipe.m)
-        )
-        return Drawn(
-            datasets=datasets,
-            changed=self.changed(),
-            rule=self.rule(),
-            settings=self.told(),
-            promises=self.promises(),
-            pictures=lambda _: self.pictures(),
-            public_pictures=compared,
-        )
-
-    def pictures(self) -> dict[str, bytes | str]:
-        """Return the trees of the replaced columns for the custodian's page: splits and leaves show original values."""
-        return dict(tree_texts(self))
-
-    def changed(self) -> tuple[str, ...]:
-        """Return the replaced columns, in the order of the table."""
-        return tuple(name for name in self.table.names if name in self.subjects)
-
-    def rule(self) -> Rule:
-        """Return "single" when every column is replaced, "partial" otherwise (Raab et al. 2016; Reiter 2003)."""
-        kind = Single if self.everything else Partial
-        return kind(rows=self._rows(), original_rows=self.codes.rows.size, proper=True)
-
-    def told(self) -> dict[str, Any]:
-        """Return the settings, and what a combining rule needs: rows before and after, and that draws are proper."""
-        plain = {
-            key: value
-            for key, value in self.recipe.settings().items()
-            if value not in (None, {}, [])
-        }
-        open_ = [
-            name for name, subject in self.subjects.items() if subject.guarded and not subject.free
-        ]
-        return {
-            **plain,
-            "columns": list(self.changed()),
-            "rows": self._rows(),
-            **({"single_numbers_in": open_} if open_ else {}),
-        }
-
-    def promises(self) -> tuple[Promise, ...]:
-        """Promise that no single number came out, that the rules hold, and the limits."""
-        made = []
-        if names := self._guarded():
-            claim = (
-                f"No number that occurs once in the original {', '.join(names)} occurs there in the"
-                " release."
-            )
-            made.append(Promise("single-numbers", claim, "source", {"columns": names}))
-        if rules := read_rules(self.recipe.rules):
-            made.append(rules_promise(rules))
-        if limits := self.recipe.limits:
-            ends = {name: [bound.min, bound.max] for name, bound in limits.items()}
-            made.append(
-                Promise(
-                    "limits",
-                    f"The values of {', '.join(limits)} stay within their limits.",
-                    "package",
-                    {"columns": ends},
-                )
-            )
-        return tuple(made)
-
-    def _guarded(self) -> list[str]:
-        return [
-            name
-            for name in self.changed()
-            if self.subjects[name].guarded
-            and self.subjects[name].free
-            and self.subjects[name].places is not None
-        ]
-
-    def _rows(self) -> int:
-        return self.codes.rows.size if self.recipe.rows is None else self.recipe.rows
-
-    def _dataset(self, replicate: int, context: Context) -> Draw:
-        """Draw one dataset, column by column."""
-        size = self._rows()
-        bins = (
-            np.zeros((size, self.base.bins.shape[1]), dtype=np.uint16)
-            if self.everything
-            else self.base.bins.copy()
-        )
-        predictors = self.base._replace(bins=bins)
-        drawn: dict[str, Column] = (
-            {}
-            if self.everything
-            else {name: self.codes[name] for name in self.codes if name not in self.subjects}
-        )
-        place = {name: i for i, name in enumerate(self.binnings)}
-        models = self.models[replicate % len(self.models)]
-        for unit, model, spare in zip(self.units, models, self.margins, strict=True):
-            rng = context.streams("cart", unit.name, replicate)
-            where = Where(
-                predictors,
-                np.arange(size),
-                self.strata.roots(drawn, size, unit.columns),
-                max(1, context.threads // self.recipe.m),
-            )
-            for column in Drawing(self, unit, model, spare, drawn).run(rng, where):
-                drawn[column.name] = column
-                bins[:, place[column.name]] = self.binnings[column.name].codes(
-                    column.values, column.missing
-                )
-        return Draw({name: drawn[name] for name in self.changed()}, linked=not self.everything)
 
 
 def fit(recipe: Cart, table: Table, context: Context) -> FittedCart:
     """Return the recipe fitted to a prepared table."""
     replaced = recipe.replaced(table.schema)
-    kept = _kept(recipe, table.schema, replaced)
-    codes = table.codes(
-        [name for name in table.names if name in {*replaced, *kept, *_named(recipe, table.schema)}]
+    everything = len(replaced) == len(table.names)
+    usable = [name for name in table.names if table.schema[name].kind != "text"]
+    kept = predicting(
+        recipe.predictors, [name for name in usable if name not in replaced], replaced
     )
-    check_rows(codes.rows.size, recipe.min_leaf)
-    for column in codes.values():
-        check_levels(column, MAX_LEVELS)
     rules = read_rules(recipe.rules)
+    codes = _codes(recipe, table, rules, {*replaced, *kept})
     check_rules(rules, codes)
-    subjects = {name: _subject(recipe, codes[name]) for name in replaced}
-    binnings = {
-        name: binning_of(column) for name, column in codes.items() if column.field.kind != "text"
-    }
-    base = stack(
-        [binnings[name].codes(codes[name].values, codes[name].missing) for name in binnings],
-        list(binnings.values()),
-    )
-    strata = find_strata(
-        recipe.strata,
-        codes,
-        replaced,
-        recipe.min_leaf,
-        everything=len(replaced) == len(table.names),
-    )
-    first = list(strata.drawn) + [
-        name for name in _order(recipe, codes, replaced) if name not in strata.drawn
-    ]
-    groups = (*recipe.groups, *([strata.drawn] if len(strata.drawn) > 1 else []))
-    fixed = strata.drawn if isinstance(recipe.order, str) else first
-    units = visit(
-        first + [name for name in replaced if name not in first],
-        kept,
-        fixed,
-        recipe.predictors,
-        groups,
-    )
+    variables = {name: _variable(recipe, codes[name]) for name in replaced}
+    binnings, base = bin_columns({name: codes[name] for name in codes if name in usable})
+    strata = find_strata(recipe.strata, codes, replaced, recipe.min_leaf, everything=everything)
+    units = _units(recipe, codes, replaced, kept, strata)
     binding = _binding(rules, units)
     load_kernels(context)
-    place = {name: i for i, name in enumerate(binnings)}
-
-    def grown(task: tuple[int, int]) -> Model:
-        replicate, number = task
-        unit = units[number]
-        rows = np.arange(codes.rows.size)
-        if recipe.proper:
-            rows = np.sort(
-                context.streams("cart", "bootstrap", replicate).integers(rows.size, size=rows.size)
-            )
-        ground = Ground(base, rows, strata.groups(rows, unit.columns))
-        ground = ground.where(~_decided(unit, binding, codes)[rows])
-        mine = [subjects[name] for name in unit.columns]
-        seed = int(context.streams("cart", "seed", unit.name, replicate).integers(2**63))
-        return build(recipe, mine, ground, [place[name] for name in unit.given], seed)
-
+    grower = _UnitGrower(recipe, codes, variables, list(binnings), base, strata, binding, context)
     runs = recipe.m if recipe.proper else 1
-    tasks = [(r, i) for r in range(runs) for i in range(len(units))]
-    found = context.map("growing trees", grown, tasks[::-1])[
-        ::-1
-    ]  # the last have most predictors: begun first, none is waited for alone
-    models = [found[r * len(units) : (r + 1) * len(units)] for r in range(runs)]
-    margins = [
-        margin(
-            recipe,
-            [subjects[n] for n in u.columns],
-            Ground(base, np.arange(codes.rows.size)),
-            bool(binding),
-        )
-        for u in units
-    ]
+    tasks = [(run, unit) for run in range(runs) for unit in units]
+    # the last have most predictors: they start first, so that no thread waits for one of them
+    grown = context.map("growing trees", grower.grow, tasks[::-1])[::-1]
     return FittedCart(
         recipe,
         table,
         codes,
-        units,
-        subjects,
-        binnings,
-        base,
-        strata,
-        binding,
-        models,
-        margins,
-        len(replaced) == len(table.names),
+        units=units,
+        variables=variables,
+        binnings=binnings,
+        base=base,
+        strata=strata,
+        rules=binding,
+        models=[grown[run * len(units) : (run + 1) * len(units)] for run in range(runs)],
+        margins=[grower.margin(unit) for unit in units],
+        everything=everything,
     )
 
 
-def _subject(recipe: Cart, column: Column) -> Subject:
-    bound = recipe.limits.get(column.name)
-    return subject_of(
+def _codes(recipe: Cart, table: Table, rules: Sequence[Expression], names: set[str]) -> Codes:
+    """Return the columns that are replaced, predict, or are named by rules and strata; checked."""
+    ruled = {name for rule in rules for name in rule.columns}
+    table.schema.check("rules", sorted(ruled))
+    named = names | ruled | columns_of(recipe.strata, table.names)
+    codes = table.codes([name for name in table.names if name in named])
+    check_rows(codes.rows.size, recipe.min_leaf)
+    for column in codes.values():
+        check_levels(column)
+    return codes
+
+
+def _variable(recipe: Cart, column: Column) -> Variable:
+    bounds = recipe.limits.get(column.name)
+    return variable_of(
         column,
         spikes=recipe.spikes.get(column.name),
         smoothing=recipe.smoothing,
         guarded=column.name not in recipe.republish,
-        limits=(None, None) if bound is None else (bound.min, bound.max),
+        limits=(None, None) if bounds is None else (bounds.min, bounds.max),
     )
 
 
-def _kept(recipe: Cart, schema: Schema, replaced: Sequence[str]) -> list[str]:
-    """Return the columns that stay and may predict."""
-    stay = [name for name in schema.names if name not in replaced and schema[name].kind != "text"]
-    if recipe.predictors is None:
-        return stay
-    if isinstance(recipe.predictors, Mapping):
-        for name, given in recipe.predictors.items():
-            check_named(f"predictors.{name}", given, [*stay, *replaced])
-        listed = {name for given in recipe.predictors.values() for name in given}
-        return (
-            stay
-            if set(replaced) - set(recipe.predictors)
-            else [name for name in stay if name in listed]
-        )
-    check_named("predictors", recipe.predictors, [*stay, *replaced])
-    return [name for name in stay if name in recipe.predictors]
-
-
-def _named(recipe: Cart, schema: Schema) -> set[str]:
-    """Return the columns that rules and strata name."""
-    from veladura.methods.cart.strata import columns_of
-
-    named = {name for rule in read_rules(recipe.rules) for name in rule.columns}
-    schema.check("rules", sorted(named))
-    return named | columns_of(recipe.strata, schema.names)
-
-
-def _order(recipe: Cart, codes: Codes, replaced: Sequence[str]) -> Sequence[str]:
+def _units(
+    recipe: Cart, codes: Codes, replaced: Sequence[str], kept: Sequence[str], strata: Strata
+) -> list[Unit]:
+    """Return the columns in the order of synthesis; those that make the strata come first."""
+    order: Sequence[str] = replaced if isinstance(recipe.order, str) else recipe.order
     if recipe.order == "dependence":
-        return by_dependence(codes, replaced)
-    return replaced if isinstance(recipe.order, str) else recipe.order
+        order = by_dependence(codes, replaced)
+    first = [*strata.drawn, *(name for name in order if name not in strata.drawn)]
+    return order_of_synthesis(
+        first + [name for name in replaced if name not in first],
+        kept,
+        strata.drawn if isinstance(recipe.order, str) else first,
+        recipe.predictors,
+        (*recipe.groups, *([strata.drawn] if len(strata.drawn) > 1 else [])),
+    )
 
 
 def _binding(rules: Sequence[Expression], units: Sequence[Unit]) -> dict[str, list[Expression]]:
@@ -310,12 +115,105 @@ def _binding(rules: Sequence[Expression], units: Sequence[Unit]) -> dict[str, li
     return binding
 
 
-def _decided(unit: Unit, binding: Mapping[str, Sequence[Expression]], codes: Codes) -> Mask:
-    """Return the rows whose value a rule decides: they teach a tree nothing."""
-    decided = np.zeros(codes.rows.size, dtype=bool)
-    if len(unit.columns) > 1:
+@dataclass(frozen=True, eq=False, repr=False)
+class _UnitGrower:
+    """Grows the models of units, as the recipe asks."""
+
+    recipe: Cart
+    codes: Codes
+    variables: Mapping[str, Variable]
+    predictors: Sequence[str]
+    base: Predictors
+    strata: Strata
+    binding: Mapping[str, Sequence[Expression]]
+    context: Context
+
+    def grow(self, task: tuple[int, Unit]) -> UnitModel:
+        """Return the model of a unit, for all datasets or for the one with trees of its own."""
+        run, unit = task
+        streams = self.context.streams
+        rows = np.arange(self.codes.rows.size)
+        if self.recipe.proper:
+            sampled = streams("cart", "bootstrap", run).integers(rows.size, size=rows.size)
+            rows = np.sort(sampled)
+        training = TrainingRows(self.base, rows, self.strata.groups(rows, unit.columns))
+        training = training.only(~self._decided(unit)[rows])
+        seed = int(streams("cart", "seed", unit.name, run).integers(2**63))
+        return self._model(unit, training, seed)
+
+    def margin(self, unit: Unit) -> UnitModel:
+        """Return the model of a unit without predictors: the last resort of rows against a rule."""
+        variables = [self.variables[name] for name in unit.columns]
+        if not self.binding:
+            return TreeModel(variables[0], (Pair(None, None),))
+        training = TrainingRows(self.base, np.arange(self.codes.rows.size))
+        growth = Growth(min_leaf=self.recipe.min_leaf)
+        if len(variables) > 1:
+            return grow_joint(variables, training, (), growth, grow_on, self.recipe.bandwidth)
+        pair = grow_pair(variables[0], training, (), growth)
+        return TreeModel(variables[0], (pair,), self.recipe.bandwidth)
+
+    def _decided(self, unit: Unit) -> Mask:
+        """Return the rows whose value a rule decides: a tree learns nothing from them."""
+        decided = np.zeros(self.codes.rows.size, dtype=bool)
+        if len(unit.columns) > 1:
+            return decided
+        for rule in self.binding.get(unit.columns[0], ()):
+            if (decision := decision_on(rule, unit.columns[0])) is not None:
+                decided |= decision.condition.holds(self.codes)
         return decided
-    for rule in binding.get(unit.columns[0], ()):
-        if (decision := decision_on(rule, unit.columns[0])) is not None:
-            decided |= decision.condition.holds(codes)
-    return decided
+
+    def _model(self, unit: Unit, training: TrainingRows, seed: int) -> UnitModel:
+        recipe, variables = self.recipe, [self.variables[name] for name in unit.columns]
+        kind = recipe.models.get(unit.columns[0], recipe.model)
+        growth = Growth(
+            min_leaf=recipe.min_leaf, min_distinct=recipe.min_distinct, complexity=recipe.complexity
+        )
+        grow = _pruning(recipe.prune)
+        given = () if kind == "sample" else unit.given
+        features = tuple(self.predictors.index(name) for name in given)
+        if len(variables) > 1:
+            return grow_joint(variables, training, features, growth, grow, recipe.bandwidth)
+        variable = variables[0]
+        if kind == "parametric":
+            from veladura.methods.cart.parametric import Regression
+
+            return Regression(variable, training, features)
+        if kind in ("bagging", "forest"):
+            tried = max(1, len(features) // 3) if kind == "forest" else 0
+            growth = replace(growth, tried=tried)
+            pairs = _several(variable, training, features, growth, recipe.trees, seed)
+        else:
+            pairs = (grow_pair(variable, training, features, growth, grow, seed),)
+        return TreeModel(variable, pairs, recipe.bandwidth)
+
+
+def _pruning(folds: int) -> Grow:
+    if not folds:
+        return grow_on
+    from veladura.numeric.trees.prune import pruned_by
+
+    return pruned_by(folds)
+
+
+def _several(
+    variable: Variable,
+    training: TrainingRows,
+    features: Sequence[int],
+    growth: Growth,
+    trees: int,
+    seed: int,
+) -> tuple[Pair, ...]:
+    """Return trees on bootstrap samples of the rows (Breiman 1996)."""
+    rng = np.random.default_rng(seed)
+    size = training.rows.size
+    pairs = []
+    for number in range(trees):
+        picked: Ints = np.sort(rng.integers(size, size=size)) if size else training.rows
+        sample = TrainingRows(
+            training.predictors,
+            training.rows[picked],
+            None if training.groups is None else training.groups[picked],
+        )
+        pairs.append(grow_pair(variable, sample, features, growth, seed=seed + number))
+    return tuple(pairs)

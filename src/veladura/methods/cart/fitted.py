@@ -1,134 +1,245 @@
-"""One unit of one dataset, drawn under the rules that bind it."""
+"""A fitted synthesis: draws the datasets, column by column, under the rules between columns."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Ints, Mask
+from veladura.base.context import Context
 from veladura.base.expression import Expression
+from veladura.core.recipe import Draw, Drawn, Fitted
+from veladura.core.rules import Partial, Single
 from veladura.errors import DataError
-from veladura.methods.cart.models import Model, Reweighted
+from veladura.methods.cart.cart import Cart
 from veladura.methods.cart.order import Unit
+from veladura.methods.cart.pictures import compared
+from veladura.methods.cart.promises import promises_of
 from veladura.methods.cart.rules import decide, decision_on
-from veladura.numeric.trees.model import Where
+from veladura.methods.cart.strata import Strata
+from veladura.methods.cart.tree_text import tree_texts
+from veladura.numeric.trees.bins import Binning
+from veladura.numeric.trees.model import Recipients, Values
+from veladura.numeric.trees.tree import Predictors
+from veladura.numeric.trees.variable import Variable
 from veladura.table.codes import Column
 
-if TYPE_CHECKING:
-    from veladura.methods.cart.fit import FittedCart
-
-Ints = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 REDRAWS = 25
 CANDIDATES = 500
 
 
+class UnitModel(Protocol):
+    """What draws the columns of a unit."""
+
+    def draw(self, rng: Generator, recipients: Recipients) -> list[Values]:
+        """Return states and numbers for each column of the unit."""
+
+
+@runtime_checkable
+class Reweighted(Protocol):
+    """A model that is fitted again for each dataset."""
+
+    def weighted(self, rng: Generator) -> UnitModel:
+        """Return the model of one dataset."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Drawing:
-    """One unit of one dataset being drawn under its rules."""
+class FittedCart(Fitted[Cart]):
+    """Models with their donors, ready to draw. Holds original values: never released.
+
+    Attributes
+    ----------
+    units
+        The columns in the order of synthesis.
+    rules
+        By column, the rules that can be kept when it is drawn.
+    models
+        The model of every unit: once for all datasets, or for each dataset with trees of its own.
+    margins
+        The model of every unit without predictors.
+    everything
+        Whether every column is replaced: then the rows are new ones.
+    """
+
+    units: Sequence[Unit]
+    variables: Mapping[str, Variable]
+    binnings: Mapping[str, Binning]
+    base: Predictors
+    strata: Strata
+    rules: Mapping[str, Sequence[Expression]]
+    models: Sequence[Sequence[UnitModel]]
+    margins: Sequence[UnitModel]
+    everything: bool
+
+    def draw(self, context: Context) -> Drawn:
+        """Draw the m datasets, each from streams of its own.
+
+        The draws are proper: Bayesian-bootstrap weights are a posterior draw for every leaf. The
+        combining rule is that of Raab et al. (2016) when every column is replaced, else that of
+        Reiter (2003).
+        """
+        recipe, original_rows = self.recipe, self.codes.rows.size
+        rows = original_rows if recipe.rows is None else recipe.rows
+        changed = tuple(name for name in self.table.names if name in self.variables)
+        guarded = [self.variables[name] for name in changed if self.variables[name].guarded]
+        open_ = [variable.name for variable in guarded if not variable.free]
+        settings = {
+            **{
+                key: value
+                for key, value in recipe.settings().items()
+                if value not in (None, {}, [])
+            },
+            "columns": list(changed),
+            "rows": rows,
+            **({"single_numbers_in": open_} if open_ else {}),
+        }
+        kind = Single if self.everything else Partial
+        return Drawn(
+            datasets=context.map(
+                "drawing datasets", lambda r: self._dataset(r, rows, context), range(recipe.m)
+            ),
+            changed=changed,
+            rule=kind(rows=rows, original_rows=original_rows, proper=True),
+            settings=settings,
+            promises=promises_of(
+                [v.name for v in guarded if v.free and v.places is not None],
+                recipe.rules,
+                recipe.limits,
+            ),
+            pictures=lambda _: tree_texts(self),
+            public_pictures=compared,
+        )
+
+    def _dataset(self, replicate: int, rows: int, context: Context) -> Draw:
+        """Draw one dataset, unit by unit."""
+        drawn: dict[str, Column] = {}
+        if self.everything:
+            bins = np.zeros((rows, self.base.bins.shape[1]), dtype=np.uint16)
+        else:
+            bins = self.base.bins.copy()
+            drawn = {name: self.codes[name] for name in self.codes if name not in self.variables}
+        predictors = self.base._replace(bins=bins)
+        place = {name: i for i, name in enumerate(self.binnings)}
+        models = self.models[replicate % len(self.models)]
+        for unit, model, margin in zip(self.units, models, self.margins, strict=True):
+            recipients = Recipients(
+                predictors,
+                np.arange(rows),
+                self.strata.roots(drawn, rows, unit.columns),
+                max(1, context.threads // self.recipe.m),
+            )
+            rng = context.streams("cart", unit.name, replicate)
+            for column in UnitDraw(self, unit, model, margin, drawn).run(rng, recipients):
+                drawn[column.name] = column
+                bins[:, place[column.name]] = self.binnings[column.name].codes(
+                    column.values, column.missing
+                )
+        columns = {name: drawn[name] for name in self.table.names if name in self.variables}
+        return Draw(columns, linked=not self.everything)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class UnitDraw:
+    """One unit of one dataset, drawn under the rules that bind it.
+
+    Attributes
+    ----------
+    margin
+        The model without predictors, for rows in which the usual one keeps breaking a rule.
+    drawn
+        The columns that stay and those drawn before.
+    """
 
     fitted: FittedCart
     unit: Unit
-    model: Model
-    spare: Model
+    model: UnitModel
+    margin: UnitModel
     drawn: Mapping[str, Column]
 
-    def run(self, rng: Generator, where: Where) -> list[Column]:
-        """Draw the unit; rows that break a rule are drawn anew, then from the whole column, then by search."""
+    def run(self, rng: Generator, recipients: Recipients) -> list[Column]:
+        """Draw the unit until its rules hold.
+
+        Rows that break a rule are drawn again, then from the margin, then searched one by one.
+        """
         rules = [rule for name in self.unit.columns for rule in self.fitted.rules.get(name, ())]
-        usual: Model = (
-            self.model.weighted(rng) if isinstance(self.model, Reweighted) else self.model
-        )
-        columns = self._once(usual, rng, where, np.arange(where.rows.size))
+        usual = self.model.weighted(rng) if isinstance(self.model, Reweighted) else self.model
+        columns = self._once(usual, rng, recipients, np.arange(recipients.rows.size))
         if not rules:
             return columns
         for attempt in range(2 * REDRAWS):
             wrong = np.flatnonzero(~self._kept(rules, columns))
             if not wrong.size:
                 return columns
-            model = usual if attempt < REDRAWS else self.spare
-            fresh = self._once(model, rng, where.at(wrong), wrong)
-            columns = [_patched(old, new, wrong) for old, new in zip(columns, fresh, strict=True)]
+            model = usual if attempt < REDRAWS else self.margin
+            again = self._once(model, rng, recipients.at(wrong), wrong)
+            columns = [_patched(old, new, wrong) for old, new in zip(columns, again, strict=True)]
         return self._searched(rng, rules, columns)
 
-    def _once(self, model: Model, rng: Generator, where: Where, rows: Ints) -> list[Column]:
+    def _once(
+        self, model: UnitModel, rng: Generator, recipients: Recipients, rows: Ints
+    ) -> list[Column]:
         """Draw the columns once, with the values that rules decide written in."""
-        found = model.draw_all(rng, where)
         columns: list[Column] = []
-        for name, (state, places) in zip(self.unit.columns, found, strict=True):
-            column = self.fitted.subjects[name].assemble(state, places)
+        for name, values in zip(self.unit.columns, model.draw(rng, recipients), strict=True):
+            column = self.fitted.variables[name].assemble(*values)
             decisions = [
-                d
+                decision
                 for rule in self.fitted.rules.get(name, ())
-                if (d := decision_on(rule, name)) is not None
+                if (decision := decision_on(rule, name)) is not None
             ]
             if decisions:
-                known = {
-                    other: self.drawn[other].take(rows)
-                    for d in decisions
-                    for other in d.condition.columns
-                    if other in self.drawn
-                }
-                known |= {done.name: done for done in columns}
-                column, _ = decide(
-                    column, [d for d in decisions if set(d.condition.columns) <= set(known)], known
-                )
+                others = [other for one in decisions for other in one.condition.columns]
+                given = {n: self.drawn[n].take(rows) for n in others if n in self.drawn}
+                given |= {done.name: done for done in columns}
+                ready = [one for one in decisions if set(one.condition.columns) <= set(given)]
+                column = decide(column, ready, given)
             columns.append(column)
         return columns
 
     def _kept(
         self, rules: Sequence[Expression], columns: Sequence[Column], rows: Ints | None = None
     ) -> Mask:
-        needed = {name for rule in rules for name in rule.columns}
-        known = {
+        """Return the rows that keep the rules."""
+        needed = {name for rule in rules for name in rule.columns if name in self.drawn}
+        given = {
             name: self.drawn[name] if rows is None else self.drawn[name].take(rows)
             for name in needed
-            if name in self.drawn
         }
-        known |= {column.name: column for column in columns}
-        kept: Mask = np.logical_and.reduce([rule.holds(known) for rule in rules])
+        given |= {column.name: column for column in columns}
+        kept: Mask = np.logical_and.reduce([rule.holds(given) for rule in rules])
         return kept
 
     def _searched(
         self, rng: Generator, rules: Sequence[Expression], columns: list[Column]
     ) -> list[Column]:
-        """Try values of the original one by one in the rows that are left; refuse where none fits."""
+        """Try original values in the rows that are left; refuse where none fits."""
         wrong = np.flatnonzero(~self._kept(rules, columns))
         rows = self.fitted.codes.rows.size
         tried = rng.permutation(rows)[: min(rows, CANDIDATES)]
-        donors = [self.fitted.subjects[name] for name in self.unit.columns]
-        allowed = np.logical_and.reduce(
-            [
-                (
-                    s.accepted(s.places[tried])
-                    if s.places is not None
-                    else np.ones(tried.size, dtype=bool)
-                )
-                for s in donors
-            ]
-        )
-        tried = tried[allowed]
+        variables = [self.fitted.variables[name] for name in self.unit.columns]
+        for variable in variables:
+            if variable.places is not None:
+                tried = tried[variable.accepted(variable.places[tried])]
+        offered = [variable.column.take(tried) for variable in variables]
         failed = 0
         for row in wrong:
-            offered = [subject.column.take(tried) for subject in donors]
             fits = np.flatnonzero(self._kept(rules, offered, np.full(tried.size, row)))
             failed += not fits.size
             if fits.size:
-                one = [column.take(fits[:1]) for column in offered]
                 columns = [
-                    _patched(old, new, np.array([row]))
-                    for old, new in zip(columns, one, strict=True)
+                    _patched(old, new.take(fits[:1]), np.array([row]))
+                    for old, new in zip(columns, offered, strict=True)
                 ]
         if failed:
-            told = "; ".join(repr(rule.text) for rule in rules)
+            texts = "; ".join(repr(rule.text) for rule in rules)
             msg = (
-                f"in {failed} rows no value of {list(self.unit.columns)} keeps the rules {told},"
-                " given the columns drawn before.\n\nHint: change the order, or draw the columns"
-                " of the rule as a group."
+                f"in {failed} rows no value of {list(self.unit.columns)} keeps the rules {texts},"
+                " given the columns drawn before.\n\nHint: change order, or put the columns of the"
+                " rule into one of groups."
             )
             raise DataError(msg)
         return columns

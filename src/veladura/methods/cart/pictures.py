@@ -1,4 +1,7 @@
-"""Pictures of a synthesis: what anyone may see, and the trees that only the custodian may."""
+"""Pictures of a synthesis for everyone: original and synthetic distributions side by side.
+
+No bar or cell shows fewer than ten rows of the original.
+"""
 
 from __future__ import annotations
 
@@ -7,24 +10,21 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
 
-from veladura.errors import ColumnError
-from veladura.numeric.trees.tree import CUT, DEPTH, END, FEATURE, LEFT, MISSING_LEFT, START, Tree
-from veladura.table.codes import Column, encode, label_text
+from veladura.base.arrays import Floats
+from veladura.numeric.association import associations
+from veladura.table.codes import Codes, Column, encode, label_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from veladura.core.release import Release
-    from veladura.methods.cart.fit import FittedCart
+    from veladura.table.table import Table
 
 FEWEST_ROWS = 10
 BARS = 20
 MOST_PANELS = 30  # columns that a page shows
 MOST_PAIRS = 6
-MOST_TREES = 12
 STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "veladura",
@@ -34,13 +34,11 @@ STYLE: dict[Any, Any] = {
 }
 
 
-def shares(
-    before: Column, after: Sequence[Column]
-) -> tuple[list[str], NDArray[np.float64], NDArray[np.float64]]:
-    """Return labels and shares of bars, original and synthetic; every bar holds at least ten rows of the original.
+def shares(before: Column, after: Sequence[Column]) -> tuple[list[str], Floats, Floats]:
+    """Return the labels of bars, and the share of rows in each: original, synthetic.
 
-    Numbers are cut at quantiles of the original until each bar has ten rows; categories with fewer
-    are lumped.
+    Every bar has at least ten rows of the original: numbers are cut at its quantiles, and rare
+    categories share a bar.
     """
     if before.labels is None:
         return _number_bars(before, after)
@@ -58,34 +56,32 @@ def shares(
     return [*shown, "others or missing"], original, synthetic
 
 
-def _category_shares(column: Column, shown: Sequence[str]) -> NDArray[np.float64]:
+def _category_shares(column: Column, shown: Sequence[str]) -> Floats:
     texts = (
         [] if column.labels is None else [label_text(label) for label in column.labels.to_pylist()]
     )
     count = np.bincount(column.values[~column.missing], minlength=max(len(texts), 1))
-    found = np.array(
+    counts = np.array(
         [count[texts.index(text)] if text in texts else 0 for text in shown], dtype=float
     )
-    return np.append(found, column.size - found.sum()) / max(column.size, 1)
+    return np.append(counts, column.size - counts.sum()) / max(column.size, 1)
 
 
-def _number_bars(
-    before: Column, after: Sequence[Column]
-) -> tuple[list[str], NDArray[np.float64], NDArray[np.float64]]:
-    known = np.sort(before.values[~before.missing].astype(np.float64))
-    bars = max(min(BARS, known.size // (2 * FEWEST_ROWS)), 1)
+def _number_bars(before: Column, after: Sequence[Column]) -> tuple[list[str], Floats, Floats]:
+    numbers = np.sort(before.values[~before.missing].astype(np.float64))
+    bars = max(min(BARS, numbers.size // (2 * FEWEST_ROWS)), 1)
     edges = (
-        np.unique(np.quantile(known, np.linspace(0, 1, bars + 1)[1:-1]))
-        if known.size
+        np.unique(np.quantile(numbers, np.linspace(0, 1, bars + 1)[1:-1]))
+        if numbers.size
         else np.empty(0)
     )
     while (
         edges.size
-        and (count := np.bincount(np.searchsorted(edges, known), minlength=edges.size + 1)).min()
+        and (count := np.bincount(np.searchsorted(edges, numbers), minlength=edges.size + 1)).min()
         < FEWEST_ROWS
     ):
         edges = np.delete(edges, min(int(count.argmin()), edges.size - 1))
-    if known.size < FEWEST_ROWS:
+    if numbers.size < FEWEST_ROWS:
         return ["bar 1"], np.zeros(1), np.ones(1)
     rows = [
         np.bincount(
@@ -99,30 +95,34 @@ def _number_bars(
 
 
 def compared(release: Release) -> dict[str, bytes]:
-    """Return the pictures of anyone's page as SVG by title: margins, and the pairs of columns that hang together most."""
-    from veladura.methods.cart.order import strongest_pairs
+    """Return pictures for everyone as SVG by title: the distribution of each changed column.
 
+    The most strongly associated pairs of columns follow.
+    """
     if release.original is None:
         return {}
     changed = [name for name in release.steps[-1].changed if name in release.original.names]
     if not changed:
         return {}
-    found = {
-        "Original beside synthetic: share of the rows in each bar": _svg(
-            marginals(release.original, release, changed[:MOST_PANELS])
+    shown = changed[:MOST_PANELS]
+    pictures = {
+        "Original and synthetic distributions: share of rows in each bar": _svg(
+            marginals(release, release.original, shown)
         )
     }
-    for first, second in strongest_pairs(release.original.codes(changed[:MOST_PANELS]), MOST_PAIRS):
-        found[f"{first} with {second}: share of the rows in each cell"] = _svg(
-            pairs(release.original, release, first, second)
+    for first, second in _strongest_pairs(release.original.codes(shown)):
+        pictures[f"{first} and {second}: share of rows in each cell"] = _svg(
+            pairs(release, release.original, first, second)
         )
-    return found
+    return pictures
 
 
-def tree_texts(fitted: FittedCart) -> dict[str, str]:
-    """Return the trees of some columns in words by title. For the custodian only."""
-    names = [name for name in fitted.changed() if _tree_of(fitted, name) is not None][:MOST_TREES]
-    return {f"Tree of {name}, its first levels": tree_text(fitted, name) for name in names}
+def _strongest_pairs(codes: Codes) -> list[tuple[str, str]]:
+    """Return the most strongly associated pairs of columns."""
+    names = list(codes)
+    strength = associations(codes, names)
+    ranked = sorted((-strength[i, j], j, i) for i in range(len(names)) for j in range(i))
+    return [(names[first], names[second]) for _, first, second in ranked[:MOST_PAIRS]]
 
 
 def _svg(figure: Figure) -> bytes:
@@ -135,12 +135,16 @@ def _svg(figure: Figure) -> bytes:
     return out.getvalue()
 
 
-def marginals(original: Any, release: Release, columns: Sequence[str] | None = None) -> Figure:
-    """Return a figure with the share of rows in each bar, original beside synthetic, a panel a column."""
+def marginals(release: Release, table: Table, names: Sequence[str]) -> Figure:
+    """Return a figure with a panel for each column: share of rows in each bar.
+
+    Parameters
+    ----------
+    table
+        The original.
+    """
     from matplotlib.figure import Figure
 
-    table = _opened(original, release)
-    names = list(columns or release.steps[-1].changed)
     wide = min(3, len(names))
     figure = Figure(figsize=(4.2 * wide, 2.8 * -(-len(names) // wide)), layout="constrained")
     for i, name in enumerate(names, start=1):
@@ -159,13 +163,18 @@ def marginals(original: Any, release: Release, columns: Sequence[str] | None = N
     return figure
 
 
-def pairs(original: Any, release: Release, first: str, second: str) -> Figure:
-    """Return a figure of two columns together: shares of rows in the cells of both, cells with few original rows left blank."""
+def pairs(release: Release, table: Table, first: str, second: str) -> Figure:
+    """Return a figure of two columns: share of rows in each cell, cells with few rows left blank.
+
+    Parameters
+    ----------
+    table
+        The original.
+    """
     from matplotlib.figure import Figure
 
-    table = _opened(original, release)
     grids = [
-        _grid(table, first, second),
+        _grid(table, first, second, table),
         np.mean([_grid(d.table, first, second, table) for d in release.tables], axis=0),
     ]
     rows = table.rows
@@ -186,13 +195,13 @@ def pairs(original: Any, release: Release, first: str, second: str) -> Figure:
     return figure
 
 
-def _grid(table: Any, first: str, second: str, reference: Any = None) -> NDArray[np.float64]:
-    source = table if reference is None else reference
+def _grid(table: Table, first: str, second: str, original: Table) -> Floats:
+    """Return the share of rows in each cell of two columns; numbers are cut as in the original."""
     codes, sizes = [], []
     for name in (first, second):
-        column, known = (encode(t.arrow.column(name), t.schema[name]) for t in (table, source))
-        if known.labels is None or column.labels is None:
-            values = known.values[~known.missing].astype(np.float64)
+        column, before = (encode(t.arrow.column(name), t.schema[name]) for t in (table, original))
+        if before.labels is None or column.labels is None:
+            values = before.values[~before.missing].astype(np.float64)
             edges = (
                 np.unique(np.quantile(values, np.linspace(0, 1, 9)[1:-1]))
                 if values.size
@@ -207,7 +216,7 @@ def _grid(table: Any, first: str, second: str, reference: Any = None) -> NDArray
             )
             sizes.append(edges.size + 2)
         else:
-            texts = {label_text(label): i for i, label in enumerate(known.labels.to_pylist())}
+            texts = {label_text(label): i for i, label in enumerate(before.labels.to_pylist())}
             place = np.array(
                 [texts.get(label_text(label), len(texts)) for label in column.labels.to_pylist()]
                 or [0]
@@ -218,67 +227,5 @@ def _grid(table: Any, first: str, second: str, reference: Any = None) -> NDArray
     return np.asarray(count.reshape(sizes) / max(codes[0].size, 1))
 
 
-def _opened(original: Any, release: Release) -> Any:
-    from veladura.measures.measure import open_quietly
-
-    return release.original if release.original is not None else open_quietly(original)
-
-
 def _released(release: Release, name: str) -> list[Column]:
     return [encode(d.table.arrow.column(name), d.table.schema[name]) for d in release.tables]
-
-
-def tree_text(fitted: FittedCart, column: str, most_depth: int = 4) -> str:
-    """Return the tree of a column as text. For the custodian only: splits and leaves show original values."""
-    tree = _tree(fitted, column)
-    lines: list[str] = []
-    names = list(fitted.binnings)
-
-    def walk(node: int, sign: str) -> None:
-        row = tree.nodes[node]
-        size = int(row[END] - row[START])
-        lines.append(f"{'  ' * int(row[DEPTH])}{sign}{size} rows")
-        if row[FEATURE] < 0 or tree.stop[node] or row[DEPTH] >= most_depth:
-            return
-        name, binning = names[int(row[FEATURE])], fitted.binnings[names[int(row[FEATURE])]]
-        if binning.edges is None:
-            walk(int(row[LEFT]), f"{name} in a set: ")
-            walk(int(row[LEFT]) + 1, f"{name} not in it: ")
-            return
-        cut = (
-            binning.edges[min(max(int(row[CUT]), 0), binning.edges.size - 1)]
-            if binning.edges.size
-            else np.nan
-        )
-        missing = " or missing" if row[MISSING_LEFT] else ""
-        limit = (
-            str(np.datetime64(int(cut // 1), "D"))
-            if fitted.table.schema[name].type == pa.date32() and np.isfinite(cut)
-            else f"{cut:g}"
-        )
-        walk(int(row[LEFT]), f"{name} <= {limit}{missing}: ")
-        walk(int(row[LEFT]) + 1, f"{name} > {limit}: ")
-
-    walk(0, "")
-    return "\n".join(lines)
-
-
-def _tree(fitted: FittedCart, column: str) -> Tree:
-    found = _tree_of(fitted, column)
-    if found is None:
-        setting = "the tree asked for"
-        raise ColumnError.missing(
-            setting, [column], [name for unit in fitted.units for name in unit.columns]
-        )
-    return found
-
-
-def _tree_of(fitted: FittedCart, column: str) -> Tree | None:
-    """Return the tree of a column's numbers, else that of its states; None for a model without trees."""
-    for unit, model in zip(fitted.units, fitted.models[0], strict=True):
-        if column in unit.columns:
-            inner = getattr(model, "model", None)
-            pair = getattr(inner, "pairs", (None,))[0]
-            tree = getattr(inner, "tree", None) or (pair and (pair.numbers or pair.states))
-            return tree if isinstance(tree, Tree) else None
-    return None

@@ -1,17 +1,47 @@
-"""Numbers that occur once in the original: how many of them a release holds."""
+"""What a synthesis promises: no number that occurs once is released, rules and limits hold."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from veladura.base.arrays import Mask
-from veladura.core.promise import Evidence
+from veladura.base.bounds import Bounds
+from veladura.core.promise import LIMITS, Check, Evidence, Promise
+from veladura.methods.cart.rules import read_rules
 from veladura.methods.masks.common import source_column
 from veladura.table.codes import Column, label_text
+
+
+def promises_of(
+    guarded: Sequence[str], rules: Sequence[str], limits: Mapping[str, Bounds]
+) -> tuple[Promise, ...]:
+    """Return the promises of a synthesis.
+
+    Parameters
+    ----------
+    guarded
+        Columns in which no number that occurs once in the original may be released.
+    """
+    promises = []
+    if guarded:
+        claim = (
+            f"No number that occurs once in the original {', '.join(guarded)} occurs there in the"
+            " release."
+        )
+        promises.append(Promise("single-numbers", claim, "source", {"columns": list(guarded)}))
+    if rules:
+        columns = dict.fromkeys(name for rule in read_rules(rules) for name in rule.columns)
+        settings = {"rules": list(rules), "columns": list(columns)}
+        promises.append(Promise("rules", f"In every row: {'; '.join(rules)}.", "package", settings))
+    if limits:
+        claim = f"The values of {', '.join(limits)} are within their limits."
+        ends = {name: [bounds.min, bounds.max] for name, bounds in limits.items()}
+        promises.append(Promise("limits", claim, "package", {"columns": ends}))
+    return tuple(promises)
 
 
 def single_numbers(evidence: Evidence, settings: Mapping[str, Any]) -> int:
@@ -36,3 +66,18 @@ def plain_values(column: Column) -> NDArray[Any]:
         return values
     texts = np.array([label_text(label) for label in column.labels.to_pylist()], dtype=str)
     return texts[values] if texts.size else np.empty(0, dtype=str)
+
+
+def rows_against_rules(evidence: Evidence, settings: Mapping[str, Any]) -> int:
+    """Return how many times a row breaks a rule."""
+    columns = {name: evidence.column(name) for name in settings["columns"]}
+    return sum(
+        int(np.count_nonzero(~rule.holds(columns))) for rule in read_rules(settings["rules"])
+    )
+
+
+CHECKS = {
+    "limits": LIMITS,
+    "rules": Check(rows_against_rules),
+    "single-numbers": Check(single_numbers, linked=False),
+}

@@ -1,4 +1,8 @@
-"""What is drawn of one column: a state (its category, missing, a spike, or a number) and the numbers themselves."""
+"""One variable as it is synthesised: the state of each row, and the numbers.
+
+A state is a category, or for a column of numbers: a number, a spike (a value that many rows share),
+or missing.
+"""
 
 from __future__ import annotations
 
@@ -7,76 +11,22 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Floats, Ints, Mask
 from veladura.errors import DataError
-from veladura.numeric.trees.leaf import Singles, Smoothing, nearest_free
+from veladura.numeric.trees.leaf import Smoothing
+from veladura.numeric.trees.numbers import NumberGrid, Singles, nearest_free
 from veladura.table.codes import Column
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-
 SPIKE_SHARE, SPIKE_ROWS = 0.05, 10
-FEW_VALUES = (
-    20  # a number column with no more values is drawn from its donors: a kernel would blur it
-)
-CLOCK = (86_400_000_000, 3_600_000_000, 60_000_000, 1_000_000, 1000)
-
-
-@dataclass(frozen=True)
-class Grid:
-    """How the numbers of a column are written: whole ones as steps from a base, others with their decimals."""
-
-    base: int
-    unit: int
-    decimals: int | None
-    whole: bool
-
-    @classmethod
-    def of(cls, column: Column) -> Grid:
-        """Return the grid of a column; times stand on the coarsest clock that all of them fit."""
-        if column.values.dtype.kind == "f":
-            return cls(0, 1, column.decimals, whole=False)
-        values = column.values[~column.missing]
-        if not values.size:
-            return cls(0, 1, 0, whole=True)
-        step = next(
-            (
-                unit
-                for unit in CLOCK
-                if column.field.kind == "date" and not np.any(values % unit) and np.any(values)
-            ),
-            1,
-        )
-        base = int(values.min())
-        return cls(base, step, 0, whole=True)
-
-    def places(self, values: NDArray[np.int64] | Floats) -> Floats:
-        """Return numbers as the places that trees and kernels see."""
-        return (
-            ((values - self.base) // self.unit).astype(np.float64)
-            if self.whole
-            else values.astype(np.float64)
-        )
-
-    def written(self, places: Floats) -> Floats:
-        """Round places as the column is written."""
-        return places if self.decimals is None else np.round(places, self.decimals) + 0.0
-
-    def values(self, places: Floats) -> NDArray[np.int64] | Floats:
-        """Return places as the numbers of the column."""
-        return np.rint(places).astype(np.int64) * self.unit + self.base if self.whole else places
-
-    @property
-    def step(self) -> float:
-        """The distance of neighbours."""
-        return 1e-9 if self.decimals is None else 10.0**-self.decimals
+FEW_VALUES = 20  # with no more values a column is drawn from its donors: a kernel would blur it
+MAX_LEVELS = 20_000
+SURELY_MANY, NEARLY_ALL = 50, 0.9  # rows, and share of different categories, of an identifier
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Subject:
-    """One column as it is synthesised. Holds original values: its repr shows none.
+class Variable:
+    """One variable as it is synthesised. Holds original values: its repr shows none.
 
     Attributes
     ----------
@@ -95,7 +45,7 @@ class Subject:
     column: Column
     state: Ints
     states: int
-    grid: Grid | None = None
+    grid: NumberGrid | None = None
     places: Floats | None = None
     spikes: Floats | None = None
     smoothing: Smoothing = "local"
@@ -103,7 +53,7 @@ class Subject:
     limits: tuple[float, float] = (-np.inf, np.inf)
 
     def __repr__(self) -> str:
-        return f"Subject({self.column.name!r})"
+        return f"Variable({self.column.name!r})"
 
     @property
     def name(self) -> str:
@@ -146,8 +96,8 @@ class Subject:
         low, high = self.range
         settled = np.clip(places, low, high)
         for i in np.flatnonzero(~self.accepted(settled)):
-            found = self._nearest(float(settled[i]))
-            settled[i] = settled[i] if found is None else found
+            free = self._nearest(float(settled[i]))
+            settled[i] = settled[i] if free is None else free
         return settled
 
     def _nearest(self, place: float) -> float | None:
@@ -172,44 +122,34 @@ class Subject:
         )
 
 
-def subject_of(
+def variable_of(
     column: Column,
     *,
     spikes: Sequence[float] | None = None,
     smoothing: Smoothing = "local",
     guarded: bool = True,
     limits: tuple[float | None, float | None] = (None, None),
-) -> Subject:
+) -> Variable:
     """Return how a column is synthesised.
 
     Parameters
     ----------
     spikes
-        Values that many rows share and that must stay as they are; found where not given.
+        Values that many rows share and that stay as they are; detected by default.
     """
     if column.labels is not None and column.field.kind != "ordered":
         levels = len(column.labels)
-        return Subject(
+        return Variable(
             column,
             np.where(column.missing, levels, column.values),
             levels + int(column.missing.any()),
         )
     column.numbers()  # refuses infinite values
-    grid = Grid.of(column)
+    grid = NumberGrid.of(column)
     places = np.where(column.missing, 0.0, grid.places(column.values))
-    known = places[~column.missing]
-    distinct, count = np.unique(known, return_counts=True)
+    distinct, count = np.unique(places[~column.missing], return_counts=True)
     few = distinct.size <= FEW_VALUES or column.labels is not None
-    given = (
-        grid.places(np.asarray(spikes, dtype=column.values.dtype)) if spikes is not None else None
-    )
-    marked = (
-        np.empty(0)
-        if few and given is None
-        else _found(distinct, count)
-        if given is None
-        else given[np.isin(given, distinct)]
-    )
+    marked = _spikes(grid, column, distinct, count, spikes, few=few)
     state = np.zeros(column.size, dtype=np.int64)
     for i, spike in enumerate(marked, start=1):
         state[places == spike] = i
@@ -217,7 +157,7 @@ def subject_of(
     ends = tuple(
         _place(grid, end, np.inf * side) for end, side in zip(limits, (-1, 1), strict=True)
     )
-    return Subject(
+    return Variable(
         column,
         state,
         1 + marked.size + int(column.missing.any()),
@@ -230,29 +170,53 @@ def subject_of(
     )
 
 
-def _place(grid: Grid, end: float | None, none: float) -> float:
+def _place(grid: NumberGrid, end: float | None, none: float) -> float:
     return none if end is None else (end - grid.base) / grid.unit
 
 
-def _found(distinct: Floats, count: Ints) -> Floats:
-    """Return the values that many rows share, among many that few do."""
-    found: Floats = distinct[(count >= SPIKE_ROWS) & (count >= SPIKE_SHARE * count.sum())]
-    return found
+def _spikes(
+    grid: NumberGrid,
+    column: Column,
+    distinct: Floats,
+    count: Ints,
+    given: Sequence[float] | None,
+    *,
+    few: bool,
+) -> Floats:
+    """Return the spikes: those given that occur, else values that many rows share among many."""
+    if given is not None:
+        places = grid.places(np.asarray(given, dtype=column.values.dtype))
+        return places[np.isin(places, distinct)]
+    if few:
+        return np.empty(0)
+    spikes: Floats = distinct[(count >= SPIKE_ROWS) & (count >= SPIKE_SHARE * count.sum())]
+    return spikes
 
 
-def check_levels(column: Column, most: int) -> None:
-    """Refuse a column of categories that looks like an identifier: nearly all differ, or there are too many."""
+def check_rows(rows: int, min_leaf: int) -> None:
+    """Refuse a table with fewer rows than a leaf."""
+    if rows < min_leaf:
+        msg = (
+            f"the table has {rows} rows, fewer than a leaf needs (min_leaf = {min_leaf}).\n\nHint:"
+            " give a table with more rows."
+        )
+        raise DataError(msg)
+
+
+def check_levels(column: Column) -> None:
+    """Refuse a column whose categories are too many, or nearly all differ: an identifier."""
     if column.labels is None:
         return
     present, distinct = int(np.count_nonzero(~column.missing)), len(column.labels)
-    if distinct > most:
-        why = f"{distinct} categories, more than {most}"
-    elif present >= 50 and distinct > 0.9 * present:  # noqa: PLR2004
+    if distinct > MAX_LEVELS:
+        why = f"{distinct} categories, more than {MAX_LEVELS}"
+    elif present >= SURELY_MANY and distinct > NEARLY_ALL * present:
         why = f"{distinct} categories in {present} rows"
     else:
         return
     msg = (
-        f"column {column.name!r} has {why}: it is an identifier or free text, and drawing from it"
-        " would copy it.\n\nHint: declare role 'identifier' to drop it, or recode it first."
+        f"column {column.name!r} has {why}: it looks like an identifier or free text, and synthetic"
+        " values would be copies.\n\nHint: declare role 'identifier' to drop it, or recode it"
+        " first."
     )
     raise DataError(msg)
