@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import veladura as vd
 from veladura.core.release import Dataset, Release, Step
-from veladura.errors import ColumnError, DataError, PlanError
-from veladura.measures.measure import NotApplicable
+from veladura.core.rules import AsReleased
+from veladura.errors import ColumnError, DataError, NotApplicable, PlanError
 
 GUARD = 1e-9
 
@@ -201,13 +201,13 @@ def test_released_rows_are_found_by_their_link_and_dropped_rows_are_targets_too(
     original = pd.DataFrame({"x": ["a", "b", "c"], "y": [1.0, 2.0, 3.0]})
     table = vd.open(pd.DataFrame({"x": ["c", "a"], "y": [3.0, 1.0]}))
     release = Release(
-        (Dataset(table, np.array([2, 0])),), None, (Step("test", {}, ("y",)),), (), "none"
+        (Dataset(table, np.array([2, 0])),), None, (Step("test", {}, ("y",)),), (), AsReleased()
     )
     assert vd.risk.match(
         original, release, known="x", sensitive="y", radius=0
     ).per_record.tolist() == [1.0, 0.0, 1.0]
     with pytest.raises(NotApplicable, match="not linked"):
-        vd.risk.match(original, Release((Dataset(table),), None, (), (), "none"), known="x")
+        vd.risk.match(original, Release((Dataset(table),), None, (), (), AsReleased()), known="x")
 
 
 def test_the_order_of_rows_does_not_matter():
@@ -254,7 +254,7 @@ def test_mistakes_are_told():
     original = pd.DataFrame({"x": ["a", "b"], "y": [1.0, 2.0]})
     with pytest.raises(PlanError, match="needs a radius"):
         vd.risk.match(original, [original], known="x", sensitive="y")
-    with pytest.raises(PlanError, match="knows nothing"):
+    with pytest.raises(PlanError, match="needs to know something"):
         vd.risk.match(original, [original])
     with pytest.raises(PlanError, match="both known and sensitive"):
         vd.risk.match(original, [original], known="x", sensitive="x")
@@ -264,7 +264,7 @@ def test_mistakes_are_told():
         vd.risk.match(original, [original], sensitive="y", radius=1.5, relative=True)
     with pytest.raises(PlanError, match="2 rows, a released table 1"):
         vd.risk.match(original, [original.iloc[:1]], known="x")
-    with pytest.raises(PlanError, match="no released table"):
+    with pytest.raises(PlanError, match="list of released tables is empty"):
         vd.risk.match(original, [], known="x")
     with pytest.raises(PlanError, match="at most 20"):
         vd.risk.match(original, [original] * 21, known="x")

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 import veladura as vd
 from veladura.core.release import Dataset, Release, Step
-from veladura.errors import ColumnError, PlanError
-from veladura.measures.measure import NotApplicable, Subject
-from veladura.measures.risk.uniqueness import keys
+from veladura.core.rules import AsReleased, Partial
+from veladura.errors import ColumnError, NotApplicable, PlanError
+from veladura.measures.measure import Subject
+from veladura.measures.risk.uniqueness import known_columns
 
 rows = st.lists(
     st.tuples(
@@ -67,28 +68,31 @@ def test_a_column_that_is_not_there_is_named():
 
 def subject(frame, columns, steps=()):
     table = vd.open(frame, columns)
-    return Subject(table, Release((Dataset(table),), None, tuple(steps), (), "none"))
+    return Subject(table, Release((Dataset(table),), None, tuple(steps), (), AsReleased()))
 
 
 FRAME = pd.DataFrame({"zip": ["1", "2"], "age": [3, 4], "income": [1.5, 2.5], "weight": [1, 2]})
 
 
 def test_declared_quasi_identifiers_come_first():
-    assert keys(subject(FRAME, {"zip": {"role": "quasi-identifier"}})) == ["zip"]
+    assert known_columns(subject(FRAME, {"zip": {"role": "quasi-identifier"}})) == ["zip"]
 
 
 def test_those_a_method_was_told_of_count_too():
     step = Step("k-anonymity", {"quasi_identifiers": ["age"]}, ())
-    assert keys(subject(FRAME, {"zip": {"role": "quasi-identifier"}}, [step])) == ["zip", "age"]
+    assert known_columns(subject(FRAME, {"zip": {"role": "quasi-identifier"}}, [step])) == [
+        "zip",
+        "age",
+    ]
 
 
 def test_without_any_all_categories_and_whole_numbers_are_known():
-    assert keys(subject(FRAME, {"weight": {"role": "weight"}})) == ["zip", "age"]
+    assert known_columns(subject(FRAME, {"weight": {"role": "weight"}})) == ["zip", "age"]
 
 
 def test_numbers_alone_have_no_classes():
     with pytest.raises(NotApplicable, match="no column is declared a quasi-identifier"):
-        keys(subject(FRAME[["income"]], {"income": "number"}))
+        known_columns(subject(FRAME[["income"]], {"income": "number"}))
 
 
 def test_the_assessment_has_release_and_original_beside_each_other():
@@ -97,7 +101,7 @@ def test_the_assessment_has_release_and_original_beside_each_other():
         vd.open(pd.DataFrame({"zip": values}), {"zip": "category"})
         for values in (["1", "1", "3", "3"], ["1", "2", "3", "4"])
     ]
-    figures = vd.assess(before, Release(tuple(map(Dataset, after)), None, (), (), "partial"))
+    figures = vd.assess(before, Release(tuple(map(Dataset, after)), None, (), (), Partial()))
     assert float(figures["risk.uniqueness.average_prosecutor"]) == 0.75
     assert not figures["risk.uniqueness.average_prosecutor"].is_exact
     assert figures["risk.uniqueness.average_prosecutor"].upper == 1.0

@@ -146,10 +146,12 @@ BROKEN = {
 def test_a_broken_promise_is_seen(released, name, spoil):
     promise = next(promise for promise in released.promises if promise.name == name)
     evidence = Evidence(vd.open(spoil(released.datasets[0])), vd.open(people()), np.arange(240))
-    assert prove(promise, evidence).status == "broken"
+    assert prove(promise, evidence, released.checks).status == "broken"
     assert (
         prove(
-            promise, Evidence(vd.open(released.datasets[0]), vd.open(people()), np.arange(240))
+            promise,
+            Evidence(vd.open(released.datasets[0]), vd.open(people()), np.arange(240)),
+            released.checks,
         ).status
         == "holds"
     )
@@ -232,7 +234,7 @@ MISTAKES = {
     "a category as number": (
         lambda f: recipe(continuous=["sex"]).protect(f),
         PlanError,
-        "no kind that the mask can treat",
+        "kinds that this method does not support",
     ),
     "named twice": (lambda f: recipe(continuous=["x"]), PlanError, "named twice"),
     "one word": (lambda f: recipe(attributes="ill"), PlanError, "must be a list"),
@@ -240,7 +242,7 @@ MISTAKES = {
     "a text as x": (
         lambda f: recipe(x="ill", attributes=()).protect(f),
         PlanError,
-        "no kind that the mask can treat",
+        "kinds that this method does not support",
     ),
     "grid of three": (lambda f: recipe(grid=(3, 3, 3)), PlanError, "two whole numbers"),
     "grid of none": (lambda f: recipe(grid=(0, 3)), PlanError, "at least 1"),

@@ -7,14 +7,13 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from veladura.base.bounds import Bounds, bounds_of
+from veladura.base.checks import check_choice, check_columns, check_named, is_number
 from veladura.base.context import Context
 from veladura.core.gates import SYNTHETIC
 from veladura.core.recipe import Recipe
 from veladura.errors import PlanError
-from veladura.methods.cart.order import check_named
 from veladura.methods.cart.promises import CHECKS
 from veladura.methods.cart.rules import find_rules, read_rules
-from veladura.methods.masks.common import check_choice, check_columns, is_number
 from veladura.numeric.trees.leaf import Smoothing
 from veladura.numeric.trees.variable import check_levels
 

@@ -21,6 +21,7 @@ from veladura.numeric.trees.model import Grow, Pair, TreeModel, grow_pair, load_
 from veladura.numeric.trees.tree import Growth, Predictors, TrainingRows, bin_columns, grow_on
 from veladura.numeric.trees.variable import Variable, check_levels, check_rows, variable_of
 from veladura.table.codes import Codes, Column
+from veladura.table.conditions import holds
 
 if TYPE_CHECKING:
     from veladura.table.table import Table
@@ -160,7 +161,7 @@ class _UnitGrower:
             return decided
         for rule in self.binding.get(unit.columns[0], ()):
             if (decision := decision_on(rule, unit.columns[0])) is not None:
-                decided |= decision.condition.holds(self.codes)
+                decided |= holds(decision.condition, self.codes)
         return decided
 
     def _model(self, unit: Unit, training: TrainingRows, seed: int) -> UnitModel:

@@ -27,6 +27,7 @@ from veladura.numeric.trees.model import Recipients, Values
 from veladura.numeric.trees.tree import Predictors
 from veladura.numeric.trees.variable import Variable
 from veladura.table.codes import Column
+from veladura.table.conditions import holds
 
 REDRAWS = 25
 CANDIDATES = 500
@@ -210,7 +211,7 @@ class UnitDraw:
             for name in needed
         }
         given |= {column.name: column for column in columns}
-        kept: Mask = np.logical_and.reduce([rule.holds(given) for rule in rules])
+        kept: Mask = np.logical_and.reduce([holds(rule, given) for rule in rules])
         return kept
 
     def _searched(

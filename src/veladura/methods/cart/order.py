@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from veladura.errors import ColumnError, PlanError
+from veladura.base.checks import check_named
+from veladura.errors import PlanError
 from veladura.numeric.association import associations
 
 if TYPE_CHECKING:
@@ -156,9 +157,3 @@ def predicting(
         return list(stay)
     listed = {name for given in predictors.values() for name in given}
     return [name for name in stay if name in listed]
-
-
-def check_named(setting: str, names: Sequence[str], possible: Sequence[str]) -> None:
-    """Refuse names in a setting that are not among the possible columns."""
-    if absent := [name for name in names if name not in possible]:
-        raise ColumnError.missing(setting, absent, list(possible))

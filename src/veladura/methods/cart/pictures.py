@@ -5,15 +5,15 @@ No bar or cell shows fewer than ten rows of the original.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from veladura.base.arrays import Floats
+from veladura.base.pictures import image_of, new_figure
 from veladura.numeric.association import associations
-from veladura.table.codes import Codes, Column, encode, label_text
+from veladura.table.codes import Codes, Column, encode, label_texts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,13 +25,6 @@ FEWEST_ROWS = 10
 BARS = 20
 MOST_PANELS = 30  # columns that a page shows
 MOST_PAIRS = 6
-STYLE: dict[Any, Any] = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "veladura",
-    "font.family": "sans-serif",
-    "font.size": 9.0,
-    "text.parse_math": False,
-}
 
 
 def shares(before: Column, after: Sequence[Column]) -> tuple[list[str], Floats, Floats]:
@@ -42,7 +35,7 @@ def shares(before: Column, after: Sequence[Column]) -> tuple[list[str], Floats, 
     """
     if before.labels is None:
         return _number_bars(before, after)
-    texts = [label_text(label) for label in before.labels.to_pylist()]
+    texts = label_texts(before)
     count = np.bincount(before.values[~before.missing], minlength=len(texts))
     by_size = sorted(range(len(texts)), key=lambda i: -count[i])
     most = int(np.count_nonzero(count >= FEWEST_ROWS))
@@ -57,9 +50,7 @@ def shares(before: Column, after: Sequence[Column]) -> tuple[list[str], Floats, 
 
 
 def _category_shares(column: Column, shown: Sequence[str]) -> Floats:
-    texts = (
-        [] if column.labels is None else [label_text(label) for label in column.labels.to_pylist()]
-    )
+    texts = [] if column.labels is None else label_texts(column)
     count = np.bincount(column.values[~column.missing], minlength=max(len(texts), 1))
     counts = np.array(
         [count[texts.index(text)] if text in texts else 0 for text in shown], dtype=float
@@ -106,13 +97,13 @@ def compared(release: Release) -> dict[str, bytes]:
         return {}
     shown = changed[:MOST_PANELS]
     pictures = {
-        "Original and synthetic distributions: share of rows in each bar": _svg(
-            marginals(release, release.original, shown)
+        "Original and synthetic distributions: share of rows in each bar": image_of(
+            marginals(release, release.original, shown), dpi=None
         )
     }
     for first, second in _strongest_pairs(release.original.codes(shown)):
-        pictures[f"{first} and {second}: share of rows in each cell"] = _svg(
-            pairs(release, release.original, first, second)
+        pictures[f"{first} and {second}: share of rows in each cell"] = image_of(
+            pairs(release, release.original, first, second), dpi=None
         )
     return pictures
 
@@ -125,16 +116,6 @@ def _strongest_pairs(codes: Codes) -> list[tuple[str, str]]:
     return [(names[first], names[second]) for _, first, second in ranked[:MOST_PAIRS]]
 
 
-def _svg(figure: Figure) -> bytes:
-    """Return a figure as SVG, the same bytes for the same data."""
-    import matplotlib as mpl
-
-    with mpl.rc_context(STYLE):
-        out = io.BytesIO()
-        figure.savefig(out, format="svg", metadata={"Date": None})
-    return out.getvalue()
-
-
 def marginals(release: Release, table: Table, names: Sequence[str]) -> Figure:
     """Return a figure with a panel for each column: share of rows in each bar.
 
@@ -143,10 +124,8 @@ def marginals(release: Release, table: Table, names: Sequence[str]) -> Figure:
     table
         The original.
     """
-    from matplotlib.figure import Figure
-
     wide = min(3, len(names))
-    figure = Figure(figsize=(4.2 * wide, 2.8 * -(-len(names) // wide)), layout="constrained")
+    figure = new_figure(4.2 * wide, 2.8 * -(-len(names) // wide))
     for i, name in enumerate(names, start=1):
         labels, before, after = shares(
             encode(table.arrow.column(name), table.schema[name]), _released(release, name)
@@ -171,15 +150,13 @@ def pairs(release: Release, table: Table, first: str, second: str) -> Figure:
     table
         The original.
     """
-    from matplotlib.figure import Figure
-
     grids = [
         _grid(table, first, second, table),
         np.mean([_grid(d.table, first, second, table) for d in release.tables], axis=0),
     ]
     rows = table.rows
     few = grids[0] * rows < FEWEST_ROWS
-    figure = Figure(figsize=(8, 3.6), layout="constrained")
+    figure = new_figure(8, 3.6)
     top = float(max(grid[~few].max(initial=0.0) for grid in grids))
     for i, (title, grid) in enumerate(zip(("original", "synthetic"), grids, strict=True), start=1):
         panel = figure.add_subplot(1, 2, i)
@@ -216,11 +193,8 @@ def _grid(table: Table, first: str, second: str, original: Table) -> Floats:
             )
             sizes.append(edges.size + 2)
         else:
-            texts = {label_text(label): i for i, label in enumerate(before.labels.to_pylist())}
-            place = np.array(
-                [texts.get(label_text(label), len(texts)) for label in column.labels.to_pylist()]
-                or [0]
-            )
+            texts = {text: i for i, text in enumerate(label_texts(before))}
+            place = np.array([texts.get(text, len(texts)) for text in label_texts(column)] or [0])
             codes.append(np.where(column.missing, len(texts), place[column.values]))
             sizes.append(len(texts) + 1)
     count = np.bincount(codes[0] * sizes[1] + codes[1], minlength=sizes[0] * sizes[1])

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from veladura.base.arrays import Mask
 from veladura.base.bounds import Bounds
-from veladura.core.promise import LIMITS, Check, Evidence, Promise
+from veladura.core.promise import LIMITS, Check, Evidence, Promise, source_column
 from veladura.methods.cart.rules import read_rules
-from veladura.methods.masks.common import source_column
-from veladura.table.codes import Column, label_text
+from veladura.table.codes import Column, label_texts
+from veladura.table.conditions import holds
 
 
 def promises_of(
@@ -64,7 +64,7 @@ def plain_values(column: Column) -> NDArray[Any]:
     values = column.values[~column.missing]
     if column.labels is None:
         return values
-    texts = np.array([label_text(label) for label in column.labels.to_pylist()], dtype=str)
+    texts = np.array(label_texts(column), dtype=str)
     return texts[values] if texts.size else np.empty(0, dtype=str)
 
 
@@ -72,7 +72,7 @@ def rows_against_rules(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return how many times a row breaks a rule."""
     columns = {name: evidence.column(name) for name in settings["columns"]}
     return sum(
-        int(np.count_nonzero(~rule.holds(columns))) for rule in read_rules(settings["rules"])
+        int(np.count_nonzero(~holds(rule, columns))) for rule in read_rules(settings["rules"])
     )
 
 

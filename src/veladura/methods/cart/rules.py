@@ -11,19 +11,19 @@ import numpy as np
 
 from veladura.base.arrays import Mask
 from veladura.base.expression import (
-    WORDS,
     Both,
     Compare,
     Expression,
     Missing,
     Name,
     Node,
-    as_number,
     as_text,
     parse,
+    quoted,
 )
 from veladura.errors import DataError, PlanError
-from veladura.table.codes import Column, label_text
+from veladura.table.codes import Column, label_texts
+from veladura.table.conditions import as_number, holds
 
 MOST_BROKEN = 0.05  # share of the rows: more, and the rule is refused
 FEWEST_ROWS, SHARED, FEW_VALUES, MOST_PROPOSED = 50, 0.05, 5, 20
@@ -74,7 +74,7 @@ def decide(column: Column, decisions: Sequence[Decision], columns: Mapping[str, 
     """Return the column with the decided values written in."""
     values, missing = column.values.copy(), column.missing.copy()
     for decision in decisions:
-        here = decision.condition.holds(columns)
+        here = holds(decision.condition, columns)
         missing[here] = decision.value is None
         values[here] = 0 if decision.value is None else _coded(column, decision.value)
     return column.with_values(values, missing)
@@ -84,7 +84,7 @@ def _coded(column: Column, value: str | float | bool) -> Any:  # noqa: FBT001
     """Return a literal as the column holds it."""
     if column.labels is None:
         return as_number(column, value)
-    texts = [label_text(label) for label in column.labels.to_pylist()]
+    texts = label_texts(column)
     word = as_text(value)
     if word not in texts:
         msg = (
@@ -101,7 +101,7 @@ def check_rules(rules: Sequence[Expression], columns: Mapping[str, Column]) -> N
     The release keeps a rule in every row, also where some rows of the original do not.
     """
     rows = next(iter(columns.values())).size if columns else 0
-    broken = {rule.text: int(np.count_nonzero(~rule.holds(columns))) for rule in rules}
+    broken = {rule.text: int(np.count_nonzero(~holds(rule, columns))) for rule in rules}
     if refused := [
         f"{text!r} in {count} of {rows} rows"
         for text, count in broken.items()
@@ -150,9 +150,7 @@ def find_rules(columns: Mapping[str, Column]) -> tuple[str, ...]:
 
 def _levels_with(column: Column, here: Mask) -> list[str]:
     """Return the categories whose rows are nearly all in a set of rows, and are half of it."""
-    texts = (
-        [] if column.labels is None else [label_text(label) for label in column.labels.to_pylist()]
-    )
+    texts = label_texts(column)
     rows = np.bincount(column.values[~column.missing], minlength=len(texts))
     inside = np.bincount(column.values[~column.missing & here], minlength=len(texts))
     fits = (
@@ -162,8 +160,3 @@ def _levels_with(column: Column, here: Mask) -> list[str]:
         & (rows < 0.9 * column.size)
     )
     return [texts[i] for i in np.flatnonzero(fits) if '"' not in texts[i]]
-
-
-def quoted(name: str) -> str:
-    """Return a column's name as a condition writes it."""
-    return name if name.isidentifier() and name not in WORDS else f"`{name}`"

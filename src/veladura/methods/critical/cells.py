@@ -14,6 +14,7 @@ from veladura.base.arrays import Ints, Mask
 from veladura.base.bounds import Bounds
 from veladura.base.expression import Both, Compare, Expression, Name, Node, parse
 from veladura.errors import PlanError
+from veladura.table.conditions import holds
 
 if TYPE_CHECKING:
     from veladura.table.codes import Column
@@ -46,7 +47,7 @@ class Condition:
         """Return the rows whose value is critical."""
         if self.expression is None:
             return np.ones(columns[self.column].size, dtype=bool)
-        return self.expression.holds(columns)
+        return holds(self.expression, columns)
 
     def fits(
         self,
@@ -63,7 +64,7 @@ class Condition:
         tried[self.column] = own.with_values(
             values, np.zeros(rows.size, dtype=bool) if missing is None else missing
         )
-        return self.expression.holds(tried)
+        return holds(self.expression, tried)
 
 
 def read_condition(column: str, given: str | Bounds) -> Condition:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from veladura.base.arrays import Ints, Mask
+from veladura.base.checks import check_named
 from veladura.base.context import Context
 from veladura.base.expression import parse
 from veladura.errors import DataError
 from veladura.methods.cart.cart import check_synthesisable
-from veladura.methods.cart.order import check_named
 from veladura.methods.critical.branches import BranchGrower
 from veladura.methods.critical.cells import Cells, CriticalWarning, read_conditions
 from veladura.methods.critical.constraints import CriticalConstraints
@@ -31,6 +31,7 @@ from veladura.methods.critical.groups import (
 from veladura.numeric.trees.model import load_kernels
 from veladura.numeric.trees.variable import check_levels, check_rows
 from veladura.table.codes import Codes
+from veladura.table.conditions import holds
 
 if TYPE_CHECKING:
     from veladura.table.table import Table
@@ -116,7 +117,7 @@ def _mask(recipe: CriticalCart, codes: Codes) -> Mask | None:
     if recipe.rows is None:
         return None
     if isinstance(recipe.rows, str):
-        return parse(recipe.rows).holds(codes)
+        return holds(parse(recipe.rows), codes)
     if len(recipe.rows) != codes.rows.size:
         msg = (
             f"rows marks {len(recipe.rows)} rows, the table has {codes.rows.size}.\n\nHint: give"

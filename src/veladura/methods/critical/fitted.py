@@ -11,13 +11,13 @@ import numpy as np
 from veladura.base.context import Context
 from veladura.core.recipe import Draw, Drawn, Fitted
 from veladura.core.rules import Partial
-from veladura.measures.risk.pools import Pool, pools_of, replaceability
 from veladura.methods.cart.pictures import compared
 from veladura.methods.critical.branches import Branch
 from veladura.methods.critical.cells import Cells, Pattern
 from veladura.methods.critical.constraints import CriticalConstraints
 from veladura.methods.critical.critical import CriticalCart
 from veladura.methods.critical.groups import ColumnClass, Tie
+from veladura.methods.critical.pools import Pool, pools_of, replaceability
 from veladura.methods.critical.promises import promises_of
 from veladura.numeric.trees.bins import Binning
 from veladura.numeric.trees.model import Recipients

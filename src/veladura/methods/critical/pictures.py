@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from veladura.base.pictures import INK, SOFT, image_of, new_figure
 from veladura.methods.critical.groups import ColumnClass
 from veladura.methods.critical.tuples import TupleModel
-from veladura.methods.kanonymity.picture import INK, SOFT, STYLE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -78,14 +77,10 @@ def _split(branches: Sequence[Branch], questions: Sequence[str]) -> ForcedSplit:
 
 def forced_figure(fitted: FittedCritical, class_: ColumnClass) -> Figure:
     """Return the forced splits of a class: a tree for each column, a branch a combination."""
-    from matplotlib.figure import Figure
-
     trees = forced_splits(fitted, class_)
     width = sum(tree.width for _, tree in trees)
     depth = max(tree.depth for _, tree in trees)
-    figure = Figure(
-        figsize=(max(5.0, WIDE * width + 0.4), HIGH * (depth + 2)), layout="constrained"
-    )
+    figure = new_figure(max(5.0, WIDE * width + 0.4), HIGH * (depth + 2))
     axes = figure.add_subplot()
     left = 0.0
     for name, tree in trees:
@@ -195,9 +190,7 @@ def cells_figure(fitted: FittedCritical) -> Figure:
 
 def _bars(shown: Sequence[tuple[str, float]], title: str, filled: float) -> Figure:
     """Return bars with their labels, those of at least some length filled."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.5, 0.26 * len(shown) + 0.9), layout="constrained")
+    figure = new_figure(6.5, 0.26 * len(shown) + 0.9)
     axes = figure.add_subplot()
     whole = max(length for _, length in shown)
     for i, (text, length) in enumerate(shown):
@@ -211,27 +204,15 @@ def _bars(shown: Sequence[tuple[str, float]], title: str, filled: float) -> Figu
 
 def pictures(fitted: FittedCritical) -> Mapping[str, bytes]:
     """Return the pictures as SVG by title, those that are not too large to read."""
-    titled = {"Critical cells": saved(cells_figure(fitted), "svg")} if fitted.structure else {}
+    titled = {"Critical cells": image_of(cells_figure(fitted))} if fitted.structure else {}
     for class_ in fitted.classes:
         combinations = [
             branch for branch in fitted.branches if set(branch.columns) <= set(class_.confidential)
         ]
         if len(class_.confidential) > 1 and 0 < len(combinations) <= MOST_COMBINATIONS:
-            titled[f"Forced splits of {', '.join(class_.confidential)}"] = saved(
-                forced_figure(fitted, class_), "svg"
+            titled[f"Forced splits of {', '.join(class_.confidential)}"] = image_of(
+                forced_figure(fitted, class_)
             )
     if fitted.ties:
-        titled["Association of columns"] = saved(ties_figure(fitted), "svg")
+        titled["Association of columns"] = image_of(ties_figure(fitted))
     return titled
-
-
-def saved(figure: Figure, format_: str) -> bytes:
-    """Return a figure as bytes, the same for the same fit."""
-    import matplotlib as mpl
-
-    with mpl.rc_context(STYLE):
-        out = io.BytesIO()
-        figure.savefig(
-            out, format=format_, dpi=160, metadata={"Date": None} if format_ == "svg" else None
-        )
-    return out.getvalue()

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from veladura.base.expression import quoted
 from veladura.errors import PlanError
-from veladura.methods.cart.rules import quoted
 from veladura.methods.critical.groups import find_classes, find_ties, propose
 from veladura.numeric.trees.variable import FEW_VALUES, check_levels
 
