@@ -346,11 +346,11 @@ def test_categories_that_one_row_holds_are_told_as_a_risk(people):
 
 def test_a_promise_that_is_broken_is_seen(people, monkeypatch):
     monkeypatch.setattr(
-        "veladura.numeric.trees.variable.Variable.accepted",
+        "veladura.numeric.trees.numbers.AllowedNumbers.accepted",
         lambda self, places: np.ones(places.size, dtype=bool),
     )
     monkeypatch.setattr(
-        "veladura.numeric.trees.variable.Variable.settle", lambda self, places: places
+        "veladura.numeric.trees.numbers.AllowedNumbers.settle", lambda self, places: places
     )
     with pytest.raises(PromiseError, match=r"occur once|occurs once"):
         vd.Cart(m=1, smoothing="none").protect(people, seed=1)

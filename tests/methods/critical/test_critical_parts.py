@@ -22,7 +22,8 @@ from veladura.methods.critical.constraints import common_node
 from veladura.methods.critical.groups import find_classes, find_ties, first_split, order_columns
 from veladura.methods.critical.single import restricted
 from veladura.methods.critical.tuples import JointKernel
-from veladura.numeric.trees.tree import END, FEATURE, LEFT, PARENT, START, Tree, grow, stack
+from veladura.numeric.trees.bins import binning_of, stack
+from veladura.numeric.trees.tree import END, FEATURE, LEFT, PARENT, START, Tree, grow, ranks
 
 NAMES = list("abcdefgh")
 
@@ -323,9 +324,6 @@ def test_the_check_of_the_kernel_sees(broken):
 def test_the_common_node_of_leaves_is_their_lowest_ancestor():
     rng = np.random.default_rng(0)
     codes = vd.open(pd.DataFrame({"x": rng.normal(size=200)})).codes(["x"])
-    from veladura.numeric.trees.bins import binning_of
-    from veladura.numeric.trees.tree import ranks
-
     binning = binning_of(codes["x"])
     tree = grow(
         stack([binning.codes(codes["x"].values, codes["x"].missing)], [binning]),
@@ -347,9 +345,6 @@ def test_a_tree_of_all_rows_hands_out_critical_donors_only_and_enough_of_them():
     rng = np.random.default_rng(1)
     x = rng.normal(size=400)
     codes = vd.open(pd.DataFrame({"x": x})).codes(["x"])
-    from veladura.numeric.trees.bins import binning_of
-    from veladura.numeric.trees.tree import ranks
-
     binning = binning_of(codes["x"])
     base = stack([binning.codes(codes["x"].values, codes["x"].missing)], [binning])
     donors = codes["x"].values > 1.7

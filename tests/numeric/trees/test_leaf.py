@@ -10,9 +10,10 @@ from scipy import stats
 
 from veladura.base.streams import Streams
 from veladura.numeric.trees import leaf as compiled
+from veladura.numeric.trees.bins import stack
 from veladura.numeric.trees.leaf import Donors, draw_numbers
 from veladura.numeric.trees.numbers import Singles
-from veladura.numeric.trees.tree import grow, stack
+from veladura.numeric.trees.tree import grow
 
 LEVEL = 1e-5
 

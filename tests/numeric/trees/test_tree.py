@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from veladura.numeric.trees.bins import MAX_BINS, Binning, cuts
+from veladura.numeric.trees.bins import MAX_BINS, Binning, cuts, stack
 from veladura.numeric.trees.prune import collapse, pruned_by
 from veladura.numeric.trees.tree import (
     END,
@@ -18,7 +18,6 @@ from veladura.numeric.trees.tree import (
     TrainingRows,
     grow,
     ranks,
-    stack,
 )
 
 

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from veladura.base.bounds import Bounds, bounds_of
 from veladura.base.checks import check_choice, check_columns, check_named, is_number
 from veladura.base.context import Context
+from veladura.base.expression import parse
 from veladura.core.gates import SYNTHETIC
 from veladura.core.recipe import Recipe
 from veladura.errors import PlanError
 from veladura.methods.cart.promises import CHECKS
-from veladura.methods.cart.rules import find_rules, read_rules
+from veladura.methods.cart.rules import find_rules
 from veladura.numeric.trees.leaf import Smoothing
 from veladura.numeric.trees.variable import check_levels
 
@@ -168,7 +169,8 @@ class Cart(Recipe):
                 " leave the columns out of one."
             )
             raise PlanError(msg)
-        read_rules(self.rules)
+        for rule in self.rules:
+            parse(rule)  # refuses what cannot be read
 
     def apply(self, table: Table, context: Context) -> FittedCart:
         """Grow the trees."""
@@ -197,7 +199,8 @@ class Cart(Recipe):
             ("order", [] if isinstance(self.order, str) else list(self.order)),
             ("predictors", list(self.predictors) if isinstance(self.predictors, Mapping) else []),
         ):
-            check_named(setting, named, names)
+            if named:
+                check_named(setting, named, names)
         return names
 
     @classmethod

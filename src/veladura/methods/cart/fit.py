@@ -10,15 +10,16 @@ import numpy as np
 
 from veladura.base.arrays import Ints, Mask
 from veladura.base.context import Context
-from veladura.base.expression import Expression
+from veladura.base.expression import Expression, parse
 from veladura.methods.cart.cart import Cart
 from veladura.methods.cart.fitted import FittedCart, UnitModel
 from veladura.methods.cart.joint import grow_joint
 from veladura.methods.cart.order import Unit, by_dependence, order_of_synthesis, predicting
-from veladura.methods.cart.rules import check_rules, decision_on, read_rules
+from veladura.methods.cart.rules import check_rules, decision_on
 from veladura.methods.cart.strata import Strata, columns_of, find_strata
+from veladura.numeric.trees.bins import Predictors, bin_columns
 from veladura.numeric.trees.model import Grow, Pair, TreeModel, grow_pair, load_kernels
-from veladura.numeric.trees.tree import Growth, Predictors, TrainingRows, bin_columns, grow_on
+from veladura.numeric.trees.tree import Growth, TrainingRows, grow_on
 from veladura.numeric.trees.variable import Variable, check_levels, check_rows, variable_of
 from veladura.table.codes import Codes, Column
 from veladura.table.conditions import holds
@@ -35,10 +36,11 @@ def fit(recipe: Cart, table: Table, context: Context) -> FittedCart:
     kept = predicting(
         recipe.predictors, [name for name in usable if name not in replaced], replaced
     )
-    rules = read_rules(recipe.rules)
+    rules = [parse(rule) for rule in recipe.rules]
     codes = _codes(recipe, table, rules, {*replaced, *kept})
-    check_rules(rules, codes)
-    variables = {name: _variable(recipe, codes[name]) for name in replaced}
+    if rules:
+        check_rules(rules, codes)
+    variables = {name: _variable(recipe, name, codes[name]) for name in replaced}
     binnings, base = bin_columns({name: codes[name] for name in codes if name in usable})
     strata = find_strata(recipe.strata, codes, replaced, recipe.min_leaf, everything=everything)
     units = _units(recipe, codes, replaced, kept, strata)
@@ -77,13 +79,13 @@ def _codes(recipe: Cart, table: Table, rules: Sequence[Expression], names: set[s
     return codes
 
 
-def _variable(recipe: Cart, column: Column) -> Variable:
-    bounds = recipe.limits.get(column.name)
+def _variable(recipe: Cart, name: str, column: Column) -> Variable:
+    bounds = recipe.limits.get(name)
     return variable_of(
         column,
-        spikes=recipe.spikes.get(column.name),
+        spikes=recipe.spikes.get(name),
         smoothing=recipe.smoothing,
-        guarded=column.name not in recipe.republish,
+        guarded=name not in recipe.republish,
         limits=(None, None) if bounds is None else (bounds.min, bounds.max),
     )
 

@@ -22,9 +22,8 @@ from veladura.methods.cart.promises import promises_of
 from veladura.methods.cart.rules import decide, decision_on
 from veladura.methods.cart.strata import Strata
 from veladura.methods.cart.tree_text import tree_texts
-from veladura.numeric.trees.bins import Binning
+from veladura.numeric.trees.bins import Binning, Predictors
 from veladura.numeric.trees.model import Recipients, Values
-from veladura.numeric.trees.tree import Predictors
 from veladura.numeric.trees.variable import Variable
 from veladura.table.codes import Column
 from veladura.table.conditions import holds
@@ -86,8 +85,13 @@ class FittedCart(Fitted[Cart]):
         recipe, original_rows = self.recipe, self.codes.rows.size
         rows = original_rows if recipe.rows is None else recipe.rows
         changed = tuple(name for name in self.table.names if name in self.variables)
-        guarded = [self.variables[name] for name in changed if self.variables[name].guarded]
-        open_ = [variable.name for variable in guarded if not variable.free]
+        guarded = [
+            name
+            for name in changed
+            if self.variables[name].guarded and self.variables[name].places is not None
+        ]
+        promised = [name for name in guarded if self.variables[name].allowed.free]
+        open_ = [name for name in guarded if name not in promised]
         settings = {
             **{
                 key: value
@@ -106,11 +110,7 @@ class FittedCart(Fitted[Cart]):
             changed=changed,
             rule=kind(rows=rows, original_rows=original_rows, proper=True),
             settings=settings,
-            promises=promises_of(
-                [v.name for v in guarded if v.free and v.places is not None],
-                recipe.rules,
-                recipe.limits,
-            ),
+            promises=promises_of(promised, recipe.rules, recipe.limits),
             pictures=lambda _: tree_texts(self),
             public_pictures=compared,
         )
@@ -193,10 +193,10 @@ class UnitDraw:
                 if (decision := decision_on(rule, name)) is not None
             ]
             if decisions:
-                others = [other for one in decisions for other in one.condition.columns]
+                others = [name for rule in decisions for name in rule.condition.columns]
                 given = {n: self.drawn[n].take(rows) for n in others if n in self.drawn}
                 given |= {done.name: done for done in columns}
-                ready = [one for one in decisions if set(one.condition.columns) <= set(given)]
+                ready = [rule for rule in decisions if set(rule.condition.columns) <= set(given)]
                 column = decide(column, ready, given)
             columns.append(column)
         return columns
@@ -224,7 +224,7 @@ class UnitDraw:
         variables = [self.fitted.variables[name] for name in self.unit.columns]
         for variable in variables:
             if variable.places is not None:
-                tried = tried[variable.accepted(variable.places[tried])]
+                tried = tried[variable.allowed.accepted(variable.places[tried])]
         offered = [variable.column.take(tried) for variable in variables]
         failed = 0
         for row in wrong:

@@ -92,11 +92,11 @@ class JointModel:
         for attempt in range(TRIES):
             drawn = variable.grid.written(kernel.moved(rng, waiting, attempt))
             places[numbers[waiting]] = drawn
-            waiting = waiting[~(kernel.inside(drawn, waiting) & variable.accepted(drawn))]
+            waiting = waiting[~(kernel.inside(drawn, waiting) & variable.allowed.accepted(drawn))]
             if not waiting.size:
                 return state, places
         left = numbers[waiting]
-        places[left] = variable.settle(
+        places[left] = variable.allowed.settle(
             np.clip(places[left], kernel.low[waiting], kernel.high[waiting])
         )
         return state, places

@@ -11,9 +11,10 @@ from numpy.random import Generator
 from scipy import optimize, sparse, special
 
 from veladura.base.arrays import Floats, Ints
+from veladura.numeric.trees.bins import Predictors
 from veladura.numeric.trees.leaf import TRIES
 from veladura.numeric.trees.model import Recipients, Values
-from veladura.numeric.trees.tree import Predictors, TrainingRows
+from veladura.numeric.trees.tree import TrainingRows
 from veladura.numeric.trees.variable import Variable
 
 MOST_LEVELS = 30
@@ -129,10 +130,10 @@ class WeightedRegression:
                 if variable.smoothing != "none"
                 else ordered[np.minimum((share * size).astype(int), size - 1)]
             )
-            waiting = waiting[~variable.accepted(result[waiting])]
+            waiting = waiting[~variable.allowed.accepted(result[waiting])]
             if not waiting.size:
                 return result
-        result[waiting] = variable.settle(result[waiting])
+        result[waiting] = variable.allowed.settle(result[waiting])
         return result
 
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from veladura.base.arrays import Mask
 from veladura.base.bounds import Bounds
+from veladura.base.expression import parse
 from veladura.core.promise import LIMITS, Check, Evidence, Promise, source_column
-from veladura.methods.cart.rules import read_rules
 from veladura.table.codes import Column, label_texts
 from veladura.table.conditions import holds
 
@@ -34,7 +34,7 @@ def promises_of(
         )
         promises.append(Promise("single-numbers", claim, "source", {"columns": list(guarded)}))
     if rules:
-        columns = dict.fromkeys(name for rule in read_rules(rules) for name in rule.columns)
+        columns = dict.fromkeys(name for rule in rules for name in parse(rule).columns)
         settings = {"rules": list(rules), "columns": list(columns)}
         promises.append(Promise("rules", f"In every row: {'; '.join(rules)}.", "package", settings))
     if limits:
@@ -71,9 +71,7 @@ def plain_values(column: Column) -> NDArray[Any]:
 def rows_against_rules(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return how many times a row breaks a rule."""
     columns = {name: evidence.column(name) for name in settings["columns"]}
-    return sum(
-        int(np.count_nonzero(~holds(rule, columns))) for rule in read_rules(settings["rules"])
-    )
+    return sum(int(np.count_nonzero(~holds(parse(rule), columns))) for rule in settings["rules"])
 
 
 CHECKS = {

@@ -18,7 +18,6 @@ from veladura.base.expression import (
     Name,
     Node,
     as_text,
-    parse,
     quoted,
 )
 from veladura.errors import DataError, PlanError
@@ -39,11 +38,6 @@ class Decision:
 
     condition: Expression
     value: str | float | bool | None
-
-
-def read_rules(texts: Sequence[str]) -> tuple[Expression, ...]:
-    """Return rules read from text."""
-    return tuple(parse(text) for text in texts)
 
 
 def decision_on(rule: Expression, column: str) -> Decision | None:

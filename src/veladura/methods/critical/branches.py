@@ -14,8 +14,8 @@ from veladura.methods.critical.critical import CriticalCart
 from veladura.methods.critical.groups import ColumnClass
 from veladura.methods.critical.single import SingleModel, TreeGrower
 from veladura.methods.critical.tuples import TupleModel, cluster, tuple_numbers
-from veladura.numeric.trees.bins import Binning
-from veladura.numeric.trees.tree import Growth, Predictors, Tree, bin_columns
+from veladura.numeric.trees.bins import Binning, Predictors, bin_columns
+from veladura.numeric.trees.tree import Growth, Tree
 from veladura.numeric.trees.variable import Variable, variable_of
 from veladura.table.codes import Codes, Column
 

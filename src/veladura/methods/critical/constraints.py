@@ -75,7 +75,7 @@ class CriticalConstraints(Constraints):
 
     def accepted(self, places: Floats, rows: Ints) -> Mask:
         """Return which numbers are accepted: guarded, inside the condition, with the same sign."""
-        good = self.variable.accepted(places)
+        good = self.variable.allowed.accepted(places)
         if self.guard == "values":
             good &= ~self.taken.hit(places)
         elif self.guard == "own" and self.variable.places is not None:

@@ -64,7 +64,9 @@ def fit(recipe: CriticalCart, table: Table, context: Context) -> FittedCritical:
     classes = find_classes(groups, order, members)
     if recipe.consistency and recipe.groups == ():
         grower = replace(grower, constraints=_consistent(grower.constraints, cells, order))
-    tasks = [(one, pattern) for one in classes for pattern in cells.patterns(one.confidential)]
+    tasks = [
+        (class_, pattern) for class_ in classes for pattern in cells.patterns(class_.confidential)
+    ]
     branches = context.map("growing trees", lambda task: grower.branch(*task), tasks)
     rest = context.map(
         "growing trees of other cells", grower.rest, order if recipe.others == "replace" else ()

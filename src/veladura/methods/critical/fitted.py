@@ -19,9 +19,8 @@ from veladura.methods.critical.critical import CriticalCart
 from veladura.methods.critical.groups import ColumnClass, Tie
 from veladura.methods.critical.pools import Pool, pools_of, replaceability
 from veladura.methods.critical.promises import promises_of
-from veladura.numeric.trees.bins import Binning
+from veladura.numeric.trees.bins import Binning, Predictors
 from veladura.numeric.trees.model import Recipients
-from veladura.numeric.trees.tree import Predictors
 from veladura.table.codes import Column
 
 
@@ -65,7 +64,7 @@ class FittedCritical(Fitted[CriticalCart]):
                 if value not in (None, {}, [])
             },
             "columns": list(changed),
-            "classes": [[*one.confidential, *one.others] for one in self.classes],
+            "classes": [[*class_.confidential, *class_.others] for class_ in self.classes],
             "guard": {name: self.constraints[name].guard for name in changed},
             "replaceability": replaceability(self.pools),
             **({"not_replaceable_in": list(self.left)} if self.left else {}),

@@ -11,7 +11,8 @@ import numpy as np
 from veladura.base.arrays import Floats, Ints
 from veladura.methods.critical.constraints import CriticalConstraints
 from veladura.methods.critical.tuples import TupleModel
-from veladura.numeric.trees.tree import END, START, Predictors, Tree
+from veladura.numeric.trees.bins import Predictors
+from veladura.numeric.trees.tree import END, START, Tree
 
 if TYPE_CHECKING:
     from veladura.methods.critical.branches import Branch

@@ -10,18 +10,10 @@ from numpy.random import Generator
 
 from veladura.base.arrays import Ints, Mask
 from veladura.methods.critical.constraints import CriticalConstraints
+from veladura.numeric.trees.bins import Predictors
 from veladura.numeric.trees.leaf import TRIES
 from veladura.numeric.trees.model import Pair, Recipients, TreeModel, Values, grow_pair
-from veladura.numeric.trees.tree import (
-    END,
-    FEATURE,
-    LEFT,
-    START,
-    Growth,
-    Predictors,
-    TrainingRows,
-    Tree,
-)
+from veladura.numeric.trees.tree import END, FEATURE, LEFT, START, Growth, TrainingRows, Tree
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,6 +84,34 @@ def cuts(values: Floats, most: int = MAX_BINS) -> Floats:
     lower, upper = ordered[starts - 1], ordered[starts]
     middle = lower + (upper - lower) / 2
     return np.where(middle < upper, middle, lower)  # neighbours without a number between them
+
+
+class Predictors(NamedTuple):
+    """Binned columns side by side, with what the kernel must know of each."""
+
+    bins: NDArray[np.uint16]
+    categorical: Mask
+    levels: Ints
+
+
+def stack(columns: Sequence[NDArray[np.uint16]], binnings: Sequence[Binning]) -> Predictors:
+    """Return binned columns as the kernel takes them: a row for each record, side by side."""
+    bins = (
+        np.ascontiguousarray(np.column_stack(columns))
+        if columns
+        else np.zeros((0, 0), dtype=np.uint16)
+    )
+    categorical, levels = [b.categorical for b in binnings], [b.levels for b in binnings]
+    return Predictors(bins, np.array(categorical, dtype=bool), np.array(levels, dtype=np.int64))
+
+
+def bin_columns(columns: Mapping[str, Column]) -> tuple[dict[str, Binning], Predictors]:
+    """Return the bins of some columns by name, and the columns in these bins side by side."""
+    binnings = {name: binning_of(column) for name, column in columns.items()}
+    codes = [
+        binnings[name].codes(column.values, column.missing) for name, column in columns.items()
+    ]
+    return binnings, stack(codes, list(binnings.values()))
 
 
 @compiled("uint16[::1](float64[::1], float64[::1])")

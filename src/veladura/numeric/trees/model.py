@@ -10,8 +10,9 @@ from numpy.random import Generator
 
 from veladura.base.arrays import Floats, Ints, Mask
 from veladura.base.context import Context
+from veladura.numeric.trees.bins import Predictors
 from veladura.numeric.trees.leaf import Donors, by_node, draw_numbers
-from veladura.numeric.trees.tree import Growth, Predictors, TrainingRows, Tree, grow_on, ranks
+from veladura.numeric.trees.tree import Growth, TrainingRows, Tree, grow_on, ranks
 from veladura.numeric.trees.variable import Variable
 
 Values = tuple[Ints, Floats | None]  # a state for each row and, for numbers, the numbers
@@ -69,11 +70,11 @@ class Constraints:
 
     def accepted(self, places: Floats, rows: Ints) -> Mask:  # noqa: ARG002
         """Return which numbers are accepted in which rows."""
-        return self.variable.accepted(places)
+        return self.variable.allowed.accepted(places)
 
     def settled(self, rng: Generator, places: Floats, rows: Ints) -> Floats:  # noqa: ARG002
         """Return numbers for rows in which no draw was accepted."""
-        return self.variable.settle(places)
+        return self.variable.allowed.settle(places)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -1,9 +1,9 @@
-"""The numbers a column can hold: how they are written, and which of them occur once."""
+"""The numbers a column can hold: how they are written, and which of them may be released."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -112,6 +112,61 @@ class Singles:
             return inside & self.table[np.where(inside, place, 0).astype(np.int64)]
         place = np.minimum(np.searchsorted(self.sorted, values), self.sorted.size - 1)
         return np.asarray(self.sorted[place] == values)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AllowedNumbers:
+    """The numbers of a column that may be released. Holds original values: its repr shows none.
+
+    Attributes
+    ----------
+    singles
+        Numbers that occur once in the original, which may not be released.
+    limits
+        The smallest and the largest number that the holder allows.
+    range
+        The smallest and the largest number of the original, within these limits.
+    free
+        Whether any number may be released; without one, singles cannot be guarded.
+    """
+
+    grid: NumberGrid
+    singles: Singles
+    limits: tuple[float, float]
+    range: tuple[float, float]
+    free: bool
+
+    @classmethod
+    def of(
+        cls, numbers: Floats, grid: NumberGrid, limits: tuple[float, float], *, guarded: bool
+    ) -> AllowedNumbers:
+        """Return the numbers that may be released, given those of the original."""
+        singles = Singles.of(numbers, grid.decimals) if guarded else Singles(np.empty(0))
+        ends = (float(numbers.min()), float(numbers.max())) if numbers.size else (0.0, 0.0)
+        low, high = max(ends[0], limits[0]), min(ends[1], limits[1])
+        allowed = cls(grid, singles, limits, (low, high), free=True)
+        if not singles.sorted.size or low > high:
+            return allowed
+        return replace(allowed, free=allowed.nearest(low - grid.step) is not None)
+
+    def accepted(self, places: Floats) -> Mask:
+        """Return which numbers may be released."""
+        inside = (places >= self.limits[0]) & (places <= self.limits[1])
+        return inside & ~self.singles.hit(places) if self.free else inside
+
+    def settle(self, places: Floats) -> Floats:
+        """Return the nearest numbers that may be released, for draws that were never accepted."""
+        if not self.free:
+            return np.clip(places, *self.limits)
+        settled = np.clip(places, *self.range)
+        for i in np.flatnonzero(~self.accepted(settled)):
+            near = self.nearest(float(settled[i]))
+            settled[i] = settled[i] if near is None else near
+        return settled
+
+    def nearest(self, place: float) -> float | None:
+        """Return the nearest number that does not occur once in the original."""
+        return nearest_free(place, self.singles.hit, *self.range, self.grid.step, self.grid.written)
 
 
 def nearest_free(

@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from veladura.base.arrays import Floats, Ints, Mask
-from veladura.numeric.trees.bins import Binning, binning_of
-
-if TYPE_CHECKING:
-    from veladura.table.codes import Column
+from veladura.numeric.trees.bins import Predictors
 
 FEATURE, CUT, LEFT, MISSING_LEFT = range(4)  # column 4, the set of a split, is for kernels only
 START, END, PARENT, DEPTH = range(5, 9)
 THREAD_ROWS = 20_000  # a thread costs more than it saves for fewer
-
-
-class Predictors(NamedTuple):
-    """Binned columns side by side, with what the kernel must know of each."""
-
-    bins: NDArray[np.uint16]
-    categorical: Mask
-    levels: Ints
 
 
 @dataclass(frozen=True)
@@ -296,23 +284,3 @@ def ranks(values: Floats) -> Ints:
     doubled = 2 * above - count + 1  # twice the mean of the ranks first to last
     centred: Ints = doubled[place.reshape(-1)] - (values.size + 1)
     return centred
-
-
-def stack(columns: Sequence[NDArray[np.uint16]], binnings: Sequence[Binning]) -> Predictors:
-    """Return binned columns as the kernel takes them: a row for each record, side by side."""
-    bins = (
-        np.ascontiguousarray(np.column_stack(columns))
-        if columns
-        else np.zeros((0, 0), dtype=np.uint16)
-    )
-    categorical, levels = [b.categorical for b in binnings], [b.levels for b in binnings]
-    return Predictors(bins, np.array(categorical, dtype=bool), np.array(levels, dtype=np.int64))
-
-
-def bin_columns(columns: Mapping[str, Column]) -> tuple[dict[str, Binning], Predictors]:
-    """Return the bins of some columns by name, and the columns in these bins side by side."""
-    binnings = {name: binning_of(column) for name, column in columns.items()}
-    codes = [
-        binnings[name].codes(column.values, column.missing) for name, column in columns.items()
-    ]
-    return binnings, stack(codes, list(binnings.values()))

@@ -12,10 +12,10 @@ from functools import cached_property
 
 import numpy as np
 
-from veladura.base.arrays import Floats, Ints, Mask
+from veladura.base.arrays import Floats, Ints
 from veladura.errors import DataError
 from veladura.numeric.trees.leaf import Smoothing
-from veladura.numeric.trees.numbers import NumberGrid, Singles, nearest_free
+from veladura.numeric.trees.numbers import AllowedNumbers, NumberGrid
 from veladura.table.codes import Column
 
 SPIKE_SHARE, SPIKE_ROWS = 0.05, 10
@@ -39,7 +39,7 @@ class Variable:
     smoothing
         How numbers are moved from those of their donors.
     guarded
-        Whether numbers that occur once may not come out.
+        Whether numbers that occur once in the original may not be released.
     """
 
     column: Column
@@ -61,48 +61,12 @@ class Variable:
         return self.column.name
 
     @cached_property
-    def singles(self) -> Singles:
-        """The numbers that occur once."""
-        if self.places is None or self.grid is None or not self.guarded:
-            return Singles(np.empty(0))
-        return Singles.of(self.places[~self.column.missing], self.grid.decimals)
-
-    @cached_property
-    def range(self) -> tuple[float, float]:
-        """Smallest and largest number, cut to the limits."""
-        values = np.zeros(1) if self.places is None else self.places[~self.column.missing]
-        low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
-        return max(low, self.limits[0]), min(high, self.limits[1])
-
-    @cached_property
-    def free(self) -> bool:
-        """Whether a number exists that may come out; without one the guard cannot be kept."""
-        if not self.singles.sorted.size:
-            return True
-        low, high = self.range
-        return (
-            self._nearest(low - self.grid.step) is not None if self.grid and low <= high else True
-        )
-
-    def accepted(self, places: Floats) -> Mask:
-        """Return which numbers may come out."""
-        inside = (places >= self.limits[0]) & (places <= self.limits[1])
-        return inside & ~self.singles.hit(places) if self.free else inside
-
-    def settle(self, places: Floats) -> Floats:
-        """Return the nearest numbers that may come out, for those that never were accepted."""
-        if not self.free or self.grid is None:
-            return np.clip(places, *self.limits)
-        low, high = self.range
-        settled = np.clip(places, low, high)
-        for i in np.flatnonzero(~self.accepted(settled)):
-            free = self._nearest(float(settled[i]))
-            settled[i] = settled[i] if free is None else free
-        return settled
-
-    def _nearest(self, place: float) -> float | None:
-        assert self.grid is not None  # noqa: S101  # a column of numbers has one
-        return nearest_free(place, self.singles.hit, *self.range, self.grid.step, self.grid.written)
+    def allowed(self) -> AllowedNumbers:
+        """The numbers that may be released."""
+        assert self.places is not None  # noqa: S101  # asked of columns of numbers only
+        assert self.grid is not None  # noqa: S101
+        numbers = self.places[~self.column.missing]
+        return AllowedNumbers.of(numbers, self.grid, self.limits, guarded=self.guarded)
 
     def assemble(self, state: Ints, places: Floats | None) -> Column:
         """Return the column made of drawn states and numbers."""
