@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from veladura.base.arrays import Floats, Ints, Mask
 from veladura.numeric.trees.bins import Predictors
+from veladura.numeric.trees.records import find_leaves, layout_of, pack
 
 FEATURE, CUT, LEFT, MISSING_LEFT = range(4)  # column 4, the set of a split, is for kernels only
 START, END, PARENT, DEPTH = range(5, 9)
@@ -128,8 +129,6 @@ class Tree:
             return np.concatenate(list(leaves))
 
     def _find(self, predictors: Predictors, which: Ints, root: Ints | None) -> Ints:
-        from veladura.numeric.trees.records import find_leaves, layout_of, pack
-
         place = np.arange(which.size)
         if root is None or not np.any(root):
             roots = np.array([0, which.size])
@@ -242,7 +241,6 @@ def _records(
 ) -> tuple[Ints, Ints]:
     """Return the layout of a record, and the records: target, row, a byte or two a predictor."""
     from veladura.numeric.trees.kernels import HEAD, ROW, TARGET
-    from veladura.numeric.trees.records import layout_of, pack
 
     columns = np.asarray(features, dtype=np.int64)
     levels = predictors.levels[columns]
