@@ -1,4 +1,4 @@
-"""Limits of a plan's gate, and the traffic light of a figure against one."""
+"""Limits of a plan's gate, and the verdict on a figure against one."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Light = Literal["green", "amber", "red"]
 
 @dataclass(frozen=True)
 class Limit:
-    """What a figure may be.
+    """The lowest and the highest value that a figure may have.
 
     Parameters
     ----------
     min, max
-        The lowest and the highest value allowed; at least one of them.
+        At least one of them.
 
     Examples
     --------
@@ -33,7 +33,7 @@ class Limit:
     def __post_init__(self) -> None:
         given = [end for end in (self.min, self.max) if end is not None]
         if not given:
-            msg = "a gate needs min or max."
+            msg = "a limit of the gate needs min or max.\n\nHint: write {max = 0.2}."
             raise PlanError(msg)
         if any(
             isinstance(end, bool) or not isinstance(end, (int, float)) or not math.isfinite(end)
@@ -46,13 +46,13 @@ class Limit:
             raise PlanError(msg)
 
     def admits(self, estimate: Estimate) -> bool:
-        """Whether the unfavourable end of the interval is within the limit; what is not a number never is."""
+        """Whether the less favourable end of the interval is within the limit; NaN never is."""
         low = self.min is None or estimate.lower >= self.min
         high = self.max is None or estimate.upper <= self.max
         return low and high and not math.isnan(estimate.value)
 
     def light(self, estimate: Estimate | None) -> Light:
-        """Return green for a figure within the limit, amber when only its interval reaches beyond, red for all others."""
+        """Return green within the limit, amber where only the interval crosses it, else red."""
         if estimate is None or math.isnan(estimate.value):
             return "red"
         return (
@@ -70,3 +70,23 @@ class Limit:
             if end is not None
         ]
         return " and ".join(ends)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A figure against its limit."""
+
+    figure: str
+    estimate: Estimate | None
+    limit: Limit
+    passed: bool
+    why: str = ""
+
+    @property
+    def light(self) -> Light:
+        """Green, amber where only the interval crosses the limit, or red."""
+        return self.limit.light(self.estimate)
+
+    def __str__(self) -> str:
+        got = f"does not apply ({self.why})" if self.estimate is None else f"is {self.estimate}"
+        return f"{self.figure} {got}; the plan allows {self.limit}"

@@ -350,7 +350,7 @@ def certificate(
     """Write a release as one sheet to print, sign and file: promises, hashes, versions, blank lines for those who approve."""
     from veladura.cli.show import say
     from veladura.errors import FolderError
-    from veladura.report.certificate import certificate as sheet
+    from veladura.release.certificate import certificate as sheet
 
     if out.exists() and not force:
         msg = f"{out} exists already.\n\nHint: name another file with --out, or use --force."

@@ -206,7 +206,7 @@ def assess(
         )
         raise PlanError(msg)
     if record is not None:
-        from veladura.release.link import with_source
+        from veladura.release.reassess import with_source
 
         release = with_source(release, table, record)
     subject, known = (

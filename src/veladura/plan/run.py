@@ -12,7 +12,8 @@ from veladura.measures.assessment import assess
 from veladura.plan.plan import Plan, ledger_of
 from veladura.release import custodian as keeper
 from veladura.release.gate import Verdict, check_gate, gate, refuse_gate, require
-from veladura.release.package import check_folder, leave_report, save, write_tables
+from veladura.release.folder import check_folder
+from veladura.release.package import leave_report, save, write_tables
 
 if TYPE_CHECKING:
     from veladura.core.release import Release
