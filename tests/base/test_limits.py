@@ -18,7 +18,7 @@ from veladura.core.registry import METHODS
 from veladura.errors import GateError, PlanError
 from veladura.measures.assessment import Assessment
 from veladura.measures.measure import Figure, figure_names
-from veladura.plan.proposals import gate_text, proposals
+from veladura.plan.proposals import gate_text
 from veladura.release.gate import Verdict
 from veladura.release.reassess import reassess
 
@@ -159,9 +159,9 @@ def test_proposed_limits_are_on_figures_that_exist(method):
         object.__setattr__(made, name, value)
     if method == "k-anonymity":
         object.__setattr__(made, "max_suppression", 0.02)
-        assert proposals(made)["risk.classes.smallest"] == Limit(min=7)
-    assert set(proposals(made)) <= set(figure_names())
+        assert made.proposed_gate()["risk.classes.smallest"] == Limit(min=7)
+    assert set(made.proposed_gate()) <= set(figure_names())
     uncommented = "\n".join(line.removeprefix("# ") for line in gate_text(made).splitlines()[2:])
     assert {
         name: Limit(**ends) for name, ends in tomllib.loads(uncommented)["gate"].items()
-    } == proposals(made)
+    } == made.proposed_gate()

@@ -15,6 +15,7 @@ from tests.inference.worlds import people
 
 import veladura as vd
 from veladura.core.release import Dataset, Release, Step
+from veladura.core.rules import AsReleased, rule_named
 from veladura.errors import ColumnError, DataError, PlanError
 from veladura.inference.analysis import analyze
 from veladura.inference.design import read_formula
@@ -27,13 +28,8 @@ FORMULA = "log(income) ~ age + C(sex) + region"
 def made(frames, rule="partial", **settings):
     """Return a release that holds the frames as they are."""
     tables = tuple(Dataset(open_table(frame)) for frame in frames)
-    told = {
-        "rows": len(frames[0]),
-        "original_rows": len(frames[0]),
-        "synthesis": "proper",
-        **settings,
-    }
-    return Release(tables, None, (Step("cart", told if rule != "none" else {}, ()),), (), rule)
+    known = {"rows": len(frames[0]), "original_rows": len(frames[0]), **settings}
+    return Release(tables, None, (Step("cart", {}, (), vd.Cart),), (), rule_named(rule, known))
 
 
 @pytest.fixture(scope="module")
@@ -342,7 +338,7 @@ def test_rows_left_out_and_weights_left_unused_are_told(several):
     with pytest.warns(UserWarning, match=r"10.0% .* not defined"):
         made(zeros).analyze(FORMULA)
     weighted = open_table(vd.open(people(), columns={"weight": {"role": "weight"}}))
-    release = Release((Dataset(weighted),), None, (Step("cart", {}, ()),), (), "none")
+    release = Release((Dataset(weighted),), None, (Step("cart", {}, ()),), (), AsReleased())
     with pytest.warns(UserWarning, match="sampling weights in 'weight'"):
         release.analyze(FORMULA)
 
@@ -382,8 +378,8 @@ def test_suppressed_values_are_no_category():
     ("recipe", "why"),
     [
         (vd.Noise(columns=["income"]), "noise was added"),
-        (vd.Swap(columns=["income"]), "exchanged between rows"),
-        (vd.Microaggregation(columns=["income"]), "small groups"),
+        (vd.Swap(columns=["income"]), "swapped between rows"),
+        (vd.Microaggregation(columns=["income"]), "group means"),
         (vd.Pram(columns=["sex"]), "changed at random"),
     ],
 )

@@ -12,6 +12,7 @@ import pytest
 import veladura as vd
 from veladura.base.estimate import Estimate
 from veladura.core.release import Dataset, Release
+from veladura.core.rules import AsReleased
 from veladura.errors import ColumnError, PlanError
 from veladura.measures.assessment import Assessment
 from veladura.measures.measure import Figure, figure_names
@@ -88,7 +89,7 @@ def test_the_original_may_be_anything_that_opens(people, table, release, form, t
 
 def test_roles_of_a_loaded_release_hold_for_an_original_without_any(people, release):
     loaded = Release(
-        tuple(Dataset(d.table) for d in release.tables), None, release.steps, (), "none"
+        tuple(Dataset(d.table) for d in release.tables), None, release.steps, (), AsReleased()
     )
     assessment = vd.assess(people, loaded)
     assert int(assessment["risk.uniqueness.original_uniques"]) == 0  # over sex alone

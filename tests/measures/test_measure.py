@@ -9,6 +9,7 @@ import pytest
 import veladura as vd
 from veladura.base.estimate import Estimate
 from veladura.core.release import Dataset, Release
+from veladura.core.rules import AsReleased
 from veladura.errors import ColumnError, PlanError
 from veladura.measures import measure as m
 
@@ -128,7 +129,7 @@ def test_a_subject_needs_the_released_columns_and_rows(people, release):
 
 def test_rows_without_a_link_are_not_aligned(people, release):
     unlinked = Release(
-        tuple(Dataset(d.table) for d in release.tables), None, release.steps, (), "none"
+        tuple(Dataset(d.table) for d in release.tables), None, release.steps, (), AsReleased()
     )
     subject = m.Subject(vd.open(people, {"sex": "category"}), unlinked)
     with pytest.raises(m.NotApplicable, match="not linked"):

@@ -15,8 +15,8 @@ from veladura.release.gate import Limit, check_gate, gate, require
 NAME = "risk.uniqueness.average_prosecutor"
 
 
-def assessment(estimate, why="", rule="none"):
-    return Assessment({NAME: Figure(NAME, "M.", "low", estimate, why)}, rule=rule)
+def assessment(estimate, why="", *, private=False):
+    return Assessment({NAME: Figure(NAME, "M.", "low", estimate, why)}, private=private)
 
 
 def passed(estimate, **ends):
@@ -82,7 +82,7 @@ def test_an_unknown_figure_is_an_error_with_the_nearest_name():
 
 
 def test_a_differentially_private_release_has_no_gate():
-    private = assessment(Estimate.exact(0.1), rule="posterior")
+    private = assessment(Estimate.exact(0.1), private=True)
     with pytest.raises(PlanError, match="whether it passes would tell something"):
         gate(private, {NAME: Limit(max=1)})
     assert gate(private, {}) == []

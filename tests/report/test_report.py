@@ -15,12 +15,13 @@ import veladura as vd
 from veladura.base.estimate import Estimate
 from veladura.core.promise import Promise, Proof
 from veladura.core.release import Dataset, Release, Step
+from veladura.core.rules import AsReleased, Full, Partial, PrivateRows, Single
 from veladura.errors import PlanError
 from veladura.example import path
 from veladura.release.gate import Limit, gate
 from veladura.report import words
 from veladura.report.codebook import FEWEST, _shares, describe
-from veladura.report.facts import gather, promise_facts
+from veladura.report.facts import gather, promise_facts, sentence_of
 from veladura.report.render import render
 from veladura.report.snippets import command, snippet
 from veladura.table.schema import Field, Schema
@@ -82,11 +83,11 @@ def page(release, assessment=None, verdicts=(), audience="public"):
     )
 
 
-def made(arrow, fields, *, before=None, rule="none", m=1, steps=()):
+def made(arrow, fields, *, before=None, rule=None, m=1, steps=()):
     released = from_arrow(arrow, Schema(fields))
     original = None if before is None else from_arrow(before, Schema(fields))
     link = np.arange(arrow.num_rows) if original is not None else None
-    return Release((Dataset(released, link),) * m, original, tuple(steps), (), rule)
+    return Release((Dataset(released, link),) * m, original, tuple(steps), (), rule or AsReleased())
 
 
 def test_the_public_page_is_whole_and_says_everything(release, assessment):
@@ -266,25 +267,25 @@ def test_many_categories_are_told_as_the_most_frequent_and_the_rest():
 def test_several_datasets_and_every_rule_have_words():
     fields = (Field("x", "number", pa.float64()), Field("y", "number", pa.float64()))
     arrow = pa.table({"x": np.arange(20.0), "y": np.arange(20.0)})
-    for rule in ("none", "partial", "full", "single", "posterior"):
+    for rule in (AsReleased(), Partial(), Full(), Single(), PrivateRows()):
         release = made(arrow, fields, rule=rule, m=3)
         html = page(release, vd.assess(release.tables[0].table, release))
         assert "3 datasets of 20 rows each" in html
-        assert words.RULES[rule].how.split(",")[0] in html
-        assert ("risk.unchanged" in html) == (rule != "posterior")
+        assert rule.conclusions.how.split(",")[0] in html
+        assert ("risk.unchanged" in html) == (not rule.private)
         compile(snippet(release), "snippet", "exec")
-    for rule in ("none", "partial", "full", "single"):
-        several = made(arrow, fields, rule=rule, m=1 if rule == "none" else 2)
+    for rule in (AsReleased(), Partial(), Full(), Single()):
+        several = made(arrow, fields, rule=rule, m=2 if rule.adds_variance else 1)
         assert 'release.analyze("x ~ y")' in snippet(several)
         assert '"x ~ y"' in command(several)
     assert "release.estimate(" in snippet(
-        made(arrow.select(["x"]), fields[:1], rule="partial", m=2)
+        made(arrow.select(["x"]), fields[:1], rule=Partial(), m=2)
     )
     assert "for data in" in snippet(
-        made(pa.table({"c": ["a"]}), (Field("c", "category", pa.string()),), rule="full", m=2)
+        made(pa.table({"c": ["a"]}), (Field("c", "category", pa.string()),), rule=Full(), m=2)
     )
     one = made(
-        arrow, fields, rule="partial", m=1
+        arrow, fields, rule=Partial(), m=1
     )  # cannot be combined: nothing is proposed that would be refused
     assert "analyze" not in snippet(one) + command(one)
 
@@ -351,13 +352,13 @@ def test_an_unknown_audience_is_refused(release):
 
 
 def test_every_method_has_a_sentence_and_strange_ones_too():
-    from veladura.core.registry import METHODS
+    from veladura.core.registry import METHODS, find
 
     for method in METHODS:
-        assert words.method_sentence(method)
-    assert words.method_sentence("steps").startswith("Apply recipes in order")
-    assert words.method_sentence("from-the-future") == "The method from-the-future was applied."
-    assert words.setting_meanings("from-the-future") == {}
+        assert find(method).sentence.endswith(".")
+    unknown = Step("from-the-future", {}, ())
+    assert sentence_of(unknown) == "The method from-the-future was applied."
+    assert words.setting_meanings(None) == {}
     assert [words.setting(value) for value in (True, None, [1, "a"], {"x": [1, 2]})] == [
         "yes",
         "none",

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import veladura as vd
 from veladura.core.release import Dataset, Release, Step
+from veladura.core.rules import AsReleased
 from veladura.errors import ColumnError, DataError, PlanError
 from veladura.measures.measure import NotApplicable
 
@@ -201,13 +202,13 @@ def test_released_rows_are_found_by_their_link_and_dropped_rows_are_targets_too(
     original = pd.DataFrame({"x": ["a", "b", "c"], "y": [1.0, 2.0, 3.0]})
     table = vd.open(pd.DataFrame({"x": ["c", "a"], "y": [3.0, 1.0]}))
     release = Release(
-        (Dataset(table, np.array([2, 0])),), None, (Step("test", {}, ("y",)),), (), "none"
+        (Dataset(table, np.array([2, 0])),), None, (Step("test", {}, ("y",)),), (), AsReleased()
     )
     assert vd.risk.match(
         original, release, known="x", sensitive="y", radius=0
     ).per_record.tolist() == [1.0, 0.0, 1.0]
     with pytest.raises(NotApplicable, match="not linked"):
-        vd.risk.match(original, Release((Dataset(table),), None, (), (), "none"), known="x")
+        vd.risk.match(original, Release((Dataset(table),), None, (), (), AsReleased()), known="x")
 
 
 def test_the_order_of_rows_does_not_matter():

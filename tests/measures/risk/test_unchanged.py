@@ -10,6 +10,7 @@ import pytest
 
 import veladura as vd
 from veladura.core.release import Dataset, Release, Step
+from veladura.core.rules import AsReleased
 from veladura.measures.measure import NotApplicable
 
 
@@ -17,7 +18,9 @@ def release(before, *afters, rows=None, changed=None):
     tables = [vd.open(frame, {frame.columns[0]: {}}) for frame in afters]
     links = np.arange(len(afters[0])) if rows is None else np.array(rows)
     step = Step("test", {}, tuple(changed if changed is not None else before.columns))
-    return Release(tuple(Dataset(table, links) for table in tables), None, (step,), (), "none")
+    return Release(
+        tuple(Dataset(table, links) for table in tables), None, (step,), (), AsReleased()
+    )
 
 
 def test_rows_cells_and_columns_by_hand():
@@ -86,7 +89,7 @@ def test_it_needs_a_link_a_change_and_rows():
     before = pd.DataFrame({"x": [1, 2]})
     unlinked = release(before, before)
     unlinked = Release(
-        tuple(Dataset(d.table) for d in unlinked.tables), None, unlinked.steps, (), "none"
+        tuple(Dataset(d.table) for d in unlinked.tables), None, unlinked.steps, (), AsReleased()
     )
     with pytest.raises(NotApplicable, match="not linked"):
         vd.risk.unchanged(before, unlinked)
@@ -96,7 +99,11 @@ def test_it_needs_a_link_a_change_and_rows():
     none = full.tables[0].table.arrow.slice(0, 0)
     full.tables[0].table.__dict__["arrow"] = none
     empty = Release(
-        (Dataset(full.tables[0].table, np.array([], dtype=np.int64)),), None, full.steps, (), "none"
+        (Dataset(full.tables[0].table, np.array([], dtype=np.int64)),),
+        None,
+        full.steps,
+        (),
+        AsReleased(),
     )
     with pytest.raises(NotApplicable, match="no rows"):
         vd.risk.unchanged(before, empty)

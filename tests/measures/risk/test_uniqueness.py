@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import veladura as vd
 from veladura.core.release import Dataset, Release, Step
+from veladura.core.rules import AsReleased, Partial
 from veladura.errors import ColumnError, PlanError
 from veladura.measures.measure import NotApplicable, Subject
 from veladura.measures.risk.uniqueness import keys
@@ -67,7 +68,7 @@ def test_a_column_that_is_not_there_is_named():
 
 def subject(frame, columns, steps=()):
     table = vd.open(frame, columns)
-    return Subject(table, Release((Dataset(table),), None, tuple(steps), (), "none"))
+    return Subject(table, Release((Dataset(table),), None, tuple(steps), (), AsReleased()))
 
 
 FRAME = pd.DataFrame({"zip": ["1", "2"], "age": [3, 4], "income": [1.5, 2.5], "weight": [1, 2]})
@@ -97,7 +98,7 @@ def test_the_assessment_has_release_and_original_beside_each_other():
         vd.open(pd.DataFrame({"zip": values}), {"zip": "category"})
         for values in (["1", "1", "3", "3"], ["1", "2", "3", "4"])
     ]
-    figures = vd.assess(before, Release(tuple(map(Dataset, after)), None, (), (), "partial"))
+    figures = vd.assess(before, Release(tuple(map(Dataset, after)), None, (), (), Partial()))
     assert float(figures["risk.uniqueness.average_prosecutor"]) == 0.75
     assert not figures["risk.uniqueness.average_prosecutor"].is_exact
     assert figures["risk.uniqueness.average_prosecutor"].upper == 1.0

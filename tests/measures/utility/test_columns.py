@@ -13,6 +13,7 @@ from scipy import stats
 
 import veladura as vd
 from veladura.core.release import Dataset, Release
+from veladura.core.rules import AsReleased
 from veladura.errors import PlanError
 from veladura.measures.measure import NotApplicable, Subject
 from veladura.measures.utility.columns import measure_columns
@@ -121,7 +122,7 @@ def test_nothing_to_compare_does_not_apply():
 def test_the_measure_names_the_worst_column_and_lists_all():
     before = vd.open(pd.DataFrame({"sex": ["f", "m"], "age": [1, 2]}), {"sex": "category"})
     after = vd.open(pd.DataFrame({"sex": ["f", "f"], "age": ["young", "old"]}), {"sex": "category"})
-    found = measure_columns(Subject(before, Release((Dataset(after),), None, (), (), "none")))
+    found = measure_columns(Subject(before, Release((Dataset(after),), None, (), (), AsReleased())))
     assert found.notes == {"mean": "1 of 2 columns can be compared.", "worst": "Column: sex."}
     assert found.detail.rows == (
         ("sex", "total variation", "0.5000", ""),

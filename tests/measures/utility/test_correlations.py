@@ -11,6 +11,7 @@ from scipy import stats
 
 import veladura as vd
 from veladura.core.release import Dataset, Release, Step
+from veladura.core.rules import AsReleased
 from veladura.measures.measure import NotApplicable, Subject
 from veladura.measures.utility.correlations import MAX_COLUMNS, associations, measure_correlations
 
@@ -105,7 +106,7 @@ def test_changed_columns_are_preferred_when_there_are_too_many():
         {"n0": "number"},
     )
     release = Release(
-        (Dataset(table),), None, (Step("test", {}, (f"n{MAX_COLUMNS + 1}",)),), (), "none"
+        (Dataset(table),), None, (Step("test", {}, (f"n{MAX_COLUMNS + 1}",)),), (), AsReleased()
     )
     found = measure_correlations(Subject(table, release))
     assert found.notes["mean"] == "2 columns left out: only 40 columns are used."

@@ -10,6 +10,7 @@ import pytest
 
 import veladura as vd
 from veladura import testing
+from veladura.core.rules import Single
 from veladura.errors import ColumnError, DataError, PlanError, PromiseError
 from veladura.measures.risk.republished import single_numbers
 from veladura.methods.cart.rules import RuleWarning
@@ -194,14 +195,10 @@ def test_limits_hold_and_are_promised(people):
 
 def test_other_numbers_of_rows_and_what_the_manifest_tells(people):
     release = vd.Cart(m=3, rows=250).protect(people, seed=1)
-    settings = release.manifest["steps"][0]["settings"]
     assert [len(data) for data in release.datasets] == [250] * 3
-    assert (settings["rows"], settings["original_rows"], settings["synthesis"], release.rule) == (
-        250,
-        800,
-        "proper",
-        "single",
-    )
+    assert release.rule == Single(rows=250, original_rows=800, proper=True)
+    assert release.manifest["rule"] == "single"
+    assert release.manifest["rule_settings"] == {"rows": 250, "original_rows": 800, "proper": True}
     assert release.rows is None
 
 

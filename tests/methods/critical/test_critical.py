@@ -251,7 +251,9 @@ def test_the_proofs_see(change, broken):
     with pytest.raises(PromiseError, match="does not keep"):
         tampered(release, "wage", change).prove()
     spoilt = tampered(release, "wage", change).evidence()[0]
-    assert [p.name for p in release.promises if prove(p, spoilt).status == "broken"] == [broken]
+    assert [
+        p.name for p in release.promises if prove(p, spoilt, release.checks).status == "broken"
+    ] == [broken]
 
 
 def test_the_proof_of_own_values_sees():
@@ -263,9 +265,9 @@ def test_the_proof_of_own_values_sees():
         return values
 
     spoilt = tampered(release, "wage", restore).evidence()[0]
-    assert [p.name for p in release.promises if prove(p, spoilt).status == "broken"] == [
-        "critical-own"
-    ]
+    assert [
+        p.name for p in release.promises if prove(p, spoilt, release.checks).status == "broken"
+    ] == ["critical-own"]
 
 
 # The ways of the source, and options

@@ -79,9 +79,9 @@ def test_the_promise_names_its_readings():
 def test_one_row_moved_breaks_the_promise(name):
     frame = pd.DataFrame({"zip": ["a"] * 3 + ["b"] * 3, "sex": ["f"] * 6})
     promise = Promise(name, "three", "package", {"columns": ["zip", "sex"], "k": 3})
-    assert prove(promise, Evidence(vd.open(frame))).status == "holds"
+    assert prove(promise, Evidence(vd.open(frame)), vd.KAnonymity.checks).status == "holds"
     frame.loc[0, "zip"] = "c"
-    assert prove(promise, Evidence(vd.open(frame))).status == "broken"
+    assert prove(promise, Evidence(vd.open(frame)), vd.KAnonymity.checks).status == "broken"
 
 
 def test_suppressed_rows_match_no_one():
@@ -92,7 +92,7 @@ def test_suppressed_rows_match_no_one():
         "package",
         {"columns": ["zip", "sex"], "k": 3, "starred": True},
     )
-    assert prove(promise, Evidence(vd.open(frame))).violations == 1
+    assert prove(promise, Evidence(vd.open(frame)), vd.KAnonymity.checks).violations == 1
 
 
 def test_a_later_step_that_takes_the_promise_away_is_refused():
