@@ -69,8 +69,8 @@ def read_json(path: Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         msg = (
-            f"{path} is missing or not valid JSON: this is not a whole release folder.\n\nHint: name"
-            " a folder that veladura run wrote."
+            f"{path} is missing or not valid JSON: this is not a whole release folder.\n\nHint:"
+            " name a folder that veladura run wrote."
         )
         raise PromiseError(msg) from None
 
