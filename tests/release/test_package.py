@@ -11,6 +11,7 @@ import pytest
 
 import veladura as vd
 from veladura.errors import FolderError, PromiseError
+from veladura.release import package
 from veladura.release.folder import write_hashes
 from veladura.release.verify import holds, verify
 
@@ -195,8 +196,6 @@ def test_tampering_is_seen(tamper, saved):
     assert holds(verify(saved))
     tamper(saved)
     assert not holds(verify(saved))
-
-
 
 
 @pytest.mark.parametrize(

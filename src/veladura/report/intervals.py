@@ -43,7 +43,7 @@ class IntervalFacts:
     released: str
     original: str
     overlap: str
-    told: str  # for readers who do not see the picture
+    in_words: str  # for readers who do not see the picture
     mark: Mark | None = field(default=None, repr=False)
 
 
