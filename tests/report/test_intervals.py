@@ -1,4 +1,4 @@
-"""Standard estimates with their intervals: right by closed form, drawn where they are, and alone on the public page."""
+"""Standard estimates with intervals: by closed form, drawn in place, public without original."""
 
 from __future__ import annotations
 

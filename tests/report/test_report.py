@@ -261,7 +261,8 @@ def test_many_categories_are_told_as_the_most_frequent_and_the_rest():
     (column,) = describe(
         from_arrow(arrow, Schema((Field("c", "category", pa.string()),))), None, []
     )
-    assert [bar.label for bar in column.bars] == [f"v{i}" for i in range(19, 11, -1)] + ["12 others"]
+    most_frequent = [f"v{i}" for i in range(19, 11, -1)]
+    assert [bar.label for bar in column.bars] == [*most_frequent, "12 others"]
 
 
 def test_several_datasets_and_every_rule_have_words():
