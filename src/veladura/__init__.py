@@ -14,15 +14,15 @@ from veladura.core.registry import METHODS
 __version__ = "0.1.0"
 
 _EXPORTS = {
-    "DeltaPresence": ("veladura.methods.kanonymity.presence", "DeltaPresence"),
+    "DeltaPresence": ("veladura.methods.kanonymity.privacy_models", "DeltaPresence"),
     "Estimate": ("veladura.base.estimate", "Estimate"),
     "Hierarchy": ("veladura.numeric.hierarchies.hierarchy", "Hierarchy"),
-    "KMap": ("veladura.methods.kanonymity.presence", "KMap"),
-    "LDiversity": ("veladura.methods.kanonymity.models", "LDiversity"),
+    "KMap": ("veladura.methods.kanonymity.privacy_models", "KMap"),
+    "LDiversity": ("veladura.methods.kanonymity.privacy_models", "LDiversity"),
     "Ledger": ("veladura.methods.private.ledger", "Ledger"),
     "Release": ("veladura.core.release", "Release"),
-    "TCloseness": ("veladura.methods.kanonymity.models", "TCloseness"),
-    "assess": ("veladura.measures.assessment", "assess"),
+    "TCloseness": ("veladura.methods.kanonymity.privacy_models", "TCloseness"),
+    "assess": ("veladura.release.reassess", "assess"),
     "choose_grid": ("veladura.methods.geography.choose", "choose_grid"),
     "combine": ("veladura.inference.combined", "combine"),
     "compare": ("veladura.comparison.making", "compare"),
@@ -31,10 +31,10 @@ _EXPORTS = {
     "load": ("veladura.release.package", "load"),
     "open": ("veladura.table.source", "open"),
     "posterior": ("veladura.inference.posterior.posterior", "posterior"),
-    "risk": ("veladura.measures.risk", None),
+    "risk": ("veladura.risk", None),
     "stack": ("veladura.inference.stacking", "stack"),
     "testing": ("veladura.testing", None),
-    "utility": ("veladura.measures.utility", None),
+    "utility": ("veladura.utility", None),
     "with_source": ("veladura.release.reassess", "with_source"),
     **{name: (module, name) for module, name in METHODS.values()},
 }

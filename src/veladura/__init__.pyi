@@ -2,7 +2,9 @@
 
 from veladura import errors as errors
 from veladura import inference as inference
+from veladura import risk as risk
 from veladura import testing as testing
+from veladura import utility as utility
 from veladura.base.estimate import Estimate as Estimate
 from veladura.comparison.making import compare as compare
 from veladura.core.release import Release as Release
@@ -10,9 +12,6 @@ from veladura.core.steps import Steps as Steps
 from veladura.inference.combined import combine as combine
 from veladura.inference.posterior.posterior import posterior as posterior
 from veladura.inference.stacking import stack as stack
-from veladura.measures import risk as risk
-from veladura.measures import utility as utility
-from veladura.measures.assessment import assess as assess
 from veladura.methods.cart.cart import Cart as Cart
 from veladura.methods.critical.critical import CriticalCart as CriticalCart
 from veladura.methods.geography.baselines import Donut as Donut
@@ -20,10 +19,10 @@ from veladura.methods.geography.baselines import NaiveGeography as NaiveGeograph
 from veladura.methods.geography.choose import choose_grid as choose_grid
 from veladura.methods.geography.geography import Geography as Geography
 from veladura.methods.kanonymity.kanonymity import KAnonymity as KAnonymity
-from veladura.methods.kanonymity.models import LDiversity as LDiversity
-from veladura.methods.kanonymity.models import TCloseness as TCloseness
-from veladura.methods.kanonymity.presence import DeltaPresence as DeltaPresence
-from veladura.methods.kanonymity.presence import KMap as KMap
+from veladura.methods.kanonymity.privacy_models import DeltaPresence as DeltaPresence
+from veladura.methods.kanonymity.privacy_models import KMap as KMap
+from veladura.methods.kanonymity.privacy_models import LDiversity as LDiversity
+from veladura.methods.kanonymity.privacy_models import TCloseness as TCloseness
 from veladura.methods.masks.microaggregation import Microaggregation as Microaggregation
 from veladura.methods.masks.noise import Noise as Noise
 from veladura.methods.masks.pram import Pram as Pram
@@ -37,6 +36,7 @@ from veladura.methods.private.marginals import Marginals as Marginals
 from veladura.methods.private.noisy import NoisyCounts as NoisyCounts
 from veladura.numeric.hierarchies.hierarchy import Hierarchy as Hierarchy
 from veladura.release.package import load as load
+from veladura.release.reassess import assess as assess
 from veladura.release.reassess import with_source as with_source
 from veladura.table.source import open as open
 

@@ -17,7 +17,8 @@ from veladura.cli.main import app
 from veladura.core.registry import METHODS
 from veladura.errors import GateError, PlanError
 from veladura.measures.assessment import Assessment
-from veladura.measures.measure import Figure, figure_names
+from veladura.measures.measure import Figure
+from veladura.measures.registry import figure_names
 from veladura.plan.proposals import gate_text
 from veladura.release.gate import Verdict
 from veladura.release.reassess import reassess
@@ -87,7 +88,7 @@ def test_a_private_release_is_held_against_no_limit(people):
     release = vd.DirichletMultinomial(
         columns=["sex"], domain={"sex": ["f", "m"]}, epsilon=1.0
     ).protect(people[["sex"]])
-    with pytest.raises(PlanError, match="would tell something of the data"):
+    with pytest.raises(PlanError, match="would disclose something about the data"):
         vd.assess(people[["sex"]], release, limits={NAME: Limit(max=1)})
 
 

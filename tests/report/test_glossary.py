@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import veladura as vd
-from veladura.measures.measure import figure_names
+from veladura.measures.registry import figure_names
 from veladura.release.package import Pages
 from veladura.report.facts import public_drawings
 from veladura.report.glossary import Glossary, entries, entry_of

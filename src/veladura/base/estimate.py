@@ -1,4 +1,4 @@
-"""A figure with its uncertainty: the only kind of number that risk and utility hand out."""
+"""A figure with its interval: every measure of risk and utility returns one."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import stdtrit  # scipy.stats takes most of a second to load
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value between a lower and an upper end; the ends are equal where the figure is exact.
+    """A value with its interval from lower to upper; both equal the value if it is exact.
 
     Examples
     --------
@@ -37,7 +36,7 @@ class Estimate:
 
     @classmethod
     def exact(cls, value: float) -> Estimate:
-        """Return a figure without uncertainty, such as a count."""
+        """Return an exact figure, such as a count."""
         return cls(value, value, value, 1.0)
 
     @classmethod
@@ -47,6 +46,8 @@ class Estimate:
         centre = float(figures.mean())
         if figures.size == 1:
             return cls.exact(centre)
+        from scipy.special import stdtrit  # loading it takes longer than many a protect
+
         half = float(
             stdtrit(figures.size - 1, (1 + level) / 2)
             * figures.std(ddof=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from veladura.base.limits import Limit
 from veladura.core.recipe import Recipe
-from veladura.measures.measure import measures
+from veladura.measures.registry import meaning_of
 from veladura.plan.commented import comment
 
 
@@ -16,11 +16,6 @@ def gate_text(recipe: Recipe) -> str:
             " something about the data."
         )
         return "\n".join([*comment(reason), ""])
-    meanings = {
-        f"{measure.name}.{short}": meaning.text
-        for measure in measures().values()
-        for short, meaning in measure.figures.items()
-    }
     lines = [
         *comment(
             "Limits on risk and utility: the run refuses a release that fails one of them. The less"
@@ -30,7 +25,7 @@ def gate_text(recipe: Recipe) -> str:
         "# [gate]",
     ]
     for figure, limit in recipe.proposed_gate().items():
-        lines += [*comment(meanings[figure], "# # "), f'# "{figure}" = {{{_ends(limit)}}}']
+        lines += [*comment(meaning_of(figure), "# # "), f'# "{figure}" = {{{_ends(limit)}}}']
     return "\n".join([*lines, ""])
 
 

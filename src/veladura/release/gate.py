@@ -8,17 +8,17 @@ from typing import NoReturn
 from veladura.base.limits import Limit, Verdict
 from veladura.errors import GateError, PlanError
 from veladura.measures.assessment import Assessment
-from veladura.measures.measure import figure_names
+from veladura.measures.registry import figure_names, is_figure
 
 __all__ = ["Limit", "Verdict", "check_gate", "gate", "refuse_gate", "require"]
 
 
 def check_gate(names: Iterable[str]) -> None:
-    """Refuse figures that no measure gives."""
-    what, possible = "gate figure", figure_names()
+    """Refuse figures that no measure of the library gives."""
     for name in names:
-        if name not in possible:
-            raise PlanError.unknown(what, name, possible)
+        if not is_figure(name):
+            what = "gate figure"
+            raise PlanError.unknown(what, name, figure_names())
 
 
 def refuse_gate() -> NoReturn:
@@ -36,7 +36,7 @@ def gate(assessment: Assessment, limits: Mapping[str, Limit]) -> list[Verdict]:
     The less favourable end of the interval is compared: the upper end with ``max``, the lower end
     with ``min``. A figure that does not apply to the release fails, with the reason.
     """
-    check_gate(limits)
+    check_gate(name for name in limits if name not in assessment.figures)
     if limits and assessment.private:
         refuse_gate()
     return [_judge(assessment, name, limit) for name, limit in limits.items()]

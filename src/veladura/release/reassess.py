@@ -1,8 +1,8 @@
-"""Risk and utility of a saved release, computed again from its source and record."""
+"""Risk and utility of a release, in memory or saved, against its source."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 from veladura.base.context import Progress, silent
 from veladura.base.limits import Limit
 from veladura.errors import PlanError
-from veladura.measures.assessment import Assessment, assess
+from veladura.measures.assessment import Assessment
+from veladura.measures.assessment import assess as assess_linked
+from veladura.measures.measure import Measure
 from veladura.release import custodian as keeper
 from veladura.release.gate import Verdict, check_gate, gate, refuse_gate
 from veladura.release.package import load
@@ -20,6 +22,63 @@ from veladura.table.source import open as open_table
 if TYPE_CHECKING:
     from veladura.core.release import Release
     from veladura.table.table import Table
+
+
+def assess(
+    table: Any,
+    release: Release,
+    *,
+    limits: Mapping[str, Limit] | None = None,
+    control: Any = None,
+    record: str | Path | None = None,
+    measures: Iterable[Measure] = (),
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> Assessment:
+    """Return risk and utility of a release against its original.
+
+    Parameters
+    ----------
+    table
+        The original: anything `veladura.open` takes. Identifiers and columns that were not
+        released are left out.
+    release
+        The release made from it, in memory or loaded from a package. Without the link between rows
+        the figures that need it are listed with the reason.
+    limits
+        Limits on figures, as in the plan's ``[gate]``: those figures get a traffic light. Not for a
+        differentially private release.
+    control
+        The control group: people of the same population who are not in the original. Attacks and
+        distances are judged against it.
+    record
+        The custodian's record of a loaded release: it links the released rows to those of the
+        table.
+    measures
+        Measures of your own (`veladura.measures.measure.Measure`), beside those of the library.
+    threads
+        Measures run side by side; figures never depend on the number of threads.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import veladura as vd
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 50, "income": range(100)})
+    >>> figures = vd.assess(people, vd.Noise(columns=["income"]).protect(people, seed=1))
+    >>> int(figures["risk.uniqueness.sample_uniques"]) <= 100
+    True
+    """
+    if record is not None:
+        release = with_source(release, table, record)
+    return assess_linked(
+        table,
+        release,
+        limits=limits,
+        control=control,
+        measures=measures,
+        threads=threads,
+        progress=progress,
+    )
 
 
 @dataclass(frozen=True)
@@ -102,6 +161,7 @@ def with_source(release: Release, source: Any, record: str | Path) -> Release:
     original = open_source(source, content).without_identifiers()
     if not places:  # synthetic rows have no link
         return replace(release, original=original)
+    original = original.fetched()  # links are row numbers of these very rows
     sizes = [dataset.table.rows for dataset in release.tables]
     if [rows.size for rows in places] != sizes or max(
         int(rows.max(initial=-1)) for rows in places

@@ -13,7 +13,7 @@ import pyarrow as pa
 from veladura.core.recipe import Recipe
 from veladura.errors import PlanError
 from veladura.inference.cautions import cautions
-from veladura.measures.measure import figure_names
+from veladura.measures.registry import figure_names
 from veladura.plan.plan import parse_plan, steps_to_toml
 from veladura.release.package import load
 from veladura.release.verify import holds, verify

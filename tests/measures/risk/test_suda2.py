@@ -18,7 +18,7 @@ NAMES = ["a", "b", "c", "d"]
 
 
 def by_definition(frame, largest):
-    """All minimal sample uniques: sets in which a row is alone while it is in company in every proper part."""
+    """All minimal sample uniques: sets in which a row is unique, but in no proper part."""
     values = frame.astype(object).where(frame.notna(), "missing").to_numpy().tolist()
     columns = range(frame.shape[1])
 
@@ -79,7 +79,7 @@ def test_nothing_is_special_in_equal_rows():
 
 def test_mistakes_are_told():
     frame = pd.DataFrame({"a": [1, 2]})
-    with pytest.raises(PlanError, match="at least one key"):
+    with pytest.raises(PlanError, match="at least one column in known"):
         vd.risk.suda2(frame, "a")
     with pytest.raises(PlanError, match="at least 1"):
         vd.risk.suda2(frame, ["a"], max_size=0)

@@ -1,4 +1,4 @@
-"""Generalised data: figures by hand and against the quality models, and compared on the generalised domain."""
+"""Information loss of generalisation: by hand, against the quality models, on one domain."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import veladura as vd
-from veladura.measures.measure import NotApplicable
-from veladura.measures.utility.domain import generalise, released_levels
+from veladura.errors import NotApplicable
+from veladura.measures.domain import generalise, released_levels
 
 
 @pytest.fixture

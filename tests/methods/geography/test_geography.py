@@ -234,7 +234,7 @@ MISTAKES = {
     "a category as number": (
         lambda f: recipe(continuous=["sex"]).protect(f),
         PlanError,
-        "no kind that the mask can treat",
+        "kinds that this method does not support",
     ),
     "named twice": (lambda f: recipe(continuous=["x"]), PlanError, "named twice"),
     "one word": (lambda f: recipe(attributes="ill"), PlanError, "must be a list"),
@@ -242,7 +242,7 @@ MISTAKES = {
     "a text as x": (
         lambda f: recipe(x="ill", attributes=()).protect(f),
         PlanError,
-        "no kind that the mask can treat",
+        "kinds that this method does not support",
     ),
     "grid of three": (lambda f: recipe(grid=(3, 3, 3)), PlanError, "two whole numbers"),
     "grid of none": (lambda f: recipe(grid=(0, 3)), PlanError, "at least 1"),

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from veladura.base.checks import is_number
 from veladura.base.context import Context
 from veladura.core.promise import Promise
 from veladura.core.recipe import Draw, Drawn, Fitted
@@ -28,7 +29,6 @@ from veladura.methods.geography.located import (
 from veladura.methods.geography.place import Writing, draw_points
 from veladura.methods.geography.projection import Plane
 from veladura.methods.geography.region import Region
-from veladura.methods.masks.common import is_number
 from veladura.table.codes import Column
 
 if TYPE_CHECKING:

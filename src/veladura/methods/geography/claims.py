@@ -69,7 +69,7 @@ def outside_region(evidence: Evidence, settings: Mapping[str, Any]) -> int:
 
 def known_places(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of released places that are places of the original."""
-    from veladura.methods.masks.common import source_column
+    from veladura.core.promise import source_column
 
     before = _points(*(source_column(evidence, name) for name in settings["columns"]))
     after = _points(*(evidence.column(name) for name in settings["columns"]))

@@ -8,8 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
+from veladura.base.jit import native
 from veladura.errors import PlanError
 from veladura.methods.geography import icar_kernels as kernels
+from veladura.methods.geography import icar_slopes as slope_kernels
 from veladura.methods.geography.icar_arrays import Draw, Model, State, Weigh, Widen
 from veladura.methods.geography.icar_model import Counts, Design, Floats, Graph, Ints, Priors
 
@@ -169,16 +171,16 @@ def sweep(
 
 
 def _slope_kernels(model: Model) -> tuple[Draw, Weigh, Widen]:
-    """Return how slopes are drawn, weighed and widened; where there are none, kernels that are there already and will not be called."""
-    if not model.slopes:
-        return kernels.draw_effect, kernels.weigh_effect, kernels.widen_effect
-    from veladura.methods.geography import icar_slopes as slopes  # compiled when it is imported
+    """Return how slopes are drawn, weighed and widened.
 
-    return (
-        slopes.draw_smooth_slope if model.smooth[-1] else slopes.draw_slope,
-        slopes.weigh_slope,
-        slopes.widen_slope,
-    )
+    Where there are none, kernels that are part of a sweep anyway stand in and are not called.
+    """
+    if not model.slopes:
+        draw, weigh, widen = kernels.draw_effect, kernels.weigh_effect, kernels.widen_effect
+    else:
+        draw = slope_kernels.draw_smooth_slope if model.smooth[-1] else slope_kernels.draw_slope
+        weigh, widen = slope_kernels.weigh_slope, slope_kernels.widen_slope
+    return native(draw), native(weigh), native(widen)
 
 
 def run_chain(

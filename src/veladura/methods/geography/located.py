@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from veladura.base.checks import check_choice
 from veladura.base.limits import Limit
 from veladura.core.gates import MASKED
 from veladura.core.promise import Check
@@ -18,7 +19,7 @@ from veladura.errors import DataError, PlanError
 from veladura.methods.geography.claims import CHECKS
 from veladura.methods.geography.projection import Coordinates, Plane, looks_like_degrees, plane_of
 from veladura.methods.geography.region import Region, RegionWarning, Shape, plain_shape, region_of
-from veladura.methods.masks.common import NUMERIC, check_choice, check_kinds
+from veladura.table.schema import NUMERIC, check_kinds
 
 if TYPE_CHECKING:
     from veladura.table.codes import Codes

@@ -1,0 +1,233 @@
+"""How one column is made coarser: a declared rule, and the checks that it left its mark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from veladura.base.checks import check_choice, is_number
+from veladura.core.promise import CATEGORIES, Check, Evidence
+from veladura.errors import PlanError
+from veladura.methods.masks.dates import PERIODS, start_of
+from veladura.table.codes import label_texts
+from veladura.table.schema import LABELLED, NUMERIC
+
+if TYPE_CHECKING:
+    from veladura.table.codes import Column
+
+WIDEST = 10**18
+
+
+@dataclass(frozen=True, kw_only=True)
+class Coarser:
+    """How one column is made coarser: by groups of categories, a base to round to, or a period of dates.
+
+    Parameters
+    ----------
+    groups
+        By new category the old ones that it takes in. Those not named stay as they are.
+    other
+        The category for all that no group names.
+    round
+        The base whose nearest multiple replaces a number; halves go up.
+    date
+        The period whose first day replaces a date.
+    """
+
+    groups: Mapping[str, tuple[str, ...]] | None = None
+    other: str | None = None
+    round: int | float | None = None
+    date: Literal["month", "quarter", "year", "decade"] | None = None
+
+    def __post_init__(self) -> None:
+        if [self.groups, self.round, self.date].count(None) != 2:  # noqa: PLR2004
+            msg = "a column is recoded by one of groups, round and date."
+            raise PlanError(msg)
+        if self.date is not None:
+            check_choice("date", self.date, tuple(PERIODS))
+        if self.round is not None and not (is_number(self.round) and 0 < self.round <= WIDEST):
+            msg = (
+                f"round ({self.round}) must be a number above 0 and at most 1e18: the base whose"
+                " multiples replace the values."
+            )
+            raise PlanError(msg)
+        if self.other is not None and (self.groups is None or not isinstance(self.other, str)):
+            msg = "other is a category, for what groups does not name."
+            raise PlanError(msg)
+        if self.groups is not None:
+            object.__setattr__(self, "groups", _checked_groups(self.groups))
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of columns that this can be done to."""
+        return (
+            LABELLED
+            if self.groups is not None
+            else NUMERIC
+            if self.round is not None
+            else ("date",)
+        )
+
+    @property
+    def new(self) -> list[str]:
+        """The categories that the rule names as new ones."""
+        return [*(self.groups or {}), *([] if self.other is None else [self.other])]
+
+    @property
+    def gone(self) -> list[str]:
+        """The categories that occur no more."""
+        return [
+            label for old in (self.groups or {}).values() for label in old if label not in self.new
+        ]
+
+    def new_labels(self, labels: Sequence[str]) -> list[str]:
+        """Return the category that takes each category in."""
+        taken = {old: new for new, members in (self.groups or {}).items() for old in members}
+        stays = set(self.new)
+        return [
+            taken.get(label, label if self.other is None or label in stays else self.other)
+            for label in labels
+        ]
+
+    def apply(self, column: Column) -> Column:
+        """Return a column recoded by this rule; missing values stay missing."""
+        if self.date is not None:
+            return column.with_values(start_of(column, self.date))
+        if self.round is not None:
+            return column.with_values(multiples(column.values, self.round))
+        return self._merged(column)
+
+    def _merged(self, column: Column) -> Column:
+        """Return a column of categories with groups put together. Categories that were numbers or yes/no turn into text."""
+        old = label_texts(column)
+        new = self.new_labels(old)
+        order = tuple(label for label, _ in groupby(self.new_labels(column.field.order)))
+        if len(set(order)) < len(order):  # a group with a gap in it has no place in the order
+            order = ()
+        kind = (
+            "category"
+            if column.field.kind == "ordered" and column.field.order and not order
+            else column.field.kind
+        )
+        meant = {
+            label: text
+            for label, text in column.field.labels.items()
+            if label in new and label not in self.new
+        }
+        labels = list(order) or sorted(set(new))
+        codes = np.array([labels.index(label) for label in new] or [0], dtype=np.int64)[
+            column.values
+        ]
+        field = replace(column.field, type=pa.string(), kind=kind, order=order, labels=meant)
+        return replace(column, field=field, values=codes, labels=pa.array(labels, pa.string()))
+
+
+def rule_of(name: str, given: object) -> Coarser:
+    """Return what the holder gave for a column as a rule."""
+    if isinstance(given, Coarser):
+        return given
+    if not isinstance(given, Mapping):
+        msg = f"columns.{name} must be a rule, as in {{'round': 1000}}, got {type(given).__name__}."
+        raise PlanError(msg)
+    if unknown := [key for key in given if key not in Coarser.__dataclass_fields__]:
+        setting = f"columns.{name}: setting"
+        raise PlanError.unknown(setting, str(unknown[0]), Coarser.__dataclass_fields__)
+    return Coarser(**given)
+
+
+def multiples(values: NDArray[Any], base: float) -> NDArray[Any]:
+    """Return the multiple of a base nearest to each value; halves go up.
+
+    Examples
+    --------
+    >>> multiples(np.array([1, 5, -5, 14]), 10).tolist(), multiples(np.array([0.26]), 0.1).tolist()
+    ([0, 10, 0, 10], [0.3])
+    """
+    if values.dtype.kind != "f":
+        whole = int(base)
+        below, rest = values // whole * whole, values % whole
+        fits = below <= np.iinfo(np.int64).max - whole
+        nearest: NDArray[Any] = np.where(
+            (rest >= whole - rest) & fits, below + np.where(fits, whole, 0), below
+        )
+        return nearest
+    with np.errstate(over="ignore"):
+        times = values / base
+    coarse = np.floor(np.where(np.abs(times) < 2**52, times, 0.0) + 0.5) * base
+    decimals = -int(Decimal(str(base)).normalize().as_tuple().exponent)
+    coarse = np.round(coarse, max(decimals, 0)) + 0.0
+    # A number so large that its own digits are coarser than the base stays.
+    return np.where(np.abs(times) < 2**52, coarse, values)
+
+
+def not_merged(evidence: Evidence, settings: Mapping[str, Any]) -> int:
+    """Return the number of values in categories that were put into another."""
+    found = 0
+    for name, gone in settings["columns"].items():
+        column = evidence.column(name)
+        old = np.array([label in gone for label in label_texts(column)] or [False])
+        found += int(np.count_nonzero(old[column.values[~column.missing]]))
+    return found
+
+
+def not_multiples(evidence: Evidence, settings: Mapping[str, Any]) -> int:
+    """Return the number of values that are no multiple of the base."""
+    found = 0
+    for name, base in settings["columns"].items():
+        column = evidence.column(name)
+        values = column.values[~column.missing]
+        nearest = multiples(values, base)
+        same = (
+            nearest == values
+            if values.dtype.kind != "f"
+            else np.isclose(nearest, values, rtol=1e-12, atol=base * 1e-9)
+        )
+        found += int(np.count_nonzero(~same))
+    return found
+
+
+def not_period_starts(evidence: Evidence, settings: Mapping[str, Any]) -> int:
+    """Return the number of dates that are not the first day of a period."""
+    found = 0
+    for name, period in settings["columns"].items():
+        column = evidence.column(name)
+        found += int(
+            np.count_nonzero((start_of(column, period) != column.values) & ~column.missing)
+        )
+    return found
+
+
+def _checked_groups(groups: object) -> dict[str, tuple[str, ...]]:
+    """Return groups with lists turned into tuples, after refusing what is no partition."""
+    if not isinstance(groups, Mapping) or not groups:
+        msg = "groups must name at least one new category and the old ones it takes in."
+        raise PlanError(msg)
+    listed = {
+        new: tuple(old) if isinstance(old, (list, tuple)) else () for new, old in groups.items()
+    }
+    if not all(
+        isinstance(new, str) and old and all(isinstance(label, str) for label in old)
+        for new, old in listed.items()
+    ):
+        msg = "groups must give each new category a list of old ones, all of them text."
+        raise PlanError(msg)
+    old = [label for members in listed.values() for label in members]
+    if twice := len(old) - len(set(old)):
+        msg = f"groups put {twice} categories into more than one group."
+        raise PlanError(msg)
+    return listed
+
+
+CHECKS = {
+    "categories": CATEGORIES,
+    "merged": Check(not_merged),
+    "multiples": Check(not_multiples),
+    "period-starts": Check(not_period_starts),
+}
