@@ -18,6 +18,7 @@ from veladura.core.release import Dataset, Release, Step
 from veladura.core.rules import AsReleased, Full, Partial, PrivateRows, Single
 from veladura.errors import PlanError
 from veladura.example import path
+from veladura.measures.measure import Figure
 from veladura.release.gate import Limit, gate
 from veladura.report import words
 from veladura.report.codebook import FEWEST, _shares, describe
@@ -399,3 +400,33 @@ def test_the_saved_package_has_both_pages(release, tmp_path):
     assert "Attested by the holder" in page(
         loaded, vd.assess(pd.read_csv(path("clinic.csv"), dtype={"zip": str}), loaded)
     )
+
+
+@pytest.mark.parametrize(
+    ("estimate", "unit", "base", "value", "interval"),
+    [
+        (Estimate.exact(3 / 33600), "people", 33600, "3 of 33,600 people (0.00893 %)", ""),
+        (Estimate.exact(0.0), "rows", 50, "0 of 50 rows (0 %)", ""),
+        (
+            Estimate(0.1, 0.05, 0.2),
+            "people",
+            100,
+            "about 10 of 100 people (10 %)",
+            "5 to 20 people",
+        ),
+        (Estimate.exact(0.5), "people", 0, "50 %", ""),
+        (Estimate(0.5, 0.25, 0.75), "share", 0, "50 %", "25 % to 75 %"),
+        (Estimate.exact(0.001), "people", 100, "under 1 of 100 people (0.1 %)", ""),
+    ],
+)
+def test_numbers_of_people_come_first(estimate, unit, base, value, interval):
+    figure = Figure("risk.x.y", "M.", "low", estimate, unit=unit, base=base)
+    assert (words.figure(figure), words.interval(figure)) == (value, interval)
+
+
+def test_shares_of_people_are_counted_on_the_page(release, assessment):
+    uniques = assessment.figures["risk.replicated.uniques"]
+    assert uniques.base == 5000
+    count = round(uniques.estimate.value * 5000)
+    text = " ".join(Page(page(release, assessment)).text)
+    assert f"{count:,} of 5,000 people" in text

@@ -129,7 +129,8 @@ def figure(shown: Figure) -> str:
     share = number(estimate.value, unit)
     if unit not in COUNTED or not base or not math.isfinite(estimate.value):
         return share
-    return f"{_whole(estimate.value * base)} of {base:,} {unit} ({share})"
+    about = "" if estimate.is_exact else "about "
+    return f"{about}{_whole(estimate.value * base)} of {base:,} {unit} ({share})"
 
 
 def interval(shown: Figure) -> str:
