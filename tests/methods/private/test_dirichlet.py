@@ -76,7 +76,7 @@ def test_a_package_alone_gives_the_posterior_and_its_proof(tmp_path):
 
 def tampered(home: Path, **settings) -> Path:
     """Return a package whose manifest was changed, with hashes to fit."""
-    from veladura.release.package import SUMS, file_hash, listed_files
+    from veladura.release.folder import write_hashes
 
     folder = home / "out" / "release"
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
@@ -84,8 +84,7 @@ def tampered(home: Path, **settings) -> Path:
         for told in (manifest["steps"][0]["settings"], manifest["promises"][0]["settings"]):
             told.pop(key, None) if value is None else told.update({key: value})
     (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
-    lines = [f"{file_hash(folder / name)}  {name}" for name in listed_files(folder)]
-    (folder / SUMS).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_hashes(folder)
     return folder
 
 
