@@ -15,6 +15,8 @@ from veladura.errors import ColumnError, DataError, PlanError, PromiseError
 from veladura.methods.cart.rules import RuleWarning
 from veladura.methods.cart.single_numbers import single_numbers
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture(scope="module")
 def people():
