@@ -23,7 +23,9 @@ MODULES = {name for name in vd.__all__ if inspect.ismodule(getattr(vd, name))}
 
 def resolved(entry):
     """What stands behind an entry: a public name, or one in an inner module."""
-    return pkgutil.resolve_name(f"veladura.{entry}")
+    module, _, rest = entry.partition(".")
+    public = getattr(vd, module)
+    return pkgutil.resolve_name(f"{public.__name__}.{rest}") if rest else public
 
 
 def test_every_public_name_has_one_entry():
