@@ -1,4 +1,7 @@
-"""k-anonymity runs where the data lives: rows of a file or database never enter Python, and come out the same as from a frame."""
+"""k-anonymity runs where the data lives: rows of a file or database never enter Python.
+
+The release is the same as from a frame.
+"""
 
 from __future__ import annotations
 
