@@ -227,7 +227,7 @@ def test_t_closeness_refuses(settings, match):
 def test_models_with_a_population_refuse():
     with pytest.raises(PlanError, match="k of k-map"):
         vd.KMap(k=1, population="p.csv")
-    with pytest.raises(PlanError, match="must rise within"):
+    with pytest.raises(PlanError, match="lower not above upper"):
         vd.DeltaPresence(lower=0.5, upper=0.2, population="p.csv")
     with pytest.raises(PlanError, match="absent 'x' is not known"):
         vd.DeltaPresence(lower=0.1, upper=0.2, population="p.csv", absent="x")
