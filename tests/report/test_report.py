@@ -136,7 +136,7 @@ def test_the_custodian_sees_more_and_is_warned(release, assessment):
         "Full settings",
         "Noise(columns=",
         "Distance of each column",
-        "Pairs of columns that moved most",
+        "Pairs of columns with the largest differences",
     ):
         assert wanted in mine.replace("&#39;", "'")
         assert wanted not in public
