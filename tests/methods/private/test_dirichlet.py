@@ -17,6 +17,8 @@ from veladura.plan.plan import parse_plan, read_plan, steps_to_toml
 from veladura.plan.run import run
 from veladura.release.verify import holds, verify
 
+pytestmark = pytest.mark.quick
+
 CANARY = "canary-value"
 SEX, AGE = ["f", "m"], [1, 2, 3]
 DOMAIN = {"sex": SEX, "age": AGE}
