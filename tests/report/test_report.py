@@ -107,7 +107,7 @@ def test_the_public_page_is_whole_and_says_everything(release, assessment):
         "risk.uniqueness.average_prosecutor",
         "lower is better",
         "Column: income.",
-        "You may not",
+        "Cautions",
         "vd.load(",
         "veladura verify",
         f"veladura {vd.__version__}",
