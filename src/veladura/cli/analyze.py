@@ -131,8 +131,8 @@ def show_posterior(
     out: Path | None,
 ) -> None:
     """Show the exact posterior of a private release: all cells, some columns, or the answer to one question."""
+    from veladura.inference.posterior.pictures import draw_picture
     from veladura.inference.posterior.posterior import posterior
-    from veladura.inference.posterior.show import draw_picture
     from veladura.release.package import load
 
     if among and event is None:
@@ -195,7 +195,7 @@ def _questions(
     import pandas as pd
 
     from veladura.inference.posterior.compare import column_table
-    from veladura.inference.posterior.show import answers
+    from veladura.inference.posterior.pictures import answers
 
     tables: dict[str, Any] = {}
     for name in columns:

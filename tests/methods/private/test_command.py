@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from veladura.errors import PlanError
-from veladura.inference.posterior.show import read_groups
+from veladura.inference.posterior.pictures import read_groups
 
 PLAN = """
 [source]

@@ -15,10 +15,10 @@ from veladura.core.promise import Promise
 from veladura.core.recipe import Draw, Drawn, Fitted
 from veladura.core.rules import Partial
 from veladura.errors import PlanError
-from veladura.methods.geography.baselines import written
 from veladura.methods.geography.claims import inside_promise, moved_promise, new_places_promise
 from veladura.methods.geography.combinations import Combinations, advise, combinations_of
 from veladura.methods.geography.continuous import Surface, surface_of
+from veladura.methods.geography.donut import written
 from veladura.methods.geography.geography import Geography
 from veladura.methods.geography.grid import Grid, grid_over
 from veladura.methods.geography.icar import Draws, sample

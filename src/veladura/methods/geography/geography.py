@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from veladura.base.context import Context
 from veladura.core.gates import SYNTHETIC
 from veladura.errors import PlanError
-from veladura.methods.geography.baselines import check_grid
+from veladura.methods.geography.donut import check_grid
 from veladura.methods.geography.icar_model import Priors
 from veladura.methods.geography.located import LocationRecipe, check_whole
 

@@ -223,7 +223,7 @@ class Hierarchy:
         ratios = [big / small for small, big in pairwise(self.widths)]
         if any(
             ratio <= 1 or abs(ratio - round(ratio)) > 1e-9
-            for ratio in ratios  # noqa: PLR2004
+            for ratio in ratios
         ):  # rounding of the ratio
             msg = (
                 f"widths {list(self.widths)} do not nest: each must be a whole multiple of the one"
