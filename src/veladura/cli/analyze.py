@@ -194,8 +194,7 @@ def _questions(
     """Return one table a question: the event in groups, the values of columns, or all cells."""
     import pandas as pd
 
-    from veladura.inference.posterior.compare import column_table
-    from veladura.inference.posterior.pictures import answers
+    from veladura.inference.posterior.compare import answers, column_table
 
     tables: dict[str, Any] = {}
     for name in columns:

@@ -24,7 +24,7 @@ METHODS = {
     "cart": ("veladura.methods.cart.cart", "Cart"),
     "critical-cart": ("veladura.methods.critical.critical", "CriticalCart"),
     "geography": ("veladura.methods.geography.geography", "Geography"),
-    "naive-geography": ("veladura.methods.geography.donut", "NaiveGeography"),
+    "naive-geography": ("veladura.methods.geography.naive", "NaiveGeography"),
     "donut": ("veladura.methods.geography.donut", "Donut"),
     "noisy-counts": ("veladura.methods.private.noisy", "NoisyCounts"),
     "marginals": ("veladura.methods.private.marginals", "Marginals"),

@@ -1,4 +1,4 @@
-"""The private recipes: what they refuse, what they tell, and what a package says without its source."""
+"""The private recipes: errors, manifests, and what a package proves without its source."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def test_only_the_named_columns_come_out_with_their_types_and_size():
 
 
 def test_the_manifest_tells_all_that_inference_needs():
-    told = (
+    manifest = (
         recipe(m=2, structural_zeros=[{"sex": "f", "age": 2}])
         .protect(FRAME.query("not (sex == 'f' and age == 2)"))
         .manifest
     )
-    settings = told["steps"][0]["settings"]
+    settings = manifest["steps"][0]["settings"]
     assert {
         key: settings[key]
         for key in ("epsilon", "delta", "size", "m", "n", "neighbours", "repeatable")
@@ -61,7 +61,7 @@ def test_the_manifest_tells_all_that_inference_needs():
     assert settings["domain"] == DOMAIN
     assert settings["structural_zeros"] == [{"sex": ["f"], "age": [2]}]
     assert settings["events"][0]["epsilon"] == "1.5"
-    json.dumps(told)
+    json.dumps(manifest)
 
 
 def test_a_package_alone_gives_the_posterior_and_its_proof(tmp_path):
@@ -81,8 +81,8 @@ def tampered(home: Path, **settings) -> Path:
     folder = home / "out" / "release"
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     for key, value in settings.items():
-        for told in (manifest["steps"][0]["settings"], manifest["promises"][0]["settings"]):
-            told.pop(key, None) if value is None else told.update({key: value})
+        for stated in (manifest["steps"][0]["settings"], manifest["promises"][0]["settings"]):
+            stated.pop(key, None) if value is None else stated.update({key: value})
     (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     lines = [f"{file_hash(folder / name)}  {name}" for name in listed_files(folder)]
     (folder / SUMS).write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -143,8 +143,8 @@ def test_other_releases_have_no_posterior():
         ({"domain": {}}, "domain is missing"),
         ({"domain": {"sex": SEX}}, r"declares no values for \['age'\]"),
         ({"domain": {"sex": SEX, "age": []}}, "domain of 'age' is empty"),
-        ({"domain": {"sex": SEX, "age": [1, 2, 2]}}, "names 1 values twice"),
-        ({"domain": {"sex": SEX, "age": [1, "1"]}}, "names 1 values twice"),
+        ({"domain": {"sex": SEX, "age": [1, 2, 2]}}, "has repeated values .1."),
+        ({"domain": {"sex": SEX, "age": [1, "1"]}}, "has repeated values .1."),
         ({"domain": {"sex": SEX, "age": "123"}}, "must be a list"),
         ({"domain": {"sex": SEX, "age": [1, None]}}, "setting of their own: missing"),
         (
@@ -196,9 +196,9 @@ def test_missing_can_be_a_category_of_its_own():
     frame = FRAME.assign(sex=[None, *FRAME["sex"][1:]])
     release = recipe(missing=["sex"], size=2000).protect(frame)
     assert release.datasets[0]["sex"].isna().any()
-    found = vd.posterior(release)
-    assert found.mean.shape == (9,)
-    assert found.where(sex=None).sum() == 3
+    posterior = vd.posterior(release)
+    assert posterior.mean.shape == (9,)
+    assert posterior.where(sex=None).sum() == 3
 
 
 def test_truth_values_and_categories_come_back():
@@ -296,7 +296,7 @@ def test_only_steps_that_treat_each_row_alone_come_before():
 def test_two_categories_make_a_beta_binomial():
     release = vd.BetaBinomial(columns=["sex"], domain={"sex": SEX}, epsilon=2).protect(FRAME)
     assert vd.posterior(release, prior=1).mean.shape == (2,)
-    with pytest.raises(PlanError, match="two categories, the domain 6"):
+    with pytest.raises(PlanError, match="needs two categories, the domain has 6"):
         vd.BetaBinomial(columns=["sex", "age"], domain=DOMAIN, epsilon=2)
 
 

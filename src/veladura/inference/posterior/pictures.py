@@ -1,4 +1,4 @@
-"""What `veladura budget` and `veladura analyze --posterior` print, and the pictures of marginal posteriors."""
+"""Pictures of marginal posteriors: means and credible intervals of the shares."""
 
 from __future__ import annotations
 
@@ -9,104 +9,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from veladura.errors import PlanError
 from veladura.inference.posterior.compare import column_table
-from veladura.methods.private.events import Budget, Event, short
-from veladura.methods.private.ledger import kept_ledgers, read_ledger
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from veladura.base.estimate import Estimate
     from veladura.core.release import Release
     from veladura.inference.posterior.shares import Posterior
 
 MOST_CELLS_DRAWN = 24
-MOST_CELLS_SHOWN = 2000  # of a posterior that a report works out
+MOST_CELLS_SHOWN = 2000  # of a posterior that a report computes
 COLOUR, BAND = "#1f4e79", "#9db8d2"
 
 
-def budget_rows(folder: Path) -> list[tuple[str, str, str, str, str]]:
-    """Return one row a ledger: source, limit, spent, left, number of draws."""
-    rows = []
-    for path in kept_ledgers(folder):
-        budget, events = read_ledger(path)
-        spent = budget.spent(events)
-        limit = (
-            "none"
-            if budget.limit is None
-            else f"{budget.unit} = {short(budget.limit)}" + _delta(budget)
-        )
-        left = "-" if budget.limit is None or spent is None else short(budget.limit - spent)
-        rows.append(
-            (path.stem, limit, "-" if spent is None else short(spent), left, str(len(events)))
-        )
-    return rows
-
-
-def event_lines(folder: Path) -> list[str]:
-    """Return every draw of every ledger, in order."""
-    return [f"{path.stem}: {event}" for path in kept_ledgers(folder) for event in _events(path)]
-
-
-def _events(path: Path) -> tuple[Event, ...]:
-    return read_ledger(path)[1]
-
-
-def _delta(budget: Budget) -> str:
-    return f", delta = {short(budget.delta)}" if budget.delta else ""
-
-
-def read_groups(text: str) -> dict[str, Any]:
-    """Return the values that a question names: ``sex=f`` or ``age=18-25|26-35,sex=f``.
-
-    Examples
-    --------
-    >>> read_groups("age=18-25|26-35,sex=f")
-    {'age': ('18-25', '26-35'), 'sex': ('f',)}
-    """
-    found: dict[str, Any] = {}
-    for part in text.split(","):
-        name, sign, values = part.partition("=")
-        if not sign or not name.strip():
-            msg = (
-                f"{text!r} is no group.\n\nHint: write column=value, several values with |, several"
-                " columns with a comma."
-            )
-            raise PlanError(msg)
-        found[name.strip()] = tuple(value.strip() for value in values.split("|"))
-    return found
-
-
-def answers(
-    posterior: Posterior, event: str, groups: Sequence[str], level: float
-) -> dict[str, Estimate]:
-    """Return the share of an event, in each group, and how two groups compare."""
-    happens = posterior.where(**read_groups(event))
-    found = {f"share of {event}": posterior.share(happens, level=level)}
-    masks = {group: posterior.where(**read_groups(group)) for group in groups}
-    found |= {
-        f"share of {event} among {group}": posterior.share(happens, mask, level)
-        for group, mask in masks.items()
-    }
-    if len(masks) == 2:  # noqa: PLR2004
-        one, other = masks.values()
-        told = " - ".join(groups)
-        found[f"difference ({told})"] = posterior.difference(happens, one, other, level)
-        found[f"odds ratio ({' / '.join(groups)})"] = posterior.odds_ratio(
-            happens, one, other, level
-        )
-    return found
-
-
 def draw_picture(posterior: Posterior, path: Path, level: float = 0.95) -> Path:
-    """Write a picture of the marginal posteriors: one panel a column, or one a cell where there are few."""
+    """Write a picture of the marginal posteriors: of every column, and of the cells if few."""
     drawn(posterior, level).savefig(path, dpi=150)
     return path
 
 
 def pictures(release: Release) -> dict[str, bytes]:
-    """Return the marginal posteriors as SVG by title. They are made of the release alone, so that anyone may see them."""
+    """Return the marginal posteriors as SVG by title, from the release alone: public."""
     from matplotlib import rc_context
 
     from veladura.inference.posterior.posterior import posterior
@@ -118,7 +41,7 @@ def pictures(release: Release) -> dict[str, bytes]:
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "veladura", "text.parse_math": False}):
         drawn(posterior(release)).savefig(out, format="svg", metadata={"Date": None})
     return {
-        "What the release says of the population: posterior means and 95 % intervals": (
+        "Posterior of the shares in the population: means and 95 % credible intervals": (
             out.getvalue()
         )
     }
@@ -155,7 +78,7 @@ def drawn(posterior: Posterior, level: float = 0.95) -> Figure:
             np.asarray(frame.iloc[:, -2]),
         )
         axes[-1].set_title("cells", loc="left", fontsize=9)
-    axes[-1].set_xlabel(f"share, with the shortest interval of {level:.0%}")
+    axes[-1].set_xlabel(f"posterior mean of the share, with its {level:.0%} credible interval")
     return figure
 
 
