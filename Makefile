@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 TOOLS := $(VENV)/.ready-dev
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test test-all check bench acceptance images docs lock clean
+.PHONY: demo test test-all check stub bench acceptance images docs lock clean
 
 demo: $(READY)            ## the whole pipeline on the bundled example, into demo/
 	$(BIN)/veladura demo --out demo --force
@@ -21,6 +21,10 @@ check: $(TOOLS)           ## lint and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+stub: $(TOOLS)            ## the names that editors see (src/veladura/__init__.pyi) anew
+	$(BIN)/python tools/stub.py
+	$(BIN)/ruff format --quiet src/veladura/__init__.pyi
 
 bench: $(TOOLS)           ## speed and memory, as ratios measured side by side
 	$(BIN)/python -m benchmarks

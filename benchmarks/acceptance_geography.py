@@ -19,10 +19,9 @@ from benchmarks.geography_study import simulate
 from veladura import example
 from veladura.base.streams import Streams
 from veladura.core.release import Release
-from veladura.measures.measure import Subject
-from veladura.measures.places import placed
 from veladura.measures.risk.location import risk_of
-from veladura.measures.utility.rectangles import Marked, draw_boxes, overlaps
+from veladura.methods.geography.placed import placed
+from veladura.methods.geography.rectangles import Marked, draw_boxes, overlaps
 from veladura.methods.geography.region import RegionWarning
 from veladura.numeric.mcmc.diagnostics import ChainWarning
 from veladura.release.verify import holds, verify
@@ -84,9 +83,7 @@ def measured(
         **step.settings,
         "attributes": list(ATTRIBUTES),
     }  # the mask has none: the distances are those within combinations
-    risk = risk_of(
-        placed(Subject(vd.open(frame), replace(release, steps=(replace(step, settings=told),))))
-    )
+    risk = risk_of(placed(vd.open(frame), replace(release, steps=(replace(step, settings=told),))))
     found = overlaps(marked(frame), [marked(data) for data in release.datasets], boxes)
     return (
         found.mean,
@@ -203,7 +200,7 @@ def released(name: str, frame: pd.DataFrame, recipe: vd.Geography, out: Path) ->
         release = recipe.protect(frame, seed=1)
         table = vd.open(frame, name=name)
     spent = time.process_time() - began
-    region, _ = recipe.ground()
+    region, _ = recipe.region_and_plane()
     for data in release.datasets:
         points = shapely.points(data[recipe.x], data[recipe.y])
         assert shapely.intersects(region.land, points).all()

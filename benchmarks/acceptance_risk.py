@@ -148,7 +148,7 @@ def adult(data: Path) -> None:
             f" copied p = {float(caught.p_value):.2g}, risk {caught.risk}"
         )
         assert float(fair.p_value) > 1e-5
-    nearer = [vd.risk.closest(original, one, holdout=control).nearer for one in (fresh, copying)]
+    nearer = [vd.risk.distance(original, one, control=control).nearer for one in (fresh, copying)]
     print(
         f"  nearer to the original than to the holdout: independent {nearer[0]}, 10 % copied"
         f" {nearer[1]}"

@@ -13,7 +13,7 @@ from scipy import stats
 import veladura as vd
 from benchmarks.acceptance_cart import survey
 from benchmarks.acceptance_risk import DEGREES, DOLLARS, scenario, three, told
-from veladura.measures.utility.intervals import interval_overlap
+from veladura.measures.utility.overlap import interval_overlap
 
 Floats = NDArray[np.float64]
 LAWS: dict[str, vd.Cart] = {

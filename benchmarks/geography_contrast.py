@@ -11,11 +11,11 @@ import pandas as pd
 import veladura as vd
 from veladura.base.streams import Streams
 from veladura.core.release import Release
-from veladura.measures.measure import Subject
-from veladura.measures.places import placed
-from veladura.measures.utility.location import contrasted, location, log_ratio
-from veladura.measures.utility.patterns import correlation
-from veladura.measures.utility.rectangles import Marked
+from veladura.measures.utility.location import location
+from veladura.methods.geography.fidelity import contrasted, log_ratio
+from veladura.methods.geography.patterns import correlation
+from veladura.methods.geography.placed import placed
+from veladura.methods.geography.rectangles import Marked
 
 SHUFFLES = 499
 RESAMPLES = 40
@@ -74,7 +74,7 @@ def contrast_of(frame: pd.DataFrame, release: Release) -> float:
 
 def read(frame: pd.DataFrame, release: Release) -> Reading:
     """Return the contrast that a release keeps, beside what chance makes of it."""
-    smoother, one, others = contrasted(placed(Subject(vd.open(frame), release)))
+    smoother, one, others = contrasted(placed(vd.open(frame), release))
     rng, m = Streams(1995)("contrast"), len(others)
     original = log_ratio(smoother, one)
 

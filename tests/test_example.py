@@ -128,7 +128,7 @@ def test_another_seed_gives_another_register(clinic: pd.DataFrame) -> None:
 
 
 def test_an_unknown_file_is_refused_with_a_hint() -> None:
-    with pytest.raises(ValueError, match=r"Hint: there are \['clinic.csv'"):
+    with pytest.raises(ValueError, match=r"Hint: choose one of \['clinic.csv'"):
         example.path("hospital.csv")
 
 

@@ -1,6 +1,7 @@
 """veladura: releases of confidential tables that are safe, useful, and proven to be both.
 
-Heavy parts load when they are used: importing the package takes a fraction of a second.
+Heavy parts load when they are used: importing the package takes a fraction of a second. Editors and
+type checkers read the names and their signatures from ``__init__.pyi``.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ __version__ = "0.1.0"
 
 _EXPORTS = {
     "DeltaPresence": ("veladura.methods.kanonymity.presence", "DeltaPresence"),
+    "Estimate": ("veladura.base.estimate", "Estimate"),
+    "Hierarchy": ("veladura.numeric.hierarchies.hierarchy", "Hierarchy"),
     "KMap": ("veladura.methods.kanonymity.presence", "KMap"),
     "LDiversity": ("veladura.methods.kanonymity.models", "LDiversity"),
-    "TCloseness": ("veladura.methods.kanonymity.models", "TCloseness"),
-    "Estimate": ("veladura.base.estimate", "Estimate"),
     "Ledger": ("veladura.methods.private.ledger", "Ledger"),
-    "Hierarchy": ("veladura.numeric.hierarchies.hierarchy", "Hierarchy"),
     "Release": ("veladura.core.release", "Release"),
-    "assess": ("veladura.measures.assessment", "assess"),
+    "TCloseness": ("veladura.methods.kanonymity.models", "TCloseness"),
+    "assess": ("veladura.release.reassess", "assess"),
     "choose_grid": ("veladura.methods.geography.choose", "choose_grid"),
     "combine": ("veladura.inference.combined", "combine"),
     "compare": ("veladura.comparison.making", "compare"),
@@ -30,10 +31,10 @@ _EXPORTS = {
     "load": ("veladura.release.package", "load"),
     "open": ("veladura.table.source", "open"),
     "posterior": ("veladura.inference.posterior.posterior", "posterior"),
-    "risk": ("veladura.measures.risk", None),
+    "risk": ("veladura.risk", None),
     "stack": ("veladura.inference.stacking", "stack"),
     "testing": ("veladura.testing", None),
-    "utility": ("veladura.measures.utility", None),
+    "utility": ("veladura.utility", None),
     "with_source": ("veladura.release.link", "with_source"),
     **{name: (module, name) for module, name in METHODS.values()},
 }

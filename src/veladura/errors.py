@@ -3,13 +3,14 @@
 VeladuraError            exit code 1
   PlanError              2   a plan, a setting or a call is not valid
     ColumnError          2   a setting names columns the table does not have
-    FolderError          2   a folder may not be written, or stands in the wrong place
+    FolderError          2   a folder cannot be written, or is in the wrong place
+    NotApplicable        2   a measure has no meaning for this release
   DataError              3   the table does not fit its schema, or cannot be read
-  PromiseError           4   a released table does not keep what its manifest promises
-  GateError 4 a release misses a threshold of its plan BudgetError 5 a private draw asks for more
-  than is left of its budget
+  PromiseError           4   a released table breaks a promise of its manifest
+  GateError              4   a release is outside a limit of its plan's gate
+  BudgetError            5   a private draw costs more than is left of its privacy budget
 
-A message says what is wrong, what was got and what to do. It names columns and counts, never
+A message says what is wrong, what was given and what to do. It names columns and counts, never
 a value of the data: messages are outputs too.
 """
 
@@ -33,10 +34,10 @@ class PlanError(VeladuraError):
 
     @classmethod
     def unknown(cls, what: str, got: str, possible: Iterable[str]) -> Self:
-        """Return the error for a name that is not one of a known list, with the nearest one."""
-        known = list(possible)
-        near = get_close_matches(got, known, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"possible: {', '.join(map(repr, known))}."
+        """Return the error for a name that is not in a list, with the nearest one that is."""
+        names = list(possible)
+        near = get_close_matches(got, names, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"possible: {', '.join(map(repr, names))}."
         return cls(f"{what} {got!r} is not known.\n\nHint: {hint}")
 
 
@@ -56,7 +57,11 @@ class ColumnError(PlanError):
 
 
 class FolderError(PlanError):
-    """A folder may not be written, or stands in the wrong place."""
+    """A folder cannot be written, or is in the wrong place."""
+
+
+class NotApplicable(PlanError):  # noqa: N818  # nobody's fault: the figure does not exist here
+    """A measure has no meaning for this release; the message gives the reason."""
 
 
 class DataError(VeladuraError):
@@ -66,18 +71,18 @@ class DataError(VeladuraError):
 
 
 class PromiseError(VeladuraError):
-    """A released table does not keep what its manifest promises."""
+    """A released table breaks a promise of its manifest."""
 
     exit_code = 4
 
 
 class GateError(VeladuraError):
-    """A release misses a threshold of its plan."""
+    """A release is outside a limit of its plan's gate."""
 
     exit_code = 4
 
 
 class BudgetError(VeladuraError):
-    """A private draw asks for more than is left of its budget; nothing was drawn."""
+    """A private draw costs more than is left of its privacy budget; nothing was drawn."""
 
     exit_code = 5

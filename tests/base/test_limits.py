@@ -17,7 +17,8 @@ from veladura.cli.main import app
 from veladura.core.registry import METHODS
 from veladura.errors import GateError, PlanError
 from veladura.measures.assessment import Assessment
-from veladura.measures.measure import Figure, figure_names
+from veladura.measures.measure import Figure
+from veladura.measures.registry import figure_names
 from veladura.plan.proposals import gate_text
 from veladura.release.gate import Verdict
 from veladura.release.reassess import reassess

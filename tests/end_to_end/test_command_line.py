@@ -174,7 +174,7 @@ def test_existing_things_are_kept(veladura, folder):
     [
         ("", "is empty"),
         ("a,b\n", "no rows"),
-        ("a,a\n1,2\n", "stand twice: ['a']"),
+        ("a,a\n1,2\n", "more than once: ['a']"),
         (f"a,b\n1,2\n{CANARY}\n", "more or fewer fields"),
         (f'a,b\n1,"{CANARY}\n', "quote"),
     ],

@@ -338,7 +338,9 @@ def test_rows_left_out_and_weights_left_unused_are_told(several):
     with pytest.warns(UserWarning, match=r"10.0% .* not defined"):
         made(zeros).analyze(FORMULA)
     weighted = open_table(vd.open(people(), columns={"weight": {"role": "weight"}}))
-    release = Release((Dataset(weighted),), None, (Step("cart", {}, ()),), (), AsReleased())
+    release = Release(
+        (Dataset(weighted),), None, (Step("cart", {}, (), vd.Cart),), (), AsReleased()
+    )
     with pytest.warns(UserWarning, match="sampling weights in 'weight'"):
         release.analyze(FORMULA)
 

@@ -15,7 +15,8 @@ from veladura.core.release import Dataset, Release
 from veladura.core.rules import AsReleased
 from veladura.errors import ColumnError, PlanError
 from veladura.measures.assessment import Assessment
-from veladura.measures.measure import Figure, figure_names
+from veladura.measures.measure import Figure
+from veladura.measures.registry import figure_names
 
 
 @pytest.fixture

@@ -96,7 +96,7 @@ def test_a_differentially_private_release_has_no_gate():
         ({"min": -math.inf}, "finite numbers"),
         ({"max": True}, "finite numbers"),
         ({"max": "0.2"}, "finite numbers"),
-        ({"min": 2, "max": 1}, "nothing would pass"),
+        ({"min": 2, "max": 1}, "no release can pass"),
     ],
 )
 def test_limits_are_checked(ends, message):

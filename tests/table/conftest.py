@@ -22,7 +22,7 @@ def own_custodian(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture
 def refused() -> Callable[..., AbstractContextManager[None]]:
-    """Return a check that an error of a kind is raised, that it says what it should, and shows no value."""
+    """Return a check that an error is raised, says what it should, and shows no value."""
 
     @contextmanager
     def check(kind: type[VeladuraError], match: str) -> Iterator[None]:

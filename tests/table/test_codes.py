@@ -199,7 +199,7 @@ def test_typed_categories_can_be_ordered():
 
 
 def test_a_label_outside_its_order_is_counted():
-    with pytest.raises(DataError, match="holds 1 categories that its declared order does not name"):
+    with pytest.raises(DataError, match="holds 1 categories that are not in its declared order"):
         encode(pa.array(["x", "zz"]), Field("a", "ordered", pa.string(), order=("x",)))
 
 

@@ -15,7 +15,7 @@ ROWS = [
     ["99501", "a,b;c|d\te", "-2.25", ""],
     ["10001", "two\nlines", "1e3", "7"],
 ]
-LIKE_DATES = "like dates, but not all in one known format: declare it, or make them one"
+LIKE_DATES = "looks like dates in several formats: use one, and declare it"
 HEADER = ["zip", "word", "x", "n"]
 
 
@@ -102,7 +102,7 @@ def test_one_word_among_numbers_is_taken_as_missing_and_told(tmp_path):
     assert (facts.kind, facts.missing, facts.note) == (
         "integer",
         ("unknown",),
-        "numbers, but for one word taken as missing",
+        "numbers, and one word that is taken to mean missing",
     )
     assert "unknown" not in repr(facts)
 
@@ -110,17 +110,17 @@ def test_one_word_among_numbers_is_taken_as_missing_and_told(tmp_path):
 @pytest.mark.parametrize(
     ("text", "kind", "note"),
     [
-        ("007 12", "category", "leading zeros: text, not a number"),
-        ("00.5 1.5 2", "category", "numbers and other text mixed"),
+        ("007 12", "category", "numbers with leading zeros: kept as text"),
+        ("00.5 1.5 2", "category", "a mix of numbers and other text"),
         ("0 -0 10", "integer", ""),
         ("0.5 1e-3 .5 5.", "number", ""),
-        ("12345678901234567890 1", "category", "digits too long for a number: text"),
-        ("1 2 3 x y", "category", "numbers and other text mixed"),
-        ("1e999 2 3", "category", "numbers and other text mixed"),
+        ("12345678901234567890 1", "category", "numbers with too many digits: kept as text"),
+        ("1 2 3 x y", "category", "a mix of numbers and other text"),
+        ("1e999 2 3", "category", "a mix of numbers and other text"),
         ("2024-01-31 2024-02-29", "date", ""),
         ("31.01.2024 29.02.2024", "date", ""),
         ("31/01/2024 29/02/2024", "date", ""),
-        ("01/02/2024 03/04/2024", "date", "could also be %m/%d/%Y: check the format"),
+        ("01/02/2024 03/04/2024", "date", "the format could also be %m/%d/%Y: check it"),
         ("01/31/2024 02/29/2024", "date", ""),
         ("2024-01-31T10:00:00 2024-01-31T11:00:00", "date", ""),
         ("2024-01-31 31.01.2024", "category", LIKE_DATES),

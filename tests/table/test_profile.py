@@ -1,4 +1,4 @@
-"""A lazy table is counted once, and a long list of numbers is kept short without moving its quantiles."""
+"""A lazy table is counted once; a long list of numbers is shortened and keeps its quantiles."""
 
 from __future__ import annotations
 

@@ -13,7 +13,8 @@ import pytest
 
 import veladura as vd
 from veladura.errors import ColumnError, DataError
-from veladura.table.recode import fresh, recode, replace, write_arrow, write_parquet, write_table
+from veladura.table.recode import fresh, recode, replace
+from veladura.table.write import write_arrow, write_parquet, write_table
 
 ROWS = [
     ("02138", 1, "m"),

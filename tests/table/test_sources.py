@@ -119,7 +119,8 @@ def as_postgres(
 
     types = (
         types
-        or "zip text, name varchar(20), age bigint, income numeric(14, 7), born date, member boolean, grade text, seen timestamp, small smallint"
+        or "zip text, name varchar(20), age bigint, income numeric(14, 7), born date,"
+        " member boolean, grade text, seen timestamp, small smallint"
     )
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(f"DROP TABLE IF EXISTS {schema}.{name}")

@@ -1,1 +1,1 @@
-"""What everything rests on: streams, settings, estimates, limits, compiled kernels."""
+"""Shared foundations: random streams, settings, estimates, limits, pictures, compiled kernels."""

@@ -1,4 +1,4 @@
-"""What a run hands to a method besides the data: streams, threads and a progress bar."""
+"""The context of a run: random streams, threads, progress and the privacy ledger."""
 
 from __future__ import annotations
 
@@ -40,18 +40,24 @@ def thread_count(threads: int | None = None) -> int:
 
 
 class Charges(Protocol):
-    """What private draws are charged to."""
+    """A privacy ledger: differentially private draws are charged to it."""
 
     def charge(self, event: Any) -> None:
-        """Note what a draw costs, or refuse before it is made."""
+        """Charge the cost of a draw, or refuse it before it is made."""
 
 
 @dataclass(frozen=True)
 class Context:
     """Streams, threads and progress of one run. Results never depend on the last two.
 
-    A differentially private method also asks what its draws are charged to, and whether a seed
-    was given: it takes the system's entropy unless the caller says that the run is no release.
+    Attributes
+    ----------
+    ledger
+        The privacy ledger of a differentially private method.
+    seeded
+        Whether the caller gave a seed.
+    unsafe_repeatable
+        Whether a differentially private method may use the seed: for tests, never for a release.
     """
 
     streams: Streams
@@ -71,15 +77,11 @@ class Context:
         """Apply a function to independent items in threads; results come in the items' order."""
         work = list(items)
         with self.progress(label, len(work)) as advance, ExitStack() as stack:
-            alone = (
-                self.threads == 1
-            )  # then in the caller's own thread: a SQLite connection is of no use in another
+            answers: Iterator[Result] = map(function, work)  # in this thread: SQLite needs that
+            if self.threads > 1:
+                answers = stack.enter_context(ThreadPoolExecutor(self.threads)).map(function, work)
             results = []
-            for result in (
-                map(function, work)
-                if alone
-                else stack.enter_context(ThreadPoolExecutor(self.threads)).map(function, work)
-            ):
+            for result in answers:
                 results.append(result)
                 advance()
             return results

@@ -1,4 +1,4 @@
-"""A figure with its uncertainty: the only kind of number that risk and utility hand out."""
+"""A figure with its interval: every measure of risk and utility returns one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scipy.special import stdtrit  # scipy.stats takes most of a second to load
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value between a lower and an upper end; the ends are equal where the figure is exact.
+    """A value with its interval from lower to upper; both equal the value if it is exact.
 
     Examples
     --------
@@ -37,7 +37,7 @@ class Estimate:
 
     @classmethod
     def exact(cls, value: float) -> Estimate:
-        """Return a figure without uncertainty, such as a count."""
+        """Return an exact figure, such as a count."""
         return cls(value, value, value, 1.0)
 
     @classmethod

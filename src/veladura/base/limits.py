@@ -1,4 +1,4 @@
-"""Limits of a plan's gate, and the traffic light of a figure against one."""
+"""Limits of a plan's gate, and the traffic light that shows a figure against its limit."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Light = Literal["green", "amber", "red"]
 
 @dataclass(frozen=True)
 class Limit:
-    """What a figure may be.
+    """The lowest and the highest value that a figure may have.
 
     Parameters
     ----------
     min, max
-        The lowest and the highest value allowed; at least one of them.
+        The limits themselves are allowed. At least one of the two must be given.
 
     Examples
     --------
@@ -33,7 +33,7 @@ class Limit:
     def __post_init__(self) -> None:
         given = [end for end in (self.min, self.max) if end is not None]
         if not given:
-            msg = "a gate needs min or max."
+            msg = "a gate needs min or max, got neither.\n\nHint: write {max = 0.2}, for instance."
             raise PlanError(msg)
         if any(
             isinstance(end, bool) or not isinstance(end, (int, float)) or not math.isfinite(end)
@@ -42,26 +42,26 @@ class Limit:
             msg = f"min and max of a gate must be finite numbers, got {given}."
             raise PlanError(msg)
         if len(given) > 1 and given[0] > given[1]:
-            msg = f"min ({given[0]}) is above max ({given[1]}): nothing would pass."
+            msg = f"min ({given[0]}) is above max ({given[1]}), so that no release can pass."
             raise PlanError(msg)
 
     def admits(self, estimate: Estimate) -> bool:
-        """Whether the unfavourable end of the interval is within the limit; what is not a number never is."""
+        """Whether the unfavourable end of the interval is within the limit; NaN never is."""
         low = self.min is None or estimate.lower >= self.min
         high = self.max is None or estimate.upper <= self.max
         return low and high and not math.isnan(estimate.value)
 
     def light(self, estimate: Estimate | None) -> Light:
-        """Return green for a figure within the limit, amber when only its interval reaches beyond, red for all others."""
+        """Return the traffic light of a figure.
+
+        Green: the whole interval is within the limit. Amber: only the value is. Red: neither, or
+        there is no figure.
+        """
         if estimate is None or math.isnan(estimate.value):
             return "red"
-        return (
-            "green"
-            if self.admits(estimate)
-            else "amber"
-            if self.admits(Estimate.exact(estimate.value))
-            else "red"
-        )
+        if self.admits(estimate):
+            return "green"
+        return "amber" if self.admits(Estimate.exact(estimate.value)) else "red"
 
     def __str__(self) -> str:
         ends = [

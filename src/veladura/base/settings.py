@@ -1,4 +1,4 @@
-"""One reader for all settings: a table of plain values becomes a dataclass by its fields and types, and back."""
+"""Read settings: plain values of a plan become a dataclass by its fields and types, and back."""
 
 from __future__ import annotations
 
@@ -22,13 +22,12 @@ _WORDS = {
     dict: "a table",
 }
 
-
 _HOME: ContextVar[Path] = ContextVar("home", default=Path())
 
 
 @contextmanager
 def paths_from(home: Path) -> Iterator[None]:
-    """Take paths in settings from a folder: that of the plan they stand in."""
+    """Resolve relative paths in settings against a folder: that of the plan."""
     token = _HOME.set(home)
     try:
         yield
@@ -36,8 +35,10 @@ def paths_from(home: Path) -> Iterator[None]:
         _HOME.reset(token)
 
 
-def from_plain(type_: Any, value: Any, where: str) -> Any:  # noqa: PLR0911  # one return a kind of type
-    """Return a plain value as the given type, or an error that names the key, what was got and what is possible.
+def from_plain(type_: Any, value: Any, where: str) -> Any:  # noqa: PLR0911  # one return per kind of type
+    """Return a plain value as the given type.
+
+    An error names the key, what it got and what it expected.
 
     Examples
     --------
@@ -66,15 +67,17 @@ def from_plain(type_: Any, value: Any, where: str) -> Any:  # noqa: PLR0911  # o
 
 
 def from_table(cls: type, table: Any, where: str) -> Any:
-    """Return a dataclass from a table of its fields; unknown and missing keys are named."""
+    """Return a dataclass from a table of its fields; errors name unknown and missing keys."""
     _expect(dict, table, where)
     hints = get_type_hints(cls)
-    known = {f.name: f for f in fields(cls) if f.init}
+    settings = {f.name: f for f in fields(cls) if f.init}
     for key in table:
-        if key not in known:
-            raise PlanError.unknown(f"{where}: key", key, known)
+        if key not in settings:
+            raise PlanError.unknown(f"{where}: key", key, settings)
     needed = [
-        name for name, f in known.items() if f.default is MISSING and f.default_factory is MISSING
+        name
+        for name, f in settings.items()
+        if f.default is MISSING and f.default_factory is MISSING
     ]
     if lacking := [name for name in needed if name not in table]:
         msg = f"{where}: {', '.join(lacking)} must be given."
@@ -87,7 +90,7 @@ def from_table(cls: type, table: Any, where: str) -> Any:
 
 
 def to_plain(value: Any) -> Any:
-    """Return a setting as TOML and JSON hold it; what is at its default is left out of a dataclass."""
+    """Return a setting as TOML and JSON hold it; fields at their default are left out."""
     if is_dataclass(value) and not isinstance(value, type):
         return {
             f.name: to_plain(getattr(value, f.name))
@@ -102,18 +105,15 @@ def to_plain(value: Any) -> Any:
 
 
 def _is_default(field: Any, value: Any) -> bool:
-    default = (
-        field.default
-        if field.default is not MISSING
-        else field.default_factory()
-        if field.default_factory is not MISSING
-        else MISSING
-    )
-    return value is None or (default is not MISSING and value == default)
+    if value is None:
+        return True
+    if field.default is not MISSING:
+        return bool(value == field.default)
+    return field.default_factory is not MISSING and bool(value == field.default_factory())
 
 
 def _one_of(options: Sequence[Any], value: Any, where: str) -> Any:
-    """Return the value as the first type it fits; the error is that of the only one, or names them all."""
+    """Return the value as the first type it fits; an error names all types that are possible."""
     possible = [option for option in options if option is not type(None)]
     if value is None and len(possible) < len(options):
         return None

@@ -1,4 +1,4 @@
-"""Randomness by name: every draw of the library comes from a stream with a path."""
+"""Random streams by name: every draw of the library comes from a stream with a path."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Streams:
-    """Independent generators addressed by name, so that adding a column moves no other draw.
+    """Independent random generators by name, so that adding a column changes no other draw.
 
-    The entropy is the seed of a whole run. It never leaves the custodian: with the released
-    model it would undo the protection.
+    The entropy is the seed of a whole run. It must stay with the custodian: together with the
+    released model it would undo the protection.
 
     Examples
     --------
@@ -35,23 +35,25 @@ class Streams:
 
     def __call__(self, *path: str | int) -> Generator:
         """Return a fresh generator for this path."""
-        # JSON keeps ("a", "b") and ("a/b",) apart, which a joined string would not.
+        # JSON tells ("a", "b") from ("a/b",); a joined string would not.
         digest = sha256(json.dumps([*self.path, *path]).encode()).digest()
         key = tuple(np.frombuffer(digest, dtype="<u4").tolist())
         return np.random.default_rng(np.random.SeedSequence(self.entropy, spawn_key=key))
 
     def within(self, *path: str | int) -> Streams:
-        """Return the streams below a path: a step or a dataset draws from its own."""
+        """Return the streams below a path: each step and each dataset has its own."""
         return Streams(self.entropy, (*self.path, *path))
 
     @classmethod
     def of(cls, seed: int | Streams | None) -> Streams:
-        """Return streams for a seed; without one, from the system's entropy."""
+        """Return the streams of a seed; without a seed, of the system's entropy."""
         if isinstance(seed, Streams):
             return seed
         if seed is None:
             return cls(secrets.randbits(128))
-        if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-            msg = f"seed must be a whole number of at least 0, got {type(seed).__name__}."
+        whole = isinstance(seed, (int, np.integer)) and not isinstance(seed, bool)
+        if not whole or seed < 0:
+            got = "a negative number" if whole else type(seed).__name__
+            msg = f"seed must be a whole number of at least 0, got {got}."
             raise PlanError(msg)
         return cls(int(seed))

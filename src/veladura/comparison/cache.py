@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import veladura
 from veladura.comparison.candidate import Candidate, Job
-from veladura.measures.measure import figure_names
+from veladura.measures.registry import figure_names
 from veladura.plan.plan import recipe_to
 from veladura.release.custodian import source_hash
 

@@ -99,7 +99,7 @@ class Job:
         )
         if table.frame is not None or table.rows * len(table.names) > MOST_CELLS:
             return table
-        return open_table(table.arrow, table.source.columns, name=table.source.name)
+        return open_table(table.read(), table.source.columns, name=table.source.name)
 
 
 def evaluate(job: Job) -> Candidate:

@@ -14,9 +14,9 @@ from veladura.comparison.cache import Cache, data_hash
 from veladura.comparison.candidate import Candidate, Job
 from veladura.comparison.result import Comparison, axis, check_axes
 from veladura.errors import PlanError
-from veladura.measures.measure import open_quietly
 from veladura.plan.plan import Plan, read_plan
 from veladura.table.database.scratch import custodian_home
+from veladura.table.source import open_quietly
 from veladura.table.table import Table
 
 if TYPE_CHECKING:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import math
 from base64 import b64encode
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from veladura.base.pictures import INK, SOFT, image_of, new_figure, style
 from veladura.comparison.labels import Box, along, placed
 from veladura.comparison.result import Comparison, figure_of, written
 from veladura.report.render import page
@@ -19,24 +19,15 @@ if TYPE_CHECKING:
 
     from veladura.comparison.candidate import Candidate
 
-INK, SOFT, FRONT, BEATEN = "#22272e", "#57606a", "#2f6690", "#8c959f"
-STYLE: dict[Any, Any] = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "veladura",
-    "font.family": "sans-serif",
-    "font.size": 10.0,
-    "text.parse_math": False,
-}
+FRONT, BEATEN = "#2f6690", "#8c959f"
+FONT_SIZE = 10.0
 WIDE = 30.0  # values further apart than this are shown on a logarithmic axis
 
 
 def draw(comparison: Comparison) -> Figure:
     """Return the map: safer to the left, more useful above, the frontier joined, the dominated ones grey."""
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
-
-    with rc_context(STYLE):
-        figure = Figure(figsize=(8.6, 5.4), layout="constrained")
+    with style(FONT_SIZE):
+        figure = new_figure(8.6, 5.4)
         axes = figure.add_subplot()
         front = comparison.frontier
         for candidate in comparison.placed:
@@ -182,12 +173,7 @@ def _together(comparison: Comparison) -> dict[tuple[float, float], tuple[str, bo
 
 def svg(comparison: Comparison) -> bytes:
     """Return the map as SVG."""
-    from matplotlib import rc_context
-
-    buffer = io.BytesIO()
-    with rc_context(STYLE):
-        draw(comparison).savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-    return buffer.getvalue()
+    return image_of(draw(comparison), dpi=None, font_size=FONT_SIZE)
 
 
 def _facts(comparison: Comparison) -> dict[str, Any]:

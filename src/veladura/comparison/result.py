@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from veladura.comparison.candidate import Candidate
 from veladura.errors import PlanError
-from veladura.measures.measure import Figure, figure_names
+from veladura.measures.measure import Figure
+from veladura.measures.registry import figure_names
 from veladura.report.words import enumerated, number
 
 if TYPE_CHECKING:

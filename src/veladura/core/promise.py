@@ -174,6 +174,16 @@ def outside_categories(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     return outside
 
 
+def source_column(evidence: Evidence, name: str) -> Column:
+    """Return a whole column of the original, including rows that are not in the release."""
+    from veladura.table.codes import encode
+
+    if evidence.original is None:
+        msg = "this check needs the original."
+        raise ValueError(msg)
+    return encode(evidence.original.arrow.column(name), evidence.original.schema[name])
+
+
 GROUP_SIZE = Check(small_groups)
 LIMITS = Check(outside_limits)
 CATEGORIES = Check(outside_categories)

@@ -168,7 +168,12 @@ class Recipe(ABC):
     def _fit(self, table: Any, context: Context) -> Fitted[Any]:
         from veladura.table.source import open as open_table
 
-        return self.apply(open_table(table).without_identifiers(), context)
+        opened = open_table(table).without_identifiers()
+        return self.apply(opened.fetched() if self.reads_rows() else opened, context)
+
+    def reads_rows(self) -> bool:
+        """Whether the method looks at single rows; if not, a file or database is only counted."""
+        return not (self.inside or self.private)
 
     @abstractmethod
     def apply(self, table: Table, context: Context) -> Fitted[Any]:

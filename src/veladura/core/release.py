@@ -60,8 +60,8 @@ class Dataset:
     order: Ints | None = field(default=None, repr=False)  # released rows in canonical order
 
     def fetched(self) -> Any:
-        """Return the rows in memory; a lazy table stays lazy."""
-        return self.table.arrow if self.table.in_memory else replace(self.table).arrow
+        """Return the rows; those of a lazy table are read and not kept."""
+        return self.table.read()
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -84,10 +84,12 @@ class Steps(Recipe):
 
     def apply(self, table: Table, context: Context) -> FittedSteps:
         """Fit the first recipe; the others are fitted to what comes before them, when it is drawn."""
-        if not all(recipe.inside for recipe in self.recipes):
-            _ = table.arrow  # fetched once, so that every step keeps the link between rows
         first = self.recipes[0].apply(table, context.within("step", 0))
         return FittedSteps(self, table, first.codes, first)
+
+    def reads_rows(self) -> bool:
+        """Whether rows are fetched: unless all steps work inside, so that rows stay linked."""
+        return not all(recipe.inside for recipe in self.recipes)
 
     @classmethod
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> Recipe:  # noqa: ARG003

@@ -1,7 +1,7 @@
-"""A clinic register of 5,000 fictitious people, and the land they live on.
+"""A clinic register of 5,000 fictitious people, and a map of the region they live in.
 
-``clinic.csv`` holds the people, ``region.geojson`` the land, ``lake.geojson`` the water
-nobody lives on. ``python -m veladura.example.generate`` writes all three anew.
+``clinic.csv`` has the people, ``region.geojson`` the region, ``lake.geojson`` the water, where
+nobody lives. ``python -m veladura.example.generate`` writes all three again.
 """
 
 from importlib.resources import files
@@ -13,7 +13,7 @@ NAMES = ("clinic.csv", "region.geojson", "lake.geojson")
 
 
 def path(name: str) -> Path:
-    """Return where a bundled example file lies.
+    """Return the path of a bundled example file.
 
     Parameters
     ----------
@@ -26,6 +26,6 @@ def path(name: str) -> Path:
     'clinic.csv'
     """
     if name not in NAMES:
-        msg = f"there is no bundled file {name!r}.\n\nHint: there are {list(NAMES)}."
+        msg = f"there is no bundled file {name!r}.\n\nHint: choose one of {list(NAMES)}."
         raise ValueError(msg)
     return Path(str(files(__name__) / name))

@@ -68,7 +68,7 @@ def make_clinic(seed: int = 1998) -> pd.DataFrame:
 
 
 def draw_homes(streams: Streams) -> tuple[Floats, Floats]:
-    """Draw homes around the towns and, for some, anywhere; on land, inside the region."""
+    """Draw homes, most around the towns, some anywhere; all on land inside the region."""
     rng = streams("example", "home")
     towns = list(TOWNS.values())
     town = _pick(rng, np.tile([t.share for t in towns], (PEOPLE, 1)))
@@ -98,18 +98,18 @@ def nearest_town(lon: Floats, lat: Floats) -> Ints:
 
 
 def draw_ethnicity(streams: Streams, area: Ints) -> Texts:
-    """Draw from the mixture of the area."""
+    """Draw the ethnicity by the shares in the area."""
     mixtures = np.array([t.ethnic for t in TOWNS.values()])
     return ETHNICITIES[_pick(streams("example", "ethnicity"), mixtures[area])]
 
 
 def draw_sex(streams: Streams) -> Texts:
-    """Draw the sex, alike everywhere."""
+    """Draw the sex, with the same shares everywhere."""
     return np.where(streams("example", "sex").random(PEOPLE) < WOMEN, "female", "male")
 
 
 def draw_birth(streams: Streams, ethnicity: Texts) -> Dates:
-    """Draw dates of birth; the white population is the older one."""
+    """Draw dates of birth; white people are older on average."""
     u = streams("example", "birth").random(PEOPLE) ** np.where(ethnicity == "white", 0.85, 1.15)
     years = np.interp(u, (0, 0.06, 0.15, 0.26, 0.52, 0.78, 0.93, 1), (0, 5, 16, 25, 45, 65, 80, 99))
     days = 1 + np.floor(365.25 * years).astype(int)
@@ -123,7 +123,7 @@ def age_in_years(birth: Dates) -> Ints:
 
 
 def draw_marital(streams: Streams, age: Ints, sex: Texts) -> Texts:
-    """Draw ever married, then widowed, then divorced; women outlive their husbands."""
+    """Draw who has married, then who is widowed or divorced; women are widowed more often."""
     ever, widowed, divorced = streams("example", "marital").random((3, PEOPLE))
     chance = np.interp(age, (30, 65, 95), (0, 0.14, 0.8)) * np.where(sex == "female", 1, 0.4)
     conditions = [
@@ -135,7 +135,7 @@ def draw_marital(streams: Streams, age: Ints, sex: Texts) -> Texts:
 
 
 def draw_diagnosis(streams: Streams, age: Ints, sex: Texts) -> Texts:
-    """Draw in proportion to how often each illness falls on that age and sex."""
+    """Draw diagnoses by their frequency at that age and sex."""
     weights = []
     for ill in ILLNESSES.values():
         bump = np.exp(-0.5 * ((age - ill.peak) / ill.width) ** 2)
@@ -163,7 +163,7 @@ def draw_income(streams: Streams, age: Ints, sex: Texts, area: Ints) -> pd.Serie
 
 
 def draw_stay(streams: Streams, diagnosis: Texts, birth: Dates) -> Ints:
-    """Draw days of stay: skewed, longer for the old, never longer than life."""
+    """Draw days of stay: skewed, longer for older people, never longer than their life."""
     typical = np.array([ILLNESSES[d].stay for d in diagnosis])
     z = streams("example", "stay").standard_normal(PEOPLE)
     drawn = np.floor(typical * (0.6 + age_in_years(birth) / 80) * np.exp(0.8 * z)).astype(int)
@@ -172,7 +172,7 @@ def draw_stay(streams: Streams, diagnosis: Texts, birth: Dates) -> Ints:
 
 
 def draw_name(streams: Streams, sex: Texts, ethnicity: Texts) -> list[str]:
-    """Draw first and last names apart; namesakes happen, as they do."""
+    """Draw first and last names independently; some people share a name."""
     first, last = streams("example", "name").random((2, PEOPLE))
     names = []
     for u, v, s, e in zip(first, last, sex, ethnicity, strict=True):
@@ -183,7 +183,7 @@ def draw_name(streams: Streams, sex: Texts, ethnicity: Texts) -> list[str]:
 
 
 def draw_social_number(streams: Streams) -> list[str]:
-    """Draw distinct numbers nobody was ever given.
+    """Draw distinct social security numbers that nobody was ever given.
 
     900-999 is never issued as a social number, but middle groups from 50 on are taxpayer
     numbers; 01-49 are neither.

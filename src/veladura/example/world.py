@@ -56,7 +56,7 @@ class Town(NamedTuple):
 
 
 class Illness(NamedTuple):
-    """How often a diagnosis falls on whom, and the typical days of stay."""
+    """Frequency of a diagnosis by age and sex, and the typical days of stay."""
 
     women: float
     men: float

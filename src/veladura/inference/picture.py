@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from veladura.base.pictures import new_figure
+
 if TYPE_CHECKING:
     from veladura.inference.analysis import Analysis
 
@@ -19,15 +21,9 @@ def draw_coefficients(
     analysis: Analysis, path: Path, *, beside: Analysis | None = None, exponentiate: bool = False
 ) -> Path:
     """Write the picture (PNG, SVG or PDF by the name of the file); the intercept is left out where there are other terms."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     frame = analysis.table(exponentiate=exponentiate)
     names = [name for name in frame.index if name != INTERCEPT] or list(frame.index)
-    figure = Figure(
-        figsize=(7, 1.5 + (0.32 if beside is None else 0.42) * len(names)), layout="constrained"
-    )
-    FigureCanvasAgg(figure)
+    figure = new_figure(7, 1.5 + (0.32 if beside is None else 0.42) * len(names))
     axis = figure.subplots()
     places = np.arange(len(names))[::-1].astype(float)
     shift = 0.0 if beside is None else 0.17

@@ -1,4 +1,4 @@
-"""Columns of several tables as common codes: rows with equal values have equal codes, whichever table they are in."""
+"""Columns of several tables in common codes: equal values have equal codes in all tables."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.table.codes import Column, encode, label_text
+from veladura.base.arrays import Ints
+from veladura.table.codes import Column, encode, label_texts
 
 if TYPE_CHECKING:
     from veladura.table.table import Table
 
-Ints = NDArray[np.int64]
 _SMALL = 1 << 22  # a table of this many flags is cheaper than a sort
 
 
@@ -23,9 +23,9 @@ def column_of(table: Table, name: str) -> Column:
 
 
 def is_recoded(original: Table, released: Table, name: str) -> bool:
-    """Whether a released column has values of another kind, or categories that the original does not have.
+    """Whether a released column has another kind, or categories that the original does not have.
 
-    Someone who knows a value of the original cannot look it up in such a column.
+    An intruder who knows a value of the original cannot look it up in such a column.
     """
     before, after = (
         column_of(table, name) if table.in_memory else table.profile(name).columns[0]
@@ -35,11 +35,11 @@ def is_recoded(original: Table, released: Table, name: str) -> bool:
         after.field.kind == "date"
     ):
         return True
-    return before.labels is not None and not set(_label_texts(after)) <= set(_label_texts(before))
+    return before.labels is not None and not set(label_texts(after)) <= set(label_texts(before))
 
 
 def common_cells(tables: Sequence[Table], names: Sequence[str]) -> tuple[list[Ints], int]:
-    """Return, for each table, which cell of the cross of some columns each row is in, and the number of cells.
+    """Return the cell of each row in the cross table of some columns, and the number of cells.
 
     Missing counts as a value of its own. A column that is of categories in one table and of numbers
     in another is compared as text.
@@ -53,7 +53,7 @@ def common_cells(tables: Sequence[Table], names: Sequence[str]) -> tuple[list[In
 
 
 def common_codes(columns: Sequence[Column]) -> tuple[Ints, int]:
-    """Return the values of columns, one after the other, as codes of one list, and its length; the last code is missing."""
+    """Return the values of all columns in common codes, and their number; the last is missing."""
     missing = np.concatenate([column.missing for column in columns])
     if all(column.labels is not None for column in columns):
         codes, levels = _labels(columns)
@@ -65,29 +65,24 @@ def common_codes(columns: Sequence[Column]) -> tuple[Ints, int]:
 
 
 def _labels(columns: Sequence[Column]) -> tuple[Ints, int]:
-    """Return codes into the labels of all columns together: only the labels are compared, not the rows."""
-    texts = [_label_texts(column) for column in columns]
-    known = {
+    """Return codes into the labels of all columns; labels are compared, not rows."""
+    texts = [label_texts(column) for column in columns]
+    codes = {
         text: code
         for code, text in enumerate(dict.fromkeys(text for part in texts for text in part))
     }
-    maps = [np.array([known[text] for text in part] or [0], dtype=np.int64) for part in texts]
+    maps = [np.array([codes[text] for text in part] or [0], dtype=np.int64) for part in texts]
     return np.concatenate(
         [place[column.values] for place, column in zip(maps, columns, strict=True)]
-    ), max(len(known), 1)
-
-
-def _label_texts(column: Column) -> list[str]:
-    assert column.labels is not None  # noqa: S101  # the caller asked
-    return [label_text(label) for label in column.labels.to_pylist()]
+    ), max(len(codes), 1)
 
 
 def _texts(column: Column) -> NDArray[np.str_]:
-    """Return the values of a column as text; what stands where one is missing has no meaning."""
+    """Return the values of a column as text; where a value is missing the text is arbitrary."""
     if column.labels is None:
         return np.array([str(value) for value in column.to_arrow().to_pylist()], dtype=np.str_)
-    known = np.array(_label_texts(column) or [""], dtype=np.str_)
-    texts: NDArray[np.str_] = known[column.values]
+    labels = np.array(label_texts(column) or [""], dtype=np.str_)
+    texts: NDArray[np.str_] = labels[column.values]
     return texts
 
 
@@ -104,7 +99,7 @@ def ranks(values: NDArray[Any]) -> tuple[Ints, int]:
 
 
 def dense(codes: Ints, bound: int) -> tuple[Ints, int]:
-    """Return codes below a bound renumbered from nought without gaps, in order, and how many there are."""
+    """Return codes below a bound renumbered without gaps, zero-based, and their number."""
     if bound > max(_SMALL, 4 * codes.size):
         return ranks(codes)
     present = np.zeros(bound, dtype=bool)

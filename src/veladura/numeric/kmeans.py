@@ -5,16 +5,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Floats, Ints
 from veladura.base.streams import Streams
 
-Floats = NDArray[np.float64]
 ROUNDS = 20
 
 
-def k_means(matrix: Floats, clusters: int) -> NDArray[np.int64]:
-    """Return the cluster of each row: Lloyd's rounds from rows drawn far apart (k-means++), the stream fixed.
+def k_means(matrix: Floats, clusters: int) -> Ints:
+    """Return the cluster of each row: Lloyd's algorithm from k-means++ starts, fixed stream.
 
     Examples
     --------
@@ -40,7 +39,10 @@ def k_means(matrix: Floats, clusters: int) -> NDArray[np.int64]:
 
 
 def _far_apart(rng: np.random.Generator, matrix: Floats, norms: Floats, clusters: int) -> Floats:
-    """Return rows as first centres, each drawn in proportion to its squared distance from those before (Arthur and Vassilvitskii 2007)."""
+    """Return the first centres by k-means++ (Arthur and Vassilvitskii 2007).
+
+    Each is a row drawn in proportion to its squared distance from those before.
+    """
     chosen = [int(rng.integers(len(matrix)))]
     nearest = np.full(len(matrix), math.inf)
     for _ in range(clusters - 1):

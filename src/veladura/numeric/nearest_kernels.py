@@ -2,28 +2,25 @@
 
 Arrays in, arrays out; time grows with rows x rows, memory with rows. Categories are whole numbers
 and missing is a number far from all others, so that one rule serves every column: the difference,
-at most 1. They stand in one file because Numba's cache does not notice a change in another.
+at most 1. They are in one file because Numba's cache does not notice a change in another.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Floats, Ints, Mask
 from veladura.base.jit import compiled, inner
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 TIE = 1e-12
 
 
 @inner("float64(float64[::1], float64[::1], float64)")
-def _distance(one: Floats, other: Floats, limit: float) -> float:
-    """Return the sum over columns of how far two values are apart, at most 1 each; something above the limit once it is passed."""
+def _distance(point: Floats, other: Floats, limit: float) -> float:
+    """Return the sum over columns of differences, at most 1 each; stop above the limit."""
     total: float = 0.0
-    for j in range(one.size):
-        total += min(abs(one[j] - other[j]), 1.0)
+    for j in range(point.size):
+        total += min(abs(point[j] - other[j]), 1.0)
         if total > limit:
             return total
     return total
@@ -43,39 +40,40 @@ def nearest(
     start: int,
     stop: int,
 ) -> None:
-    """Fill in, for each point of a range, the first of the nearest other rows, its distance, and how many are as near.
+    """Fill in the nearest other row of each point of a range, its distance, and its ties.
 
-    ``skip`` names a row of the others that is left out for each point, or -1.
+    Of ties the first row is taken. ``skip`` is a row of the others that is left out for each point,
+    or -1.
     """
     for i in range(start, stop):
         best, first, many = np.inf, -1, 0
         for k in range(others.shape[0]):
             if k == skip[i]:
                 continue
-            found = _distance(points[i], others[k], best + TIE)
-            if found < best - TIE:
-                best, first, many = found, k, 1
-            elif found <= best + TIE:
+            apart = _distance(points[i], others[k], best + TIE)
+            if apart < best - TIE:
+                best, first, many = apart, k, 1
+            elif apart <= best + TIE:
                 many += 1
         index[i], distance[i], ties[i] = first, best, many
 
 
 @compiled("float64[::1](float64[:, ::1], float64[:, ::1])")
 def paired(points: Floats, others: Floats) -> Floats:
-    """Return how far each point is from the other row in its place."""
-    found = np.empty(points.shape[0])
+    """Return the distance of each point from the other row with the same number."""
+    distance = np.empty(points.shape[0])
     for i in range(points.shape[0]):
-        found[i] = _distance(points[i], others[i], np.inf)
-    return found
+        distance[i] = _distance(points[i], others[i], np.inf)
+    return distance
 
 
 @compiled("int64[::1](float64[:, ::1], float64[:, ::1], boolean[:, ::1], float64)")
-def fitting(points: Floats, table: Floats, used: Flags, width: float) -> Ints:
+def fitting(points: Floats, table: Floats, used: Mask, width: float) -> Ints:
     """Return how many rows of a table each description fits; counting stops at two.
 
     A description names the values of a point in its used columns, to within a width below 1.
     """
-    found = np.zeros(points.shape[0], dtype=np.int64)
+    count = np.zeros(points.shape[0], dtype=np.int64)
     for i in range(points.shape[0]):
         for k in range(table.shape[0]):
             fits = True
@@ -84,7 +82,7 @@ def fitting(points: Floats, table: Floats, used: Flags, width: float) -> Ints:
                     fits = False
                     break
             if fits:
-                found[i] += 1
-                if found[i] > 1:
+                count[i] += 1
+                if count[i] > 1:
                     break
-    return found
+    return count

@@ -1,4 +1,4 @@
-"""Rows of several tables as points that can be compared: categories by equality, numbers by ranks."""
+"""Rows of several tables as points: categories compared by equality, numbers by ranks."""
 
 from __future__ import annotations
 
@@ -8,24 +8,23 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Floats, Ints
 from veladura.base.context import thread_count
 from veladura.errors import PlanError
-from veladura.numeric.coding import Ints, column_of, common_codes
+from veladura.numeric.coding import column_of, common_codes
 
 if TYPE_CHECKING:
     from veladura.table.codes import Column
     from veladura.table.table import Table
 
-Floats = NDArray[np.float64]
 MISSING, BLOCK = -1e9, 50
 EQUAL = 1e-12  # mean distances that differ by less are the same
 
 
 @dataclass(frozen=True, eq=False)
 class Near:
-    """The nearest row of each point: the first of them, its distance per column, and how many are as near."""
+    """The nearest row of each point: its number, its distance per column, and its ties."""
 
     index: Ints = field(repr=False)
     distance: Floats = field(repr=False)
@@ -62,13 +61,13 @@ def _codes(columns: Sequence[Column]) -> Floats:
 def _places(columns: Sequence[Column], reference: Sequence[int]) -> Floats:
     values = np.concatenate([column.values.astype(np.float64) for column in columns])
     missing = np.concatenate([column.missing for column in columns])
-    known = np.concatenate(
+    given = np.concatenate(
         [columns[i].values[~columns[i].missing].astype(np.float64) for i in reference]
     )
-    if known.size == 0:
+    if given.size == 0:
         return np.where(missing, MISSING, 0.0)
-    distinct, count = np.unique(known, return_counts=True)
-    share = (np.cumsum(count) - count / 2) / known.size
+    distinct, count = np.unique(given, return_counts=True)
+    share = (np.cumsum(count) - count / 2) / given.size
     width = distinct[-1] - distinct[0]
     outside = np.maximum(values - distinct[-1], 0.0) - np.maximum(distinct[0] - values, 0.0)
     places = np.interp(values, distinct, share) + outside / (width if width > 0 else 1.0)
@@ -78,8 +77,8 @@ def _places(columns: Sequence[Column], reference: Sequence[int]) -> Floats:
 def nearest_rows(points: Floats, others: Floats, skip: Ints | None = None) -> Near:
     """Return the nearest of the other rows for each point; the distance is the mean over columns.
 
-    Columns that tell rows apart best come first: a row is passed over as soon as it is farther than
-    the nearest so far. Blocks of points are looked at in threads, each by itself.
+    Columns that tell rows apart best come first: a row is skipped as soon as it is farther than the
+    nearest so far. Blocks of points are searched in threads, each by itself.
     """
     from veladura.numeric.nearest_kernels import nearest
 
@@ -104,10 +103,8 @@ def nearest_rows(points: Floats, others: Floats, skip: Ints | None = None) -> Ne
 
 
 def own_distance(points: Floats, others: Floats) -> Floats:
-    """Return how far each point is from the other row in its place, mean over columns."""
+    """Return the distance of each point from the other row with its number, mean over columns."""
     from veladura.numeric.nearest_kernels import paired
 
-    found: Floats = (
-        paired(np.ascontiguousarray(points), np.ascontiguousarray(others)) / points.shape[1]
-    )
-    return found
+    total = paired(np.ascontiguousarray(points), np.ascontiguousarray(others))
+    return np.asarray(total / points.shape[1])

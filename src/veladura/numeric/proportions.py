@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from veladura.base.arrays import Floats, Ints
 from veladura.base.estimate import Estimate
 from veladura.base.streams import Streams
 
@@ -17,7 +17,9 @@ FEWEST, MOST = 100, 1_000
 
 
 def affordable(rows: int) -> int:
-    """Return how many rows an assessment compares with each of a table's: a thousand, fewer where the table is large.
+    """Return how many rows an assessment compares with all rows of a table.
+
+    A thousand, or fewer where the table is large.
 
     Examples
     --------
@@ -27,15 +29,18 @@ def affordable(rows: int) -> int:
     return max(FEWEST, min(MOST, PAIRS // max(rows, 1)))
 
 
-def sample_rows(rows: int, most: int | None, *path: str | int) -> NDArray[np.int64]:
-    """Return all rows, or as many as were asked for, drawn from a fixed stream: a figure must not change when it is asked again."""
+def sample_rows(rows: int, most: int | None, *path: str | int) -> Ints:
+    """Return all rows, or a number of them drawn from a fixed stream.
+
+    The stream is fixed so that a figure does not change when it is computed again.
+    """
     if most is None or most >= rows:
         return np.arange(rows)
     return np.sort(Streams(0)("risk", *path).choice(rows, most, replace=False))
 
 
 def share(successes: float, trials: int, level: float = LEVEL) -> Estimate:
-    """Return a share with the interval of Wilson (1927); without trials nothing is known.
+    """Return a share with the interval of Wilson (1927); from 0 to 1 without trials.
 
     Examples
     --------
@@ -50,20 +55,18 @@ def share(successes: float, trials: int, level: float = LEVEL) -> Estimate:
     if trials == 0:
         return Estimate(0.0, 0.0, 1.0, level)
     z = float(ndtri((1 + level) / 2))
-    found = successes / trials
+    p = successes / trials
     scale = 1 + z * z / trials
-    centre = (found + z * z / (2 * trials)) / scale
-    half = z / scale * math.sqrt(found * (1 - found) / trials + z * z / (4 * trials * trials))
-    return Estimate(
-        found, min(max(centre - half, 0.0), found), max(min(centre + half, 1.0), found), level
-    )
+    centre = (p + z * z / (2 * trials)) / scale
+    half = z / scale * math.sqrt(p * (1 - p) / trials + z * z / (4 * trials * trials))
+    return Estimate(p, min(max(centre - half, 0.0), p), max(min(centre + half, 1.0), p), level)
 
 
-def mean_share(values: NDArray[np.float64], rows: int, level: float = LEVEL) -> Estimate:
+def mean_share(values: Floats, rows: int, level: float = LEVEL) -> Estimate:
     """Return the mean of shares over sampled rows; exact when all rows were taken.
 
-    The interval is the normal one with the correction for a finite number of rows, but never
-    narrower than that of a share that is nought or one in every sampled row.
+    The interval is the normal one with the correction for a finite population. Where all sampled
+    rows are equal it is that of Wilson.
     """
     taken = values.size
     mean = float(values.mean()) if taken else 0.0

@@ -1,4 +1,4 @@
-"""A stated number of rows is enough for what a model tells; every model sees the same ones."""
+"""Samples of rows for models: a stated number, the same rows for every model."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Ints
 from veladura.base.streams import Streams
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ MOST_ROWS = 10_000  # for models whose cost grows faster than the rows
 MANY_ROWS = 100_000  # for counts and linear fits
 
 
-def some_rows(rows: int, most: int = MOST_ROWS) -> NDArray[np.int64]:
+def some_rows(rows: int, most: int = MOST_ROWS) -> Ints:
     """Return all row numbers, or as many as are needed, drawn from a fixed stream.
 
     Tables of the same length are thinned at the same places, so that aligned rows stay aligned.
@@ -37,23 +37,23 @@ def some_rows(rows: int, most: int = MOST_ROWS) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class Rows:
-    """Which rows of an original and of a released table are looked at, and whether they stand for each other one by one."""
+    """The rows of an original and of a released table that are used; whether they are aligned."""
 
-    original: NDArray[np.int64]
-    released: NDArray[np.int64]
+    original: Ints
+    released: Ints
     aligned: bool
 
-    def __iter__(self) -> Iterator[NDArray[np.int64]]:
+    def __iter__(self) -> Iterator[Ints]:
         return iter((self.original, self.released))
 
 
 def matched_rows(
     original: Table, released: Table, kept: Sequence[str], most: int = MOST_ROWS
 ) -> Rows:
-    """Return the rows to look at; where a release kept some columns, those that are equal in them.
+    """Return the rows to use; where a release kept some columns, aligned by these.
 
-    A saved release is shuffled: both tables are sorted by the kept columns then. Rows that tie may
-    stand for each other.
+    A saved release is in random order: both tables are then sorted by the kept columns. Rows that
+    tie may be aligned in any way.
     """
     if kept and original.rows == released.rows:
         places = some_rows(original.rows, most)
@@ -65,7 +65,7 @@ def matched_rows(
     return Rows(some_rows(original.rows, most), some_rows(released.rows, most), aligned=False)
 
 
-def _sorted(table: Table, names: Sequence[str]) -> NDArray[np.int64]:
+def _sorted(table: Table, names: Sequence[str]) -> Ints:
     from veladura.table.order import canonical_order
 
     return canonical_order((key for name in names for key in read(table, name).keys()), table.rows)  # noqa: SIM118
@@ -75,12 +75,12 @@ def _equal(
     original: Table,
     released: Table,
     names: Sequence[str],
-    first: NDArray[np.int64] | None,
-    second: NDArray[np.int64] | None,
+    first: Ints | None,
+    second: Ints | None,
 ) -> bool:
     """Whether some columns are the same, row for row in the orders given."""
 
-    def column(table: Table, name: str, order: NDArray[np.int64] | None) -> pa.ChunkedArray:
+    def column(table: Table, name: str, order: Ints | None) -> pa.ChunkedArray:
         return (
             table.arrow.column(name)
             if order is None
@@ -94,8 +94,8 @@ def _equal(
     )
 
 
-def read(table: Table, name: str, rows: NDArray[np.int64] | None = None) -> Column:
-    """Return a column at some rows as plain arrays; the others are not even encoded."""
+def read(table: Table, name: str, rows: Ints | None = None) -> Column:
+    """Return a column at some rows as plain arrays; other rows are not encoded."""
     from veladura.table.codes import encode
 
     column = table.arrow.column(name)
@@ -104,7 +104,7 @@ def read(table: Table, name: str, rows: NDArray[np.int64] | None = None) -> Colu
 
 
 def sample_note(*tables: Table, most: int = MOST_ROWS) -> str:
-    """Say how many rows were looked at, where that is not all of them."""
+    """Say how many rows were used, where that is not all of them."""
     return (
         f"A sample of {most:,} rows of each table."
         if any(table.rows > most for table in tables)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from veladura.base.limits import Limit
 from veladura.core.recipe import Recipe
-from veladura.measures.measure import measures
+from veladura.measures.registry import meaning_of
 
 
 def gate_text(recipe: Recipe) -> str:
@@ -14,11 +14,6 @@ def gate_text(recipe: Recipe) -> str:
             "# No [gate]: whether a differentially private release passes a limit on its data would"
             " tell something of them.\n"
         )
-    told = {
-        f"{found.name}.{short}": meaning.text
-        for found in measures().values()
-        for short, meaning in found.figures.items()
-    }
     lines = [
         (
             "# Limits on figures of the assessment: the run refuses a release that misses one, by"
@@ -31,7 +26,7 @@ def gate_text(recipe: Recipe) -> str:
         "# [gate]",
     ]
     for figure, limit in recipe.proposed_gate().items():
-        lines += [f"# # {told[figure]}", f'# "{figure}" = {{{_ends(limit)}}}']
+        lines += [f"# # {meaning_of(figure)}", f'# "{figure}" = {{{_ends(limit)}}}']
     return "\n".join([*lines, ""])
 
 

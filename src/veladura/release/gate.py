@@ -10,7 +10,7 @@ from veladura.base.estimate import Estimate
 from veladura.base.limits import Light, Limit
 from veladura.errors import GateError, PlanError
 from veladura.measures.assessment import Assessment
-from veladura.measures.measure import figure_names
+from veladura.measures.registry import figure_names, is_figure
 
 __all__ = ["Limit", "Verdict", "check_gate", "gate", "refuse_gate", "require"]
 
@@ -36,11 +36,11 @@ class Verdict:
 
 
 def check_gate(names: Iterable[str]) -> None:
-    """Refuse figures that no measure gives."""
-    what, known = "gate figure", figure_names()
+    """Refuse figures that no measure of the library gives."""
     for name in names:
-        if name not in known:
-            raise PlanError.unknown(what, name, known)
+        if not is_figure(name):
+            what = "gate figure"
+            raise PlanError.unknown(what, name, figure_names())
 
 
 def refuse_gate() -> NoReturn:
@@ -58,7 +58,7 @@ def gate(assessment: Assessment, limits: Mapping[str, Limit]) -> list[Verdict]:
     The unfavourable end of the interval is compared: the upper one with ``max``, the lower one
     with ``min``. A figure that does not apply to the release fails, with its reason.
     """
-    check_gate(limits)
+    check_gate(name for name in limits if name not in assessment.figures)
     if limits and assessment.private:
         refuse_gate()
     return [_judge(assessment, name, limit) for name, limit in limits.items()]

@@ -38,6 +38,7 @@ def with_source(release: Release, source: Any, record: str | Path) -> Release:
     original = open_source(source, told).without_identifiers()
     if not places:  # new rows: the original stands beside them without a link
         return replace(release, original=original)
+    original = original.fetched()  # links are row numbers of these very rows
     sizes = [dataset.table.rows for dataset in release.tables]
     if [rows.size for rows in places] != sizes or max(
         int(rows.max(initial=-1)) for rows in places

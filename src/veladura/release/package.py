@@ -293,7 +293,7 @@ def leave_report(
 
 def write_tables(release: Release, source: Table, name: str, *, force: bool) -> None:
     """Write the datasets as tables of the database the source lives in, in the order of the files."""
-    from veladura.table.recode import write_arrow, write_table
+    from veladura.table.write import write_arrow, write_table
 
     many = len(release.tables) > 1
     for i, dataset in enumerate(release.tables):

@@ -1,21 +1,80 @@
-"""A saved release beside its source again: the figures of a package, when its holder asks for them."""
+"""Risk and utility of a release, in memory or saved, against its source."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from veladura.base.context import Progress, silent
 from veladura.base.limits import Limit
-from veladura.measures.assessment import Assessment, assess
+from veladura.measures.assessment import Assessment
+from veladura.measures.assessment import assess as assess_linked
+from veladura.measures.measure import Measure
 from veladura.release.gate import Verdict, check_gate, gate, refuse_gate
 from veladura.release.link import with_source
 from veladura.release.package import load
 
 if TYPE_CHECKING:
     from veladura.core.release import Release
+
+
+def assess(
+    table: Any,
+    release: Release,
+    *,
+    limits: Mapping[str, Limit] | None = None,
+    control: Any = None,
+    record: str | Path | None = None,
+    measures: Iterable[Measure] = (),
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> Assessment:
+    """Return risk and utility of a release against its original.
+
+    Parameters
+    ----------
+    table
+        The original: anything `veladura.open` takes. Identifiers and columns that were not
+        released are left out.
+    release
+        The release made from it, in memory or loaded from a package. Without the link between rows
+        the figures that need it are listed with the reason.
+    limits
+        Limits on figures, as in the plan's ``[gate]``: those figures get a traffic light. Not for a
+        differentially private release.
+    control
+        The control group: people of the same population who are not in the original. Attacks and
+        distances are judged against it.
+    record
+        The custodian's record of a loaded release: it links the released rows to those of the
+        table.
+    measures
+        Measures of your own (`veladura.measures.measure.Measure`), beside those of the library.
+    threads
+        Measures run side by side; figures never depend on the number of threads.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import veladura as vd
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 50, "income": range(100)})
+    >>> figures = vd.assess(people, vd.Noise(columns=["income"]).protect(people, seed=1))
+    >>> int(figures["risk.uniqueness.sample_uniques"]) <= 100
+    True
+    """
+    if record is not None:
+        release = with_source(release, table, record)
+    return assess_linked(
+        table,
+        release,
+        limits=limits,
+        control=control,
+        measures=measures,
+        threads=threads,
+        progress=progress,
+    )
 
 
 @dataclass(frozen=True)

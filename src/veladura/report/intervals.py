@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veladura.base.estimate import Estimate
-from veladura.measures.measure import NotApplicable
-from veladura.measures.utility.intervals import NORMAL, combiner, interval_overlap
+from veladura.errors import NotApplicable
+from veladura.measures.pairing import Pairing, pair
 from veladura.measures.utility.linear import fit_all, propose
-from veladura.measures.utility.pairing import Pairing, pair
+from veladura.measures.utility.overlap import NORMAL, combiner, interval_overlap
 from veladura.report.marks import Mark, Term, alone, beside
 from veladura.report.tally import SPREAD, tally_of
 from veladura.report.words import number

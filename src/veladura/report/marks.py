@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from veladura.measures.utility.intervals import NORMAL
+from veladura.measures.utility.overlap import NORMAL
 from veladura.report.words import number
 
 if TYPE_CHECKING:

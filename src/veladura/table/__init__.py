@@ -1,1 +1,1 @@
-"""Tables wherever they live: the only folder that knows Ibis, and it holds no statistics."""
+"""Tables in memory, files and databases. No other folder imports Ibis."""

@@ -1,4 +1,4 @@
-"""Columns as plain arrays, rows in a canonical order that no source and no server can move."""
+"""Columns as plain arrays, rows in a canonical order that does not depend on the source."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ class Column:
     ----------
     values
         Codes into ``labels`` for a labelled column, else the numbers; days or time units for dates.
-        What stands where ``missing`` is true has no meaning.
+        Values where ``missing`` is true have no meaning.
+    missing
+        Which rows have no value.
     labels
         The distinct values in order (by code point, or as declared), as an Arrow array.
     """
@@ -65,12 +67,12 @@ class Column:
         return replace(self, values=values, missing=self.missing if missing is None else missing)
 
     def key(self) -> NDArray[Any]:
-        """Return what rows are sorted by: the values, missing last."""
+        """Return the sort key of each row: its value, missing last."""
         top = np.inf if self.values.dtype.kind == "f" else np.iinfo(self.values.dtype).max
         return np.where(self.missing, top, self.values) if self.missing.any() else self.values
 
     def keys(self) -> Iterator[NDArray[Any]]:
-        """Yield the key, then what tells missing from a value as large as a number can be."""
+        """Yield the sort key, and a second one where the largest value ties with missing."""
         key = self.key()
         yield key
         if key is not self.values:
@@ -80,7 +82,7 @@ class Column:
 
     @cached_property
     def decimals(self) -> int | None:
-        """Number of decimals that write every value exactly; None when more than nine would be needed."""
+        """Number of decimals that write every value exactly; None for more than nine."""
         if self.values.dtype.kind != "f":
             return 0
         values = self.values[~self.missing]
@@ -90,7 +92,7 @@ class Column:
         return None
 
     def numbers(self) -> NDArray[np.float64]:
-        """Return the values as floats, NaN where missing, after refusing infinite ones."""
+        """Return the values as floats, NaN where missing; infinite values are refused."""
         numbers = np.where(self.missing, np.nan, self.values.astype(np.float64))
         if infinite := int(np.isinf(numbers).sum()):
             msg = (
@@ -126,7 +128,7 @@ class Column:
 
 @dataclass(frozen=True, eq=False)
 class Codes(Mapping[str, Column]):
-    """Columns in the canonical order of rows, and where each row stands in the table."""
+    """Columns in the canonical order of rows, and the row number of each in the table."""
 
     columns: Mapping[str, Column] = attribute(repr=False)
     rows: NDArray[np.int64] = attribute(repr=False)
@@ -148,25 +150,21 @@ def codes(table: Table, columns: Sequence[str]) -> Codes:
     order of the source nor a column appended to it moves a draw, and rows that still tie are equal.
     """
     table.schema.check("columns", columns)
-    encoded: dict[str, Column] = {}
+    arrow, encoded = table.arrow, dict[str, Column]()
 
     def keys() -> Iterator[NDArray[Any]]:
         for name in dict.fromkeys([*columns, *table.names]):
-            column = encode(table.arrow.column(name), table.schema[name])
+            column = encode(arrow.column(name), table.schema[name])
             if name in columns:
                 encoded[name] = column
             yield from column.keys()
 
-    rows = canonical_order(keys(), table.arrow.num_rows)
+    rows = canonical_order(keys(), arrow.num_rows)
     taken = {}
-    for name in dict.fromkeys(
-        columns
-    ):  # one at a time: those that no order asked for are in memory once only
-        column = (
-            encoded.pop(name)
-            if name in encoded
-            else encode(table.arrow.column(name), table.schema[name])
-        )
+    for name in dict.fromkeys(columns):  # one at a time, so that none is in memory twice
+        column = encoded.pop(name, None)
+        if column is None:
+            column = encode(arrow.column(name), table.schema[name])
         taken[name] = column.take(rows)
         # what encoding leaves behind adds up to a third of the table
         pa.default_memory_pool().release_unused()
@@ -187,8 +185,8 @@ def encode(array: pa.ChunkedArray | pa.Array, field_: Field) -> Column:
     if values.dtype.kind != "f":
         return Column(field_, values, missing)
     values = values.astype(np.float64, copy=False) + 0.0  # a negative zero sorts and counts as zero
-    if (unknown := np.isnan(values)).any():
-        missing, values = missing | unknown, np.where(unknown, 0.0, values)
+    if (not_a_number := np.isnan(values)).any():
+        missing, values = missing | not_a_number, np.where(not_a_number, 0.0, values)
     return Column(field_, values, missing)
 
 
@@ -212,7 +210,7 @@ def _encode_labels(array: pa.ChunkedArray | pa.Array, field_: Field) -> Column:
     flat = (places.fill_null(0) if places.null_count else places).to_numpy(zero_copy_only=False)
     codes_ = rank[flat]
     if places.null_count:
-        codes_[missing] = 0  # what stands there must not depend on the order of rows either
+        codes_[missing] = 0  # must not depend on the order of rows either
     return Column(field_, codes_, missing, labels)
 
 
@@ -230,10 +228,10 @@ def _ordered_labels(labels: pa.Array, field_: Field) -> tuple[pa.Array, NDArray[
     rank = np.array(
         [place.get(label_text(label), -1) for label in labels.to_pylist()], dtype=np.int64
     )
-    if strange := int(np.count_nonzero(rank < 0)):
+    if unlisted := int(np.count_nonzero(rank < 0)):
         msg = (
-            f"column {field_.name!r} holds {strange} categories that its declared order does not"
-            " name."
+            f"column {field_.name!r} holds {unlisted} categories that are not in its declared"
+            " order.\n\nHint: add them to the order, or declare another kind."
         )
         raise DataError(msg)
     if labels.type == pa.bool_():
@@ -241,6 +239,14 @@ def _ordered_labels(labels: pa.Array, field_: Field) -> tuple[pa.Array, NDArray[
     return pa.array(field_.order, pa.string()).cast(labels.type), rank
 
 
+def label_texts(column: Column) -> list[str]:
+    """Return the categories of a column as text, in the order of their codes."""
+    if column.labels is None:
+        msg = f"column {column.name!r} has no categories."
+        raise ValueError(msg)
+    return [label_text(label) for label in column.labels.to_pylist()]
+
+
 def label_text(label: object) -> str:
-    """Return a category as the text by which orders, labels and codebooks name it."""
+    """Return a category as the text that orders, labels and codebooks use for it."""
     return str(label).lower() if isinstance(label, bool) else str(label)

@@ -1,4 +1,4 @@
-"""What a database says when it fails quotes lines of the data: say it again without them."""
+"""Errors of readers and databases, without the lines of data that they quote."""
 
 from __future__ import annotations
 
@@ -10,37 +10,26 @@ from veladura.errors import DataError, VeladuraError
 
 LINE_LIMIT = 16_000_000
 
-_KNOWN = (
-    (
-        "maximum line size",
-        f"has a line of more than {LINE_LIMIT // 1_000_000} MB",
-        "look for a quote that is never closed.",
-    ),
-    (
-        "max_line_size",
-        f"has a line of more than {LINE_LIMIT // 1_000_000} MB",
-        "look for a quote that is never closed.",
-    ),
-    (
-        "does not support a full read",
-        f"has a line of more than {LINE_LIMIT // 1_000_000} MB",
-        "look for a quote that is never closed.",
-    ),
-    (
-        "unicode",
-        "is not valid text of its encoding",
-        'name its encoding, as in encoding = "cp1252".',
-    ),
-    ("utf-8", "is not valid text of its encoding", 'name its encoding, as in encoding = "cp1252".'),
-    (
-        "codec can't",
-        "is not valid text of its encoding",
-        'name its encoding, as in encoding = "cp1252".',
-    ),
+_LONG_LINE = (
+    f"has a line of more than {LINE_LIMIT // 1_000_000} MB",
+    "look for a quote that is never closed.",
+)
+_BAD_TEXT = (
+    "is not valid text in its encoding",
+    'name its encoding, as in encoding = "cp1252".',
+)
+# a word of the original message, what is wrong, what to do; the first match counts
+_MESSAGES = (
+    ("maximum line size", *_LONG_LINE),
+    ("max_line_size", *_LONG_LINE),
+    ("does not support a full read", *_LONG_LINE),
+    ("unicode", *_BAD_TEXT),
+    ("utf-8", *_BAD_TEXT),
+    ("codec can't", *_BAD_TEXT),
     (
         "expected number of columns",
         "has a line with more or fewer fields than its header",
-        "check separator and quotes.",
+        "check the separator and the quotes.",
     ),
     ("unterminated quote", "has a quote that is never closed", "check the quotes near that line."),
     ("quote", "has a quote that cannot be read", "check the quotes near that line."),
@@ -51,14 +40,14 @@ _KNOWN = (
     ),
     (
         "no space left",
-        "could not be worked on: the disk is full",
-        "free some space, or point the custodian folder elsewhere.",
+        "cannot be processed: the disk is full",
+        "free some space, or choose a custodian folder on another disk.",
     ),
     ("could not set lock", "is in use by another program", "close the program that has it open."),
     (
         "different configuration",
-        "is already open in this process in another way",
-        "close the other connection, or open both with the same writable.",
+        "is already open in this process with other settings",
+        "close the other connection, or open both with the same value of writable.",
     ),
     ("file is encrypted or is not a database", "is not a database", "check the path."),
     ("not a valid duckdb database", "is not a DuckDB database", "check the path."),
@@ -72,25 +61,20 @@ _KNOWN = (
 
 
 @contextmanager
-def told_without_values(what: str) -> Iterator[None]:
+def without_values(what: str) -> Iterator[None]:
     """Turn any failure of a reader or database into a DataError that shows no value."""
     try:
         yield
-    except (
-        VeladuraError,
-        MemoryError,
-        ModuleNotFoundError,
-    ):  # a missing driver is told by those who need it
+    except (VeladuraError, MemoryError, ModuleNotFoundError):  # callers name a missing driver
         raise
-    except Exception as error:  # noqa: BLE001  # drivers raise dozens of types, all of which may quote data
-        text = re.split(r"possible (fixes|solutions)|\n\s*file\s*=", str(error).lower())[
-            0
-        ]  # what follows lists every option
+    except Exception as error:  # noqa: BLE001  # drivers raise many types; all may quote data
+        # what follows "possible fixes" lists every option
+        text = re.split(r"possible (fixes|solutions)|\n\s*file\s*=", str(error).lower())[0]
         problem, hint = next(
-            ((problem, hint) for word, problem, hint in _KNOWN if word in text),
+            ((problem, hint) for word, problem, hint in _MESSAGES if word in text),
             (
                 f"cannot be read ({type(error).__name__})",
-                "check that it is there, whole and of the declared form.",
+                "check that it exists, is complete and has the declared format.",
             ),
         )
         line = re.search(r"csv error on line: (\d+)", text)

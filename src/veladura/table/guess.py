@@ -1,19 +1,20 @@
-"""What the text columns of a CSV file hold: whole numbers, numbers, dates or words."""
+"""Guess the kind of each text column of a CSV file: whole numbers, numbers, dates, categories."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
-
-import ibis
+from typing import TYPE_CHECKING, Any
 
 from veladura.table.database.connection import home_of, run_sql, sql_text
 from veladura.table.files.dialect import Dialect
 from veladura.table.inspect import LONG_TEXT, UNIQUE_SHARE, Facts
 from veladura.table.parse import FIRST_YEAR, INTEGER, number_pattern
 from veladura.table.schema import Declared, Kind
+
+if TYPE_CHECKING:
+    import ibis
 
 DATE_FORMATS = (
     "%Y-%m-%d",
@@ -35,26 +36,26 @@ def guess_kinds(
     declared: Mapping[str, Declared],
     dialect: Dialect,
 ) -> tuple[dict[str, Declared], dict[str, Facts]]:
-    """Return declarations with a kind for every column of a CSV file, and what was seen of those without one."""
+    """Return declarations with a kind for every column of a CSV file, and facts on the guesses."""
     unsure = [name for name in names if _is_unsure(declared.get(name, Declared()))]
     places = {name: f"c{names.index(name)}" for name in unsure}
     words = {name: declared[name].missing for name in unsure if name in declared}
     facts = inspect_text(expression, places, dialect, words) if unsure else {}
     full = dict(declared)
-    for name, found in facts.items():
+    for name, guess in facts.items():
         given = declared.get(name, Declared())
-        kind: Kind = given.kind or ("ordered" if given.order else found.kind)
+        kind: Kind = given.kind or ("ordered" if given.order else guess.kind)
         full[name] = replace(
             given,
             kind=kind,
-            format=given.format or found.format,
-            missing=given.missing or found.missing,
+            format=given.format or guess.format,
+            missing=given.missing or guess.missing,
         )
     return full, facts
 
 
 def _is_unsure(declared: Declared) -> bool:
-    """Whether a column must be looked at: it has no kind, or is a date written nobody says how."""
+    """Whether a column must be inspected: it has no kind, or is a date without a format."""
     return declared.format is None and declared.kind in (None, "date")
 
 
@@ -64,7 +65,7 @@ def inspect_text(
     dialect: Dialect,
     words: Mapping[str, Sequence[str]] | None = None,
 ) -> dict[str, Facts]:
-    """Return facts on text columns of a DuckDB table: which of them are whole numbers, numbers or dates throughout.
+    """Return facts on text columns of a DuckDB table: the kind that all values of each fit.
 
     Two scans in plain SQL: the first sorts values into five classes, the second looks for dates
     and words in the columns that hold both numbers and text, text that starts like a date, or long
@@ -118,7 +119,10 @@ def _present(place: str, words: Sequence[str]) -> str:
 
 
 def _class_of(column: str, number: str) -> str:
-    """Return SQL for 0 whole number with leading zeros, 1 whole number, 2 number, 3 other text, 4 text like a date."""
+    """Return SQL for the class of each value.
+
+    0 whole number with leading zeros, 1 whole number, 2 number, 3 other text, 4 like a date.
+    """
     return (
         f"CASE WHEN {column} IS NULL THEN NULL WHEN regexp_matches({column}, '{INTEGER}') THEN CASE"
         f" WHEN regexp_matches({column}, '^\\s*[+-]?0[0-9]') THEN 0 ELSE 1 END WHEN"
@@ -131,11 +135,14 @@ def _class_of(column: str, number: str) -> str:
 def _details(
     backend: Any, source: str, columns: Mapping[str, str], number: str
 ) -> dict[str, dict[str, Any]]:
-    """Return figures on columns that are not all numbers: distinct values and words, and how many fit each date format."""
+    """Return figures on columns that are not all numbers.
+
+    Distinct values, distinct words, a word, and how many values fit each date format.
+    """
     figures = []
     for column in columns.values():
-        strange = f"CASE WHEN {_class_of(column, number)} >= 3 THEN {column} END"
-        figures += [f"count(DISTINCT {column})", f"count(DISTINCT {strange})", f"max({strange})"]
+        words = f"CASE WHEN {_class_of(column, number)} >= 3 THEN {column} END"
+        figures += [f"count(DISTINCT {column})", f"count(DISTINCT {words})", f"max({words})"]
         dated = f"CASE WHEN regexp_matches({column}, '{DATE_LIKE}') THEN {column} END"
         figures += [
             f"count_if(year(try_strptime({dated}, '{form}')) >= {FIRST_YEAR})"
@@ -143,68 +150,57 @@ def _details(
         ]
     row = run_sql(backend, f"SELECT {', '.join(figures)} FROM {source}")[0]  # noqa: S608
     step = 3 + len(DATE_FORMATS)
-    found = {}
+    details = {}
     for i, name in enumerate(columns):
-        distinct, strange, word, *dates = row[i * step : (i + 1) * step]
-        found[name] = {
+        distinct, words, word, *dates = row[i * step : (i + 1) * step]
+        details[name] = {
             "distinct": distinct,
-            "strange": strange,
+            "words": words,
             "word": word,
             "dates": [int(fits or 0) for fits in dates],
         }
-    return found
+    return details
 
 
-def _text_facts(name: str, found: Mapping[str, Any]) -> Facts:
-    """Return what a column of text seems to be: the narrowest kind that every value fits."""
-    present, whole, numbers = (
-        found["present"],
-        found["zeros"] + found["integer"],
-        found["zeros"] + found["integer"] + found["number"],
-    )
-    facts = Facts(name, "category", present, found.get("distinct", 0), found["longest"])
+def _text_facts(name: str, figures: Mapping[str, Any]) -> Facts:
+    """Return facts on a column of text: its kind is the narrowest that every value fits."""
+    present = figures["present"]
+    whole = figures["zeros"] + figures["integer"]
+    numbers = whole + figures["number"]
+    facts = Facts(name, "category", present, figures.get("distinct", 0), figures["longest"])
     if present == 0:
-        return replace(facts, note="no value at all")
-    if found["zeros"] and whole == present:
-        return replace(facts, note="leading zeros: text, not a number")
-    if whole == present:
-        fits = found["digits"] <= MOST_DIGITS
-        return (
-            replace(facts, kind="integer")
-            if fits
-            else replace(facts, note="digits too long for a number: text")
-        )
-    if numbers == present:
-        return (
-            replace(facts, note="leading zeros: text, not a number")
-            if found["zeros"]
-            else replace(facts, kind="number")
-        )
-    return _word_facts(facts, found, whole, numbers)
+        return replace(facts, note="no values")
+    if numbers < present:
+        return _word_facts(facts, figures, whole, numbers)
+    if figures["zeros"]:
+        return replace(facts, note="numbers with leading zeros: kept as text")
+    if whole < present:
+        return replace(facts, kind="number")
+    if figures["digits"] > MOST_DIGITS:
+        return replace(facts, note="numbers with too many digits: kept as text")
+    return replace(facts, kind="integer")
 
 
-def _word_facts(facts: Facts, found: Mapping[str, Any], whole: int, numbers: int) -> Facts:
-    """Return what a column seems to be in which some values are no numbers."""
-    dates, present = found.get("dates", [0]), facts.present
+def _word_facts(facts: Facts, figures: Mapping[str, Any], whole: int, numbers: int) -> Facts:
+    """Return facts on a column in which some values are not numbers."""
+    dates, present = figures.get("dates", [0]), facts.present
     if max(dates) == present:
         fitting = [form for form, fits in zip(DATE_FORMATS, dates, strict=True) if fits == present]
-        note = f"could also be {fitting[1]}: check the format" if len(fitting) > 1 else ""
+        note = f"the format could also be {fitting[1]}: check it" if len(fitting) > 1 else ""
         return replace(facts, kind="date", format=fitting[0], note=note)
-    if found["dated"] == present:
-        return replace(
-            facts, note="like dates, but not all in one known format: declare it, or make them one"
-        )
-    wordlike = found.get("strange") == 1 and not re.search(r"[0-9]", str(found["word"]))
-    if wordlike and numbers >= 2 and not found["zeros"] and facts.distinct > 2:  # noqa: PLR2004
+    if figures["dated"] == present:
+        return replace(facts, note="looks like dates in several formats: use one, and declare it")
+    one_word = figures.get("words") == 1 and not re.search(r"[0-9]", str(figures["word"]))
+    if one_word and numbers >= 2 and not figures["zeros"] and facts.distinct > 2:  # noqa: PLR2004
         kind: Kind = "integer" if whole == numbers else "number"
         return replace(
             facts,
             kind=kind,
-            missing=(str(found["word"]),),
-            note="numbers, but for one word taken as missing",
+            missing=(str(figures["word"]),),
+            note="numbers, and one word that is taken to mean missing",
         )
     if numbers > present / 2:
-        return replace(facts, note="numbers and other text mixed")
+        return replace(facts, note="a mix of numbers and other text")
     if facts.longest > LONG_TEXT and facts.distinct > UNIQUE_SHARE * present:
         return replace(facts, kind="text")
     return facts

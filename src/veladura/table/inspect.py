@@ -1,4 +1,4 @@
-"""Look at a table: what each column seems to hold. Facts are counts, never values."""
+"""Facts on the columns of a table, to guess kinds and roles: counts, never values."""
 
 from __future__ import annotations
 
@@ -11,20 +11,32 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from veladura.table.database.connection import fetch_one, is_duckdb
-from veladura.table.database_errors import told_without_values
+from veladura.table.database_errors import without_values
 from veladura.table.schema import LABELLED, Field, Kind, Role
 from veladura.table.table import Table
 
 LONG_TEXT = 40
 ROUGH_SHARE = 0.15  # half the share that makes a named column look like an identifier
 UNIQUE_SHARE = 0.95
-FEWEST_ROWS = 50  # below, values differ by chance
+FEWEST_ROWS = 50  # in fewer rows values may all differ by chance
 SHORTEST_CODE = 6
 FEWEST_WEIGHTS = 100
 
-_IDENTIFIER_NAMES = r"(^|_)(id|name|surname|lastname|firstname|email|e_?mail|phone|telephone|mobile|ssn|passport|account|iban|uuid|guid|address|street|(social|patient|person|record|policy|insurance)_?(number|no|id))($|_)"
-_QUASI_NAMES = r"(^|_)(zip|zipcode|postcode|postal|birth|birthday|dob|age|agegr|agep|sex|gender|race|ethnicity|ethnic|marital|marstat|msp|nationality|country|region|county|city|town|district|puma|place|placesize|education|edu|eduspec|occupation|profession|workclass|job|language|religion|height|weight|socprof|rac1p|hisp)($|_|code)"
-_SENSITIVE_NAMES = r"(^|_)(income|salary|wage|wealth|pincp|diagnosis|disease|illness|icd|hiv|crime|debt|tax|drug|alcabuse|stay|treatment|therapy)($|_|code)"
+_IDENTIFIER_NAMES = (
+    r"(^|_)(id|name|surname|lastname|firstname|email|e_?mail|phone|telephone|mobile|ssn|"
+    r"passport|account|iban|uuid|guid|address|street|"
+    r"(social|patient|person|record|policy|insurance)_?(number|no|id))($|_)"
+)
+_QUASI_NAMES = (
+    r"(^|_)(zip|zipcode|postcode|postal|birth|birthday|dob|age|agegr|agep|sex|gender|race|"
+    r"ethnicity|ethnic|marital|marstat|msp|nationality|country|region|county|city|town|district|"
+    r"puma|place|placesize|education|edu|eduspec|occupation|profession|workclass|job|language|"
+    r"religion|height|weight|socprof|rac1p|hisp)($|_|code)"
+)
+_SENSITIVE_NAMES = (
+    r"(^|_)(income|salary|wage|wealth|pincp|diagnosis|disease|illness|icd|hiv|crime|debt|tax|"
+    r"drug|alcabuse|stay|treatment|therapy)($|_|code)"
+)
 _GEOGRAPHIC_NAMES = r"(^|_)(lon|lng|longitude|lat|latitude|easting|northing|x_?coord|y_?coord)($|_)"
 _WEIGHT_NAMES = r"(^|_)(weight|weights|wgt|pwgtp|sampling_?weight)($|_)"
 
@@ -45,7 +57,7 @@ class Facts:
 
 
 def inspect_table(table: Table) -> dict[str, Facts]:
-    """Return facts on every column of an opened table, with what was noted when its kinds were guessed."""
+    """Return facts on every column of a table, with the notes on guessed kinds."""
     figures = _figures(table, table.names)
     return {field.name: _facts(table, field, figures[field.name]) for field in table.schema}
 
@@ -58,7 +70,7 @@ def _facts(table: Table, field: Field, figures: tuple[int, int, int]) -> Facts:
 
 
 def find_identifiers(table: Table) -> list[str]:
-    """Return the columns that look like identifiers; counts exactly only where names or lengths make it likely."""
+    """Return the columns that look like identifiers; a lazy table is counted roughly first."""
     likely = [
         field.name
         for field in table.schema
@@ -76,21 +88,24 @@ def find_identifiers(table: Table) -> list[str]:
 
 
 def _rough_distinct(table: Table, names: Sequence[str]) -> dict[str, int]:
-    """Return estimates of distinct values: the same for any order of rows, some ten percent off."""
+    """Return estimated numbers of distinct values, about ten percent off.
+
+    They are the same for any order of rows.
+    """
     figures = {
         f"n{i}": table.expression[f"c{table.schema.position(name)}"].approx_nunique()
         for i, name in enumerate(names)
     }
-    with told_without_values(table.source.name):
-        found = fetch_one(table.expression, figures)
-    return {name: int(found[f"n{i}"]) for i, name in enumerate(names)}
+    with without_values(table.source.name):
+        row = fetch_one(table.expression, figures)
+    return {name: int(row[f"n{i}"]) for i, name in enumerate(names)}
 
 
 def _figures(table: Table, names: Sequence[str]) -> dict[str, tuple[int, int, int]]:
-    """Return how many values are present, how many are distinct, and the longest text, by column."""
+    """Return numbers of present and distinct values, and the longest text, by column."""
     if table.in_memory:
         return {
-            name: _figures_of(table.arrow.column(table.schema.position(name)), table.schema[name])
+            name: _figures_of(table.data.column(table.schema.position(name)), table.schema[name])
             for name in names
         }
     figures: dict[str, Any] = {}
@@ -99,13 +114,13 @@ def _figures(table: Table, names: Sequence[str]) -> dict[str, tuple[int, int, in
         figures |= {f"present{i}": column.count(), f"distinct{i}": column.nunique()}
         if table.schema[name].kind in LABELLED:
             figures[f"longest{i}"] = column.length().max()
-    with told_without_values(table.source.name):
-        found = fetch_one(table.expression, figures)
+    with without_values(table.source.name):
+        row = fetch_one(table.expression, figures)
     return {
         name: (
-            int(found[f"present{i}"]),
-            int(found[f"distinct{i}"]),
-            int(found.get(f"longest{i}") or 0),
+            int(row[f"present{i}"]),
+            int(row[f"distinct{i}"]),
+            int(row.get(f"longest{i}") or 0),
         )
         for i, name in enumerate(names)
     }
@@ -140,7 +155,7 @@ def _is_named(name: str) -> bool:
 
 
 def guess_role(facts: Facts) -> Role:
-    """Return the likely role of a column, by what it holds and what it is called."""
+    """Return the likely role of a column, by its facts and its name."""
     name = _snake(facts.name)
     if looks_like_identifier(facts):
         return "identifier"
@@ -160,5 +175,5 @@ def guess_role(facts: Facts) -> Role:
 
 
 def _snake(name: str) -> str:
-    """Return a name in small letters with underscores, so that patterns see its words."""
+    """Return a name in lower case with underscores, so that patterns match its words."""
     return re.sub(r"[^a-z0-9]+", "_", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())

@@ -1,4 +1,4 @@
-"""The canonical order of rows: by values, never by where a row stood in its source."""
+"""The canonical order of rows: by values, never by their place in the source."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _WIDEST = 1 << 62
 def canonical_order(keys: Iterable[NDArray[Any]], size: int) -> NDArray[np.int64]:
     """Return the rows sorted by the first key, ties by the next, and so on until none is left.
 
-    Rows that no key tells apart stay in the order they came in. Keys are taken one by one, so a
-    generator computes only those that are needed.
+    Rows that tie in every key keep their order. Keys are taken one by one, so a generator
+    computes only those that are needed.
 
     Examples
     --------
@@ -23,14 +23,14 @@ def canonical_order(keys: Iterable[NDArray[Any]], size: int) -> NDArray[np.int64
     [1, 2, 0]
     """
     order = np.arange(size, dtype=np.int64)
-    tied = order.copy()  # places in `order` whose rows are not told apart yet
+    tied = order.copy()  # places in `order` whose rows still tie
     block = np.zeros(size, dtype=np.int64)  # which tied block each of them is in, ascending
     for key in keys:
         if tied.size == 0:
             return order
         rows = order[tied]
         combined = _within(block, key[rows])
-        # Not stable, but several times faster; what ties at the end is put in its own order below.
+        # Not stable, but several times faster; rows that tie at the end are put in order below.
         inner = np.argsort(combined)
         order[tied], combined = rows[inner], combined[inner]
         starts = np.ones(tied.size, dtype=bool)

@@ -1,4 +1,4 @@
-"""Text as numbers and dates, inside the database: what does not fit becomes missing, never an error."""
+"""Parse text as numbers and dates inside the database: what does not fit becomes missing."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 import ibis
 
 from veladura.errors import PlanError
+from veladura.table.fields import ISO_DATE, has_time
 
 INTEGER = r"^\s*[+-]?[0-9]+\s*$"
-ISO_DATE = "%Y-%m-%d"
 FIRST_YEAR = 1000  # "24-02-03" under %Y is not a date of the year 24
 
 _PIECES = {
@@ -35,11 +35,14 @@ def number_pattern(decimal: str = ".") -> str:
 
     Examples
     --------
-    >>> [bool(re.search(number_pattern(","), text)) for text in ("1,5", "-,5", " 2 ", "1.5", "x", "1e999")]
-    [True, True, True, False, False, False]
+    >>> [bool(re.search(number_pattern(","), text)) for text in ("1,5", "-,5", " 2 ")]
+    [True, True, True]
+    >>> [bool(re.search(number_pattern(","), text)) for text in ("1.5", "x", "1e999")]
+    [False, False, False]
     """
     point = f"[{decimal}]"
-    return rf"^\s*[+-]?([0-9]+{point}?[0-9]*|{point}[0-9]+)([eE][+-]?([0-9]|[0-9][0-9]|[12][0-9][0-9]))?\s*$"
+    exponent = "[eE][+-]?([0-9]|[0-9][0-9]|[12][0-9][0-9])"
+    return rf"^\s*[+-]?([0-9]+{point}?[0-9]*|{point}[0-9]+)({exponent})?\s*$"
 
 
 def as_integer(text: Any, *, duckdb: bool) -> Any:
@@ -89,17 +92,12 @@ def as_date(text: Any, form: str | None, *, duckdb: bool) -> Any:
     )
 
 
-def has_time(form: str | None) -> bool:
-    """Whether a date format tells the hour."""
-    return form is not None and any(letter in form for letter in ("%H", "%I", "%T", "%X"))
-
-
 def _pieces(text: Any, form: str) -> dict[str, Any]:
     """Return year, month, day and time as integers, by a pattern made from the format."""
     parts = re.split(r"%(.)", form)
     letters = parts[1::2]
     if unknown := [letter for letter in letters if letter not in _PIECES]:
-        what = "date format in a database: directive"
+        what = "date format of a database column: directive"
         raise PlanError.unknown(what, f"%{unknown[0]}", [f"%{letter}" for letter in _PIECES])
     if (
         len(set(letters)) < len(letters)
@@ -107,7 +105,10 @@ def _pieces(text: Any, form: str) -> dict[str, Any]:
         or "d" not in letters
         or not {"Y", "y"} & set(letters)
     ):
-        msg = f"the date format {form!r} must name year, month and day once each."
+        msg = (
+            f"the date format {form!r} must contain year, month and day once each.\n\nHint: as in"
+            " %d.%m.%Y."
+        )
         raise PlanError(msg)
     pattern = "".join(_PIECES[part] if i % 2 else re.escape(part) for i, part in enumerate(parts))
     fitting = _where(text.re_search(rf"^\s*{pattern}\s*$"), text)
@@ -115,7 +116,7 @@ def _pieces(text: Any, form: str) -> dict[str, Any]:
         letter: fitting.re_extract(rf"^\s*{pattern}\s*$", i + 1).cast("int32")
         for i, letter in enumerate(letters)
     }
-    if "y" in pieces:  # as POSIX has it: 69 to 99 are of the last century
+    if "y" in pieces:  # as in POSIX: 69 to 99 mean 1969 to 1999
         pieces["Y"] = pieces["y"] + (pieces["y"] >= 69).ifelse(1900, 2000)  # noqa: PLR2004
     return pieces
 

@@ -1,4 +1,4 @@
-"""Give every column the storage of its kind, and count what does not fit."""
+"""Give every column of a database the storage of its kind, and count what does not fit."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 import ibis
 import pyarrow as pa
 
-from veladura.errors import DataError, PlanError
 from veladura.table.database.connection import fetch_one, is_duckdb
-from veladura.table.database_errors import told_without_values
+from veladura.table.database_errors import without_values
+from veladura.table.fields import field_of, refuse_empty, refuse_misfits
 from veladura.table.files.dialect import Dialect
-from veladura.table.parse import ISO_DATE, as_date, as_integer, as_number, has_time
-from veladura.table.schema import LABELLED, Declared, Field, Kind, Schema, kind_of, storage_of
+from veladura.table.parse import as_date, as_integer, as_number
+from veladura.table.schema import LABELLED, Declared, Field, Schema
 
 _LARGEST_WHOLE = 9.2e18
 
@@ -27,12 +27,16 @@ def prepare(
     verified: Collection[str] = (),
     what: str = "the table",
 ) -> tuple[ibis.Table, Schema]:
-    """Return the expression with columns ``c0``, ``c1``, ... in the storage of their kinds, and its schema.
+    """Return the expression with columns in the storage of their kinds, and its schema.
+
+    The columns of the expression are called ``c0``, ``c1``, ...
 
     Parameters
     ----------
     verified
-        Columns whose values were all seen to fit: they are not counted again.
+        Columns whose values are known to fit: they are not counted again.
+    what
+        What the table is called in messages.
     """
     duckdb = is_duckdb(expression)
     columns: dict[str, Any] = {}
@@ -49,19 +53,16 @@ def prepare(
             figures[f"c{i}"] = (typed.notnull() & ~typed.isin(field.order)).sum()
         elif name not in verified and _may_misfit(raw, field):
             figures[f"c{i}"] = (raw.notnull() & typed.isnull()).sum()
-    with told_without_values(what):
-        found = fetch_one(expression, figures)
-    refuse_empty(int(found.pop("rows")), what)
-    refuse_misfits(
-        {fields[int(key[1:])].name: int(count or 0) for key, count in found.items()},
-        fields,
-        declared,
-    )
+    with without_values(what):
+        row = fetch_one(expression, figures)
+    refuse_empty(int(row.pop("rows")), what)
+    misfits = {fields[int(key[1:])].name: int(count or 0) for key, count in row.items()}
+    refuse_misfits(misfits, fields, declared)
     return expression.select(**columns), Schema(tuple(fields))
 
 
 def arrow_type(dtype: Any) -> pa.DataType | None:
-    """Return the Arrow type of an Ibis type; None where it has none we can hold."""
+    """Return the Arrow type of an Ibis type; None for types that are not supported."""
     if dtype.is_uuid() or dtype.is_inet() or dtype.is_macaddr():
         return pa.string()
     if dtype.is_decimal():
@@ -70,49 +71,6 @@ def arrow_type(dtype: Any) -> pa.DataType | None:
         return None if dtype.is_json() or dtype.is_unknown() else dtype.to_pyarrow()
     except (TypeError, KeyError, NotImplementedError, ibis.common.exceptions.IbisError):
         return None
-
-
-def field_of(
-    name: str, type_: pa.DataType | None, declared: Declared, *, keep_types: bool = False
-) -> Field:
-    """Return the description of one column: what is declared, else what its type suggests.
-
-    A frame keeps the types of its category and date columns (booleans, whole numbers, time
-    units); files and databases hold them in one type, so that every source gives the same release.
-    """
-    natural = None if type_ is None else kind_of(type_)
-    if type_ is None or natural is None:
-        msg = (
-            f"column {name!r} holds values of type {type_ or 'unknown'}, which cannot be"
-            " released.\n\nHint: leave the column out, or turn it into text, numbers or dates."
-        )
-        raise DataError(msg)
-    kind: Kind = declared.kind or (
-        "ordered" if declared.order else "date" if declared.format else natural
-    )
-    if pa.types.is_null(type_):
-        type_ = pa.string()
-    text = kind_of(type_) == "category" and not pa.types.is_boolean(type_)
-    _refuse_impossible(name, kind, natural, text=text)
-    storage = storage_of(kind, type_)
-    if kind == "date" and text:
-        storage = pa.timestamp("us") if has_time(declared.format) else pa.date32()
-    elif keep_types and kind in (*LABELLED, "date"):
-        storage = type_
-    return Field(name, kind, storage, declared.role, declared.order, declared.labels)
-
-
-def _refuse_impossible(name: str, kind: Kind, natural: Kind, *, text: bool) -> None:
-    """Refuse a date declared as a number and the reverse: no cast means what the holder meant."""
-    numbers = ("integer", "number")
-    if (kind in numbers and natural == "date") or (
-        kind == "date" and natural != "date" and not text
-    ):
-        msg = (
-            f"column {name!r} is declared as {kind} but holds values of kind {natural}.\n\nHint:"
-            f" declare it as {natural}, or convert the source."
-        )
-        raise PlanError(msg)
 
 
 def _without_missing_words(column: Any, words: Sequence[str]) -> Any:
@@ -151,7 +109,7 @@ def _typed(raw: Any, field: Field, declared: Declared, decimal: str, *, duckdb: 
 
 
 def _as_moment(raw: Any) -> Any:
-    """Return a date as it is, a time in microseconds; with a zone, as that of UTC."""
+    """Return dates unchanged, times in microseconds, and times with a zone in UTC."""
     dtype = raw.type()
     if not dtype.is_timestamp():
         return raw
@@ -160,16 +118,14 @@ def _as_moment(raw: Any) -> Any:
 
 
 def _as_float(raw: Any) -> Any:
-    """Return numbers as floats. A database may keep NaN apart from missing; both mean that nothing is known."""
+    """Return numbers as floats, NaN as missing: a database may keep the two apart."""
     number = raw if raw.type().is_float64() else raw.cast("float64")
-    return (
-        number.isnan().ifelse(ibis.null("float64"), number)
-        if raw.type().is_floating() and _knows_nan(raw)
-        else number
-    )
+    if raw.type().is_floating() and _has_nan(raw):
+        return number.isnan().ifelse(ibis.null("float64"), number)
+    return number
 
 
-def _knows_nan(raw: Any) -> bool:
+def _has_nan(raw: Any) -> bool:
     backends, _ = raw._find_backends()  # noqa: SLF001  # see connection.home_of
     return not backends or backends[0].name != "sqlite"  # SQLite stores NaN as missing
 
@@ -179,11 +135,9 @@ def _whole(raw: Any) -> Any:
     dtype = raw.type()
     if dtype.is_integer() and not dtype.is_uint64():
         return raw if dtype.is_int64() else raw.cast("int64")
-    fits = (
-        (raw.abs() < _LARGEST_WHOLE)
-        if dtype.is_uint64()
-        else (raw.abs() < _LARGEST_WHOLE) & (raw == raw.floor())
-    )
+    fits = raw.abs() < _LARGEST_WHOLE
+    if not dtype.is_uint64():
+        fits &= raw == raw.floor()
     return fits.ifelse(raw, ibis.null(dtype)).cast("int64")
 
 
@@ -202,37 +156,3 @@ def _as_text(raw: Any) -> Any:
             number.cast("string"),
         )
     return raw.cast("string")
-
-
-def refuse_misfits(
-    found: Mapping[str, int], fields: Sequence[Field], declared: Mapping[str, Declared]
-) -> None:
-    """Refuse a table in which values do not fit their declared kinds, told by counts."""
-    if not (bad := {name: count for name, count in found.items() if count}):
-        return
-    kinds = {field.name: field.kind for field in fields}
-    formats = {name: declared[name].format or ISO_DATE for name in bad if kinds[name] == "date"}
-    wanted = ", ".join(
-        f"{name!r}: {kinds[name]}" + (f" {formats[name]}" if name in formats else "")
-        for name in bad
-    )
-    msg = (
-        f"values that do not fit the declared kind, by column: {bad}. Declared: {wanted}.\n\nHint:"
-        " declare another kind, order or date format, add the word for missing, or mend the"
-        " source."
-    )
-    raise DataError(msg)
-
-
-def refuse_empty(rows: int, what: str) -> None:
-    """Refuse a table without rows."""
-    if rows == 0:
-        msg = f"{what} has no rows: there is nothing to protect."
-        raise DataError(msg)
-
-
-def check_declared(declared: Mapping[str, Declared], what: str) -> None:
-    """Refuse declarations that contradict each other over the table."""
-    if len(weights := [name for name, d in declared.items() if d.role == "weight"]) > 1:
-        msg = f"{what}: more than one column has the role 'weight': {weights}."
-        raise PlanError(msg)

@@ -1,4 +1,4 @@
-"""Where the numbers of a lazy table lie: ranks, moments and counts below limits, asked for where the data lives."""
+"""Quantiles, moments and cumulative counts of a column, computed inside DuckDB."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from veladura.table.database.connection import home_of, run_sql
-from veladura.table.database_errors import told_without_values
+from veladura.table.database_errors import without_values
 
 if TYPE_CHECKING:
     from veladura.table.table import Table
@@ -20,12 +20,12 @@ LARGEST = 1e150  # squares of larger numbers are infinite
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """The known numbers of one column of a lazy table.
+    """The distribution of one column of numbers of a lazy table.
 
     Attributes
     ----------
     rows, known
-        Number of rows, and of those with a number.
+        Number of rows, and of rows with a number.
     """
 
     table: Table = field(repr=False)
@@ -34,22 +34,21 @@ class Spread:
     known: int
 
     def at_ranks(self, ranks: Sequence[int]) -> list[Any]:
-        """Return the numbers at some places of the sorted column, from nought."""
-        shares = ", ".join(
-            repr((rank + 0.5) / self.known) for rank in ranks
-        )  # the middle of a rank's own share: no rounding can miss it
+        """Return the numbers at some places of the sorted column, zero-based."""
+        # the middle of a rank's own share: no rounding can miss it
+        shares = ", ".join(repr((rank + 0.5) / self.known) for rank in ranks)
         return list(_asked(self.table, self.name, f"quantile_disc(x, [{shares}])")[0])
 
     def moments(self) -> tuple[int, float, float]:
-        """Return how many numbers there are that can be squared, their mean and their variance; not a number where there is none."""
+        """Return count, mean and variance of the numbers below 1e150; NaN where undefined."""
         which = f"FILTER (abs(x::DOUBLE) < {LARGEST!r})"
-        known, mean, variance = _asked(
+        count, mean, variance = _asked(
             self.table,
             self.name,
             f"count(*) {which}, avg(x::DOUBLE) {which}, var_samp(x::DOUBLE) {which}",
         )
         return (
-            int(known),
+            int(count),
             math.nan if mean is None else float(mean),
             math.nan if variance is None else float(variance),
         )
@@ -63,7 +62,7 @@ class Spread:
 
 
 def spread(table: Table, name: str) -> Spread | None:
-    """Return the numbers of a column; None where the table does not live in a DuckDB or the column holds something else."""
+    """Return the distribution of a lazy column of numbers in DuckDB; None for all others."""
     type_ = table.schema[name].type
     plain = pa.types.is_integer(type_) or pa.types.is_floating(type_)
     if (
@@ -77,19 +76,18 @@ def spread(table: Table, name: str) -> Spread | None:
 
 
 def _asked(table: Table, name: str, figures: str) -> tuple[Any, ...]:
-    """Return figures of the known numbers x; not-a-number is missing, and there is no negative zero."""
+    """Return SQL figures of the numbers x; NaN counts as missing, and -0 as 0."""
     place = f"c{table.schema.position(name)}"
     floating = pa.types.is_floating(table.schema[name].type)
-    with told_without_values(table.source.name):
+    with without_values(table.source.name):
         backend = home_of(table.expression)
-        backend._run_pre_execute_hooks(table.expression)  # noqa: SLF001  # makes tables in memory known to it
+        # registers rows in memory with DuckDB
+        backend._run_pre_execute_hooks(table.expression)  # noqa: SLF001
         value = f"{place} + 0.0::DOUBLE" if floating else place
-        known = f"{place} IS NOT NULL" + (f" AND NOT isnan({place})" if floating else "")
-        inner = f"SELECT {value} AS x FROM ({backend.compile(table.expression)}) WHERE {known}"  # noqa: S608
+        present = f"{place} IS NOT NULL" + (f" AND NOT isnan({place})" if floating else "")
+        inner = f"SELECT {value} AS x FROM ({backend.compile(table.expression)}) WHERE {present}"  # noqa: S608
         asked = f"SELECT {figures} FROM ({inner})"  # noqa: S608
-        answers: dict[str, tuple[Any, ...]] = table.__dict__.setdefault(
-            "asked", {}
-        )  # both pages of a release ask the same
+        answers = table.cache.figures  # both pages of a release ask the same
         if asked not in answers:
             answers[asked] = run_sql(backend, asked)[0]
         return answers[asked]

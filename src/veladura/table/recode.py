@@ -1,12 +1,11 @@
-"""Put a method's result back: replaced columns in memory, or a lazy recode where the data lives."""
+"""Put a method's result back: columns replaced in memory, or recoded where the data lives."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace as changed
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import ibis
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,30 +15,26 @@ from veladura.table.codes import Column
 from veladura.table.database.connection import is_duckdb
 from veladura.table.schema import Field, Kind, Schema, kind_of
 from veladura.table.table import Table, from_arrow
-from veladura.table.write import row_text, write_arrow, write_parquet, write_table
+from veladura.table.write import row_text
 
-__all__ = ["fresh", "recode", "replace", "write_arrow", "write_parquet", "write_table"]
+if TYPE_CHECKING:
+    import ibis
 
 
 def replace(table: Table, columns: Mapping[str, Column], rows: NDArray[np.int64]) -> Table:
-    """Return the table at some rows with columns replaced; new columns are in the order of ``rows``."""
-    whole = rows.size == table.arrow.num_rows and bool(
-        np.all(rows[1:] > rows[:-1])
-    )  # as many as there are, rising: all
-    kept = (
-        table.arrow
-        if whole
-        else table.arrow.select([name for name in table.names if name not in columns]).take(
-            pa.array(rows)
-        )
-    )
-    return _assemble(table, columns, kept)
+    """Return the table at some rows with columns replaced; these are in the order of ``rows``."""
+    arrow = table.arrow
+    whole = rows.size == arrow.num_rows and bool(np.all(rows[1:] > rows[:-1]))
+    if not whole:
+        unchanged = [name for name in table.names if name not in columns]
+        arrow = arrow.select(unchanged).take(pa.array(rows))
+    return _assemble(table, columns, arrow)
 
 
 def fresh(table: Table, columns: Mapping[str, Column]) -> Table:
     """Return a table of new rows, linked to none of the old ones; every column must be given."""
     if absent := [name for name in table.names if name not in columns]:
-        msg = f"a table of new rows needs every column, and these are not given: {absent}."
+        msg = f"a table of new rows needs every column; not given: {absent}."
         raise ValueError(msg)
     return _assemble(table, columns, None)
 
@@ -59,7 +54,7 @@ def _assemble(table: Table, columns: Mapping[str, Column], kept: pa.Table | None
 
 
 def recode(table: Table, mapping: Mapping[str, pa.Table], drop: pa.Table | None = None) -> Table:
-    """Return the table with values mapped and some classes of rows dropped, as a lazy expression.
+    """Return the table with values mapped and some classes of rows dropped, as a lazy table.
 
     Parameters
     ----------
@@ -73,71 +68,112 @@ def recode(table: Table, mapping: Mapping[str, pa.Table], drop: pa.Table | None 
     expression, fields = table.expression, list(table.schema)
     for name, pairs in mapping.items():
         place = table.schema.position(name)
-        pairs = _typed(pairs, fields[place])  # noqa: PLW2901
-        expression = _map_column(expression, f"c{place}", pairs)
-        fields[place] = _field(fields[place], pairs.column("new").type)
+        typed = _typed(pairs, fields[place])
+        expression = _map_column(expression, f"c{place}", typed)
+        fields[place] = _field(fields[place], typed.column("new").type)
     if drop is not None and drop.num_rows:
         table.schema.check("drop", drop.column_names)
         places = [table.schema.position(name) for name in drop.column_names]
-        typed = [drop.column(i).cast(fields[place].type) for i, place in enumerate(places)]
-        expression = _drop_classes(
-            expression,
-            pa.table(typed, names=[f"d{i}" for i in range(len(places))]),
-            [f"c{place}" for place in places],
-        )
+        columns = [drop.column(i).cast(fields[place].type) for i, place in enumerate(places)]
+        classes = pa.table(columns, names=[f"d{i}" for i in range(len(places))])
+        expression = _drop_classes(expression, classes, [f"c{place}" for place in places])
     return Table(Schema(tuple(fields)), expression, table.source)
 
 
+def recode_tuples(table: Table, old: pa.Table, new: Mapping[str, tuple[Field, pa.Array]]) -> Table:
+    """Return the table with tuples of values mapped by one join, as a lazy table.
+
+    Parameters
+    ----------
+    old
+        Distinct tuples, named by column. Rows with any other tuple are left out, including those
+        that were added to the database after it was counted.
+    new
+        For each column that changes its new description, and its value for every tuple.
+    """
+    import ibis
+
+    table.schema.check("old", old.column_names)
+    table.schema.check("new", new)
+    places = [table.schema.position(name) for name in old.column_names]
+    olds = {
+        f"d{i}": old.column(i).cast(table.schema.fields[place].type)
+        for i, place in enumerate(places)
+    }
+    news = {
+        f"n{table.schema.position(name)}": _with_type(values) for name, (_, values) in new.items()
+    }
+    pairs, expression = ibis.memtable(pa.table({**olds, **news})), table.expression
+    own = [_without_negative_zero(expression[f"c{place}"]) for place in places]
+    theirs = [_without_negative_zero(pairs[f"d{i}"]) for i in range(len(places))]
+    joined = expression.inner_join(pairs, _equal(expression, own, theirs))
+    columns = {
+        name: joined[f"n{name[1:]}"] if f"n{name[1:]}" in news else joined[name]
+        for name in expression.columns
+    }
+    fields = tuple(new[field.name][0] if field.name in new else field for field in table.schema)
+    return Table(Schema(fields), joined.select(**columns).view(), table.source)
+
+
 def _typed(pairs: pa.Table, field: Field) -> pa.Table:
-    """Return pairs whose old values have the column's own type, and whose new ones have a type at all."""
+    """Return pairs whose old values have the column's own type."""
     new = pairs.column("new")
-    new = new.cast(pa.string()) if pa.types.is_null(new.type) else new
-    return pa.table({"old": pairs.column("old").cast(field.type), "new": new})
+    return pa.table({"old": pairs.column("old").cast(field.type), "new": _with_type(new)})
+
+
+def _with_type(values: Any) -> Any:
+    """Return an Arrow column; one of nulls only becomes text, as databases have no null type."""
+    return values.cast(pa.string()) if pa.types.is_null(values.type) else values
 
 
 def _field(field: Field, type_: pa.DataType) -> Field:
-    """Return the description of a recoded column: an order or labels of the old values say nothing of new ones."""
+    """Return the description of a recoded column: order and labels of old values are dropped."""
     if type_ == field.type and field.kind not in ("ordered", "category"):
         return field
-    kind: Kind = (
-        field.kind
-        if type_ == field.type and field.kind != "ordered"
-        else (kind_of(type_) or "category")
-    )
+    same = type_ == field.type and field.kind != "ordered"
+    kind: Kind = field.kind if same else (kind_of(type_) or "category")
     return changed(field, type=type_, kind=kind, order=(), labels={})
 
 
 def _map_column(expression: ibis.Table, place: str, pairs: pa.Table) -> ibis.Table:
     """Join with the pairs on equality, which every database hashes; missing is mapped by itself."""
-    known = pairs.filter(pc.is_valid(pairs.column("old")))
+    import ibis
+
+    lookup = ibis.memtable(pairs.filter(pc.is_valid(pairs.column("old"))))
     of_missing = pairs.filter(pc.is_null(pairs.column("old"))).column("new")
-    lookup = ibis.memtable(known)
     joined = expression.left_join(lookup, expression[place] == lookup["old"])
     value: Any = joined["new"]
     if len(of_missing) and of_missing[0].is_valid:
-        value = (
-            joined[place]
-            .isnull()
-            .ifelse(ibis.literal(of_missing[0].as_py(), type=value.type()), value)
-        )
+        literal = ibis.literal(of_missing[0].as_py(), type=value.type())
+        value = joined[place].isnull().ifelse(literal, value)
     mapped = joined.select(
         **{name: value if name == place else joined[name] for name in expression.columns}
     )
-    return (
-        mapped.view()
-    )  # a table of its own: Ibis would add the next join to this one, and lose the new values
+    # a table of its own: Ibis would add the next join to this one, and lose the new values
+    return mapped.view()
 
 
 def _drop_classes(expression: ibis.Table, drop: pa.Table, places: Sequence[str]) -> ibis.Table:
-    """Leave out rows of some classes, null-safe; not every database hashes a null-safe comparison, so others compare text."""
+    """Leave out the rows of some classes."""
+    import ibis
+
     classes = ibis.memtable(drop.append_column("hit", pa.array([True] * drop.num_rows)))
-    own, theirs = (
-        [expression[place] for place in places],
-        [classes[f"d{i}"] for i in range(len(places))],
-    )
-    if is_duckdb(expression):
-        same = [mine.identical_to(their) for mine, their in zip(own, theirs, strict=True)]
-    else:
-        same = [row_text(own) == row_text(theirs)]
-    joined = expression.left_join(classes, same)
+    own = [expression[place] for place in places]
+    theirs = [classes[f"d{i}"] for i in range(len(places))]
+    joined = expression.left_join(classes, _equal(expression, own, theirs))
     return joined.filter(joined["hit"].isnull()).select(*expression.columns)
+
+
+def _equal(expression: ibis.Table, own: Sequence[Any], theirs: Sequence[Any]) -> list[Any]:
+    """Return conditions of equality in which missing equals missing.
+
+    Only DuckDB hashes such a comparison; in other databases the rows are compared as text.
+    """
+    if is_duckdb(expression):
+        return [mine.identical_to(their) for mine, their in zip(own, theirs, strict=True)]
+    return [row_text(own) == row_text(theirs)]
+
+
+def _without_negative_zero(column: Any) -> Any:
+    """Return a number without a negative zero: it equals zero, but is written differently."""
+    return column + 0.0 if column.type().is_floating() else column

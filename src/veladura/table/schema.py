@@ -1,4 +1,4 @@
-"""Roles and kinds: what the holder declares of each column."""
+"""Roles and kinds: what the data holder declares about each column."""
 
 from __future__ import annotations
 
@@ -13,26 +13,27 @@ from veladura.errors import ColumnError, DataError, PlanError
 Role = Literal["identifier", "quasi-identifier", "sensitive", "geographic", "weight", "other"]
 Kind = Literal["category", "ordered", "integer", "number", "date", "text"]
 LABELLED = ("category", "ordered", "text")
+NUMERIC = ("integer", "number")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Declared:
-    """What a holder says of one column; nothing is required.
+    """What the data holder declares about one column; every part is optional.
 
     Parameters
     ----------
     role
-        An identifier is dropped from every release.
+        What the column is for. An identifier is dropped from every release.
     kind
-        How values are compared. Without one it comes from the type of the column.
+        How values are compared. By default it comes from the type of the column.
     order
         The categories of an ordered column, lowest first.
     format
         How a date is written in text, as in ``%d.%m.%Y``.
     labels
-        What a value stands for; goes into the codebook.
+        The meaning of each value, for the codebook.
     missing
-        Words that mean missing in this column only, besides those of the whole source.
+        Words that mean missing in this column, in addition to those of the whole source.
     """
 
     role: Role = "other"
@@ -50,13 +51,19 @@ class Declared:
             if value is not None and value not in possible:
                 raise PlanError.unknown(setting, str(value), possible)
         if self.order and self.kind not in (None, "ordered"):
-            msg = f"order is for kind 'ordered', got kind {self.kind!r}."
+            msg = (
+                f"order is for kind 'ordered', got kind {self.kind!r}.\n\nHint: declare kind"
+                " 'ordered', or leave order out."
+            )
             raise PlanError(msg)
         if self.format and self.kind not in (None, "date"):
-            msg = f"format is for kind 'date', got kind {self.kind!r}."
+            msg = (
+                f"format is for kind 'date', got kind {self.kind!r}.\n\nHint: declare kind 'date',"
+                " or leave format out."
+            )
             raise PlanError(msg)
         if len(set(self.order)) < len(self.order):
-            msg = "order names a category twice."
+            msg = "order has a category more than once.\n\nHint: name each category once."
             raise PlanError(msg)
 
 
@@ -90,7 +97,7 @@ class Schema:
         return [field.name for field in self.fields]
 
     def position(self, name: str) -> int:
-        """Return where a column stands."""
+        """Return the position of a column, zero-based."""
         try:
             return self.names.index(name)
         except ValueError:
@@ -98,7 +105,7 @@ class Schema:
             raise ColumnError.missing(setting, [name], self.names) from None
 
     def check(self, setting: str, names: Iterable[str]) -> None:
-        """Refuse names that the table does not have, told by the setting that gave them."""
+        """Refuse names that the table does not have; the message names the setting."""
         if absent := [name for name in names if name not in self.names]:
             raise ColumnError.missing(setting, absent, self.names)
 
@@ -114,20 +121,30 @@ class Schema:
         """Return the schema of some columns, in the given order."""
         return Schema(tuple(self[name] for name in names))
 
-    def with_field(self, changed: Field) -> Schema:
-        """Return the schema with one column described anew."""
-        return Schema(
-            tuple(changed if field.name == changed.name else field for field in self.fields)
+
+def check_kinds(
+    schema: Schema, columns: tuple[str, ...], kinds: tuple[str, ...], hint: str
+) -> None:
+    """Refuse names that the table does not have, and columns whose kinds a method cannot treat."""
+    schema.check("columns", columns)
+    if wrong := {name: schema[name].kind for name in columns if schema[name].kind not in kinds}:
+        msg = (
+            f"columns {list(wrong)} have kinds that this method does not support"
+            f" ({', '.join(dict.fromkeys(wrong.values()))}); supported:"
+            f" {', '.join(kinds)}.\n\nHint: {hint}"
         )
+        raise PlanError(msg)
 
 
 def check_names(names: Sequence[str]) -> None:
-    """Refuse a table without columns or with a name twice: a column must be told by its name."""
+    """Refuse a table without columns, or with a name more than once."""
     if not names:
-        msg = "the table has no columns."
+        msg = "the table has no columns.\n\nHint: check that the source is the one you meant."
         raise DataError(msg)
     if twice := sorted({name for name in names if names.count(name) > 1}):
-        msg = f"column names that stand twice: {twice}.\n\nHint: rename them in the source."
+        msg = (
+            f"column names that occur more than once: {twice}.\n\nHint: rename them in the source."
+        )
         raise DataError(msg)
 
 
@@ -146,12 +163,12 @@ _KINDS: tuple[tuple[Callable[[pa.DataType], bool], Kind], ...] = (
 
 
 def kind_of(type_: pa.DataType) -> Kind | None:
-    """Return the kind that a storage type suggests, or None for types that cannot be released."""
+    """Return the kind that a storage type suggests, or None for types that are not supported."""
     return next((kind for fits, kind in _KINDS if fits(type_)), None)
 
 
 def storage_of(kind: Kind, type_: pa.DataType) -> pa.DataType:
-    """Return the one type in which files and databases hold a kind, so that all give the same release."""
+    """Return the type in which files and databases hold a kind: every source gives the same."""
     if kind in LABELLED:
         return pa.string()
     if kind == "integer":
@@ -166,7 +183,7 @@ def storage_of(kind: Kind, type_: pa.DataType) -> pa.DataType:
 def describe(
     declared: Mapping[str, Declared | Mapping[str, object] | str], names: Sequence[str]
 ) -> dict[str, Declared]:
-    """Return declarations by column; a word stands for a kind, a mapping for its settings."""
+    """Return declarations by column; a text is a kind, a mapping has settings of `Declared`."""
     if absent := [name for name in declared if name not in names]:
         setting = "columns"
         raise ColumnError.missing(setting, absent, names)

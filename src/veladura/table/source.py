@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
-
-import ibis
+from typing import TYPE_CHECKING, Any
 
 from veladura.errors import DataError, PlanError
 from veladura.table.database.connection import read_parquet
-from veladura.table.database_errors import told_without_values
+from veladura.table.database_errors import without_values
+from veladura.table.fields import check_declared
 from veladura.table.files.dialect import Dialect
 from veladura.table.frames import conversion as frames
-from veladura.table.prepare import check_declared, prepare
 from veladura.table.schema import Declared, check_names, describe
 from veladura.table.table import Source, Table
+
+if TYPE_CHECKING:
+    import ibis
 
 Columns = Mapping[str, Declared | Mapping[str, object] | str]
 CSV_SUFFIXES = (".csv", ".tsv", ".txt")
@@ -27,7 +29,7 @@ EXCEL_SUFFIXES = (".xlsx", ".xlsm")
 
 
 class IdentifierWarning(UserWarning):
-    """A column that no one declared looks like an identifier."""
+    """An undeclared column looks like an identifier."""
 
 
 def open(  # noqa: A001  # the word users type: vd.open
@@ -56,9 +58,9 @@ def open(  # noqa: A001  # the word users type: vd.open
     name
         What the source is called in records. By default the name of the file or table.
     dialect
-        How a CSV file is written. By default it is found by looking.
+        How a CSV file is written. By default it is read off the file.
     custodian
-        Where scratch files go; they hold original values.
+        The custodian folder, for scratch files: they hold original values.
     writable
         Whether a DuckDB file may be written to, for a release into the same database.
 
@@ -84,6 +86,18 @@ def open(  # noqa: A001  # the word users type: vd.open
     return opened
 
 
+def open_quietly(source: Any, columns: Columns | None = None) -> Table:
+    """Return an opened table without its identifiers, and without a warning about them.
+
+    For looking at a table only: nothing of it is released.
+    """
+    if isinstance(source, Table):  # filters of warnings belong to all threads: leave them alone
+        return source.without_identifiers()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IdentifierWarning)
+        return open(source, columns).without_identifiers()
+
+
 def _open(
     source: Any,
     columns: Columns,
@@ -96,7 +110,7 @@ def _open(
 ) -> Table:
     if frames.library_of(source):
         return _open_frame(source, columns, Source(name or "table"))
-    if isinstance(source, ibis.Table):
+    if _is_expression(source):
         return _open_expression(source, list(source.columns), columns, Source(name or "table"))
     if isinstance(source, (str, Path)) and "://" in str(source):
         from veladura.table.database.urls import find_table
@@ -116,6 +130,11 @@ def _open(
         f" {type(source).__name__}.{hint}"
     )
     raise PlanError(msg)
+
+
+def _is_expression(source: Any) -> bool:
+    """Whether a source is an Ibis table, without importing Ibis."""
+    return "ibis" in sys.modules and isinstance(source, sys.modules["ibis"].Table)
 
 
 def _open_frame(
@@ -151,7 +170,7 @@ def _open_file(
     from veladura.table.files.foreign import read_foreign
 
     frame, labels = read_foreign(path)
-    return replace_frame(_open_frame(frame, columns, source, labels))
+    return replace(_open_frame(frame, columns, source, labels), frame=None)
 
 
 def _refuse_strange_file(path: Path, suffix: str) -> None:
@@ -159,30 +178,24 @@ def _refuse_strange_file(path: Path, suffix: str) -> None:
         msg = f"{path} is a folder, not a table.\n\nHint: name one file in it."
         raise DataError(msg)
     if not path.is_file():
-        msg = f"{path} is not a file.\n\nHint: check the path; it is taken from the current folder."
+        msg = f"{path} is not a file.\n\nHint: check the path; it starts at the current folder."
         raise DataError(msg)
-    known = (*CSV_SUFFIXES, *PARQUET_SUFFIXES, *STATISTICS_SUFFIXES, *EXCEL_SUFFIXES)
-    if suffix not in known:
+    supported = (*CSV_SUFFIXES, *PARQUET_SUFFIXES, *STATISTICS_SUFFIXES, *EXCEL_SUFFIXES)
+    if suffix not in supported:
         msg = (
-            f"files that end in {suffix!r} are not known.\n\nHint: possible are {', '.join(known)}."
+            f"{path.name}: files that end in {suffix!r} are not supported.\n\nHint: supported are"
+            f" {', '.join(supported)}."
         )
         raise PlanError(msg)
-
-
-def replace_frame(table: Table, frame: Any = None) -> Table:
-    """Return a table that is no longer tied to the frame it was read through."""
-    untied = replace(table, frame=frame)
-    untied.__dict__["arrow"] = table.arrow
-    return untied
 
 
 def _open_parquet(path: Path, columns: Columns, source: Source, custodian: Path | None) -> Table:
     import pyarrow.parquet as pq
 
-    with told_without_values(path.name):
+    with without_values(path.name):
         names = pq.read_schema(path).names
     check_names(names)
-    with told_without_values(path.name):
+    with without_values(path.name):
         expression = read_parquet(path, custodian)
     return _open_expression(expression, names, columns, source)
 
@@ -190,7 +203,9 @@ def _open_parquet(path: Path, columns: Columns, source: Source, custodian: Path 
 def _open_expression(
     expression: ibis.Table, names: Sequence[str], columns: Columns, source: Source
 ) -> Table:
-    """Return a typed source as a table: names checked, kinds fixed, emptiness refused."""
+    """Return a typed source as a lazy table: names checked, kinds fixed, emptiness refused."""
+    from veladura.table.prepare import prepare
+
     check_names(names)
     declared = describe(columns, names)
     check_declared(declared, source.name)
@@ -203,8 +218,8 @@ def _warn_of_identifiers(table: Table) -> None:
 
     if names := find_identifiers(table):
         warnings.warn(
-            f"columns {names} look like identifiers and will be released as they are. "
-            "Declare them: vd.open(table, columns={name: {'role': 'identifier'}}).",
+            f"columns {names} look like identifiers and will be released unchanged. "
+            "To drop them: vd.open(table, columns={name: {'role': 'identifier'}}).",
             IdentifierWarning,
             stacklevel=3,
         )

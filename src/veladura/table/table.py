@@ -1,69 +1,113 @@
-"""A table wherever it lives: an Ibis expression with a declared schema."""
+"""A table: its rows in memory, or a query that gives them where they live, and its schema."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
-import ibis
 import pyarrow as pa
 
 from veladura.errors import DataError
 from veladura.table.database.connection import fetch, fetch_one
-from veladura.table.database_errors import told_without_values
+from veladura.table.database_errors import without_values
 from veladura.table.files.dialect import Dialect
 from veladura.table.schema import Declared, Schema
 
-_MOST_KEPT, _FEW = (
-    2_000_000,
-    65_536,
-)  # distinct tuples that a lazy table remembers, and one in memory
-_LARGEST_PIECE = 1 << 30  # text in one piece may be 2 GiB at most
-
 if TYPE_CHECKING:
+    import ibis
+
     from veladura.table.codes import Codes
     from veladura.table.counts import Counts
     from veladura.table.inspect import Facts
 
+_MOST_KEPT = 2_000_000  # distinct tuples that a lazy table remembers: counting again is slow
+_FEW = 65_536  # and a table in memory, which counts again in no time
+_LARGEST_PIECE = 1 << 30  # Arrow holds at most 2 GiB of text in one piece
+
 
 @dataclass(frozen=True)
 class Source:
-    """Where a table came from, as far as a record needs to know it. A URL is kept without its password."""
+    """Where a table comes from, as the custodian's record keeps it; a URL has no password."""
 
     name: str = "table"
     file: Path | None = None
     url: str | None = None
     table: str | None = None
-    columns: Mapping[str, Declared] = field(
-        default_factory=dict, repr=False
-    )  # as declared or guessed
+    columns: Mapping[str, Declared] = field(default_factory=dict, repr=False)  # declared or guessed
     dialect: Dialect | None = None
-    scratch: Any = field(
-        default=None, repr=False, compare=False
-    )  # what must live as long as any table made of it
+    # scratch files, which must live as long as any table that reads them
+    scratch: Any = field(default=None, repr=False, compare=False)
+
+
+@dataclass(eq=False, repr=False)
+class Cache:
+    """Answers that a table has given before. It saves time and changes no result.
+
+    Every table has its own, made with it; tables of the same rows share their counts.
+
+    Attributes
+    ----------
+    counts, profiles
+        Distinct tuples of columns, and distributions of single columns, with numbers of rows.
+    figures
+        Answers of a database, by query.
+    rows
+        Number of rows of a lazy table.
+    fetched
+        The same table with its rows in memory, so that two readers do not fetch them twice.
+    expression
+        Rows in memory as a database sees them.
+    lock
+        Held while rows are fetched: measures run in threads.
+    """
+
+    counts: dict[tuple[str, ...], Counts] = field(default_factory=dict)
+    profiles: dict[str, Counts] = field(default_factory=dict)
+    figures: dict[str, tuple[Any, ...]] = field(default_factory=dict)
+    rows: int | None = None
+    fetched: Table | None = None
+    expression: ibis.Table | None = None
+    lock: Any = field(default_factory=RLock)
+
+    def __reduce__(self) -> Any:
+        """Start empty in a copy of the table: a lock cannot be copied."""
+        return Cache, ()
+
+    def share_counts(self, other: Cache) -> None:
+        """Take counts from another table of the same rows, and give it those still to come."""
+        self.counts, self.profiles, self.rows = other.counts, other.profiles, other.rows
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A lazy table and what its columns mean. Holds original values: its repr shows none.
+    """A table and what its columns mean. Holds original values: its repr shows none.
 
-    Inside, columns are named by position (``c0``, ``c1``, ...), so that quotes, SQL words and
-    names that differ only in case cannot hurt; the schema has the names people know.
+    Attributes
+    ----------
+    data
+        The rows in memory (Arrow, columns under their own names), or a lazy Ibis expression. In
+        an expression columns are named by position (``c0``, ``c1``, ...), so that quotes, SQL words
+        and names that differ only in case do no harm.
+    frame
+        The caller's own frame, if the table was made of one.
+    guessed
+        Facts that were counted while kinds were guessed.
+    stored
+        A Parquet file of exactly these rows, in random order.
+    cache
+        Answers given before.
     """
 
     schema: Schema
-    expression: ibis.Table = field(repr=False)
+    data: pa.Table | ibis.Table = field(repr=False)
     source: Source = field(default_factory=Source)
-    frame: Any = field(default=None, repr=False)  # the caller's own frame, if the table was one
-    guessed: Mapping[str, Facts] = field(
-        default_factory=dict, repr=False
-    )  # what was seen while kinds were guessed
-    stored: Path | None = field(
-        default=None, repr=False
-    )  # a Parquet file of exactly these rows, in an order that says nothing
+    frame: Any = field(default=None, repr=False)
+    guessed: Mapping[str, Facts] = field(default_factory=dict, repr=False)
+    stored: Path | None = field(default=None, repr=False)
+    cache: Cache = field(init=False, default_factory=Cache, repr=False)
 
     def __repr__(self) -> str:
         return f"Table({self.source.name!r}, columns={self.names})"
@@ -73,13 +117,48 @@ class Table:
         """Names of the columns, in order."""
         return self.schema.names
 
-    @cached_property
+    @property
+    def in_memory(self) -> bool:
+        """Whether the table holds its rows; a lazy table stays lazy whatever is asked of it."""
+        return isinstance(self.data, pa.Table)
+
+    @property
     def arrow(self) -> pa.Table:
-        """The whole table in memory: fetched once, in the order that defines its row numbers."""
-        with told_without_values(self.source.name):
-            fetched = fetch(self.expression)
+        """The rows. A lazy table fetches them once: `fetched` has them."""
+        return self.fetched().data
+
+    @property
+    def expression(self) -> ibis.Table:
+        """The table as a database sees it; rows in memory become a table of our DuckDB."""
+        if not self.in_memory:
+            return self.data
+        with self.cache.lock:
+            if self.cache.expression is None:
+                import ibis
+
+                inner = self.data.rename_columns([f"c{i}" for i in range(len(self.names))])
+                self.cache.expression = ibis.memtable(inner)
+            return self.cache.expression
+
+    def fetched(self) -> Table:
+        """Return the table with its rows in memory, in the order that defines row numbers."""
+        if self.in_memory:
+            return self
+        with self.cache.lock:
+            if self.cache.fetched is None:
+                table = replace(self, data=self.read())
+                table.cache.share_counts(self.cache)
+                self.cache.fetched = table
+            return self.cache.fetched
+
+    def read(self) -> pa.Table:
+        """Return the rows; those of a lazy table are read now and kept by nobody."""
+        if self.in_memory:
+            return self.data
+        with without_values(self.source.name):
+            rows = fetch(self.data)
             columns = [
-                _compact(_stored(fetched.column(i), column.type))
+                _in_one_piece(_cast(rows.column(i), column.type))
                 for i, column in enumerate(self.schema)
             ]
         return pa.Table.from_arrays(
@@ -87,17 +166,15 @@ class Table:
         )
 
     @property
-    def in_memory(self) -> bool:
-        """Whether the rows are here already."""
-        return "arrow" in self.__dict__
-
-    @cached_property
     def rows(self) -> int:
-        """Number of rows, counted where the data lives."""
+        """Number of rows, counted where they live."""
         if self.in_memory:
-            return int(self.arrow.num_rows)
-        with told_without_values(self.source.name):
-            return int(fetch_one(self.expression, {"rows": self.expression.count()})["rows"])
+            return int(self.data.num_rows)
+        if self.cache.rows is None:
+            with without_values(self.source.name):
+                row = fetch_one(self.data, {"rows": self.data.count()})
+            self.cache.rows = int(row["rows"])
+        return self.cache.rows
 
     def codes(self, columns: Sequence[str]) -> Codes:
         """Return columns as plain arrays in the canonical order of rows."""
@@ -106,55 +183,44 @@ class Table:
         return codes(self, columns)
 
     def counts(self, columns: Sequence[str]) -> Counts:
-        """Return the distinct tuples of some columns with their counts, taken where the data lives."""
+        """Return the distinct tuples of some columns with their counts, taken where rows live."""
         from veladura.table.counts import counts
 
-        known: dict[tuple[str, ...], Counts] = self.__dict__.setdefault("counted", {})
-        if (kept := known.get(tuple(columns))) is not None:
+        key = tuple(columns)
+        if (kept := self.cache.counts.get(key)) is not None:
             return kept
-        found = counts(self, columns)
-        if found.size.size <= (
-            _FEW if self.in_memory else _MOST_KEPT
-        ):  # asking again costs more than keeping what is small
-            known[tuple(columns)] = found
-        return found
+        counted = counts(self, columns)
+        if counted.size.size <= (_FEW if self.in_memory else _MOST_KEPT):
+            self.cache.counts[key] = counted
+        return counted
 
     def profile(self, name: str) -> Counts:
-        """Return the distribution of one column: its distinct values with their counts, of lazy numbers at most 65,536 of them.
+        """Return the distribution of one column: distinct values with their counts.
 
-        Each column of a lazy table is counted once, whoever asks. Neighbours of a long list are put
-        together at equal numbers of rows, so that cumulative shares are exact at the values that
-        stay.
+        Each column of a lazy table is counted once, whoever asks. Numbers and dates of a lazy table
+        give at most 65,536 values: neighbours are merged at equal numbers of rows, so that
+        cumulative shares are exact at the values that stay.
         """
         from veladura.table.counts import thinned
 
         if self.in_memory:
             return self.counts([name])
-        known: dict[str, Counts] = self.__dict__.setdefault("profiled", {})
-        if name not in known:
-            known[name] = thinned(self.counts([name]))
-        return known[name]
+        if name not in self.cache.profiles:
+            self.cache.profiles[name] = thinned(self.counts([name]))
+        return self.cache.profiles[name]
 
     def select(self, names: Sequence[str]) -> Table:
         """Return the table with some of its columns only, in the given order."""
         if list(names) == self.names:
             return self
         places = [self.schema.position(name) for name in names]
-        expression = self.expression.select(
-            **{f"c{i}": self.expression[place] for i, place in enumerate(places)}
+        data = (
+            self.data.select(places)
+            if self.in_memory
+            else self.data.select(**{f"c{i}": self.data[place] for i, place in enumerate(places)})
         )
-        selected = replace(
-            self, schema=self.schema.select(names), expression=expression, stored=None
-        )
-        if self.in_memory:  # keep the row numbers that were handed out already
-            selected.__dict__["arrow"] = self.arrow.select(places)
-        for kept in (
-            "counted",
-            "profiled",
-        ):  # the same rows: what was counted of a column holds here too
-            selected.__dict__[kept] = self.__dict__.setdefault(kept, {})
-        if "rows" in self.__dict__:
-            selected.__dict__["rows"] = self.rows
+        selected = replace(self, schema=self.schema.select(names), data=data, stored=None)
+        selected.cache.share_counts(self.cache)
         return selected
 
     def without_identifiers(self) -> Table:
@@ -163,30 +229,27 @@ class Table:
             return self
         kept = [name for name in self.names if name not in identifiers]
         if not kept:
-            msg = "every column is declared as an identifier: nothing is left to release."
+            msg = (
+                "every column is declared as an identifier: no column is left to release.\n\nHint:"
+                " give at least one column another role."
+            )
             raise DataError(msg)
         return self.select(kept)
 
 
-def _stored(column: pa.ChunkedArray, type_: pa.DataType) -> pa.ChunkedArray:
+def _cast(column: pa.ChunkedArray, type_: pa.DataType) -> pa.ChunkedArray:
     return column if column.type == type_ else column.cast(type_)
 
 
-def _compact(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a column in one piece: what a database hands over takes half as much again in memory."""
+def _in_one_piece(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column in one piece: the pieces a database hands over need half as much again."""
     if column.num_chunks < 2 or column.nbytes > _LARGEST_PIECE:  # noqa: PLR2004
         return column
     return pa.chunked_array([column.combine_chunks()])
 
 
 def from_arrow(
-    arrow: pa.Table,
-    schema: Schema,
-    source: Source | None = None,
-    frame: Any = None,
+    arrow: pa.Table, schema: Schema, source: Source | None = None, frame: Any = None
 ) -> Table:
-    """Return an in-memory table, ready to be counted by DuckDB like any other."""
-    inner = arrow.rename_columns([f"c{i}" for i in range(arrow.num_columns)])
-    table = Table(schema, ibis.memtable(inner), source or Source(), frame)
-    table.__dict__["arrow"] = arrow
-    return table
+    """Return a table whose rows are in memory."""
+    return Table(schema, arrow, source or Source(), frame)

@@ -1,4 +1,4 @@
-"""Write a lazy table in an order that says nothing: by a hash of the released row."""
+"""Write a table in random order: by a hash of the released row, which hides the source's order."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import shutil
 import weakref
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import ibis
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -20,6 +20,7 @@ from veladura.table.database.connection import (
     connect,
     fetch,
     home_of,
+    is_duckdb,
     one_at_a_time,
     read_parquet,
     run_sql,
@@ -27,31 +28,38 @@ from veladura.table.database.connection import (
     sql_text,
 )
 from veladura.table.database.scratch import scratch_folder
-from veladura.table.database_errors import told_without_values
+from veladura.table.database_errors import without_values
 from veladura.table.table import Table
 
+if TYPE_CHECKING:
+    import ibis
 
-@ibis.udf.scalar.builtin  # type: ignore[untyped-decorator]
-def md5(text: str) -> str:  # type: ignore[empty-body]
-    """Hash a text, as DuckDB and PostgreSQL both do."""
+
+@cache
+def _md5() -> Any:
+    """Return the hash of a text that DuckDB and PostgreSQL both have, as an Ibis function."""
+    import ibis
+
+    def md5(text: str) -> str:  # type: ignore[empty-body]
+        """Hash a text."""
+
+    return ibis.udf.scalar.builtin(md5)
 
 
 def write_parquet(table: Table, path: Path) -> None:
-    """Write a table to one Parquet file, in an order that says nothing.
+    """Write a table to one Parquet file, in random order.
 
-    Rows are ordered by a hash of the released row: the order of the source would tell which
-    row is whose. DuckDB writes the file, whatever the source, so the same rows give the same order.
+    Rows are ordered by a hash of the released row: the order of the source could show whose row
+    it is. DuckDB writes the file, whatever the source, so the same rows give the same order.
     """
     if table.stored is not None:
         link(table.stored, path)
         return
-    with told_without_values(table.source.name):
+    with without_values(table.source.name):
         backend = home_of(table.expression)
-        ours = backend if backend.name == "duckdb" else connect()
-        expression = (
-            table.expression if backend.name == "duckdb" else ibis.memtable(fetch(table.expression))
-        )
-        sql = _in_hashed_order(ours, expression)
+        inside = backend.name == "duckdb"
+        ours = backend if inside else connect()
+        sql = _in_hashed_order(ours, table.expression if inside else _brought_here(table))
         if _are_plain(table.names):
             named = ", ".join(f"c{i} AS {sql_name(name)}" for i, name in enumerate(table.names))
             run_sql(
@@ -59,71 +67,77 @@ def write_parquet(table: Table, path: Path) -> None:
                 f"COPY (SELECT {named} FROM ({sql})) TO {sql_text(str(path))} (FORMAT parquet)",  # noqa: S608
             )
         else:
-            fetched: pa.Table = ours.con.sql(sql).to_arrow_table()
-            pq.write_table(fetched.rename_columns(table.names), path)
+            rows: pa.Table = ours.con.sql(sql).to_arrow_table()
+            pq.write_table(rows.rename_columns(table.names), path)
+
+
+def _brought_here(table: Table) -> ibis.Table:
+    """Return the rows of another database as a table of our DuckDB."""
+    import ibis
+
+    return ibis.memtable(fetch(table.expression))
 
 
 def _in_hashed_order(backend: Any, expression: ibis.Table) -> str:
     """Return DuckDB's SQL for the rows ordered by its own hash of each.
 
-    Whether DuckDB knows that nothing is missing depends on the source, and would be written into a
-    file; behind a condition it does not know.
+    Some sources declare columns as never missing, and a Parquet file would show it. Behind the
+    condition ``h >= 0``, which always holds, DuckDB cannot infer that.
     """
-    backend._run_pre_execute_hooks(expression)  # noqa: SLF001  # makes tables in memory known to it
+    backend._run_pre_execute_hooks(expression)  # noqa: SLF001  # registers rows in memory with it
     names = [f"c{i}" for i in range(len(expression.columns))]
     columns = ", ".join(names)
     hashed = f"SELECT {columns}, hash({columns}) AS h FROM ({backend.compile(expression)})"  # noqa: S608
-    return f"SELECT {', '.join(f'CASE WHEN h >= 0 THEN {name} END AS {name}' for name in names)} FROM ({hashed}) ORDER BY h"  # noqa: S608
+    released = ", ".join(f"CASE WHEN h >= 0 THEN {name} END AS {name}" for name in names)
+    return f"SELECT {released} FROM ({hashed}) ORDER BY h"  # noqa: S608
 
 
 def _are_plain(names: Sequence[str]) -> bool:
-    """Whether DuckDB can tell the names apart: it has no empty ones, and takes `i` and `I` for the same."""
+    """Whether DuckDB can hold the names: none is empty, and they differ in more than case."""
     return all(names) and len({name.casefold() for name in names}) == len(names)
 
 
 def write_table(table: Table, name: str, *, overwrite: bool = False) -> None:
-    """Write a table as a new table of the database it lives in, in an order that says nothing."""
+    """Write a table as a new table of the database it lives in, in random order."""
+    import ibis
+
     backend = home_of(table.expression)
     _check_names(backend, table.names)
     named = {field.name: ibis._[f"c{i}"] for i, field in enumerate(table.schema)}
-    with told_without_values(table.source.name):
+    with without_values(table.source.name):
         if backend.name == "sqlite":  # it has no hash of text: our DuckDB puts the rows in order
             ours = connect()
-            rows = ours.con.sql(
-                _in_hashed_order(ours, ibis.memtable(fetch(table.expression)))
-            ).to_arrow_table()
+            rows = ours.con.sql(_in_hashed_order(ours, _brought_here(table))).to_arrow_table()
             _create(backend, name, rows.rename_columns(table.names), overwrite=overwrite)
         else:
             expression = table.expression
-            ordered = expression.order_by(
-                md5(row_text([expression[place] for place in expression.columns]))
-            )
+            text = row_text([expression[place] for place in expression.columns])
+            ordered = expression.order_by(_md5()(text))
             _create(backend, name, ordered.select(**named), overwrite=overwrite)
 
 
 def write_arrow(source: Table, arrow: pa.Table, name: str, *, overwrite: bool = False) -> None:
-    """Write rows in memory, in the order they have, as a new table of the database a source lives in."""
+    """Write rows in memory, in their order, as a new table of the database of a source."""
     backend = home_of(source.expression)
     check_database(source)
     _check_names(backend, arrow.column_names)
-    with told_without_values(f"table {name!r}"):
+    with without_values(f"table {name!r}"):
         _create(backend, name, arrow, overwrite=overwrite)
 
 
 def check_database(source: Table) -> None:
-    """Refuse to write a table beside a file or a frame."""
-    if source.source.url is None and (
-        source.source.file is not None or home_of(source.expression) is connect()
-    ):
+    """Refuse to write a table next to a file or a frame."""
+    here = source.in_memory or source.source.file is not None
+    if here or home_of(source.expression) is connect():
         msg = (
-            f"{source.source.name} is not in a database: a table cannot be written beside"
+            f"{source.source.name} is not in a database, so no table can be written next to"
             " it.\n\nHint: write files instead."
         )
         raise DataError(msg)
 
 
 def link(old: Path, new: Path) -> None:
-    """Give a file a second name, or copy it where that cannot be."""
+    """Give a file a second name, or copy it where the disk does not allow that."""
     try:
         os.link(old, new)
     except OSError:
@@ -139,12 +153,12 @@ class Scratch:
 
 
 def settle(table: Table) -> Table:
-    """Return a lazy table worked out once: every count then reads a file instead of recoding all rows again.
+    """Return a lazy table computed once: later counts read a file instead of recoding again.
 
-    DuckDB writes the file into private scratch, as a package holds it. A table on a server stays an
-    expression, as its rows do not come here before they are asked for.
+    DuckDB writes the file into private scratch, as a package holds it. A table on a server stays a
+    query on that server.
     """
-    if home_of(table.expression).name != "duckdb" or table.in_memory:
+    if table.in_memory or not is_duckdb(table.expression):
         return table
     scratch = Scratch()
     write_parquet(table, scratch.path)
@@ -156,7 +170,7 @@ def settle(table: Table) -> Table:
 
 def stored_table(table: Table, path: Path) -> Table:
     """Return a table that was written to a Parquet file as a lazy table over that file."""
-    with told_without_values(table.source.name):
+    with without_values(table.source.name):
         home = home_of(table.expression)
         stored = read_parquet(path, backend=home if home.name == "duckdb" else None)
         columns = {f"c{i}": stored[i] for i in range(len(table.names))}
@@ -171,14 +185,16 @@ def _create(backend: Any, name: str, rows: Any, *, overwrite: bool) -> None:
 def _check_names(backend: Any, names: Sequence[str]) -> None:
     if backend.name == "duckdb" and not _are_plain(names):
         msg = (
-            "DuckDB cannot hold columns without a name, or whose names differ only in"
-            " case.\n\nHint: write a Parquet file instead."
+            "DuckDB cannot hold columns whose names are empty or differ only in case.\n\nHint:"
+            " write a Parquet file instead."
         )
         raise DataError(msg)
 
 
 def row_text(columns: Sequence[Any]) -> Any:
-    """Return the values of a row as one text, in which missing and empty, and any two rows, differ."""
+    """Return a row as one text: different rows differ, and so do missing and empty values."""
+    import ibis
+
     pieces = [
         column.isnull().ifelse(
             "-", ibis.literal("+") + column.cast("string").replace("\\", "\\\\").replace("|", "\\|")

@@ -71,4 +71,4 @@ def test_the_figures_are_in_an_assessment():
     figures = vd.assess(frame, release)
     assert int(figures["risk.classes.smallest"]) >= 3
     assert float(figures["risk.classes.marketer"]) <= 1 / 3
-    assert figures.details["risk.classes"].headers[0] == "Rows in a class"
+    assert figures.details["risk.classes"].headers[0] == "People in a class"

@@ -1,4 +1,4 @@
-"""Distances to the closest record and linkage, against distances computed pair by pair."""
+"""Distances to the closest record, against distances computed pair by pair."""
 
 from __future__ import annotations
 
@@ -51,75 +51,42 @@ def people(rng, n=400):
     )
 
 
-def test_copies_and_the_holdout_tell_a_release_that_copies():
+def test_copies_and_the_control_group_expose_a_release_that_copies():
     rng = np.random.default_rng(2)
     before, held, fresh = people(rng), people(rng), people(rng)
-    independent = vd.risk.closest(before, fresh, holdout=held, level=1 - 1e-5)
+    independent = vd.risk.distance(before, fresh, control=held, level=1 - 1e-5)
     assert independent.nearer.lower < 0.5 < independent.nearer.upper
     assert float(independent.copies) == 0
     assert 0.8 < float(independent.ratio) < 1.25
-    copy = vd.risk.closest(before, before, holdout=held, level=1 - 1e-5)
+    copy = vd.risk.distance(before, before, control=held, level=1 - 1e-5)
     assert (float(copy.copies), float(copy.ratio)) == (1.0, 0.0)
     assert copy.nearer.lower > 0.9
 
 
-def test_a_holdout_of_another_size_does_not_tilt_the_comparison():
+def test_a_control_group_of_another_size_does_not_bias_the_comparison():
     rng = np.random.default_rng(4)
     before, held, fresh = people(rng, 1500), people(rng, 300), people(rng, 800)
-    found = vd.risk.closest(before, fresh, holdout=held, level=1 - 1e-5)
+    found = vd.risk.distance(before, fresh, control=held, level=1 - 1e-5)
     assert found.nearer.lower < 0.5 < found.nearer.upper
-    tilted = vd.risk.closest(before, fresh, level=1 - 1e-5)
-    assert tilted.nearer is None
+    alone = vd.risk.distance(before, fresh, level=1 - 1e-5)
+    assert alone.nearer is None
 
 
-def test_linkage_is_what_distances_pair_by_pair_give():
-    rng = np.random.default_rng(3)
-    before = people(rng, 60)
-    after = before.assign(
-        income=before["income"] * rng.lognormal(0, 0.2, 60),
-        job=rng.permutation(before["job"].to_numpy()),
-    )
-    found = vd.risk.linkage(before, after)
-    places = {}
-    for name in ("age", "income"):
-        values, count = np.unique(before[name], return_counts=True)
-        share = (np.cumsum(count) - count / 2) / 60
-        wide = values[-1] - values[0]
-        places[name] = [
-            np.interp(f[name], values, share)
-            + (np.maximum(f[name] - values[-1], 0) - np.maximum(values[0] - f[name], 0)) / wide
-            for f in (before, after)
-        ]
-    expected = []
-    for i in range(60):
-        distance = sum(np.abs(places[name][1][i] - places[name][0]) for name in places) + (
-            before["job"] != after["job"][i]
-        )
-        nearest = np.flatnonzero(distance <= distance.min() + 1e-11)
-        expected.append(1 / nearest.size if i in nearest else 0.0)
-    np.testing.assert_allclose(found.per_record, expected)
-    assert float(found.correct) == pytest.approx(np.mean(expected))
-    assert float(found.chance) == 1 / 60
-    assert float(found.correct) > 5 * float(found.chance)
-
-
-def test_linkage_of_unrelated_rows_is_chance():
-    rng = np.random.default_rng(5)
-    found = vd.risk.linkage(people(rng, 2000), people(rng, 2000), sample=1000)
-    assert float(found.correct) < 0.01
-    assert found.per_record.size == 1000
-    assert found.correct.upper > float(found.correct)
+def test_the_old_names_still_work_with_a_warning():
+    rng = np.random.default_rng(6)
+    before, held = people(rng, 50), people(rng, 50)
+    now = vd.risk.distance(before, before, control=held)
+    with pytest.warns(DeprecationWarning, match="now called veladura.risk.distance"):
+        closest = vd.risk.closest
+    with pytest.warns(DeprecationWarning, match="'holdout'"):
+        assert float(closest(before, before, holdout=held).nearer) == float(now.nearer)
 
 
 def test_mistakes_are_told():
     frame = pd.DataFrame({"a": [1, 2]})
     with pytest.raises(DataError, match="at least 2 rows"):
-        vd.risk.closest(frame, frame.iloc[:1])
+        vd.risk.distance(frame, frame.iloc[:1])
     with pytest.raises(PlanError, match="sample"):
-        vd.risk.closest(frame, frame, sample=0)
-    with pytest.raises(PlanError, match="sample"):
-        vd.risk.linkage(frame, frame, sample=0)
+        vd.risk.distance(frame, frame, sample=0)
     with pytest.raises(PlanError, match="no column"):
-        vd.risk.closest(frame, frame, columns=[])
-    with pytest.raises(PlanError, match="aligned"):
-        vd.risk.linkage(frame, frame.iloc[:1])
+        vd.risk.distance(frame, frame, columns=[])

@@ -13,7 +13,7 @@ from scipy import integrate, stats
 
 import veladura as vd
 from veladura.errors import ColumnError, DataError, PlanError
-from veladura.measures.risk.weighted import negative_binomial_risk
+from veladura.measures.risk.individual import negative_binomial_risk
 
 # f, sum of weights and risk of the rows of sdcMicro's example "francdat"
 PUBLISHED = [
@@ -98,7 +98,7 @@ def test_the_figure_needs_a_declared_weight():
 
 def test_mistakes_are_told():
     people = pd.DataFrame({"a": [1, 2], "w": [1.0, -1.0], "t": ["x", "y"]})
-    with pytest.raises(PlanError, match="at least one key"):
+    with pytest.raises(PlanError, match="at least one column in known"):
         vd.risk.individual(people, [])
     with pytest.raises(DataError, match="above 0") as error:
         vd.risk.individual(people, ["a"], weight="w")

@@ -79,7 +79,7 @@ def test_nothing_is_special_in_equal_rows():
 
 def test_mistakes_are_told():
     frame = pd.DataFrame({"a": [1, 2]})
-    with pytest.raises(PlanError, match="at least one key"):
+    with pytest.raises(PlanError, match="at least one column in known"):
         vd.risk.suda2(frame, "a")
     with pytest.raises(PlanError, match="at least 1"):
         vd.risk.suda2(frame, ["a"], max_size=0)

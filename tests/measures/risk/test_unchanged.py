@@ -11,7 +11,7 @@ import pytest
 import veladura as vd
 from veladura.core.release import Dataset, Release, Step
 from veladura.core.rules import AsReleased
-from veladura.measures.measure import NotApplicable
+from veladura.errors import NotApplicable
 
 
 def release(before, *afters, rows=None, changed=None):

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 import veladura as vd
 from veladura.core.release import Dataset, Release, Step
 from veladura.core.rules import AsReleased, Partial
-from veladura.errors import ColumnError, PlanError
-from veladura.measures.measure import NotApplicable, Subject
-from veladura.measures.risk.uniqueness import keys
+from veladura.errors import ColumnError, NotApplicable, PlanError
+from veladura.measures.measure import Subject
+from veladura.measures.risk.uniqueness import known_columns
 
 rows = st.lists(
     st.tuples(
@@ -75,21 +75,24 @@ FRAME = pd.DataFrame({"zip": ["1", "2"], "age": [3, 4], "income": [1.5, 2.5], "w
 
 
 def test_declared_quasi_identifiers_come_first():
-    assert keys(subject(FRAME, {"zip": {"role": "quasi-identifier"}})) == ["zip"]
+    assert known_columns(subject(FRAME, {"zip": {"role": "quasi-identifier"}})) == ["zip"]
 
 
 def test_those_a_method_was_told_of_count_too():
     step = Step("k-anonymity", {"quasi_identifiers": ["age"]}, ())
-    assert keys(subject(FRAME, {"zip": {"role": "quasi-identifier"}}, [step])) == ["zip", "age"]
+    assert known_columns(subject(FRAME, {"zip": {"role": "quasi-identifier"}}, [step])) == [
+        "zip",
+        "age",
+    ]
 
 
 def test_without_any_all_categories_and_whole_numbers_are_known():
-    assert keys(subject(FRAME, {"weight": {"role": "weight"}})) == ["zip", "age"]
+    assert known_columns(subject(FRAME, {"weight": {"role": "weight"}})) == ["zip", "age"]
 
 
 def test_numbers_alone_have_no_classes():
     with pytest.raises(NotApplicable, match="no column is declared a quasi-identifier"):
-        keys(subject(FRAME[["income"]], {"income": "number"}))
+        known_columns(subject(FRAME[["income"]], {"income": "number"}))
 
 
 def test_the_assessment_has_release_and_original_beside_each_other():

@@ -8,15 +8,14 @@ import pytest
 from sklearn.cluster import KMeans
 
 import veladura as vd
-from veladura.errors import PlanError
-from veladura.measures.measure import NotApplicable
+from veladura.errors import NotApplicable, PlanError
 from veladura.numeric.kmeans import k_means
 
 
 def test_two_far_groups_by_hand():
     before = pd.DataFrame({"x": [0.0, 0.1] * 30 + [9.0, 9.1] * 10})
     after = pd.DataFrame({"x": [0.0, 0.1] * 10 + [9.0, 9.1] * 30})
-    found = vd.utility.cluster(before, after, clusters=2)
+    found = vd.utility.clusters(before, after, clusters=2)
     assert float(found.value) == pytest.approx((0.25**2 + 0.25**2) / 2)
     assert found.expected == pytest.approx(0.25 * (160 - 80) / (80 * 159))
     assert float(found.ratio) == pytest.approx(float(found.value) / found.expected)
@@ -32,10 +31,10 @@ def test_a_fresh_sample_has_ratio_one_and_a_lost_relation_more():
     fresh, lost = [], []
     for _ in range(30):
         original = sample()
-        fresh.append(float(vd.utility.cluster(original, sample()).ratio))
+        fresh.append(float(vd.utility.clusters(original, sample()).ratio))
         lost.append(
             float(
-                vd.utility.cluster(
+                vd.utility.clusters(
                     original, sample().assign(b=rng.permutation(original["b"]))
                 ).ratio
             )
@@ -61,7 +60,7 @@ def test_clusters_are_as_tight_as_those_of_scikit_learn():
 
 def test_too_little_to_go_by_is_told():
     frame = pd.DataFrame({"x": [1.0] * 300})
-    with pytest.raises(NotApplicable, match="nothing varies enough"):
-        vd.utility.cluster(frame, frame)
+    with pytest.raises(NotApplicable, match="vary too little"):
+        vd.utility.clusters(frame, frame)
     with pytest.raises(PlanError, match="at least 2"):
-        vd.utility.cluster(frame, frame, clusters=1)
+        vd.utility.clusters(frame, frame, clusters=1)

@@ -14,9 +14,9 @@ from scipy import stats
 import veladura as vd
 from veladura.core.release import Dataset, Release
 from veladura.core.rules import AsReleased
-from veladura.errors import PlanError
-from veladura.measures.measure import NotApplicable, Subject
-from veladura.measures.utility.columns import measure_columns
+from veladura.errors import NotApplicable, PlanError
+from veladura.measures.measure import Subject
+from veladura.measures.utility.columns import measure
 
 numbers = st.lists(st.integers(-5, 5).map(float), min_size=1, max_size=30)
 words = st.lists(st.sampled_from(["a", "b", "c", None]), min_size=1, max_size=30)
@@ -108,21 +108,21 @@ def test_what_cannot_be_compared_is_told():
     found = vd.utility.columns(before, after)
     assert set(found.distances) == {"sex"}
     assert found.left_out["age"] == "its numbers were recoded to labels"
-    assert "no released category is one of the original" in found.left_out["zip"]
+    assert "no released category is in the original" in found.left_out["zip"]
     assert "no such column" in found.left_out["new"]
 
 
 def test_nothing_to_compare_does_not_apply():
     with pytest.raises(NotApplicable, match="no released column can be compared"):
         vd.utility.columns(pd.DataFrame({"x": [1]}), pd.DataFrame({"y": [1]}))
-    with pytest.raises(PlanError, match="no released table"):
+    with pytest.raises(PlanError, match="list of released tables is empty"):
         vd.utility.columns(pd.DataFrame({"x": [1]}), [])
 
 
 def test_the_measure_names_the_worst_column_and_lists_all():
     before = vd.open(pd.DataFrame({"sex": ["f", "m"], "age": [1, 2]}), {"sex": "category"})
     after = vd.open(pd.DataFrame({"sex": ["f", "f"], "age": ["young", "old"]}), {"sex": "category"})
-    found = measure_columns(Subject(before, Release((Dataset(after),), None, (), (), AsReleased())))
+    found = measure(Subject(before, Release((Dataset(after),), None, (), (), AsReleased())))
     assert found.notes == {"mean": "1 of 2 columns can be compared.", "worst": "Column: sex."}
     assert found.detail.rows == (
         ("sex", "total variation", "0.5000", ""),

@@ -12,8 +12,9 @@ from scipy import stats
 import veladura as vd
 from veladura.core.release import Dataset, Release, Step
 from veladura.core.rules import AsReleased
-from veladura.measures.measure import NotApplicable, Subject
-from veladura.measures.utility.correlations import MAX_COLUMNS, associations, measure_correlations
+from veladura.errors import NotApplicable
+from veladura.measures.measure import Subject
+from veladura.measures.utility.correlations import MAX_COLUMNS, associations, measure
 
 
 @pytest.fixture
@@ -108,7 +109,7 @@ def test_changed_columns_are_preferred_when_there_are_too_many():
     release = Release(
         (Dataset(table),), None, (Step("test", {}, (f"n{MAX_COLUMNS + 1}",)),), (), AsReleased()
     )
-    found = measure_correlations(Subject(table, release))
+    found = measure(Subject(table, release))
     assert found.notes["mean"] == "2 columns left out: only 40 columns are used."
     assert len(vd.utility.correlations(table, table, first=["n41"]).pairs) == 40 * 39 / 2
     assert "n41" not in vd.utility.correlations(table, table, first=["n41"]).left_out

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import veladura as vd
-from veladura.measures.measure import NotApplicable
+from veladura.errors import NotApplicable
 
 ZIPS = ["0213", "0214", "0251", "0252", "1000"]
 AGES = [20, 21, 30, 31, 40]

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import veladura as vd
-from veladura.measures.measure import NotApplicable
-from veladura.measures.utility.domain import generalise, released_levels
+from veladura.errors import NotApplicable
+from veladura.measures.domain import generalise, released_levels
 
 
 @pytest.fixture

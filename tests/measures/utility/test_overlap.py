@@ -10,11 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import veladura as vd
-from veladura.errors import PlanError
-from veladura.measures.measure import NotApplicable
-from veladura.measures.utility.intervals import interval_overlap
+from veladura.errors import NotApplicable, PlanError
+from veladura.measures.pairing import pair
 from veladura.measures.utility.linear import fit_all, propose
-from veladura.measures.utility.pairing import pair
+from veladura.measures.utility.overlap import interval_overlap
 
 ends = st.tuples(st.floats(-5, 5), st.floats(0.01, 5)).map(
     lambda pair_: (pair_[0], pair_[0] - pair_[1], pair_[0] + pair_[1])
@@ -135,7 +134,7 @@ def test_a_lost_relation_has_no_overlap_and_a_kept_one_has(people):
 def test_what_cannot_be_fitted_is_refused_with_its_reason(people):
     with pytest.raises(NotApplicable, match="fewer than two columns"):
         vd.utility.overlap(people[["age"]], people[["age"]])
-    with pytest.raises(NotApplicable, match="nothing varies enough"):
+    with pytest.raises(NotApplicable, match="vary too little"):
         vd.utility.overlap(
             people.assign(age=1.0)[["income", "age"]], people.assign(age=1.0)[["income", "age"]]
         )

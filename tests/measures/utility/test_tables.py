@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import veladura as vd
-from veladura.measures.measure import NotApplicable
+from veladura.errors import NotApplicable
 
 rows = st.lists(
     st.tuples(st.sampled_from("ab"), st.sampled_from("xyz"), st.sampled_from("pq")),
@@ -62,7 +62,7 @@ def test_a_stated_number_of_tables_is_drawn_when_there_are_many():
     wide = pd.DataFrame({f"x{i}": rng.choice(["a", "b"], 60) for i in range(30)})
     found = vd.utility.tables(wide, wide)
     assert found.drawn[3] == (300, 4060)
-    assert "300 of 4060 tables of 3 columns" in found.note
+    assert "300 of 4060 3-way tables" in found.note
     assert float(found.ways[3]) == 0.0
 
 

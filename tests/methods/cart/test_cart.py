@@ -12,8 +12,8 @@ import veladura as vd
 from veladura import testing
 from veladura.core.rules import Single
 from veladura.errors import ColumnError, DataError, PlanError, PromiseError
-from veladura.measures.risk.republished import single_numbers
 from veladura.methods.cart.rules import RuleWarning
+from veladura.methods.cart.single_numbers import single_numbers
 
 
 @pytest.fixture(scope="module")

@@ -237,7 +237,7 @@ MISTAKES = {
     "a category as number": (
         lambda f: recipe(continuous=["sex"]).protect(f),
         PlanError,
-        "no kind that the mask can treat",
+        "kinds that this method does not support",
     ),
     "named twice": (lambda f: recipe(continuous=["x"]), PlanError, "named twice"),
     "one word": (lambda f: recipe(attributes="ill"), PlanError, "must be a list"),
@@ -245,7 +245,7 @@ MISTAKES = {
     "a text as x": (
         lambda f: recipe(x="ill", attributes=()).protect(f),
         PlanError,
-        "no kind that the mask can treat",
+        "kinds that this method does not support",
     ),
     "grid of three": (lambda f: recipe(grid=(3, 3, 3)), PlanError, "two whole numbers"),
     "grid of none": (lambda f: recipe(grid=(0, 3)), PlanError, "at least 1"),
@@ -364,11 +364,11 @@ def test_the_choice_of_a_grid_gives_a_curve_and_a_reason():
 
 
 def test_the_recommended_grid_is_the_safest_of_the_useful_ones():
-    from veladura.methods.geography.choose import Candidate, _decide
+    from veladura.methods.geography.choose import GridCandidate, _decide
 
     curve = (
-        Candidate((5, 5), 25, 0.80, 1.0, 0.1),
-        Candidate((10, 10), 100, 0.79, 1.5, 0.1),
-        Candidate((20, 20), 400, 0.70, 2.0, 0.1),
+        GridCandidate((5, 5), 25, 0.80, 1.0, 0.1),
+        GridCandidate((10, 10), 100, 0.79, 1.5, 0.1),
+        GridCandidate((20, 20), 400, 0.70, 2.0, 0.1),
     )
     assert _decide(curve).recommended == (10, 10)

@@ -83,7 +83,8 @@ def rows_stay(monkeypatch):
         msg = f"the rows of {table!r} were fetched"
         raise AssertionError(msg)
 
-    monkeypatch.setattr(Table, "arrow", property(refuse))
+    for reader in ("fetched", "read"):
+        monkeypatch.setattr(Table, reader, refuse)
 
 
 def opened(source):

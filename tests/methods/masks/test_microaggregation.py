@@ -143,7 +143,7 @@ def test_k_is_checked(k):
 def test_columns_are_checked():
     with pytest.raises(PlanError, match="columns is empty"):
         vd.Microaggregation(columns=[])
-    with pytest.raises(PlanError, match="no kind that the mask can treat"):
+    with pytest.raises(PlanError, match="kinds that this method does not support"):
         vd.Microaggregation(columns=["c"]).protect(pd.DataFrame({"c": ["a", "b", "c"]}))
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from veladura.base.pictures import image_of, new_figure, style
 from veladura.inference.posterior.compare import column_table
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from veladura.core.release import Release
     from veladura.inference.posterior.shares import Posterior
 
+FONT_SIZE = 10.0
 MOST_CELLS_DRAWN = 24
 MOST_CELLS_SHOWN = 2000  # of a posterior that a report computes
 COLOUR, BAND = "#1f4e79", "#9db8d2"
@@ -30,34 +31,21 @@ def draw_picture(posterior: Posterior, path: Path, level: float = 0.95) -> Path:
 
 def pictures(release: Release) -> dict[str, bytes]:
     """Return the marginal posteriors as SVG by title, from the release alone: public."""
-    from matplotlib import rc_context
-
     from veladura.inference.posterior.posterior import posterior
     from veladura.inference.posterior.reading import model_of
 
     if model_of(release).domain.cells > MOST_CELLS_SHOWN:
         return {}
-    out = BytesIO()
-    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "veladura", "text.parse_math": False}):
-        drawn(posterior(release)).savefig(out, format="svg", metadata={"Date": None})
-    return {
-        "Posterior of the shares in the population: means and 95 % credible intervals": (
-            out.getvalue()
-        )
-    }
+    with style(FONT_SIZE):
+        image = image_of(drawn(posterior(release)), dpi=None, font_size=FONT_SIZE)
+    return {"Posterior of the shares in the population: means and 95 % credible intervals": image}
 
 
 def drawn(posterior: Posterior, level: float = 0.95) -> Figure:
     """Return a figure of the marginal posteriors."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     names = posterior.domain.names
     cells = posterior.domain.cells if posterior.domain.cells <= MOST_CELLS_DRAWN else 0
-    figure = Figure(
-        figsize=(7, 1.2 + 0.28 * (cells + sum(posterior.domain.shape))), layout="constrained"
-    )
-    FigureCanvasAgg(figure)
+    figure = new_figure(7, 1.2 + 0.28 * (cells + sum(posterior.domain.shape)))
     heights = [max(size, 2) for size in posterior.domain.shape] + (
         [cells] if cells and len(names) > 1 else []
     )

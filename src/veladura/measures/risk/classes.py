@@ -1,9 +1,9 @@
-"""Re-identification risk from the sizes of equivalence classes, under three intruders.
+"""Prosecutor, journalist and marketer risk, from the sizes of equivalence classes.
 
 The prosecutor knows that the person is in the release: the risk of a row is 1 / f, with f the size
-of its class. The journalist does not, and looks the row up in a population where F persons share
-its values: 1 / F. The marketer wants many rows, not one: the share of rows he gets right when he
-picks a person for each.
+of its class. The journalist does not know it, and looks the row up in a population where F people
+share its values: 1 / F. The marketer wants to re-identify many people: the expected share of rows
+for which the right person is picked.
 """
 
 from __future__ import annotations
@@ -13,23 +13,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Ints
+from veladura.base.deprecation import renamed
 from veladura.base.estimate import Estimate
-from veladura.errors import DataError, PlanError
-from veladura.measures.measure import (
-    Detail,
-    Meaning,
-    Measured,
-    NotApplicable,
-    Subject,
-    measure,
-    open_quietly,
-    over_datasets,
-)
-from veladura.measures.risk.uniqueness import artificial_keys, keys
+from veladura.errors import DataError, NotApplicable, PlanError
+from veladura.measures.measure import Detail, Meaning, Measure, Measured, Subject, over_datasets
+from veladura.measures.risk.uniqueness import artificial_keys, known_columns
 from veladura.table.codes import label_text
 from veladura.table.counts import Counts
+from veladura.table.source import open_quietly
 
 LARGEST_LISTED = 20
 # as the guidance of the European Medicines Agency has it: 0.09, and 0.2 for access under contract
@@ -38,21 +31,20 @@ RISKY = 0.2
 
 @dataclass(frozen=True)
 class ClassRisk:
-    """Risk of re-identification over the rows of a table.
+    """Risk of re-identification of the people in a table.
 
     Attributes
     ----------
     prosecutor_highest, prosecutor_average
-        Largest and mean of 1 / f over the rows.
+        Largest and mean of 1 / f over the people.
     journalist_highest, journalist_average
-        The same with the class in the population; without one, as for the prosecutor, who knows
-        more.
+        The same with the class in the population; without a population, as for the prosecutor.
     marketer
-        Expected share of rows re-identified: the mean of 1 / F, or of 1 / f without a population.
+        Expected share of people re-identified: the mean of 1 / F, or 1 / f without a population.
     at_risk
-        Share of rows whose prosecutor risk is above the threshold.
+        Share of people whose prosecutor risk is above the threshold.
     uniques, classes, smallest
-        Rows alone in their class, number of classes, and size of the smallest.
+        People alone in their class, number of classes, and size of the smallest (k).
     histogram
         Number of classes of each size.
     """
@@ -70,29 +62,33 @@ class ClassRisk:
     histogram: Mapping[int, Estimate] = field(repr=False)
 
 
+@renamed(columns="known")
 def classes(
-    table: Any, columns: Sequence[str], *, population: Any = None, threshold: float = RISKY
+    table: Any, known: Sequence[str], *, population: Any = None, threshold: float = RISKY
 ) -> ClassRisk:
-    """Return the risk of the rows of a table from the sizes of their classes. Missing counts as a value of its own.
+    """Return prosecutor, journalist and marketer risk from the sizes of equivalence classes.
+
+    Missing counts as a value of its own.
 
     Parameters
     ----------
     table
         Anything `veladura.open` takes.
-    columns
-        What an intruder may know: the quasi-identifiers.
+    known
+        The columns an intruder knows: the quasi-identifiers.
     population
-        A table with the same columns that holds every person of the first; None when there is none.
+        A table with the same columns that holds every person of the first, if there is one.
     threshold
-        A row whose prosecutor risk is above this is at risk.
+        People whose prosecutor risk is above this are at risk.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> found = classes(pd.DataFrame({"zip": [1, 1, 1, 2], "sex": ["f", "f", "f", "m"]}), ["zip", "sex"])
-    >>> float(found.prosecutor_highest), float(found.prosecutor_average), int(found.uniques)
+    >>> people = pd.DataFrame({"zip": [1, 1, 1, 2], "sex": ["f", "f", "f", "m"]})
+    >>> risk = classes(people, ["zip", "sex"])
+    >>> float(risk.prosecutor_highest), float(risk.prosecutor_average), int(risk.uniques)
     (1.0, 0.5, 1)
-    >>> {size: int(number) for size, number in found.histogram.items()}
+    >>> {size: int(number) for size, number in risk.histogram.items()}
     {1: 1, 3: 1}
 
     References
@@ -102,30 +98,26 @@ def classes(
     Dankar, F. K. and El Emam, K. (2010). A method for evaluating marketer re-identification risk.
     EDBT workshops, 28.
     """
-    if isinstance(columns, str) or not columns:
-        msg = "classes needs a list of at least one column."
+    if isinstance(known, str) or not known:
+        msg = "classes needs a list of at least one column in known."
         raise PlanError(msg)
     if not 0 < threshold <= 1:
         msg = f"threshold ({threshold}) must be above 0 and at most 1."
         raise PlanError(msg)
-    counts = open_quietly(table, {name: {} for name in columns}).counts(list(columns))
+    counts = _counts(table, known)
     sizes = counts.size
     if not sizes.size:
         msg = "the table has no rows: there is no risk to measure."
         raise DataError(msg)
-    persons = (
-        sizes
-        if population is None
-        else _persons(
-            counts, open_quietly(population, {name: {} for name in columns}).counts(list(columns))
-        )
-    )
-    return _risk(tuple(columns), sizes, persons, threshold)
+    persons = sizes if population is None else _persons(counts, _counts(population, known))
+    return _risk(tuple(known), sizes, persons, threshold)
 
 
-def _risk(
-    columns: tuple[str, ...], sizes: NDArray[np.int64], persons: NDArray[np.int64], threshold: float
-) -> ClassRisk:
+def _counts(table: Any, known: Sequence[str]) -> Counts:
+    return open_quietly(table, {name: {} for name in known}).counts(list(known))
+
+
+def _risk(columns: tuple[str, ...], sizes: Ints, persons: Ints, threshold: float) -> ClassRisk:
     rows = int(sizes.sum())
     size, number = np.unique(sizes, return_counts=True)
     journalist = float((sizes / persons).sum() / rows)
@@ -140,18 +132,18 @@ def _risk(
         Estimate.exact(int(np.count_nonzero(sizes == 1))),
         Estimate.exact(int(sizes.size)),
         Estimate.exact(int(sizes.min())),
-        {int(one): Estimate.exact(int(many)) for one, many in zip(size, number, strict=True)},
+        {int(f): Estimate.exact(int(many)) for f, many in zip(size, number, strict=True)},
     )
 
 
-def _persons(counts: Counts, population: Counts) -> NDArray[np.int64]:
-    """Return how many of the population share each tuple; all must be there, and at least as often."""
-    known = dict(zip(_tuples(population), population.size.tolist(), strict=True))
-    persons = np.array([known.get(one, 0) for one in _tuples(counts)], dtype=np.int64)
+def _persons(counts: Counts, population: Counts) -> Ints:
+    """Return how many of the population share each tuple; it must hold every row of the table."""
+    people = dict(zip(_tuples(population), population.size.tolist(), strict=True))
+    persons = np.array([people.get(values, 0) for values in _tuples(counts)], dtype=np.int64)
     if lacking := int(np.maximum(counts.size - persons, 0).sum()):
         msg = (
-            f"{lacking} rows of the table are not in the population.\n\nHint: it must hold every"
-            " row, its columns written alike."
+            f"{lacking} rows of the table are not in the population.\n\nHint: the population must"
+            " hold every person of the table, with columns written in the same way."
         )
         raise DataError(msg)
     return persons
@@ -165,46 +157,26 @@ def _tuples(counts: Counts) -> list[tuple[str | None, ...]]:
     return list(zip(*parts, strict=True))
 
 
-@measure(
-    "risk.classes",
-    figures={
-        "marketer": Meaning(
-            "Share of rows that someone who guesses a person for every row gets right.",
-            unit="share",
-        ),
-        "at_risk": Meaning(
-            f"Released rows with a chance above {RISKY:g} to be picked by someone who knows the"
-            " person is there.",
-            unit="share",
-        ),
-        "smallest": Meaning(
-            "Rows of the rarest combination of the values an intruder may know.",
-            better="high",
-            unit="count",
-            headline=True,
-        ),
-    },
-    counted=True,
-)
-def measure_classes(subject: Subject) -> Measured:
-    """Measure the released tables over the quasi-identifiers, with the sizes of the classes as a table."""
-    known = keys(subject)
+def measure(subject: Subject) -> Measured:
+    """Measure the released tables over the quasi-identifiers; the sizes of classes are a table."""
+    known = known_columns(subject)
     artificial = artificial_keys(subject, known)
-    found = [classes(table, known) for table in subject.tables if table.rows]
-    if not found:
+    risks = [classes(table, known) for table in subject.tables if table.rows]
+    if not risks:
         msg = "the release has no rows."
         raise NotApplicable(msg)
     figures: dict[str, Estimate | NotApplicable] = {
-        "marketer": artificial or over_datasets([float(one.marketer) for one in found], upper=1.0),
-        "at_risk": artificial or over_datasets([float(one.at_risk) for one in found], upper=1.0),
-        "smallest": artificial or over_datasets([float(one.smallest) for one in found]),
+        "marketer": artificial
+        or over_datasets([float(risk.marketer) for risk in risks], upper=1.0),
+        "at_risk": artificial or over_datasets([float(risk.at_risk) for risk in risks], upper=1.0),
+        "smallest": artificial or over_datasets([float(risk.smallest) for risk in risks]),
     }
-    return Measured(figures, {"smallest": f"Known: {', '.join(known)}."}, _histogram(found[0]))
+    return Measured(figures, {"smallest": f"Known: {', '.join(known)}."}, _histogram(risks[0]))
 
 
-def _histogram(found: ClassRisk) -> Detail:
+def _histogram(risk: ClassRisk) -> Detail:
     """Return how many classes there are of each size, large ones together."""
-    sizes = {size: int(number) for size, number in found.histogram.items()}
+    sizes = {size: int(number) for size, number in risk.histogram.items()}
     rows = [
         (str(size), str(number), str(size * number))
         for size, number in sizes.items()
@@ -220,7 +192,31 @@ def _histogram(found: ClassRisk) -> Detail:
             )
         )
     return Detail(
-        "Sizes of classes in the release",
-        ("Rows in a class", "Classes", "Rows in them"),
+        "Sizes of the equivalence classes in the release",
+        ("People in a class", "Classes", "People in them"),
         tuple(rows),
     )
+
+
+MEASURE = Measure(
+    "risk.classes",
+    figures={
+        "marketer": Meaning(
+            "Marketer risk: expected share of released rows for which the right person is picked.",
+            unit="share",
+        ),
+        "at_risk": Meaning(
+            f"People at risk: those in the release whose prosecutor risk is above {RISKY:g}.",
+            unit="share",
+        ),
+        "smallest": Meaning(
+            "Smallest equivalence class (k): people who share the rarest combination of"
+            " quasi-identifiers.",
+            better="high",
+            unit="count",
+            headline=True,
+        ),
+    },
+    counted=True,
+    function=measure,
+)

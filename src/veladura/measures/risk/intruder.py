@@ -1,35 +1,35 @@
-"""What an intruder knows of the person he looks for."""
+"""The intruder of match risk: what someone who looks for a person knows."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
-
-import numpy as np
 
 from veladura.errors import PlanError
 
 
 @dataclass(frozen=True, kw_only=True)
 class Intruder:
-    """What someone who looks for a person in a release knows.
+    """What an intruder who looks for a person in a release knows.
 
     Parameters
     ----------
     known
-        Columns he knows exactly, and finds in the release as he knows them.
+        Columns that the intruder knows exactly.
     sensitive
-        Columns he knows roughly: categories exactly, numbers and dates within the radius.
+        Columns that the intruder knows roughly: categories exactly, numbers and dates within the
+        radius.
     radius
-        How far off he may be: one number, or one for each such column; days for dates.
+        How far off that knowledge may be: one number, or one for each such column; days for dates.
     relative
         Whether the radius is a share of the value; or the columns for which it is.
     population
-        A table of everyone the target could be, for someone who does not know that the target is in
-        the data; without it he knows.
+        A table of everybody the target could be, for an intruder who does not know that the target
+        is in the data. Without it the intruder knows.
     decline
-        Whether he picks no one when it is most likely that the target is not in the data.
+        Whether nobody is picked when the target is most likely not in the data.
     """
 
     known: tuple[str, ...] = ()
@@ -44,7 +44,7 @@ class Intruder:
             given = getattr(self, name)
             object.__setattr__(self, name, (given,) if isinstance(given, str) else tuple(given))
         if not (*self.known, *self.sensitive):
-            msg = "an intruder who knows nothing finds no one: name columns in known or sensitive."
+            msg = "an intruder needs to know something: name columns in known or sensitive."
             raise PlanError(msg)
         if twice := sorted(set(self.known) & set(self.sensitive)):
             msg = (
@@ -63,11 +63,12 @@ class Intruder:
             if isinstance(self.radius, Mapping)
             else dict.fromkeys(self.sensitive, self.radius)
         )
-        if not all(one is None or 0 <= one < np.inf for one in radii.values()):
+        if not all(radius is None or 0 <= radius < math.inf for radius in radii.values()):
             msg = "radius must be at least 0 and finite."
             raise PlanError(msg)
         if any(
-            one is not None and one > 1 and self.is_relative(name) for name, one in radii.items()
+            radius is not None and radius > 1 and self.is_relative(name)
+            for name, radius in radii.items()
         ):
             msg = "a relative radius is a share of the value: it must be at most 1."
             raise PlanError(msg)
@@ -78,7 +79,7 @@ class Intruder:
         if radius is None:
             msg = (
                 f"sensitive column {name!r} holds numbers or dates: it needs a radius.\n\nHint:"
-                " radius=0 for someone who knows it exactly."
+                " radius=0 for an intruder who knows it exactly."
             )
             raise PlanError(msg)
         return float(radius)
@@ -86,3 +87,16 @@ class Intruder:
     def is_relative(self, name: str) -> bool:
         """Whether the radius of a column is a share of its value."""
         return self.relative if isinstance(self.relative, bool) else name in self.relative
+
+    def widened(self, factor: float) -> Intruder:
+        """Return an intruder whose radius is multiplied by a factor; a relative one is cut at 1."""
+        radii = (
+            self.radius
+            if isinstance(self.radius, Mapping)
+            else dict.fromkeys(self.sensitive, self.radius or 0.0)
+        )
+        wider = {
+            name: min(radius * factor, 1.0) if self.is_relative(name) else radius * factor
+            for name, radius in radii.items()
+        }
+        return replace(self, radius=wider)

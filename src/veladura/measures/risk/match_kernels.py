@@ -1,7 +1,7 @@
-"""Compiled kernels of match risk: whom an intruder would pick for each target, without a matrix of rows by rows.
+"""Compiled kernels of match risk: the most likely rows of each target, in memory of rows only.
 
-Arrays in, arrays out. They stand in one file because Numba's cache does not notice a change in
-another.
+Arrays in, arrays out. They are in one file because Numba's cache does not notice a change in
+another one.
 Bit i of a row's mask tells whether the row matches the target in release i; rows with equal masks
 are equally likely, so it is enough to know how many rows have each mask.
 """
@@ -9,12 +9,10 @@ are equally likely, so it is enough to know how many rows have each mask.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Floats, Ints
 from veladura.base.jit import compiled, inner
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 TIE = 1e-9
 
 
@@ -42,7 +40,7 @@ def _flip(row: int, bit: int, mask: Ints, count: Ints, active: Ints, place: Ints
 
 @inner("float64(int64, float64[::1])")
 def _chance(mask: int, weight: Floats) -> float:
-    """Return the probability of a row with this mask: the sum of the weights of the releases it matches in."""
+    """Return the probability of a row with this mask: the weights of the releases it matches."""
     total = 0.0
     for i in range(weight.size):
         if mask >> i & 1:
@@ -52,7 +50,7 @@ def _chance(mask: int, weight: Floats) -> float:
 
 @inner("float64(int64[::1], float64, float64[::1])")
 def _weigh(matches: Ints, people: float, weight: Floats) -> float:
-    """Fill in the weight of a match in each release; return the probability that the target is not in the data."""
+    """Fill in the weight of a match in each release; return the probability of no match."""
     inside = 0.0
     for i in range(matches.size):
         weight[i] = 0.0
@@ -92,8 +90,8 @@ def slide(  # noqa: C901  # compiled code takes arrays one by one
     starts
         Where the rows of each cell begin, for each release; one more entry for the end.
     targets, cells, low, high
-        The targets by cell and value, their cells, and the ends of what the intruder takes for
-        possible.
+        The targets by cell and value, their cells, and the ends of the values that the intruder
+        considers possible.
     people
         How many of the population match each target; 0 when the intruder knows that it is in the
         data.
@@ -148,7 +146,7 @@ def slide(  # noqa: C901  # compiled code takes arrays one by one
 
 @inner("int64(float64[::1], int64, int64, float64, boolean)")
 def _search(values: Floats, start: int, end: int, wanted: float, after: bool) -> int:  # noqa: FBT001
-    """Return the first place whose value is not below, or with ``after`` is above, the wanted one."""
+    """Return the first place with at least the wanted value; with ``after``, with a larger one."""
     while start < end:
         middle = (start + end) // 2
         if values[middle] < wanted or (after and values[middle] == wanted):
@@ -160,7 +158,7 @@ def _search(values: Floats, start: int, end: int, wanted: float, after: bool) ->
 
 @inner("boolean(float64[:, ::1], int64, float64[:, ::1], float64[:, ::1], int64)")
 def _fits(values: Floats, place: int, low: Floats, high: Floats, k: int) -> bool:
-    """Whether a row is possible for a target in all columns but the first, whose window it is in."""
+    """Whether a row is possible for a target in all columns after the first."""
     for c in range(1, values.shape[0]):  # compiled
         if values[c, place] < low[c, k] or values[c, place] > high[c, k]:
             return False
@@ -185,7 +183,11 @@ def scan(  # noqa: C901  # compiled code takes arrays one by one
     ties: Ints,
     hits: Ints,
 ) -> None:
-    """Do what `slide` does for several columns with a radius: look through the window of the first, check the others."""
+    """Find the most likely rows of every target, for several columns with a radius.
+
+    Parameters are those of `slide`. The window of the first column is searched, the other columns
+    are checked.
+    """
     releases = starts.shape[0]
     mask = np.zeros(size, dtype=np.int64)
     touched = np.zeros(size, dtype=np.int64)
@@ -222,11 +224,11 @@ def scan(  # noqa: C901  # compiled code takes arrays one by one
 @compiled("int64[::1](float64[:, ::1], int64[::1], int64[::1], float64[:, ::1], float64[:, ::1])")
 def tally(values: Floats, starts: Ints, cells: Ints, low: Floats, high: Floats) -> Ints:
     """Return how many rows of one table, sorted by cell and first value, match each target."""
-    found = np.zeros(cells.size, dtype=np.int64)
+    matches = np.zeros(cells.size, dtype=np.int64)
     for k in range(cells.size):
         start, end = starts[cells[k]], starts[cells[k] + 1]
         begin = _search(values[0], start, end, low[0, k], False)
         stop = _search(values[0], start, end, high[0, k], True)
         for place in range(begin, stop):
-            found[k] += _fits(values, place, low, high, k)
-    return found
+            matches[k] += _fits(values, place, low, high, k)
+    return matches

@@ -1,48 +1,103 @@
-"""Values of the original that came out although they occur there once: the check of the promise, and the figures."""
+"""Republished values: original values that one person alone holds, and that are in the release."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from veladura.base.estimate import Estimate
-from veladura.core.promise import Evidence
-from veladura.measures.measure import Meaning, NotApplicable, Subject, measure
+from veladura.core.promise import Evidence, source_column
+from veladura.errors import NotApplicable
+from veladura.measures.measure import Meaning, Measure, Subject
 from veladura.methods.cart.single_numbers import plain_values, singles_in
-from veladura.methods.masks.common import source_column
+from veladura.table.source import open_quietly
+
+if TYPE_CHECKING:
+    from veladura.core.release import Release
 
 
-@measure(
-    "risk.republished",
-    figures={
-        "single_numbers": Meaning(
-            "Released numbers of replaced columns that occur once in the original column.",
-            unit="count",
-        ),
-        "single_categories": Meaning(
-            "Released categories of replaced columns that one row of the original holds alone.",
-            unit="count",
-        ),
-    },
-)
-def measure_republished(subject: Subject) -> dict[str, Estimate]:
-    """Count, over all datasets, what came out although one row alone held it."""
+@dataclass(frozen=True)
+class Republished:
+    """Counts over the replaced columns and all datasets.
+
+    Attributes
+    ----------
+    single_numbers
+        Released numbers that occur once in the original column.
+    single_categories
+        Released categories that occur once in the original column.
+    """
+
+    single_numbers: Estimate
+    single_categories: Estimate
+
+
+def republished(original: Any, release: Release) -> Republished:
+    """Return how many values of one person alone are in the release, in the replaced columns.
+
+    Parameters
+    ----------
+    original
+        The table the release was made from: anything `veladura.open` takes.
+    release
+        The release.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import veladura as vd
+    >>> people = pd.DataFrame({"income": [10.0, 10.0, 20.0, 30.0]})
+    >>> swapped = vd.Swap(columns=["income"]).protect(people, seed=1)
+    >>> int(republished(people, swapped).single_numbers)
+    2
+    """
+    return _republished(Subject(open_quietly(original), release))
+
+
+def _republished(subject: Subject) -> Republished:
     original = subject.original if subject.release.original is None else subject.release.original
-    numbers = categories = 0
     if not subject.changed:
         msg = "no column was replaced."
         raise NotApplicable(msg)
+    numbers = categories = 0
     for dataset in subject.release.tables:
         evidence = Evidence(dataset.table, original)
         for name in subject.changed:
             if evidence.released.schema[name].kind != original.schema[name].kind:
                 continue  # recoded to values of another kind
             before, after = source_column(evidence, name), evidence.column(name)
-            found = singles_in(before, after)
-            numbers += int(np.count_nonzero(found)) if after.labels is None else 0
-            categories += (
-                np.unique(plain_values(after)[found]).size if after.labels is not None else 0
-            )
+            single = singles_in(before, after)
+            if after.labels is None:
+                numbers += int(np.count_nonzero(single))
+            else:
+                categories += np.unique(plain_values(after)[single]).size
+    return Republished(Estimate.exact(numbers), Estimate.exact(categories))
+
+
+def measure(subject: Subject) -> dict[str, Estimate]:
+    """Count over all datasets."""
+    counted = _republished(subject)
     return {
-        "single_numbers": Estimate.exact(numbers),
-        "single_categories": Estimate.exact(categories),
+        "single_numbers": counted.single_numbers,
+        "single_categories": counted.single_categories,
     }
+
+
+MEASURE = Measure(
+    "risk.republished",
+    figures={
+        "single_numbers": Meaning(
+            "Republished numbers: released numbers of replaced columns that occur once in the"
+            " original column.",
+            unit="count",
+        ),
+        "single_categories": Meaning(
+            "Republished categories: released categories of replaced columns that one person alone"
+            " has in the original.",
+            unit="count",
+        ),
+    },
+    function=measure,
+)

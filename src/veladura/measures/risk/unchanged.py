@@ -1,4 +1,4 @@
-"""What the method left as it was: released rows and cells that equal the original ones."""
+"""Unchanged values: released rows and cells that equal the original ones."""
 
 from __future__ import annotations
 
@@ -9,17 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Mask
 from veladura.base.estimate import Estimate
-from veladura.measures.measure import (
-    Meaning,
-    NotApplicable,
-    Subject,
-    measure,
-    open_quietly,
-    over_datasets,
-)
+from veladura.errors import NotApplicable
+from veladura.measures.measure import Meaning, Measure, Subject, over_datasets
+from veladura.table.source import open_quietly
 
 if TYPE_CHECKING:
     from veladura.core.promise import Evidence
@@ -28,12 +23,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Unchanged:
-    """Shares of what the release shows as it was.
+    """Shares of the release that equal the original.
 
     Attributes
     ----------
     rows
-        Share of released rows with no cell changed, among the columns the method changes.
+        Share of released rows with no cell changed, in the columns the method changes.
     cells
         Share of those cells that are unchanged.
     columns
@@ -46,12 +41,14 @@ class Unchanged:
 
 
 def unchanged(original: Any, release: Release) -> Unchanged:
-    """Return the shares of rows and cells that a release shows as they were. Missing equals missing.
+    """Return the shares of released rows and cells that equal the original ones.
+
+    Missing equals missing.
 
     Parameters
     ----------
     original
-        The table the release was made of: anything `veladura.open` takes.
+        The table the release was made from: anything `veladura.open` takes.
     release
         A release whose rows are linked to those of the original.
 
@@ -85,7 +82,7 @@ def _unchanged(subject: Subject) -> Unchanged:
     )
 
 
-def _same_cells(evidence: Evidence, names: Sequence[str]) -> NDArray[np.bool_]:
+def _same_cells(evidence: Evidence, names: Sequence[str]) -> Mask:
     """Return, row by row, which cells are the original ones."""
     if evidence.original is None:
         raise AssertionError
@@ -99,31 +96,35 @@ def _same_cells(evidence: Evidence, names: Sequence[str]) -> NDArray[np.bool_]:
     )
 
 
-def _equal(before: pa.ChunkedArray, after: pa.ChunkedArray) -> NDArray[np.bool_]:
+def _equal(before: pa.ChunkedArray, after: pa.ChunkedArray) -> Mask:
     """Compare two columns; as text where the method changed the type."""
     if before.type != after.type:
         before, after = before.cast(pa.string()), after.cast(pa.string())
     missing = [pc.is_null(column, nan_is_null=True) for column in (before, after)]
     equal = pc.or_(pc.fill_null(pc.equal(before, after), False), pc.and_(*missing))
-    flags: NDArray[np.bool_] = equal.to_numpy()
+    flags: Mask = equal.to_numpy()
     return flags
 
 
-@measure(
+def measure(subject: Subject) -> Mapping[str, Estimate]:
+    """Measure the aligned rows."""
+    shares = _unchanged(subject)
+    return {"rows": shares.rows, "cells": shares.cells}
+
+
+MEASURE = Measure(
     "risk.unchanged",
     figures={
         "rows": Meaning(
-            "Released rows that are the original ones in every column the method changes.",
+            "Unchanged rows: people whose values are the original ones in every column the method"
+            " changes.",
             unit="share",
         ),
         "cells": Meaning(
-            "Cells that are the original ones, in the columns the method changes.",
+            "Unchanged cells: original values left in the columns the method changes.",
             unit="share",
             headline=True,
         ),
     },
+    function=measure,
 )
-def measure_unchanged(subject: Subject) -> Mapping[str, Estimate]:
-    """Measure the aligned rows."""
-    found = _unchanged(subject)
-    return {"rows": found.rows, "cells": found.cells}

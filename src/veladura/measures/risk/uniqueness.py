@@ -1,7 +1,9 @@
-"""How many rows stand alone: classes of rows that share their values in some columns.
+"""Sample uniques and prosecutor risk: how well the quasi-identifiers tell people apart.
 
-A row in a class of size s is found again by someone who knows its values with probability 1/s
-(prosecutor risk); the mean of that over the rows is the number of classes over the number of rows.
+Rows with equal values in the known columns are an equivalence class. Someone who knows the values
+of a person in a class of size f, and that the person is in the table, picks the right row with
+probability 1/f (prosecutor risk); its mean over the rows is the number of classes over the number
+of rows.
 """
 
 from __future__ import annotations
@@ -12,32 +14,26 @@ from typing import Any
 
 import numpy as np
 
+from veladura.base.deprecation import renamed
 from veladura.base.estimate import Estimate
-from veladura.errors import PlanError
-from veladura.measures.measure import (
-    Meaning,
-    Measured,
-    NotApplicable,
-    Subject,
-    measure,
-    open_quietly,
-    over_datasets,
-)
+from veladura.errors import NotApplicable, PlanError
+from veladura.measures.measure import Meaning, Measure, Measured, Subject, over_datasets
 from veladura.table.schema import LABELLED
+from veladura.table.source import open_quietly
 
 
 @dataclass(frozen=True)
 class Uniqueness:
-    """Classes of rows with equal values.
+    """Equivalence classes: people with equal values in the known columns.
 
     Attributes
     ----------
     classes
-        Number of different combinations of values.
+        Number of classes.
     sample_uniques
-        Number of rows whose combination no other row has.
+        Number of people who are alone in their class.
     average_prosecutor
-        Mean over rows of 1 / size of the row's class, which is classes / rows.
+        Mean over people of 1 / size of their class, which is classes / rows.
     highest_prosecutor
         1 / size of the smallest class.
     sizes
@@ -53,21 +49,25 @@ class Uniqueness:
     sizes: Mapping[int, int] = field(repr=False)
 
 
-def uniqueness(table: Any, columns: Sequence[str]) -> Uniqueness:
-    """Return how well the values of some columns tell rows apart. Missing counts as a value of its own.
+@renamed(columns="known")
+def uniqueness(table: Any, known: Sequence[str]) -> Uniqueness:
+    """Return the sample uniques and the prosecutor risk of a table.
+
+    Missing counts as a value of its own.
 
     Parameters
     ----------
     table
         Anything `veladura.open` takes.
-    columns
-        What an intruder may know: the quasi-identifiers.
+    known
+        The columns an intruder knows: the quasi-identifiers.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> found = uniqueness(pd.DataFrame({"zip": [1, 1, 2], "sex": ["f", "f", "m"]}), ["zip", "sex"])
-    >>> int(found.classes), int(found.sample_uniques), round(float(found.average_prosecutor), 2)
+    >>> people = pd.DataFrame({"zip": [1, 1, 2], "sex": ["f", "f", "m"]})
+    >>> risk = uniqueness(people, ["zip", "sex"])
+    >>> int(risk.classes), int(risk.sample_uniques), round(float(risk.average_prosecutor), 2)
     (2, 1, 0.67)
 
     References
@@ -75,14 +75,14 @@ def uniqueness(table: Any, columns: Sequence[str]) -> Uniqueness:
     El Emam, K., & Dankar, F. K. (2008). Protecting privacy using k-anonymity. Journal of the
     American Medical Informatics Association 15(5), 627-637.
     """
-    if isinstance(columns, str) or not columns:
-        msg = "uniqueness needs a list of at least one column."
+    if isinstance(known, str) or not known:
+        msg = "uniqueness needs a list of at least one column in known."
         raise PlanError(msg)
-    sizes = open_quietly(table, {name: {} for name in columns}).counts(list(columns)).size
+    sizes = open_quietly(table, {name: {} for name in known}).counts(list(known)).size
     rows, classes = int(sizes.sum()), int(sizes.size)
     size, number = np.unique(sizes, return_counts=True)
     return Uniqueness(
-        tuple(columns),
+        tuple(known),
         Estimate.exact(rows),
         Estimate.exact(classes),
         Estimate.exact(int(np.count_nonzero(sizes == 1))),
@@ -92,19 +92,19 @@ def uniqueness(table: Any, columns: Sequence[str]) -> Uniqueness:
     )
 
 
-def keys(subject: Subject) -> list[str]:
-    """Return the columns an intruder is taken to know.
+def known_columns(subject: Subject) -> list[str]:
+    """Return the columns an intruder is assumed to know: the quasi-identifiers.
 
-    The declared quasi-identifiers, with those a method was told of; without any, every column
-    of categories or whole numbers.
+    Those declared, with those of the methods; without any, every column of categories or whole
+    numbers.
     """
     schema = subject.tables[0].schema
-    told = {
+    of_steps = {
         name
         for step in subject.release.steps
         for name in step.settings.get("quasi_identifiers") or ()
     }
-    known = [f.name for f in schema if f.role == "quasi-identifier" or f.name in told]
+    known = [f.name for f in schema if f.role == "quasi-identifier" or f.name in of_steps]
     known = known or [
         f.name for f in schema if f.kind in (*LABELLED, "integer") and f.role != "weight"
     ]
@@ -117,44 +117,17 @@ def keys(subject: Subject) -> list[str]:
 
 
 def artificial_keys(subject: Subject, known: Sequence[str]) -> NotApplicable | None:
-    """Return why a row cannot be picked: a synthesizer replaced everything an intruder may know, so that no row is anyone's."""
+    """Return why nobody can be re-identified: a synthesizer replaced every known column."""
     if not subject.release.rule.synthetic or not set(known) <= set(subject.changed):
         return None
     return NotApplicable(
-        "every value that an intruder may know is artificial: no released row is a person's."
+        "every column that an intruder may know is synthetic: no released row is a person's."
     )
 
 
-@measure(
-    "risk.uniqueness",
-    figures={
-        "classes": Meaning(
-            "Different combinations of the values an intruder may know, in the release.",
-            unit="count",
-        ),
-        "sample_uniques": Meaning(
-            "Released rows whose combination no other row has.", unit="count"
-        ),
-        "average_prosecutor": Meaning(
-            "Chance to pick the right row of a person known to be in the release, mean over rows.",
-            unit="share",
-            headline=True,
-        ),
-        "highest_prosecutor": Meaning(
-            "The same chance for the row that is easiest to find.", unit="share"
-        ),
-        "original_uniques": Meaning(
-            "Rows alone with their combination before protection.", better="neither", unit="count"
-        ),
-        "original_average_prosecutor": Meaning(
-            "Mean chance to pick the right row before protection.", better="neither", unit="share"
-        ),
-    },
-    counted=True,
-)
-def measure_uniqueness(subject: Subject) -> Measured:
-    """Measure the released tables over the quasi-identifiers, the original beside them."""
-    known = keys(subject)
+def measure(subject: Subject) -> Measured:
+    """Measure the released tables over the quasi-identifiers, and the original for comparison."""
+    known = known_columns(subject)
     artificial = artificial_keys(subject, known)
     released = [uniqueness(table, known) for table in subject.tables]
     before = uniqueness(subject.original, known)
@@ -171,3 +144,39 @@ def measure_uniqueness(subject: Subject) -> Measured:
         "original_average_prosecutor": before.average_prosecutor,
     }
     return Measured(figures, {"average_prosecutor": f"Known: {', '.join(known)}."})
+
+
+MEASURE = Measure(
+    "risk.uniqueness",
+    figures={
+        "classes": Meaning(
+            "Equivalence classes: different combinations of the quasi-identifiers in the release.",
+            unit="count",
+        ),
+        "sample_uniques": Meaning(
+            "Sample uniques: people in the release whose combination of quasi-identifiers nobody"
+            " else has.",
+            unit="count",
+        ),
+        "average_prosecutor": Meaning(
+            "Prosecutor risk, average: probability that someone who knows a person is in the"
+            " release picks the right row.",
+            unit="share",
+            headline=True,
+        ),
+        "highest_prosecutor": Meaning(
+            "Prosecutor risk, highest: the same probability for the person at greatest risk.",
+            unit="share",
+        ),
+        "original_uniques": Meaning(
+            "Sample uniques of the original, before protection.", better="neither", unit="count"
+        ),
+        "original_average_prosecutor": Meaning(
+            "Average prosecutor risk of the original, before protection.",
+            better="neither",
+            unit="share",
+        ),
+    },
+    function=measure,
+    counted=True,
+)

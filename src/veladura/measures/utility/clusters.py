@@ -1,4 +1,4 @@
-"""Clusters of similar rows: whether each holds as many released rows as all rows do."""
+"""Cluster analysis: whether clusters of similar rows mix original and released rows evenly."""
 
 from __future__ import annotations
 
@@ -7,18 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from veladura.base.deprecation import renamed
 from veladura.base.estimate import Estimate
-from veladura.errors import PlanError
-from veladura.measures.measure import (
-    Meaning,
-    Measured,
-    NotApplicable,
-    Subject,
-    measure,
-    over_datasets,
-)
+from veladura.errors import NotApplicable, PlanError
+from veladura.measures.measure import Meaning, Measure, Measured, Subject, over_datasets
+from veladura.measures.pairing import pair
 from veladura.measures.utility.design import main_effects, read_columns
-from veladura.measures.utility.pairing import pair
 from veladura.numeric.kmeans import k_means
 from veladura.numeric.sampling import sample_note, some_rows
 
@@ -37,12 +31,11 @@ class ClusterDifference:
     value
         Mean over clusters of (share of released rows - c)^2.
     ratio
-        The same divided by its value for a fresh sample of the original's population: about 1 is
-        ideal.
+        The same over its expectation for a new sample of the population: about 1 is ideal.
     expected
-        That value.
+        That expectation.
     clusters
-        How many there are.
+        Number of clusters.
     """
 
     value: Estimate
@@ -52,11 +45,12 @@ class ClusterDifference:
     note: str = field(default="", repr=False)
 
 
-def cluster(original: Any, released: Any, *, clusters: int | None = None) -> ClusterDifference:
+@renamed(released="release")
+def clusters(original: Any, release: Any, *, clusters: int | None = None) -> ClusterDifference:
     """Return how unevenly released rows are spread over clusters of similar rows.
 
     The stacked rows are put into g clusters by k-means on standardised columns; U = (1/g) sum over
-    clusters of (n_released / n - c)^2 (Woo et al. 2009, eq. 3, weights 1). In a fresh sample the
+    clusters of (n_released / n - c)^2 (Woo et al. 2009, eq. 3, weights 1). In a new sample the
     number of released rows of a cluster is hypergeometric, so that U has mean c (1 - c) mean over
     clusters of (N - n) / (n (N - 1)).
 
@@ -64,7 +58,7 @@ def cluster(original: Any, released: Any, *, clusters: int | None = None) -> Clu
     ----------
     original
         Anything `veladura.open` takes.
-    released
+    release
         A release, one released table, or a list of them: then figures are means over the tables.
     clusters
         Their number; by default one for every hundred rows, at most 50.
@@ -73,7 +67,7 @@ def cluster(original: Any, released: Any, *, clusters: int | None = None) -> Clu
     --------
     >>> import numpy as np, pandas as pd
     >>> before = pd.DataFrame({"x": np.arange(400.0)})
-    >>> float(cluster(before, before + 400).value), float(cluster(before, before).value)
+    >>> float(clusters(before, before + 400).value), float(clusters(before, before).value)
     (0.25, 0.0)
 
     References
@@ -85,19 +79,17 @@ def cluster(original: Any, released: Any, *, clusters: int | None = None) -> Clu
     if clusters is not None and clusters < 2:  # noqa: PLR2004
         msg = f"clusters ({clusters}) must be at least 2."
         raise PlanError(msg)
-    pairing = pair(original, released)
+    pairing = pair(original, release)
     names = [name for name in pairing.forms if pairing.original.schema[name].kind != "text"]
     if not names:
         msg = "no released column can be compared with the original one."
         raise NotApplicable(msg)
-    found = [_difference(pairing.original, table, names, clusters) for table in pairing.released]
-    values, expected, number = zip(*found, strict=True)
-    mean = float(np.mean(expected))
-    ratios = over_datasets([value / one for value, one in zip(values, expected, strict=True)])
+    results = [_difference(pairing.original, table, names, clusters) for table in pairing.released]
+    values, expected, number = zip(*results, strict=True)
     return ClusterDifference(
         over_datasets(values, upper=1.0),
-        ratios,
-        mean,
+        over_datasets([value / chance for value, chance in zip(values, expected, strict=True)]),
+        float(np.mean(expected)),
         number[0],
         sample_note(pairing.original, *pairing.released),
     )
@@ -106,13 +98,13 @@ def cluster(original: Any, released: Any, *, clusters: int | None = None) -> Clu
 def _difference(
     original: Table, released: Table, names: list[str], clusters: int | None
 ) -> tuple[float, float, int]:
-    """Return U, what chance alone gives, and the number of clusters."""
+    """Return U, its expectation by chance, and the number of clusters."""
     rows = [some_rows(table.rows) for table in (original, released)]
     matrix = main_effects(read_columns(original, released, names, rows))
     total = rows[0].size + rows[1].size
     wanted = clusters or min(total // ROWS_A_CLUSTER, MOST_CLUSTERS)
     if matrix.shape[1] == 0 or wanted < 2 or total < 2 * wanted:  # noqa: PLR2004
-        msg = "nothing varies enough, or there are too few rows, to make clusters."
+        msg = "there are too few rows, or columns vary too little, to make clusters."
         raise NotApplicable(msg)
     place = k_means(matrix, wanted)
     size = np.bincount(place)
@@ -125,21 +117,26 @@ def _difference(
     return value, expected, int(used.sum())
 
 
-@measure(
+def measure(subject: Subject) -> Measured:
+    """Measure clusters of the stacked rows."""
+    result = clusters(subject.original, subject.release)
+    return Measured(
+        {"value": result.value, "ratio": result.ratio},
+        {"ratio": f"{result.clusters} clusters. {result.note}".strip()},
+    )
+
+
+MEASURE = Measure(
     "utility.clusters",
     figures={
         "value": Meaning(
-            "How unevenly released rows are spread over groups of similar rows: 0 is even."
+            "Cluster analysis: how unevenly released rows are spread over clusters of similar rows;"
+            " 0 is even."
         ),
         "ratio": Meaning(
-            "That unevenness over what a fresh sample of the same people has: 1 or less is ideal."
+            "Cluster analysis, ratio: that unevenness over its expectation for a new sample of the"
+            " population; 1 or less is ideal."
         ),
     },
+    function=measure,
 )
-def measure_clusters(subject: Subject) -> Measured:
-    """Measure clusters of the stacked rows."""
-    found = cluster(subject.original, subject.release)
-    return Measured(
-        {"value": found.value, "ratio": found.ratio},
-        {"ratio": f"{found.clusters} clusters. {found.note}".strip()},
-    )

@@ -1,7 +1,7 @@
-"""How far each column's distribution moved.
+"""Distances of one-way distributions: total variation and Kolmogorov-Smirnov, column by column.
 
-Categories: total variation, half the sum of the absolute differences of the shares, with missing
-as a value of its own. Numbers and dates: the Kolmogorov-Smirnov distance of the known values, or
+Categories: total variation distance, half the sum of the absolute differences of the shares, with
+missing as a value of its own. Numbers and dates: the Kolmogorov-Smirnov distance of the values, or
 the difference of the shares of missing values where that is larger. 0 is equal, 1 is disjoint.
 """
 
@@ -13,19 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Floats, Ints
+from veladura.base.deprecation import renamed
 from veladura.base.estimate import Estimate
-from veladura.measures.measure import (
-    Detail,
-    Meaning,
-    Measured,
-    NotApplicable,
-    Subject,
-    measure,
-    over_datasets,
-)
-from veladura.measures.utility.pairing import Form, pair
+from veladura.errors import NotApplicable
+from veladura.measures.measure import Detail, Meaning, Measure, Measured, Subject, over_datasets
+from veladura.measures.pairing import Form, pair
 
 if TYPE_CHECKING:
     from veladura.table.counts import Counts
@@ -33,7 +27,7 @@ if TYPE_CHECKING:
 
 TICKS = {"s": 1e6, "ms": 1e3, "us": 1.0, "ns": 1e-3}  # microseconds
 DAY = 86_400e6
-MEASURE = {
+DISTANCES = {
     "labels": "total variation",
     "numbers": "Kolmogorov-Smirnov",
     "dates": "Kolmogorov-Smirnov",
@@ -49,13 +43,13 @@ class ColumnDistances:
     mean, worst
         Over the columns that can be compared.
     worst_column
-        Which column is furthest away.
+        The column with the largest distance.
     distances
         By column.
     left_out
         Columns that cannot be compared, with the reason.
     coarser
-        Columns that are compared at the level they were generalised to.
+        Columns that are compared at the level of their generalisation.
     """
 
     mean: Estimate
@@ -67,14 +61,15 @@ class ColumnDistances:
     coarser: tuple[str, ...] = field(default=(), repr=False)
 
 
-def columns(original: Any, released: Any) -> ColumnDistances:
-    """Return how far the distribution of each column moved.
+@renamed(released="release")
+def columns(original: Any, release: Any) -> ColumnDistances:
+    """Return the distance between the distributions of each column, original and release.
 
     Parameters
     ----------
     original
         Anything `veladura.open` takes.
-    released
+    release
         A release, one released table, or a list of them: then figures are means over the tables.
 
     Examples
@@ -82,8 +77,8 @@ def columns(original: Any, released: Any) -> ColumnDistances:
     >>> import pandas as pd
     >>> before = pd.DataFrame({"sex": ["f", "f", "m", "m"], "age": [20, 30, 40, 50]})
     >>> after = pd.DataFrame({"sex": ["f", "f", "f", "m"], "age": [20, 30, 40, 50]})
-    >>> found = columns(before, after)
-    >>> found.worst_column, float(found.worst), float(found.mean)
+    >>> moved = columns(before, after)
+    >>> moved.worst_column, float(moved.worst), float(moved.mean)
     ('sex', 0.25, 0.125)
 
     References
@@ -92,11 +87,14 @@ def columns(original: Any, released: Any) -> ColumnDistances:
     Gibbs, A. L., & Su, F. E. (2002). On choosing and bounding probability metrics. International
     Statistical Review 70(3), 419-435.
     """
-    return _compared(original, released, ("labels", "numbers", "dates"))
+    return _compared(original, release, ("labels", "numbers", "dates"))
 
 
-def ks(original: Any, released: Any) -> ColumnDistances:
-    """Return the Kolmogorov-Smirnov distance of every column of numbers or dates: the largest difference of their cumulative shares.
+@renamed(released="release")
+def ks(original: Any, release: Any) -> ColumnDistances:
+    """Return the Kolmogorov-Smirnov distance of every column of numbers or dates.
+
+    It is the largest difference of their cumulative shares.
 
     Examples
     --------
@@ -104,56 +102,59 @@ def ks(original: Any, released: Any) -> ColumnDistances:
     >>> float(ks(pd.DataFrame({"x": [1, 2, 3, 4]}), pd.DataFrame({"x": [1, 2, 3, 9]})).worst)
     0.25
     """
-    return _compared(original, released, ("numbers", "dates"))
+    return _compared(original, release, ("numbers", "dates"))
 
 
-def total_variation(original: Any, released: Any) -> ColumnDistances:
-    """Return the total variation of every column of categories: the share of rows to move so that they are equal.
+@renamed(released="release")
+def total_variation(original: Any, release: Any) -> ColumnDistances:
+    """Return the total variation distance of every column of categories.
+
+    It is the share of rows that would have to change so that the distributions are equal.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> float(total_variation(pd.DataFrame({"x": list("aabb")}), pd.DataFrame({"x": list("aaab")})).worst)
+    >>> before, after = (pd.DataFrame({"x": list(values)}) for values in ("aabb", "aaab"))
+    >>> float(total_variation(before, after).worst)
     0.25
     """
-    return _compared(original, released, ("labels",))
+    return _compared(original, release, ("labels",))
 
 
-def _compared(original: Any, released: Any, forms: Sequence[Form]) -> ColumnDistances:
-    pairing = pair(original, released)
+def _compared(original: Any, release: Any, forms: Sequence[Form]) -> ColumnDistances:
+    pairing = pair(original, release)
     left_out = dict(pairing.left_out)
-    found: dict[str, list[float]] = {}
+    by_column: dict[str, list[float]] = {}
     for name, form in pairing.forms.items():
         if form not in forms:
             continue
         distances = _distances(pairing.original, pairing.released, name, form)
         if distances is None:
             left_out[name] = (
-                "no released category is one of the original: its values were replaced by coarser"
-                " or new ones"
+                "no released category is in the original: its values were replaced by coarser or"
+                " new ones"
             )
         else:
-            found[name] = distances
-    if not found:
+            by_column[name] = distances
+    if not by_column:
         msg = "no released column can be compared with the original one."
         raise NotApplicable(msg)
-    return _summary(
-        found, {name: MEASURE[pairing.forms[name]] for name in found}, left_out, pairing.coarser
-    )
+    used = {name: DISTANCES[pairing.forms[name]] for name in by_column}
+    return _summary(by_column, used, left_out, pairing.coarser)
 
 
 def _summary(
-    found: Mapping[str, list[float]],
+    by_column: Mapping[str, list[float]],
     measures: Mapping[str, str],
     left_out: Mapping[str, str],
     coarser: tuple[str, ...],
 ) -> ColumnDistances:
-    matrix = np.array(list(found.values()))  # a row a column, a column a dataset
+    matrix = np.array(list(by_column.values()))  # a row a column, a column a dataset
     return ColumnDistances(
         over_datasets(matrix.mean(axis=0).tolist(), upper=1.0),
         over_datasets(matrix.max(axis=0).tolist(), upper=1.0),
-        list(found)[int(matrix.mean(axis=1).argmax())],
-        {name: over_datasets(distances, upper=1.0) for name, distances in found.items()},
+        list(by_column)[int(matrix.mean(axis=1).argmax())],
+        {name: over_datasets(distances, upper=1.0) for name, distances in by_column.items()},
         measures,
         left_out,
         coarser,
@@ -168,8 +169,8 @@ def _distances(
     after = [table.profile(name) for table in released]
     if form == "labels":
         shares = [_shares(counts) for counts in (before, *after)]
-        known = set(shares[0]) - {None}
-        if known and all(known.isdisjoint(other) and set(other) - {None} for other in shares[1:]):
+        labels = set(shares[0]) - {None}
+        if labels and all(labels.isdisjoint(other) and set(other) - {None} for other in shares[1:]):
             return None
         return [variation(shares[0], other) for other in shares[1:]]
     return [number_distance(before, counts) for counts in after]
@@ -199,7 +200,7 @@ def variation(first: Mapping[str | None, float], second: Mapping[str | None, flo
 
 
 def number_distance(first: Counts, second: Counts) -> float:
-    """Return the larger of the Kolmogorov-Smirnov distance and the difference of the shares of missing values."""
+    """Return the Kolmogorov-Smirnov distance, or the difference in missing shares if larger."""
     lacking = [
         float(counts.size[counts.columns[0].missing].sum()) / max(float(counts.size.sum()), 1.0)
         for counts in (first, second)
@@ -215,11 +216,11 @@ def number_distance(first: Counts, second: Counts) -> float:
     return max(float(np.abs(steps[0] - steps[1]).max()), abs(lacking[0] - lacking[1]))
 
 
-def _axis(counts: Counts) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the known values in order and how often each occurs; dates as microseconds."""
+def _axis(counts: Counts) -> tuple[Floats, Ints]:
+    """Return the values in order and how often each occurs; dates as microseconds."""
     column = counts.columns[0]
-    known = ~column.missing
-    return column.values[known].astype(np.float64) * _tick(column.field.type), counts.size[known]
+    given = ~column.missing
+    return column.values[given].astype(np.float64) * _tick(column.field.type), counts.size[given]
 
 
 def _tick(type_: pa.DataType) -> float:
@@ -230,67 +231,68 @@ def _tick(type_: pa.DataType) -> float:
     return TICKS[type_.unit] if pa.types.is_timestamp(type_) else 1.0
 
 
-@measure(
-    "utility.columns",
-    figures={
-        "mean": Meaning(
-            "How far the distributions of the columns moved, mean over columns: 0 not at all, 100 %"
-            " completely.",
-            unit="share",
-        ),
-        "worst": Meaning(
-            "How far the distribution of the column that moved furthest moved.",
-            unit="share",
-            headline=True,
-        ),
-        "ks": Meaning(
-            "How far the distributions of numbers and dates moved, mean (Kolmogorov-Smirnov"
-            " distance).",
-            unit="share",
-        ),
-        "total_variation": Meaning(
-            "How far the distributions of categories moved, mean (total variation).", unit="share"
-        ),
-    },
-    counted=True,
-)
-def measure_columns(subject: Subject) -> Measured:
-    """Measure every released column, and tell which one moved furthest."""
-    found = columns(subject.original, subject.release)
+def measure(subject: Subject) -> Measured:
+    """Measure every released column, and name the one with the largest distance."""
+    moved = columns(subject.original, subject.release)
     level = "compared at the released level"
     rows = [
         (
             name,
-            found.measures[name],
+            moved.measures[name],
             f"{float(distance):.4f}",
-            level if name in found.coarser else "",
+            level if name in moved.coarser else "",
         )
-        for name, distance in found.distances.items()
+        for name, distance in moved.distances.items()
     ]
-    rows += [(name, "", "", f"not compared: {why}") for name, why in found.left_out.items()]
+    rows += [(name, "", "", f"not compared: {why}") for name, why in moved.left_out.items()]
     note = (
-        f"{len(found.distances)} of {len(rows)} columns can be compared." if found.left_out else ""
+        f"{len(moved.distances)} of {len(rows)} columns can be compared." if moved.left_out else ""
     )
     detail = Detail(
         "Distance of each column", ("Column", "Distance used", "Distance", "Remark"), tuple(rows)
     )
     parts = {
-        short: _part(found, kind)
-        for short, kind in (("ks", MEASURE["numbers"]), ("total_variation", MEASURE["labels"]))
+        short: _part(moved, kind)
+        for short, kind in (("ks", DISTANCES["numbers"]), ("total_variation", DISTANCES["labels"]))
     }
     return Measured(
-        {"mean": found.mean, "worst": found.worst, **parts},
-        {"mean": note, "worst": f"Column: {found.worst_column}."},
+        {"mean": moved.mean, "worst": moved.worst, **parts},
+        {"mean": note, "worst": f"Column: {moved.worst_column}."},
         detail,
     )
 
 
-def _part(found: ColumnDistances, kind: str) -> Estimate | NotApplicable:
-    """Return the mean over the columns that are compared in one way; ends of the interval are averaged too."""
-    mine = [found.distances[name] for name, used in found.measures.items() if used == kind]
+def _part(moved: ColumnDistances, kind: str) -> Estimate | NotApplicable:
+    """Return the mean over the columns with one kind of distance, and the mean of its ends."""
+    mine = [moved.distances[name] for name, used in moved.measures.items() if used == kind]
     if not mine:
         return NotApplicable("no column of this kind can be compared.")
-    value, lower, upper = np.mean(
-        [(one.value, one.lower, one.upper) for one in mine], axis=0
-    ).tolist()
+    ends = [(distance.value, distance.lower, distance.upper) for distance in mine]
+    value, lower, upper = np.mean(ends, axis=0).tolist()
     return Estimate(value, lower, upper, mine[0].level)
+
+
+MEASURE = Measure(
+    "utility.columns",
+    figures={
+        "mean": Meaning(
+            "Distance of one-way distributions, original and release, mean over columns: 0 equal,"
+            " 100 % disjoint.",
+            unit="share",
+        ),
+        "worst": Meaning(
+            "Distance of one-way distributions for the column where it is largest.",
+            unit="share",
+            headline=True,
+        ),
+        "ks": Meaning(
+            "Kolmogorov-Smirnov distance of numbers and dates, mean over columns.",
+            unit="share",
+        ),
+        "total_variation": Meaning(
+            "Total variation distance of categories, mean over columns.", unit="share"
+        ),
+    },
+    counted=True,
+    function=measure,
+)

@@ -1,9 +1,8 @@
-"""How far the associations between pairs of columns moved.
+"""Differences of pairwise associations: Spearman's rank correlation, Cramer's V, eta.
 
-Numbers, dates and ordered categories: correlation of ranks (Spearman). Two columns of
-categories: Cramer's V. A column of categories and a ranked one: the correlation ratio eta of the
-ranks. Rows with a missing value in a pair are left out of it; a constant is associated with
-nothing.
+Numbers, dates and ordered categories: Spearman's rank correlation. Two columns of categories:
+Cramer's V. A column of categories and a ranked one: the correlation ratio eta of the ranks. Rows
+with a missing value in a pair are left out of it; the association with a constant is 0.
 """
 
 from __future__ import annotations
@@ -16,17 +15,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from veladura.base.arrays import Floats, Ints, Mask
+from veladura.base.deprecation import renamed
 from veladura.base.estimate import Estimate
-from veladura.measures.measure import (
-    Detail,
-    Meaning,
-    Measured,
-    NotApplicable,
-    Subject,
-    measure,
-    over_datasets,
-)
-from veladura.measures.utility.pairing import Pairing, pair
+from veladura.errors import NotApplicable
+from veladura.measures.measure import Detail, Meaning, Measure, Measured, Subject, over_datasets
+from veladura.measures.pairing import Pairing, pair
 from veladura.table.codes import encode
 
 if TYPE_CHECKING:
@@ -46,11 +40,11 @@ class Correlations:
     mean, largest
         Over the pairs of columns that can be compared.
     largest_pair
-        Which two columns they moved most for.
+        The two columns with the largest difference.
     pairs
         The original association and the difference, by pair.
     left_out
-        Columns that are not used, with the reason.
+        Columns that are left out, with the reason.
     """
 
     mean: Estimate
@@ -65,18 +59,19 @@ class Coded:
     """A column as ranks, or as codes of its categories."""
 
     values: NDArray[Any]
-    missing: NDArray[np.bool_]
+    missing: Mask
     ranked: bool
 
 
-def correlations(original: Any, released: Any, *, first: Sequence[str] = ()) -> Correlations:
-    """Return how far the associations between pairs of columns moved.
+@renamed(released="release")
+def correlations(original: Any, release: Any, *, first: Sequence[str] = ()) -> Correlations:
+    """Return the differences of pairwise associations between original and release.
 
     Parameters
     ----------
     original
         Anything `veladura.open` takes.
-    released
+    release
         A release, one released table, or a list of them: then figures are means over the tables.
     first
         Columns to prefer when there are more than 40: only so many are used.
@@ -95,7 +90,7 @@ def correlations(original: Any, released: Any, *, first: Sequence[str] = ()) -> 
     Kruskal, W. H. (1958). Ordinal measures of association. Journal of the American Statistical
     Association 53(284), 814-861.
     """
-    pairing = pair(original, released)
+    pairing = pair(original, release)
     used, left_out = _choose(pairing, first)
     if len(used) < 2:  # noqa: PLR2004
         msg = "fewer than two columns can be compared with the original ones."
@@ -141,8 +136,8 @@ def _is_ranked(table: Table, name: str) -> bool:
     return table.schema[name].kind not in ("category", "text")
 
 
-def associations(table: Table, names: Sequence[str], ranked: set[str]) -> NDArray[np.float64]:
-    """Return the association of every pair of columns, in the order of ``itertools.combinations``."""
+def associations(table: Table, names: Sequence[str], ranked: set[str]) -> Floats:
+    """Return the association of every pair, in the order of ``itertools.combinations``."""
     coded = [_code(table, name, ranked=name in ranked) for name in names]
     return np.array([_association(a, b) for a, b in combinations(coded, 2)])
 
@@ -168,13 +163,13 @@ def _association(a: Coded, b: Coded) -> float:
     return _cramer(x, y)
 
 
-def _pearson(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
+def _pearson(x: Floats, y: Floats) -> float:
     x, y = x - x.mean(), y - y.mean()
     spread = float(np.sqrt((x @ x) * (y @ y)))
     return float(np.clip(x @ y / spread, -1.0, 1.0)) if spread > 0 else 0.0
 
 
-def _correlation_ratio(labels: NDArray[np.int64], y: NDArray[np.float64]) -> float:
+def _correlation_ratio(labels: Ints, y: Floats) -> float:
     """Return eta: the root of the share of the variance of y that lies between categories."""
     y = y - y.mean()
     size = np.bincount(labels)
@@ -183,8 +178,8 @@ def _correlation_ratio(labels: NDArray[np.int64], y: NDArray[np.float64]) -> flo
     return float(np.sqrt(min(1.0, between / total))) if total > 0 else 0.0
 
 
-def _cramer(x: NDArray[np.int64], y: NDArray[np.int64]) -> float:
-    """Return V = sqrt(phi^2 / min(r - 1, c - 1)), phi^2 = sum n_ij^2 / (n_i. n_.j) - 1, over cells that occur."""
+def _cramer(x: Ints, y: Ints) -> float:
+    """Return V = sqrt(phi^2 / min(r - 1, c - 1)), phi^2 = sum n_ij^2 / (n_i. n_.j) - 1."""
     rows, columns = np.bincount(x), np.bincount(y)
     cells, size = np.unique(x.astype(np.int64) * columns.size + y, return_counts=True)
     expected = rows[cells // columns.size].astype(float) * columns[cells % columns.size]
@@ -193,41 +188,45 @@ def _cramer(x: NDArray[np.int64], y: NDArray[np.int64]) -> float:
     return float(np.sqrt(np.clip(phi / smaller, 0.0, 1.0))) if smaller > 0 else 0.0
 
 
-@measure(
-    "utility.correlations",
-    figures={
-        "mean": Meaning(
-            "How far the associations between pairs of columns moved, mean over pairs: 0 not at"
-            " all."
-        ),
-        "largest": Meaning(
-            "How far the association of the pair of columns that moved most moved: 0 not at all."
-        ),
-    },
-)
-def measure_correlations(subject: Subject) -> Measured:
-    """Measure all pairs, columns that the method changed first, and tell which pair moved most."""
-    found = correlations(subject.original, subject.release, first=subject.changed)
-    order = sorted(found.pairs.items(), key=lambda item: -float(item[1][1]))[:MAX_LISTED]
+def measure(subject: Subject) -> Measured:
+    """Measure all pairs, changed columns first, and name the pair with the largest difference."""
+    moved = correlations(subject.original, subject.release, first=subject.changed)
+    order = sorted(moved.pairs.items(), key=lambda item: -float(item[1][1]))[:MAX_LISTED]
     rows = tuple(
-        (a, b, f"{float(before):.3f}", f"{float(moved):.4f}") for (a, b), (before, moved) in order
+        (a, b, f"{float(before):.3f}", f"{float(change):.4f}") for (a, b), (before, change) in order
     )
     detail = Detail(
-        "Pairs of columns that moved most",
+        "Pairs of columns with the largest differences",
         ("Column", "With", "Association in the original", "Difference"),
         rows,
     )
-    reasons = sorted(set(found.left_out.values()))
-    note = f"{len(found.left_out)} columns left out: {'; '.join(reasons)}." if reasons else ""
+    reasons = sorted(set(moved.left_out.values()))
+    note = f"{len(moved.left_out)} columns left out: {'; '.join(reasons)}." if reasons else ""
     return Measured(
-        {"mean": found.mean, "largest": found.largest},
-        {"mean": note, "largest": f"Pair: {', '.join(found.largest_pair)}."},
+        {"mean": moved.mean, "largest": moved.largest},
+        {"mean": note, "largest": f"Pair: {', '.join(moved.largest_pair)}."},
         detail,
     )
 
 
-def _ranks(values: NDArray[Any]) -> NDArray[np.float64]:
+def _ranks(values: NDArray[Any]) -> Floats:
     """Return ranks from one, the mean rank where values tie."""
     _, place, size = np.unique(values, return_inverse=True, return_counts=True)
-    ranks: NDArray[np.float64] = (np.cumsum(size) - (size - 1) / 2)[place]
+    ranks: Floats = (np.cumsum(size) - (size - 1) / 2)[place]
     return ranks
+
+
+MEASURE = Measure(
+    "utility.correlations",
+    figures={
+        "mean": Meaning(
+            "Difference of pairwise associations (Spearman, Cramer's V, eta), mean over pairs of"
+            " columns: 0 is equal."
+        ),
+        "largest": Meaning(
+            "Difference of pairwise associations for the pair of columns where it is largest: 0 is"
+            " equal."
+        ),
+    },
+    function=measure,
+)

@@ -1,4 +1,4 @@
-"""The columns of two stacked tables as the terms of a linear model: main effects, pairs, and no more than the rows can bear."""
+"""Design matrices of stacked tables: main effects and pairs, as many as the rows allow."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import lapack
 
+from veladura.base.arrays import Floats, Ints, Mask
 from veladura.numeric.sampling import read
 from veladura.table.codes import label_text
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from veladura.table.codes import Column
     from veladura.table.table import Table
 
-Floats = NDArray[np.float64]
 CAPS = (40, 20, 10, 6, 4, 3, 2)
 ROWS_A_SLOPE, MOST_SLOPES, FEWEST_ROWS = 10, 500, 10
 RANK = 1e-8
@@ -25,16 +24,16 @@ RANK = 1e-8
 
 @dataclass(frozen=True, eq=False)
 class Raw:
-    """One column of the stacked rows: numbers, or codes of categories by frequency (0 the most frequent)."""
+    """One column of the stacked rows: numbers, or codes of categories by frequency."""
 
     numbers: Floats | None = field(repr=False)
-    codes: NDArray[np.int64] | None = field(repr=False)
-    missing: NDArray[np.bool_] = field(repr=False)
+    codes: Ints | None = field(repr=False)
+    missing: Mask = field(repr=False)
 
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """A matrix of full rank with an intercept, and how many of its slopes involve a replaced column."""
+    """A matrix of full rank with an intercept; the slopes that involve a replaced column."""
 
     matrix: Floats = field(repr=False)
     slopes: int
@@ -42,13 +41,13 @@ class Design:
 
 
 def read_columns(
-    original: Table, released: Table, names: Sequence[str], rows: Sequence[NDArray[np.int64]]
+    original: Table, released: Table, names: Sequence[str], rows: Sequence[Ints]
 ) -> dict[str, Raw]:
     """Return the columns of two tables stacked, original first."""
     return {name: _raw(original, released, name, rows) for name in names}
 
 
-def _raw(original: Table, released: Table, name: str, rows: Sequence[NDArray[np.int64]]) -> Raw:
+def _raw(original: Table, released: Table, name: str, rows: Sequence[Ints]) -> Raw:
     parts = [
         read(table, name, taken) for table, taken in zip((original, released), rows, strict=True)
     ]
@@ -59,21 +58,22 @@ def _raw(original: Table, released: Table, name: str, rows: Sequence[NDArray[np.
     return Raw(None, np.concatenate(shared_codes(parts)), missing)
 
 
-def shared_codes(parts: Sequence[Column]) -> list[NDArray[np.int64]]:
-    """Return columns of categories in codes that mean the same in all of them, by frequency over all (0 the most frequent)."""
+def shared_codes(parts: Sequence[Column]) -> list[Ints]:
+    """Return columns of categories in common codes, by frequency: 0 is the most frequent."""
     return shared_labels(parts)[0]
 
 
-def shared_labels(parts: Sequence[Column]) -> tuple[list[NDArray[np.int64]], list[str]]:
-    """Return the shared codes, and what each stands for."""
+def shared_labels(parts: Sequence[Column]) -> tuple[list[Ints], list[str]]:
+    """Return the shared codes, and the label of each."""
     texts = [
         [label_text(label) for label in part.labels.to_pylist()] if part.labels is not None else []
         for part in parts
     ]
-    every = sorted({text for known in texts for text in known})
+    every = sorted({text for listed in texts for text in listed})
     place = {text: i for i, text in enumerate(every)}
     codes = [
-        _at([place[text] for text in known], part) for part, known in zip(parts, texts, strict=True)
+        _at([place[text] for text in listed], part)
+        for part, listed in zip(parts, texts, strict=True)
     ]
     count = np.zeros(len(every), dtype=np.int64)
     for part, code in zip(parts, codes, strict=True):
@@ -88,7 +88,7 @@ def shared_labels(parts: Sequence[Column]) -> tuple[list[NDArray[np.int64]], lis
     return ranked, [every[i] for i in order]
 
 
-def _at(places: Sequence[int], part: Column) -> NDArray[np.int64]:
+def _at(places: Sequence[int], part: Column) -> Ints:
     return (
         np.array(places, dtype=np.int64)[part.values]
         if places
@@ -97,7 +97,10 @@ def _at(places: Sequence[int], part: Column) -> NDArray[np.int64]:
 
 
 def design_of(columns: Mapping[str, Raw], replaced: Sequence[str], *, pairs: bool) -> Design:
-    """Return the largest model that leaves every slope ten rows: rare categories are lumped first, then pairs left out."""
+    """Return the largest model with ten rows for every slope.
+
+    Rare categories are lumped first, then pairs are left out.
+    """
     rows = next(iter(columns.values())).missing.size
     budget = max(min(rows // ROWS_A_SLOPE, MOST_SLOPES), 1)
     note, chosen = "", dict[str, Floats]()
@@ -118,7 +121,7 @@ def design_of(columns: Mapping[str, Raw], replaced: Sequence[str], *, pairs: boo
 
 
 def main_effects(columns: Mapping[str, Raw], cap: int = CAPS[1]) -> Floats:
-    """Return the columns as standardised numbers and indicators side by side, rare categories lumped; no intercept."""
+    """Return standardised numbers and indicators, rare categories lumped, without intercept."""
     parts = [main for raw in columns.values() if (main := _main(raw, cap)).shape[1]]
     rows = next(iter(columns.values())).missing.size
     return np.column_stack(parts) if parts else np.empty((rows, 0))
@@ -146,13 +149,13 @@ def _terms(chosen: Mapping[str, Floats], *, pairs: bool) -> int:
 
 
 def _main(raw: Raw, cap: int) -> Floats:
-    """Return the terms of one column: a number and whether it is missing, or one indicator a category but the first."""
+    """Return the terms of one column: numbers, or indicators of categories; and missing."""
     parts = []
     if raw.numbers is not None:
-        known = raw.numbers[~raw.missing]
-        spread = float(known.std()) if known.size else 0.0
+        given = raw.numbers[~raw.missing]
+        spread = float(given.std()) if given.size else 0.0
         if spread > 0 and np.isfinite(spread):
-            parts.append(np.where(raw.missing, 0.0, (raw.numbers - known.mean()) / spread))
+            parts.append(np.where(raw.missing, 0.0, (raw.numbers - given.mean()) / spread))
     else:
         assert raw.codes is not None  # noqa: S101  # one of the two
         lumped = np.minimum(raw.codes, cap - 1)
@@ -175,7 +178,7 @@ def _full_rank(
     replaced: Sequence[str],
     note: str,
 ) -> Design:
-    """Return intercept, main effects and products; columns that others make up are left out."""
+    """Return intercept, main effects and products, without linearly dependent columns."""
     terms: list[tuple[tuple[str, ...], Floats]] = [((name,), main) for name, main in chosen.items()]
     terms += [((a, b), _products(chosen[a], chosen[b])) for a, b in pairs]
     rows = next(iter(chosen.values())).shape[0] if chosen else 0
@@ -196,8 +199,8 @@ def _products(a: Floats, b: Floats) -> Floats:
     return product[:, np.count_nonzero(product, axis=0) >= FEWEST_ROWS]
 
 
-def independent(cross: Floats) -> NDArray[np.int64]:
-    """Return columns that no others make up, intercept first, by a pivoted Cholesky factor of their cross products."""
+def independent(cross: Floats) -> Ints:
+    """Return linearly independent columns, intercept first, by a pivoted Cholesky factor."""
     scale = np.sqrt(np.maximum(np.diag(cross), 1e-300))
     scaled = cross / scale / scale[:, None]
     scaled[0] *= 1e3  # the intercept is taken first

@@ -7,19 +7,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from veladura.measures.measure import NotApplicable
+from veladura.base.arrays import Floats, Ints, Mask
+from veladura.errors import NotApplicable
 from veladura.measures.utility.design import independent, shared_labels
 from veladura.numeric.sampling import MANY_ROWS, read, some_rows
 
 if TYPE_CHECKING:
-    from veladura.measures.utility.pairing import Pairing
+    from veladura.measures.pairing import Pairing
     from veladura.table.codes import Column
     from veladura.table.table import Table
 
 MOST_PREDICTORS, MOST_LEVELS, FEWEST_ROWS = 6, 8, 10
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class Proposal:
 
 @dataclass(frozen=True)
 class Fits:
-    """Coefficients of one model in the original (first) and in every released table, with their variances."""
+    """Coefficients of one model and their variances: the original first, then each dataset."""
 
     terms: tuple[str, ...]
     estimates: Floats = field(repr=False)
@@ -84,30 +83,31 @@ def _few(pairing: Pairing, name: str) -> bool:
 
 
 def fit_all(pairing: Pairing, model: Proposal) -> Fits:
-    """Return least-squares fits of one model in all tables, numbers in units of the original's standard deviation.
+    """Return least-squares fits of one model in all tables.
 
-    A response of categories is whether it is the most frequent one. Categories of a predictor
-    beyond the eight most frequent are one. Rows with a missing value are left out.
+    Numbers are in units of the original's standard deviation. A response of categories is whether
+    it is the most frequent one. Categories of a predictor beyond the eight most frequent are one.
+    Rows with a missing value are left out.
     """
     tables = (pairing.original, *pairing.released)
     rows = [some_rows(table.rows, MANY_ROWS) for table in tables]
     coded = {name: _code(tables, name, rows) for name in (model.response, *model.predictors)}
-    known = [
+    complete = [
         ~np.any([column.missing[t] for column in coded.values()], axis=0)
         for t in range(len(tables))
     ]
-    if min(int(keep.sum()) for keep in known) < FEWEST_ROWS:
+    if min(int(keep.sum()) for keep in complete) < FEWEST_ROWS:
         msg = "too few rows have no missing value in the columns of the model."
         raise NotApplicable(msg)
     response = [
-        part[keep] for part, keep in zip(coded[model.response].response, known, strict=True)
+        part[keep] for part, keep in zip(coded[model.response].response, complete, strict=True)
     ]
     terms = [term for name in model.predictors for term in coded[name].terms]
     matrices = [
         np.column_stack(
             [np.ones(int(keep.sum())), *(coded[name].values[t][keep] for name in model.predictors)]
         )
-        for t, keep in enumerate(known)
+        for t, keep in enumerate(complete)
     ]
     enough = [
         j == 0 or all(_varies(matrix[:, j]) for matrix in matrices) for j in range(len(terms) + 1)
@@ -116,7 +116,7 @@ def fit_all(pairing: Pairing, model: Proposal) -> Fits:
     basis = np.sort(independent(matrices[0].T @ matrices[0]))
     kept = np.array(["", *terms])[enough][basis][1:]
     if not kept.size or any(response[t].std() == 0 for t in range(len(tables))):
-        msg = "nothing varies enough for a model."
+        msg = "columns vary too little for a model."
         raise NotApplicable(msg)
     fits = [_fit(matrix[:, basis], y) for matrix, y in zip(matrices, response, strict=True)]
     return Fits(
@@ -136,10 +136,10 @@ class Coded:
     terms: list[str]
     values: list[Floats]
     response: list[Floats]
-    missing: list[NDArray[np.bool_]]
+    missing: list[Mask]
 
 
-def _code(tables: Sequence[Table], name: str, rows: Sequence[NDArray[np.int64]]) -> Coded:
+def _code(tables: Sequence[Table], name: str, rows: Sequence[Ints]) -> Coded:
     parts: list[Column] = [
         read(table, name, taken) for table, taken in zip(tables, rows, strict=True)
     ]
@@ -147,8 +147,8 @@ def _code(tables: Sequence[Table], name: str, rows: Sequence[NDArray[np.int64]])
     if parts[0].labels is None:
         numbers = [part.values.astype(np.float64) for part in parts]
         missing = [lost | ~np.isfinite(value) for value, lost in zip(numbers, missing, strict=True)]
-        known = numbers[0][~missing[0]]
-        centre, spread = (float(known.mean()), float(known.std())) if known.size else (0.0, 0.0)
+        given = numbers[0][~missing[0]]
+        centre, spread = (float(given.mean()), float(given.std())) if given.size else (0.0, 0.0)
         scaled = [
             np.where(lost, 0.0, (value - centre) / (spread or 1.0))
             for value, lost in zip(numbers, missing, strict=True)

@@ -1,4 +1,4 @@
-"""Train on the release, test on the original: what a prediction loses when it is learnt from released rows."""
+"""Prediction loss: a model trained on the release, tested on the original (TSTR)."""
 
 from __future__ import annotations
 
@@ -7,22 +7,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Floats, Ints
+from veladura.base.deprecation import renamed
 from veladura.base.estimate import Estimate
 from veladura.base.streams import Streams
 from veladura.core.release import Release
-from veladura.measures.measure import (
-    Detail,
-    Meaning,
-    Measured,
-    NotApplicable,
-    Subject,
-    measure,
-    over_datasets,
-)
+from veladura.errors import NotApplicable
+from veladura.measures.measure import Detail, Meaning, Measure, Measured, Subject, over_datasets
+from veladura.measures.pairing import Pairing, pair
 from veladura.measures.utility.design import Raw, read_columns
-from veladura.measures.utility.pairing import Pairing, pair
 from veladura.measures.utility.propensity_tree import predictors_of
 from veladura.numeric.sampling import matched_rows, sample_note
 from veladura.numeric.trees.tree import Growth, Predictors, grow
@@ -32,23 +26,21 @@ if TYPE_CHECKING:
 
 MOST_TARGETS, MOST_CLASSES, FEWEST_ROWS = 5, 20, 60
 TEST_SHARE, RANKS, NORMAL = 0.3, 10_000, 1.959963984540054
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """How well columns are predicted from the others, as the share of their variance that is explained.
+    """R^2 of predictions on original rows, by models trained on original and on released rows.
 
     Attributes
     ----------
     real, synthetic
         Trees trained on original and on released rows, both tested on original rows that the first
-        did not see; mean over targets.
+        was not trained on; mean over targets.
     lost
-        Their difference.
+        Prediction loss: their difference.
     targets
-        For each target the two shares.
+        For each target the two values of R^2.
     """
 
     real: Estimate
@@ -60,27 +52,28 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Trial:
-    """The mean square errors of one test, in units of the target's variance, and the error of their difference."""
+    """Mean square errors of one test, over the target's variance; error of their difference."""
 
     real: float
     synthetic: float
     error: float
 
 
-def predict(original: Any, released: Any, targets: Sequence[str] | None = None) -> Prediction:
-    """Return what a prediction loses when it is learnt from released rows instead of original ones.
+@renamed(released="release")
+def prediction(original: Any, release: Any, targets: Sequence[str] | None = None) -> Prediction:
+    """Return the drop in R^2 when a model is trained on the release instead of the original.
 
     Original rows are split, 30 % of them for the test. A tree on the rest and one on as many
     released rows predict each target from all other columns: numbers by their rank, categories by
-    their shares. 1 less the mean square error over the variance is R^2 of ranks, or the Brier skill
-    score. Where a release kept columns and every row, released versions of test rows are not learnt
-    from; other releases were made of the test rows too, and have seen a little of them.
+    their shares. 1 - mean square error / variance is R^2 of ranks, or the Brier skill score. Where
+    a release kept columns and every row, released versions of test rows are not trained on; other
+    releases were made from the test rows too, and contain a little of them.
 
     Parameters
     ----------
     original
         Anything `veladura.open` takes.
-    released
+    release
         A release, one released table, or a list of them: then figures are means over the tables.
     targets
         Columns to predict. By default up to five, replaced and sensitive ones first.
@@ -90,8 +83,8 @@ def predict(original: Any, released: Any, targets: Sequence[str] | None = None) 
     >>> import numpy as np, pandas as pd
     >>> x = np.tile(np.arange(100.0), 4)
     >>> before = pd.DataFrame({"x": x, "y": x})
-    >>> found = predict(before, before.assign(y=x[::-1]), ["y"])
-    >>> float(found.real) > 0.9, float(found.synthetic) < 0
+    >>> scores = prediction(before, before.assign(y=x[::-1]), ["y"])
+    >>> float(scores.real) > 0.9, float(scores.synthetic) < 0
     (True, True)
 
     References
@@ -101,7 +94,7 @@ def predict(original: Any, released: Any, targets: Sequence[str] | None = None) 
     Brier, G. W. (1950). Verification of forecasts expressed in terms of probability. Monthly
     Weather Review 78, 1-3.
     """
-    pairing = pair(original, released)
+    pairing = pair(original, release)
     names = [name for name in pairing.forms if pairing.original.schema[name].kind != "text"]
     if targets is not None:
         pairing.original.schema.check("targets", targets)
@@ -114,39 +107,39 @@ def predict(original: Any, released: Any, targets: Sequence[str] | None = None) 
     wanted = (
         [name for name in targets if name in names]
         if targets is not None
-        else _proposed(pairing, names, released)
+        else _proposed(pairing, names, release)
     )
     changed = (
-        {name for step in released.steps for name in step.changed}
-        if isinstance(released, Release)
+        {name for step in release.steps for name in step.changed}
+        if isinstance(release, Release)
         else set(names)
     )
     kept = [name for name in names if name not in changed]
     tested = [_tested(pairing.original, table, names, kept, wanted) for table in pairing.released]
-    found = {
-        name: [one[name] for one in tested]
+    trials = {
+        name: [tests[name] for tests in tested]
         for name in tested[0]
-        if all(name in one for one in tested)
+        if all(name in tests for tests in tested)
     }
-    if not found:
-        msg = "no column is fit to be predicted."
+    if not trials:
+        msg = "no column can be predicted: they are constant, missing, or have too many categories."
         raise NotApplicable(msg)
-    return _summary(found, sample_note(pairing.original, *pairing.released))
+    return _summary(trials, sample_note(pairing.original, *pairing.released))
 
 
-def _summary(found: Mapping[str, Sequence[Trial]], note: str) -> Prediction:
+def _summary(trials: Mapping[str, Sequence[Trial]], note: str) -> Prediction:
     shares = {
         name: (_shares([t.real for t in tests]), _shares([t.synthetic for t in tests]))
-        for name, tests in found.items()
+        for name, tests in trials.items()
     }
-    sets = range(len(next(iter(found.values()))))
+    sets = range(len(next(iter(trials.values()))))
     real, synthetic = (
-        [float(np.mean([1 - getattr(tests[i], side) for tests in found.values()])) for i in sets]
+        [float(np.mean([1 - getattr(tests[i], side) for tests in trials.values()])) for i in sets]
         for side in ("real", "synthetic")
     )
     lost = _interval(
         [a - b for a, b in zip(real, synthetic, strict=True)],
-        [tests[0].error for tests in found.values()],
+        [tests[0].error for tests in trials.values()],
     )
     return Prediction(_mean(real), _mean(synthetic), lost, shares, note)
 
@@ -160,18 +153,18 @@ def _mean(values: Sequence[float]) -> Estimate:
 
 
 def _interval(values: Sequence[float], errors: Sequence[float]) -> Estimate:
-    """Return the mean over datasets; of a single one, with the error of a mean over test rows and targets."""
+    """Return the mean over datasets; of a single one, with the error over test rows and targets."""
     if len(values) > 1:
         return Estimate.mean(values)
     half = NORMAL * float(np.sqrt(np.sum(np.square(errors)))) / len(errors)
     return Estimate(values[0], values[0] - half, values[0] + half)
 
 
-def _proposed(pairing: Pairing, names: Sequence[str], released: Any) -> list[str]:
+def _proposed(pairing: Pairing, names: Sequence[str], release: Any) -> list[str]:
     """Return columns worth predicting: replaced ones first, sensitive ones among them first."""
     changed = (
-        {name for step in released.steps for name in step.changed}
-        if isinstance(released, Release)
+        {name for step in release.steps for name in step.changed}
+        if isinstance(release, Release)
         else set(names)
     )
     schema = pairing.original.schema
@@ -197,22 +190,22 @@ def _tested(
         train if rows.aligned else rng.permutation(rows.released.size)[: train.size]
     )
     predictors = predictors_of(columns)
-    found: dict[str, Trial] = {}
+    trials: dict[str, Trial] = {}
     for name in targets:
-        if len(found) == MOST_TARGETS:
+        if len(trials) == MOST_TARGETS:
             break
         place = names.index(name)
         features = [i for i in range(len(names)) if i != place]
         tested = _test(predictors, features, columns[name], test, train, other)
         if tested is not None:
-            found[name] = tested
-    return found
+            trials[name] = tested
+    return trials
 
 
 def _test(
     predictors: Predictors, features: Sequence[int], raw: Raw, test: Ints, train: Ints, other: Ints
 ) -> Trial | None:
-    """Return the errors on the test rows of trees from original and from released rows; None where a target is not fit for it."""
+    """Return the errors of both trees on the test rows; None where the target is not suitable."""
     test, train, other = (rows[~raw.missing[rows]] for rows in (test, train, other))
     if min(test.size, train.size, other.size) < FEWEST_ROWS // 4:
         return None
@@ -223,11 +216,11 @@ def _test(
         target, truth = raw.codes, np.eye(classes)[raw.codes]
     else:
         assert raw.numbers is not None  # noqa: S101  # one of the two
-        known = np.sort(raw.numbers[train])
+        trained = np.sort(raw.numbers[train])
         middle = (
-            np.searchsorted(known, raw.numbers, side="left")
-            + np.searchsorted(known, raw.numbers, side="right")
-        ) / (2 * known.size)
+            np.searchsorted(trained, raw.numbers, side="left")
+            + np.searchsorted(trained, raw.numbers, side="right")
+        ) / (2 * trained.size)
         target, classes, truth = np.round(RANKS * middle).astype(np.int64), 0, middle[:, None]
     variance = float(((truth[test] - truth[test].mean(axis=0)) ** 2).sum(axis=1).mean())
     if variance <= 0:
@@ -249,7 +242,7 @@ def _losses(
     train: Ints,
     test: Ints,
 ) -> Floats:
-    """Return the square error of each test row: that of the mean of its leaf."""
+    """Return the square error of each test row, predicted by the mean of its leaf."""
     growth = Growth(min_leaf=max(10, train.size // 200))
     tree = grow(predictors, features, target, classes=classes, rows=train, growth=growth)
     home = tree.find(predictors, train)
@@ -262,42 +255,45 @@ def _losses(
     return losses
 
 
-@measure(
+def measure(subject: Subject) -> Measured:
+    """Measure up to five targets."""
+    scores = prediction(subject.original, subject.release)
+    rows = tuple(
+        (name, f"{float(a):.3f}", f"{float(b):.3f}") for name, (a, b) in scores.targets.items()
+    )
+    detail = Detail(
+        "R² of predictions, tested on original rows",
+        ("Target", "Trained on the original", "Trained on the release"),
+        rows,
+    )
+    note = f"Mean over {len(scores.targets)} targets. {scores.note}".strip()
+    return Measured(
+        {"real": scores.real, "synthetic": scores.synthetic, "lost": scores.lost},
+        {"lost": note},
+        detail,
+    )
+
+
+MEASURE = Measure(
     "utility.prediction",
     figures={
         "real": Meaning(
-            "Share of the variance of a column that a model learnt from original rows predicts.",
+            "Prediction, R² on original rows of a model trained on the original.",
             "neither",
             "share",
         ),
         "synthetic": Meaning(
-            "Share of that variance that a model learnt from released rows predicts, tested on"
-            " original rows.",
+            "Prediction, R² on original rows of a model trained on the release.",
             "high",
             "share",
         ),
         "lost": Meaning(
-            "Share of that variance that is lost by learning from released rows: 0 is ideal.",
+            "Prediction loss: drop in R² when a model is trained on the release instead of the"
+            " original; 0 is ideal.",
             "low",
             "share",
             headline=True,
         ),
     },
+    function=measure,
 )
-def measure_prediction(subject: Subject) -> Measured:
-    """Measure up to five targets."""
-    found = predict(subject.original, subject.release)
-    rows = tuple(
-        (name, f"{float(a):.3f}", f"{float(b):.3f}") for name, (a, b) in found.targets.items()
-    )
-    detail = Detail(
-        "Variance explained, tested on original rows",
-        ("Target", "Learnt from the original", "Learnt from the release"),
-        rows,
-    )
-    note = f"Mean over {len(found.targets)} targets. {found.note}".strip()
-    return Measured(
-        {"real": found.real, "synthetic": found.synthetic, "lost": found.lost},
-        {"lost": note},
-        detail,
-    )

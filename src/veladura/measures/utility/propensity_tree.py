@@ -1,8 +1,8 @@
-"""Propensity by a tree: pMSE of a classification tree, beside what chance alone would give.
+"""pMSE of a classification tree, and its expectation by chance.
 
-Trees have no formula for that value. It is simulated: labels shuffled over all rows where every
-column was replaced; between a row and its released version where some columns were kept; or, where
-rows have no such counterpart, taken from pairs of released tables.
+Trees have no formula for that expectation. It is simulated: by labels shuffled over all rows where
+every column was replaced; between a row and its released version where some columns were kept; or,
+where rows have no such counterpart, from pairs of released tables.
 
 A tree that splits by one column at a time is blind to relations between columns whose own
 distributions are exact (its first split gains nothing). So it is grown within eight clusters of
@@ -17,8 +17,8 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Ints
 from veladura.base.streams import Streams
 from veladura.measures.utility.design import Raw, main_effects, read_columns
 from veladura.numeric.kmeans import k_means
@@ -29,8 +29,6 @@ from veladura.numeric.trees.tree import END, START, Growth, Predictors, grow, st
 if TYPE_CHECKING:
     from veladura.table.table import Table
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 SHUFFLES, MOST_PAIRS = 20, 10
 MOST_LEVELS = 200
 CLUSTERS, ROWS_A_CLUSTER = 8, 100
@@ -55,7 +53,7 @@ class Side:
 
 @dataclass(frozen=True)
 class TreeScores:
-    """pMSE of each dataset, and what is expected by chance: its mean and spread, NaN where that is not known."""
+    """pMSE of each dataset; mean and spread of what chance gives, NaN where they are unknown."""
 
     values: list[float]
     expected: float
@@ -80,13 +78,13 @@ def tree_scores(
     """
     kept = [name for name in names if name not in replaced]
     sides = [stacked(original, table, names, kept) for table in released]
-    found = [_score(side, side.label) for side in sides]
-    values = [value for value, _ in found]
+    scores = [_score(side, side.label) for side in sides]
+    values, leaves = [value for value, _ in scores], scores[0][1]
     if not kept or all(side.aligned for side in sides):
-        return _by_shuffling(sides, values, found[0][1], synthesis)
+        return _by_shuffling(sides, values, leaves, synthesis)
     if len(released) > 1:
-        return _by_pairs(sides[0], released, names, values, found[0][1], synthesis)
-    return TreeScores(values, np.nan, np.nan, found[0][1], "none")
+        return _by_pairs(sides[0], released, names, values, leaves, synthesis)
+    return TreeScores(values, np.nan, np.nan, leaves, "none")
 
 
 def stacked(original: Table, released: Table, names: Sequence[str], kept: Sequence[str]) -> Side:
@@ -109,7 +107,7 @@ def stacked(original: Table, released: Table, names: Sequence[str], kept: Sequen
 
 
 def predictors_of(columns: Mapping[str, Raw]) -> Predictors:
-    """Return stacked columns as a tree takes them; categories beyond the 200 most frequent are one."""
+    """Return stacked columns for a tree; categories beyond the 200 most frequent are one."""
     parts, binnings = [], []
     for raw in columns.values():
         if raw.numbers is not None:
@@ -128,7 +126,7 @@ def predictors_of(columns: Mapping[str, Raw]) -> Predictors:
 
 
 def _score(side: Side, label: Ints) -> tuple[float, int]:
-    """Return the mean over rows of (share of released rows in the leaf - share of them in all)^2, and the number of leaves."""
+    """Return pMSE with the share of released rows in a leaf as score, and the number of leaves."""
     growth = Growth(min_leaf=max(20, label.size // LEAVES))
     tree = grow(
         side.predictors,
@@ -149,9 +147,9 @@ def _score(side: Side, label: Ints) -> tuple[float, int]:
 def _by_shuffling(
     sides: Sequence[Side], values: list[float], leaves: int, synthesis: str
 ) -> TreeScores:
-    """Shuffle labels over all rows or, where rows are aligned, between a row and its released version.
+    """Shuffle labels over all rows or, if rows are aligned, between a row and its released version.
 
-    A shuffled table is a fresh sample; one drawn from the fitted model is nearer to the original by
+    A shuffled table is a new sample; one drawn from the fitted model is nearer to the original by
     the factor 1 - c.
     """
     aligned = sides[0].aligned
@@ -159,12 +157,12 @@ def _by_shuffling(
     scores: list[float] = []
     for i, side in enumerate(sides):
         rng = Streams(0)("utility", "pmse", "shuffle", i)
-        known = 0.0 if synthesis == "proper" else side.share * side.used
+        nearer = 0.0 if synthesis == "proper" else side.share * side.used
         shuffled = (
             _flipped(rng, side.label) if aligned else rng.permutation(side.label)
             for _ in range(each)
         )
-        scores += [(1 - known) * _score(side, label)[0] for label in shuffled]
+        scores += [(1 - nearer) * _score(side, label)[0] for label in shuffled]
     kind = "labels shuffled within rows" if aligned else "labels shuffled"
     return TreeScores(
         values,
@@ -188,17 +186,17 @@ def _by_pairs(
     leaves: int,
     synthesis: str,
 ) -> TreeScores:
-    """Compare released tables with each other; the original is nearer to one than they are to each other.
+    """Compare released tables with each other, corrected for their larger distance.
 
     8 c^2 (1 - c)^2 of the pairs' pMSE, one half for tables of the original's size. Where only some
-    of the original's rows are looked at, these differ from the whole: 2 - f for simple, 2 / (1 + f)
+    of the original's rows are used, these differ from the whole: 2 - f for simple, 2 / (1 + f)
     for proper synthesis.
     """
     pairs = list(combinations(range(len(released)), 2))[:MOST_PAIRS]
     both = [stacked(released[i], released[j], names, ()) for i, j in pairs]
     c, f = side.share, side.used
     factor = 8 * c**2 * (1 - c) ** 2 * (2 - f if synthesis == "simple" else 2 / (1 + f))
-    scores = [factor * _score(one, one.label)[0] for one in both]
+    scores = [factor * _score(pair, pair.label)[0] for pair in both]
     spread = float(np.std(scores, ddof=1)) if len(scores) > 1 else 0.0
     return TreeScores(
         values,

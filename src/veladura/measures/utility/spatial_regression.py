@@ -1,4 +1,4 @@
-"""Bayesian spatial regression with exponential covariance and nugget, and posteriors stacked over datasets.
+"""Bayesian spatial regression with exponential covariance and nugget, over several datasets.
 
 y = X beta + w + e, Cov(w) = sigma2 exp(-phi h), Var(e) = tau2 (Nunes 2018, eq. 3.2). The source
 runs a chain of 100,000 draws. Here decay phi and nugget ratio tau2 / sigma2 have discrete priors,
@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Floats
+from veladura.base.deprecation import renamed
 from veladura.base.streams import Streams
 from veladura.errors import DataError, PlanError
-from veladura.measures.utility.rectangles import overlap
+from veladura.methods.geography.rectangles import overlap
 
 if TYPE_CHECKING:
     from veladura.core.release import Release
 
-Floats = NDArray[np.float64]
 MOST_ROWS = 2500
 DECAYS = 24
 RATIOS = np.geomspace(0.02, 50.0, 25)  # tau2 / sigma2, each as likely
@@ -78,12 +78,15 @@ def fit_spatial(
     n, p = design.shape
     if n > MOST_ROWS:
         msg = (
-            f"the regression has {n} rows and works up to {MOST_ROWS}: it inverts a matrix of that"
-            " size.\n\nHint: take a sample of the rows."
+            f"the regression has {n} rows; at most {MOST_ROWS} are possible, as it inverts a matrix"
+            " of that size.\n\nHint: take a sample of the rows."
         )
         raise PlanError(msg)
     if n <= p or np.linalg.matrix_rank(design) < p:
-        msg = f"the regression has {n} rows and {p} columns that must not depend on each other."
+        msg = (
+            f"the regression has {n} rows and {p} columns: it needs more rows than columns, and"
+            " columns that are linearly independent."
+        )
         raise DataError(msg)
     distance = np.hypot(*(points[:, None, :] - points[None, :, :]).transpose(2, 0, 1))
     decays = np.linspace(3.0, 60.0, DECAYS) / distance.max()
@@ -97,7 +100,7 @@ def fit_spatial(
 
 
 def _tables(distance: Floats, y: Floats, design: Floats, decays: Floats) -> _Table:
-    """Return, for each decay and ratio, its posterior weight and the laws of sigma2 and beta given it.
+    """Return for each decay and ratio its posterior weight, and sigma2 and beta given them.
 
     With V = R(phi) + ratio I: log p = -(log |V| + log |X'V^-1 X| + (n - p) log S2) / 2, S2 the
     generalised sum of squares. One decomposition of R serves all ratios.
@@ -129,8 +132,9 @@ def _tables(distance: Floats, y: Floats, design: Floats, decays: Floats) -> _Tab
     )
 
 
+@renamed(data="release")
 def spatial_regression(
-    data: Release | Any,
+    release: Release | Any,
     response: str,
     predictors: Sequence[str],
     *,
@@ -139,12 +143,12 @@ def spatial_regression(
     draws: int = 10_000,
     seed: int = 0,
 ) -> Posterior:
-    """Return the posterior of a spatial regression; over the datasets of a release, the draws of all stacked.
+    """Return the posterior of a spatial regression.
 
     Parameters
     ----------
-    data
-        A frame, or a release: the model is fitted to each dataset and the draws are stacked, as a
+    release
+        A release, or a frame. The model is fitted to each dataset and the draws are stacked, as a
         Bayesian analysis of several synthetic datasets must be (Zhou and Reiter 2010).
     response
         A column of numbers, or of true and false.
@@ -155,13 +159,13 @@ def spatial_regression(
     draws
         Draws from each dataset.
     """
-    frames = data.datasets if hasattr(data, "datasets") else [data]
-    found = []
+    frames = release.datasets if hasattr(release, "datasets") else [release]
+    posteriors = []
     names: tuple[str, ...] = ()
     for number, frame in enumerate(frames):
         design, names = _design(frame, predictors)
         points = np.column_stack([np.asarray(frame[name], dtype=float) for name in (x, y)])
-        found.append(
+        posteriors.append(
             fit_spatial(
                 points,
                 np.asarray(frame[response], dtype=float),
@@ -170,14 +174,13 @@ def spatial_regression(
                 draws,
             )
         )
-    return Posterior((*names, "sigma2", "tau2", "phi"), np.concatenate(found))
+    return Posterior((*names, "sigma2", "tau2", "phi"), np.concatenate(posteriors))
 
 
-def posterior_overlap(one: Posterior, other: Posterior, level: float = 0.95) -> dict[str, float]:
-    """Return by parameter how far two credible intervals cover each other: the geometric mean of both shares."""
-    return dict(
-        zip(one.names, overlap(one.interval(level), other.interval(level)).tolist(), strict=True)
-    )
+def posterior_overlap(first: Posterior, second: Posterior, level: float = 0.95) -> dict[str, float]:
+    """Return by parameter the overlap of two credible intervals: the geometric mean of shares."""
+    shared = overlap(first.interval(level), second.interval(level))
+    return dict(zip(first.names, shared.tolist(), strict=True))
 
 
 def _design(frame: Any, predictors: Sequence[str]) -> tuple[Floats, tuple[str, ...]]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from veladura.base.checks import check_columns, is_number
 from veladura.base.context import Context
 from veladura.core.gates import SYNTHETIC
 from veladura.core.promise import LIMITS, Check
@@ -15,7 +16,6 @@ from veladura.errors import DataError, PlanError
 from veladura.methods.cart.order import check_named, grouped
 from veladura.methods.cart.rules import find_rules, read_rules, rows_against_rules
 from veladura.methods.cart.single_numbers import single_numbers
-from veladura.methods.masks.common import check_columns, is_number
 from veladura.numeric.trees.column import check_levels
 from veladura.numeric.trees.leaf import Smoothing
 

@@ -17,6 +17,7 @@ from veladura.methods.cart.order import Unit
 from veladura.methods.cart.rules import decide, decision_on
 from veladura.numeric.trees.model import Where
 from veladura.table.codes import Column
+from veladura.table.conditions import holds
 
 if TYPE_CHECKING:
     from veladura.methods.cart.fitted import FittedCart
@@ -90,7 +91,7 @@ class Drawing:
             if name in self.drawn
         }
         known |= {column.name: column for column in columns}
-        kept: Mask = np.logical_and.reduce([rule.holds(known) for rule in rules])
+        kept: Mask = np.logical_and.reduce([holds(rule, known) for rule in rules])
         return kept
 
     def _searched(

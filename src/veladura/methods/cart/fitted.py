@@ -26,6 +26,7 @@ from veladura.numeric.trees.column import Subject, check_levels, subject_of
 from veladura.numeric.trees.model import Ground, Where, load_kernels
 from veladura.numeric.trees.tree import Predictors, stack
 from veladura.table.codes import Codes, Column
+from veladura.table.conditions import holds
 
 if TYPE_CHECKING:
     from veladura.table.schema import Schema
@@ -317,5 +318,5 @@ def _decided(unit: Unit, binding: Mapping[str, Sequence[Expression]], codes: Cod
         return decided
     for rule in binding.get(unit.columns[0], ()):
         if (decision := decision_on(rule, unit.columns[0])) is not None:
-            decided |= decision.condition.holds(codes)
+            decided |= holds(decision.condition, codes)
     return decided

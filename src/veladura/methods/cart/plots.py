@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from veladura.base.pictures import image_of, new_figure
 from veladura.errors import ColumnError
 from veladura.numeric.trees.tree import CUT, DEPTH, END, FEATURE, LEFT, MISSING_LEFT, START, Tree
 from veladura.table.codes import Column, encode, label_text
@@ -25,13 +25,6 @@ BARS = 20
 MOST_PANELS = 30  # columns that a page shows
 MOST_PAIRS = 6
 MOST_TREES = 12
-STYLE: dict[Any, Any] = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "veladura",
-    "font.family": "sans-serif",
-    "font.size": 9.0,
-    "text.parse_math": False,
-}
 
 
 def shares(
@@ -127,22 +120,15 @@ def tree_texts(fitted: FittedCart) -> dict[str, str]:
 
 def _svg(figure: Figure) -> bytes:
     """Return a figure as SVG, the same bytes for the same data."""
-    import matplotlib as mpl
-
-    with mpl.rc_context(STYLE):
-        out = io.BytesIO()
-        figure.savefig(out, format="svg", metadata={"Date": None})
-    return out.getvalue()
+    return image_of(figure, dpi=None)
 
 
 def marginals(original: Any, release: Release, columns: Sequence[str] | None = None) -> Figure:
     """Return a figure with the share of rows in each bar, original beside synthetic, a panel a column."""
-    from matplotlib.figure import Figure
-
     table = _opened(original, release)
     names = list(columns or release.steps[-1].changed)
     wide = min(3, len(names))
-    figure = Figure(figsize=(4.2 * wide, 2.8 * -(-len(names) // wide)), layout="constrained")
+    figure = new_figure(4.2 * wide, 2.8 * -(-len(names) // wide))
     for i, name in enumerate(names, start=1):
         labels, before, after = shares(
             encode(table.arrow.column(name), table.schema[name]), _released(release, name)
@@ -161,8 +147,6 @@ def marginals(original: Any, release: Release, columns: Sequence[str] | None = N
 
 def pairs(original: Any, release: Release, first: str, second: str) -> Figure:
     """Return a figure of two columns together: shares of rows in the cells of both, cells with few original rows left blank."""
-    from matplotlib.figure import Figure
-
     table = _opened(original, release)
     grids = [
         _grid(table, first, second),
@@ -170,7 +154,7 @@ def pairs(original: Any, release: Release, first: str, second: str) -> Figure:
     ]
     rows = table.rows
     few = grids[0] * rows < FEWEST_ROWS
-    figure = Figure(figsize=(8, 3.6), layout="constrained")
+    figure = new_figure(8, 3.6)
     top = float(max(grid[~few].max(initial=0.0) for grid in grids))
     for i, (title, grid) in enumerate(zip(("original", "synthetic"), grids, strict=True), start=1):
         panel = figure.add_subplot(1, 2, i)
@@ -219,7 +203,7 @@ def _grid(table: Any, first: str, second: str, reference: Any = None) -> NDArray
 
 
 def _opened(original: Any, release: Release) -> Any:
-    from veladura.measures.measure import open_quietly
+    from veladura.table.source import open_quietly
 
     return release.original if release.original is not None else open_quietly(original)
 

@@ -18,13 +18,13 @@ from veladura.base.expression import (
     Missing,
     Name,
     Node,
-    as_number,
     as_text,
     parse,
 )
 from veladura.core.promise import Evidence, Promise
 from veladura.errors import DataError, PlanError
 from veladura.table.codes import Column, label_text
+from veladura.table.conditions import as_number, holds
 
 Mask = NDArray[np.bool_]
 MOST_SLIPS = 0.05
@@ -79,7 +79,7 @@ def decide(
     decided = np.zeros(column.size, dtype=bool)
     values, missing = column.values.copy(), column.missing.copy()
     for decision in decisions:
-        here = decision.condition.holds(columns)
+        here = holds(decision.condition, columns)
         decided |= here
         missing[here] = decision.value is None
         values[here] = 0 if decision.value is None else _coded(column, decision.value)
@@ -104,7 +104,7 @@ def check_rules(rules: Sequence[Expression], columns: Mapping[str, Column]) -> N
     The release keeps a rule in every row also where the original has a few slips.
     """
     rows = next(iter(columns.values())).size if columns else 0
-    broken = {rule.text: int(np.count_nonzero(~rule.holds(columns))) for rule in rules}
+    broken = {rule.text: int(np.count_nonzero(~holds(rule, columns))) for rule in rules}
     if refused := [
         f"{text!r} in {count} of {rows} rows"
         for text, count in broken.items()
@@ -193,5 +193,5 @@ def rows_against_rules(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return how many times a row breaks a rule."""
     columns = {name: evidence.column(name) for name in settings["columns"]}
     return sum(
-        int(np.count_nonzero(~rule.holds(columns))) for rule in read_rules(settings["rules"])
+        int(np.count_nonzero(~holds(rule, columns))) for rule in read_rules(settings["rules"])
     )

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veladura.base.arrays import Mask
-from veladura.core.promise import Evidence
-from veladura.methods.masks.common import source_column
+from veladura.core.promise import Evidence, source_column
 from veladura.table.codes import Column, label_text
 
 

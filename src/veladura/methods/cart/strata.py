@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from veladura.base.expression import parse
 from veladura.errors import DataError, PlanError
 from veladura.table.codes import Codes, Column
+from veladura.table.conditions import holds
 
 Ints = NDArray[np.int64]
 
@@ -88,7 +89,7 @@ def _key(strata: Sequence[str], columns: Mapping[str, Column]) -> NDArray[np.int
     parts = []
     for text in strata:
         if text not in columns:
-            parts.append(parse(text).holds(columns).astype(np.int64))
+            parts.append(holds(parse(text), columns).astype(np.int64))
             continue
         column = columns[text]
         if column.labels is None and column.values.dtype.kind == "f":

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from veladura.base.expression import Both, Compare, Expression, Name, Node, parse
 from veladura.errors import PlanError
 from veladura.methods.cart.cart import Bounds
+from veladura.table.conditions import holds
 
 if TYPE_CHECKING:
     from veladura.table.codes import Column
@@ -47,7 +48,7 @@ class Condition:
         """Return the rows whose value is critical."""
         if self.expression is None:
             return np.ones(columns[self.column].size, dtype=bool)
-        return self.expression.holds(columns)
+        return holds(self.expression, columns)
 
     def fits(
         self,
@@ -64,7 +65,7 @@ class Condition:
         known[self.column] = own.with_values(
             values, np.zeros(rows.size, dtype=bool) if missing is None else missing
         )
-        return self.expression.holds(known)
+        return holds(self.expression, known)
 
 
 def read_condition(column: str, given: str | Bounds) -> Condition:

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from veladura.base.expression import parse
 from veladura.base.settings import to_plain
-from veladura.core.promise import Check, Evidence, Promise
+from veladura.core.promise import Check, Evidence, Promise, source_column
 from veladura.methods.cart.cart import Bounds
 from veladura.methods.critical.cells import Cells, read_conditions
-from veladura.methods.masks.common import label_texts, source_column
+from veladura.table.codes import label_texts
+from veladura.table.conditions import holds
 
 if TYPE_CHECKING:
     from veladura.methods.critical.fitted import FittedCritical
@@ -118,7 +119,7 @@ class _Original:
 
     def _mask(self, rows: str | list[bool] | None) -> Mask | None:
         if rows is None or isinstance(rows, str):
-            return None if rows is None else parse(rows).holds(self.columns)
+            return None if rows is None else holds(parse(rows), self.columns)
         mask = np.zeros(self.size, dtype=bool)
         mask[self._order()] = rows
         return mask

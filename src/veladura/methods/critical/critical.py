@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
+from veladura.base.checks import check_choice, is_number
 from veladura.base.context import Context
 from veladura.base.expression import parse
 from veladura.core.gates import SYNTHETIC
@@ -14,7 +15,6 @@ from veladura.errors import PlanError
 from veladura.methods.cart.cart import Bounds, bounds_of
 from veladura.methods.critical.cells import ALL, read_conditions
 from veladura.methods.critical.claims import CHECKS
-from veladura.methods.masks.common import check_choice, is_number
 from veladura.numeric.trees.leaf import Smoothing
 
 if TYPE_CHECKING:

@@ -35,6 +35,7 @@ from veladura.numeric.trees.column import Subject, check_levels, subject_of
 from veladura.numeric.trees.model import load_kernels
 from veladura.numeric.trees.tree import Growth, Predictors, Tree, stack
 from veladura.table.codes import Codes, Column
+from veladura.table.conditions import holds
 
 if TYPE_CHECKING:
     from veladura.table.table import Table
@@ -293,7 +294,7 @@ def _mask(recipe: CriticalCart, codes: Codes) -> Mask | None:
     if recipe.rows is None:
         return None
     if isinstance(recipe.rows, str):
-        return parse(recipe.rows).holds(codes)
+        return holds(parse(recipe.rows), codes)
     if len(recipe.rows) != codes.rows.size:
         msg = (
             f"rows marks {len(recipe.rows)} rows, the table has {codes.rows.size}.\n\nHint: give"

@@ -15,11 +15,11 @@ from veladura.base.context import Context
 from veladura.core.promise import Promise
 from veladura.core.recipe import Draw, Drawn, Fitted
 from veladura.core.rules import Partial, Rule
-from veladura.measures.risk.pools import Pool, pools_of, replaceability
 from veladura.methods.critical.cells import Cells, Pattern
 from veladura.methods.critical.claims import promises_of
 from veladura.methods.critical.classes import Class, Tie
 from veladura.methods.critical.critical import CriticalCart
+from veladura.methods.critical.pools import Pool, pools_of, replaceability
 from veladura.methods.critical.single import SingleModel
 from veladura.methods.critical.terms import CriticalTerms
 from veladura.methods.critical.tuples import TupleModel

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from veladura.base.pictures import INK, SOFT, image_of, new_figure
 from veladura.methods.critical.classes import Class
 from veladura.methods.critical.tuples import TupleModel
-from veladura.methods.kanonymity.picture import INK, SOFT, STYLE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -76,14 +75,10 @@ def _split(branches: Sequence[Branch], questions: Sequence[str]) -> Split:
 
 def forced_figure(fitted: FittedCritical, class_: Class) -> Figure:
     """Return the forced splits of a class: a tree a column, with what becomes of each combination that occurs."""
-    from matplotlib.figure import Figure
-
     trees = forced_splits(fitted, class_)
     width = sum(tree.width for _, tree in trees)
     depth = max(tree.depth for _, tree in trees)
-    figure = Figure(
-        figsize=(max(5.0, WIDE * width + 0.4), HIGH * (depth + 2)), layout="constrained"
-    )
+    figure = new_figure(max(5.0, WIDE * width + 0.4), HIGH * (depth + 2))
     axes = figure.add_subplot()
     left = 0.0
     for name, tree in trees:
@@ -205,9 +200,7 @@ def cells_figure(fitted: FittedCritical) -> Figure:
 
 def _bars(shown: Sequence[tuple[str, float]], title: str, filled: float) -> Figure:
     """Return bars with their words, those of at least some length filled."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.5, 0.26 * len(shown) + 0.9), layout="constrained")
+    figure = new_figure(6.5, 0.26 * len(shown) + 0.9)
     axes = figure.add_subplot()
     whole = max(length for _, length in shown)
     for i, (text, length) in enumerate(shown):
@@ -237,11 +230,4 @@ def pictures(fitted: FittedCritical) -> Mapping[str, bytes]:
 
 def saved(figure: Figure, format_: str) -> bytes:
     """Return a figure as bytes, the same for the same fit."""
-    import matplotlib as mpl
-
-    with mpl.rc_context(STYLE):
-        out = io.BytesIO()
-        figure.savefig(
-            out, format=format_, dpi=160, metadata={"Date": None} if format_ == "svg" else None
-        )
-    return out.getvalue()
+    return image_of(figure, format_)

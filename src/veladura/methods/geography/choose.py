@@ -7,15 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from veladura.base.context import Context, thread_count
+from veladura.base.pictures import new_figure
 from veladura.base.streams import Streams
 from veladura.core.release import released
-from veladura.errors import PlanError
-from veladura.measures.measure import NotApplicable, Subject
-from veladura.measures.places import placed
-from veladura.measures.risk.location import risk_of
-from veladura.measures.utility.location import intensity_of, overlap_of
+from veladura.errors import NotApplicable, PlanError
+from veladura.methods.geography.fidelity import intensity_correlations, rectangle_overlap
 from veladura.methods.geography.fitted import FittedGeography, fit_quickly
+from veladura.methods.geography.matching import matched_distances, near_by_attributes
+from veladura.methods.geography.placed import placed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -72,9 +74,7 @@ class Choice:
 
     def picture(self) -> Figure:
         """Return the risk-utility map: utility against the distance of matched places."""
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(5.2, 3.6), layout="constrained")
+        figure = new_figure(5.2, 3.6)
         panel = figure.add_subplot()
         panel.plot(
             [each.distance for each in self.candidates],
@@ -128,7 +128,7 @@ def choose_grid(
     """
     from veladura.table.source import open as open_table
 
-    opened = open_table(table).without_identifiers()
+    opened = open_table(table).without_identifiers().fetched()
     given = context or Context(Streams.of(seed), thread_count(None))
     candidates = tuple(
         _candidate(replace(recipe, grid=grid), opened, given)
@@ -142,8 +142,6 @@ def choose_grid(
 
 def default_grids(recipe: Geography) -> list[tuple[int, int]]:
     """Return grids of nearly square cells over the bounds of the region."""
-    import numpy as np
-
     region, plane = recipe.region_and_plane()
     x, y = plane.forward(*np.array(region.bounds).reshape(2, 2).T)
     wide, high = float(np.ptp(x)), float(np.ptp(y))
@@ -153,19 +151,19 @@ def default_grids(recipe: Geography) -> list[tuple[int, int]]:
 
 def _candidate(recipe: Geography, table: Table, context: Context) -> GridCandidate:
     fitted: FittedGeography = fit_quickly(recipe, table, context)
-    release = placed(Subject(table, released(fitted, context)))
+    release = placed(table, released(fitted, context))
     try:
-        utility = float(overlap_of(release))
+        utility = rectangle_overlap(release)
     except NotApplicable:
-        utility = float(intensity_of(release))
-    risk = risk_of(release)
+        utility = float(np.mean(intensity_correlations(release)))
+    distances = [np.concatenate(list(d.values())).mean() for d in matched_distances(release)]
     across, up = release.grid.shape
     return GridCandidate(
         (across, up),
         release.grid.cells,
         utility,
-        float(risk.matched_mean),
-        float(risk.near_by_attributes),
+        float(np.mean(distances)),
+        near_by_attributes(release),
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.core.promise import Check, Evidence, Promise
+from veladura.core.promise import Check, Evidence, Promise, source_column
 from veladura.methods.geography.place import joined
 from veladura.methods.geography.region import Region, region_of
 
@@ -69,8 +69,6 @@ def outside_region(evidence: Evidence, settings: Mapping[str, Any]) -> int:
 
 def known_places(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of released places that are also places in the original."""
-    from veladura.methods.masks.common import source_column
-
     before = _points(*(source_column(evidence, name) for name in settings["columns"]))
     after = _points(*(evidence.column(name) for name in settings["columns"]))
     return int(np.count_nonzero(np.isin(after[~np.isnan(after)], before[~np.isnan(before)])))

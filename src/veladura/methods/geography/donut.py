@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.random import Generator
 
+from veladura.base.checks import is_number
 from veladura.base.context import Context
 from veladura.core.recipe import Drawn, Fitted
 from veladura.errors import DataError, PlanError
 from veladura.methods.geography.claims import inside_promise, new_places_promise, ring_promise
 from veladura.methods.geography.located import Located, LocationRecipe, locate
 from veladura.methods.geography.place import moved_datasets, rule_of_masks
-from veladura.methods.masks.common import is_number
 
 if TYPE_CHECKING:
     from veladura.base.arrays import Floats

@@ -25,7 +25,7 @@ from veladura.methods.geography.laplace import Approximation, approximate
 from veladura.methods.geography.located import Places, check_coordinates, places_of
 from veladura.methods.geography.place import Writing, draw_points, written
 from veladura.methods.geography.snap import Addresses, addresses_of
-from veladura.methods.masks.common import NUMERIC, check_kinds
+from veladura.table.schema import NUMERIC, check_kinds
 
 if TYPE_CHECKING:
     from veladura.table.codes import Codes, Column

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 import numpy as np
 
 from veladura.base.arrays import Floats, Mask
+from veladura.base.checks import check_choice
 from veladura.base.limits import Limit
 from veladura.core.gates import MASKED
 from veladura.core.promise import Check
@@ -19,7 +20,7 @@ from veladura.methods.geography.claims import CHECKS
 from veladura.methods.geography.place import Writing
 from veladura.methods.geography.projection import Coordinates, Plane, looks_like_degrees, plane_of
 from veladura.methods.geography.region import Region, RegionWarning, Shape, plain_shape, region_of
-from veladura.methods.masks.common import NUMERIC, check_choice, check_kinds
+from veladura.table.schema import NUMERIC, check_kinds
 
 if TYPE_CHECKING:
     from veladura.table.codes import Codes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from veladura.base.arrays import Floats, Ints
+from veladura.base.pictures import image_of, new_figure, style
 from veladura.methods.geography.grid import Grid
 from veladura.table.codes import encode
 
@@ -23,13 +23,6 @@ if TYPE_CHECKING:
 FEWEST_ROWS = 10  # combinations with fewer people get no public map
 MOST_PANELS = 6
 STEPS = 7  # classes of intensity: shades show an order, not a count
-STYLE: dict[Any, Any] = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "veladura",
-    "font.family": "sans-serif",
-    "font.size": 9.0,
-    "text.parse_math": False,
-}
 LAND, WATER, LINE = "#f4f1ea", "#c6dbe8", "#8a8478"
 INK, NEW = "#9c3d2e", "#1f5f8b"
 
@@ -129,21 +122,13 @@ def _compared(shown: Shown) -> Figure:
 
 def _svg(make: Callable[[], Figure]) -> bytes:
     """Return a picture as SVG, the same bytes for the same release."""
-    import matplotlib as mpl
-
-    with mpl.rc_context(STYLE):
-        out = io.BytesIO()
-        make().savefig(out, format="svg", dpi=160, metadata={"Date": None})
-    return out.getvalue()
+    with style():
+        return image_of(make())
 
 
 def _figure(rows: int, columns: int, grid: Grid, width: float) -> Figure:
-    from matplotlib.figure import Figure
-
     tall = width / max(_aspect(grid)[1], 0.4)
-    return Figure(
-        figsize=(width * columns, min(tall, 2 * width) * rows + 0.3), layout="constrained"
-    )
+    return new_figure(width * columns, min(tall, 2 * width) * rows + 0.3)
 
 
 def _aspect(grid: Grid) -> tuple[float, float]:

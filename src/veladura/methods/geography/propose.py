@@ -11,8 +11,8 @@ import numpy as np
 from veladura.errors import PlanError
 from veladura.methods.geography.located import LATITUDES, LONGITUDES
 from veladura.methods.geography.projection import looks_like_degrees
-from veladura.methods.masks.common import NUMERIC
 from veladura.table.codes import encode
+from veladura.table.schema import NUMERIC
 
 if TYPE_CHECKING:
     from veladura.table.inspect import Facts

@@ -65,8 +65,8 @@ def addresses_of(
 def _read(given: Path | tuple[tuple[float, float], ...], x: str, y: str) -> Floats:
     if not isinstance(given, Path):
         return np.array(given, dtype=np.float64).reshape(-1, 2)
-    from veladura.measures.measure import open_quietly
     from veladura.table.codes import encode
+    from veladura.table.source import open_quietly
 
     table = open_quietly(given)
     table.schema.check("addresses", [x, y])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from veladura.base.pictures import INK, SOFT, image_of, new_figure, style
 from veladura.errors import DataError
 from veladura.methods.kanonymity.search import allowed_rows
 
@@ -22,21 +22,7 @@ if TYPE_CHECKING:
 MOST_NODES = 120
 MOST_POINTS = 2000
 MOST_WORK = 20_000_000  # nodes times tuples that a report may count for its pictures
-INK, SOFT, PALE, GOOD, MINIMAL, CHOSEN = (
-    "#22272e",
-    "#57606a",
-    "#e6e9ed",
-    "#cfe3f1",
-    "#2f6690",
-    "#c8541b",
-)
-STYLE: dict[Any, Any] = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "veladura",
-    "font.family": "sans-serif",
-    "font.size": 9.0,
-    "text.parse_math": False,
-}
+PALE, GOOD, MINIMAL, CHOSEN = "#e6e9ed", "#cfe3f1", "#2f6690", "#c8541b"
 Vector = tuple[int, ...]
 
 
@@ -46,16 +32,12 @@ def lattice(fitted: FittedKAnonymity) -> Figure:
     Levels are written in the order of the columns. Nodes that need more suppression than is allowed
     are grey; of the others the k-minimal ones are outlined, and the chosen one is filled.
     """
-    from matplotlib.figure import Figure
-
     nodes = _nodes(fitted)
     rows = {
         height: [v for v in nodes if sum(v) == height] for height in sorted({sum(v) for v in nodes})
     }
     widest = max(map(len, rows.values()))
-    figure = Figure(
-        figsize=(max(4.5, 0.75 * widest + 1.2), 0.75 * len(rows) + 1.3), layout="constrained"
-    )
+    figure = new_figure(max(4.5, 0.75 * widest + 1.2), 0.75 * len(rows) + 1.3)
     axes = figure.add_subplot()
     places = {
         v: (i - (len(row) - 1) / 2, float(height))
@@ -159,12 +141,11 @@ def _key(axes: Axes, entries: Sequence[tuple[str, str, str]]) -> None:
 
 def trade_off(fitted: FittedKAnonymity) -> Figure:
     """Return the k-minimal generalisations as points: how precise the values stay against how many rows stay."""
-    from matplotlib.figure import Figure
     from matplotlib.ticker import PercentFormatter
 
     nodes = sorted(fitted.minimal, key=lambda node: node.relative_distance)[:MOST_POINTS]
     points = np.array([(node.precision, node.completeness) for node in nodes])
-    figure = Figure(figsize=(5.6, 3.8), layout="constrained")
+    figure = new_figure(5.6, 3.8)
     axes = figure.add_subplot()
     axes.scatter(
         points[:, 0],
@@ -269,11 +250,5 @@ def write(kind: str, fitted: FittedKAnonymity, path: str | Path) -> Path:
 
 
 def _saved(make: Any, fitted: FittedKAnonymity, format_: str) -> bytes:
-    import matplotlib as mpl
-
-    with mpl.rc_context(STYLE):
-        out = io.BytesIO()
-        make(fitted).savefig(
-            out, format=format_, dpi=160, metadata={"Date": None} if format_ == "svg" else None
-        )
-    return out.getvalue()
+    with style():
+        return image_of(make(fitted), format_)

@@ -78,7 +78,7 @@ class Recoding:
 
     def apply(self, table: Table, classes: Classes) -> Table:
         """Return the released table as a lazy expression where the data lives."""
-        from veladura.table.retuple import recode_tuples
+        from veladura.table.recode import recode_tuples
 
         kept = np.flatnonzero(self.kept)
         new = {

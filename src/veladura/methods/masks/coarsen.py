@@ -12,11 +12,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from veladura.base.checks import check_choice, is_number
 from veladura.core.promise import CATEGORIES, Check, Evidence
 from veladura.errors import PlanError
-from veladura.methods.masks.common import NUMERIC, check_choice, is_number, label_texts
 from veladura.methods.masks.dates import PERIODS, start_of
-from veladura.table.schema import LABELLED
+from veladura.table.codes import label_texts
+from veladura.table.schema import LABELLED, NUMERIC
 
 if TYPE_CHECKING:
     from veladura.table.codes import Column

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from veladura.base.checks import check_columns
 from veladura.base.context import Context
 from veladura.core.gates import MASKED
 from veladura.core.promise import GROUP_SIZE, Promise
 from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
 from veladura.errors import DataError, PlanError
-from veladura.methods.masks.common import NUMERIC, check_columns, check_kinds, spread
+from veladura.table.schema import NUMERIC, check_kinds
+from veladura.table.variation import standard_deviation
 
 if TYPE_CHECKING:
     from veladura.table.codes import Column
@@ -215,7 +217,7 @@ def _grouped(numbers: Matrix, blank: Mask, k: int) -> Groups:
 
 def standardised(numbers: Matrix) -> Matrix:
     """Return each column with mean 0 and sample standard deviation 1; 0 throughout for one that is constant."""
-    scales = np.array([spread(column) for column in numbers.T])
+    scales = np.array([standard_deviation(column) for column in numbers.T])
     points = np.zeros_like(numbers)
     for j in np.flatnonzero(scales > 0):
         scaled = numbers[:, j] / scales[j]

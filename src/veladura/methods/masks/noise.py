@@ -10,20 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaincinv
 
+from veladura.base.checks import check_columns, is_number
 from veladura.base.context import Context
 from veladura.core.gates import MASKED
-from veladura.core.promise import Check, Evidence, Promise
+from veladura.core.promise import Check, Evidence, Promise, source_column
 from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
 from veladura.errors import PlanError
-from veladura.methods.masks.common import (
-    NUMERIC,
-    check_columns,
-    check_kinds,
-    is_number,
-    refuse_still,
-    source_column,
-    spread,
-)
+from veladura.table.schema import NUMERIC, check_kinds
+from veladura.table.variation import refuse_constant, standard_deviation
 
 if TYPE_CHECKING:
     from veladura.table.inspect import Facts
@@ -39,7 +33,7 @@ def noise_too_small(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     for name in settings["columns"]:
         before, after = evidence.source_column(name), evidence.column(name)
         difference = (after.numbers() - before.numbers())[~before.missing & ~after.missing]
-        declared = settings["scale"] * spread(source_column(evidence, name).numbers())
+        declared = settings["scale"] * standard_deviation(source_column(evidence, name).numbers())
         unit = 10.0 ** -(before.decimals if before.decimals is not None else np.inf)
         # Rounding to the unit of the column can hide up to one unit of noise in a row.
         energy = float(np.sum(((np.abs(difference) + unit) / declared) ** 2))
@@ -112,8 +106,8 @@ class Noise(Recipe):
         check_kinds(table.schema, self.columns, NUMERIC, "Pram masks categories.")
         codes = table.codes(self.columns)
         numbers = np.column_stack([codes[name].numbers() for name in self.columns])
-        scales = np.array([spread(column) for column in numbers.T])
-        refuse_still(
+        scales = np.array([standard_deviation(column) for column in numbers.T])
+        refuse_constant(
             [name for name, scale in zip(self.columns, scales, strict=True) if scale == 0],
             "have no spread to scale noise by",
         )

@@ -9,19 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from veladura.base.checks import check_columns, is_number
 from veladura.base.context import Context
 from veladura.core.gates import MASKED
 from veladura.core.promise import CATEGORIES, Check, Promise
 from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
 from veladura.errors import DataError, PlanError
-from veladura.methods.masks.common import (
-    check_columns,
-    check_kinds,
-    is_number,
-    label_texts,
-    refuse_still,
-    still_columns,
-)
 from veladura.methods.masks.transition import (
     Transition,
     drawn,
@@ -30,7 +23,9 @@ from veladura.methods.masks.transition import (
     invariant,
     matrix_faults,
 )
-from veladura.table.schema import LABELLED
+from veladura.table.codes import label_texts
+from veladura.table.schema import LABELLED, check_kinds
+from veladura.table.variation import constant_columns, refuse_constant
 
 if TYPE_CHECKING:
     from veladura.table.codes import Column
@@ -120,8 +115,8 @@ class Pram(Recipe):
         check_kinds(table.schema, self.columns, LABELLED, "Noise and Swap mask numbers and dates.")
         codes = table.codes(self.columns)
         declared = self.matrix or {}
-        refuse_still(
-            [name for name in still_columns(codes) if name not in declared],
+        refuse_constant(
+            [name for name in constant_columns(codes) if name not in declared],
             "have no other category to change to",
         )
         transitions = {

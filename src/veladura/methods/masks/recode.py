@@ -6,13 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from veladura.base.checks import check_columns
 from veladura.base.context import Context
 from veladura.core.gates import MASKED
 from veladura.core.promise import Promise
 from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
 from veladura.errors import PlanError
 from veladura.methods.masks.coarsen import CHECKS, Coarser, rule_of
-from veladura.methods.masks.common import check_columns, check_kinds
+from veladura.table.schema import check_kinds
 
 if TYPE_CHECKING:
     from veladura.table.inspect import Facts

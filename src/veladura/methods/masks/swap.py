@@ -11,21 +11,15 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from veladura.base.checks import check_columns, is_number
 from veladura.base.context import Context
 from veladura.core.gates import MASKED
-from veladura.core.promise import Check, Evidence, Promise
+from veladura.core.promise import Check, Evidence, Promise, source_column
 from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
 from veladura.errors import PlanError
-from veladura.methods.masks.common import (
-    NUMERIC,
-    check_columns,
-    check_kinds,
-    is_number,
-    label_texts,
-    refuse_still,
-    source_column,
-    still_columns,
-)
+from veladura.table.codes import label_texts
+from veladura.table.schema import NUMERIC, check_kinds
+from veladura.table.variation import constant_columns, refuse_constant
 
 if TYPE_CHECKING:
     from veladura.table.codes import Column
@@ -121,7 +115,7 @@ class Swap(Recipe):
         """Look at the columns; swapping has nothing to learn."""
         check_kinds(table.schema, self.columns, RANKED, "Pram masks categories.")
         codes = table.codes(self.columns)
-        refuse_still(still_columns(codes), "have nothing to swap")
+        refuse_constant(constant_columns(codes), "have nothing to swap")
         return FittedSwap(self, table, codes)
 
     @classmethod

@@ -9,19 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from veladura.base.checks import check_choice, check_columns, is_number
 from veladura.base.context import Context
 from veladura.core.gates import MASKED
 from veladura.core.promise import LIMITS, Check, Evidence, Promise
 from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
 from veladura.errors import DataError, PlanError
-from veladura.methods.masks.common import (
-    NUMERIC,
-    check_choice,
-    check_columns,
-    check_kinds,
-    is_number,
-)
 from veladura.methods.masks.dates import moment_of, start_of, to_number, to_text
+from veladura.table.schema import NUMERIC, check_kinds
 
 if TYPE_CHECKING:
     from veladura.table.codes import Column

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veladura.core.promise import Evidence
-from veladura.methods.masks.common import label_texts
+from veladura.table.codes import label_texts
 
 Matrix = NDArray[np.float64]
 FEWEST = 10

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from veladura.base.checks import check_columns
 from veladura.base.context import Context
 from veladura.core.promise import Check, Promise
 from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
 from veladura.core.rules import Posterior, Rule
 from veladura.errors import DataError, PlanError
-from veladura.methods.masks.common import check_columns, check_kinds
 from veladura.methods.private import propose
 from veladura.methods.private.domain import (
     KINDS,
@@ -27,6 +27,7 @@ from veladura.methods.private.domain import (
 from veladura.methods.private.events import REPLACE_ONE, Event
 from veladura.methods.private.exact import positive
 from veladura.methods.private.proof import CHECKS
+from veladura.table.schema import check_kinds
 
 if TYPE_CHECKING:
     from veladura.core.release import Release

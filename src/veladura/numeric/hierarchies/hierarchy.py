@@ -222,9 +222,9 @@ class Hierarchy:
             raise PlanError(msg)
         ratios = [big / small for small, big in pairwise(self.widths)]
         if any(
-            ratio <= 1 or abs(ratio - round(ratio)) > 1e-9
+            ratio <= 1 or abs(ratio - round(ratio)) > 1e-9  # noqa: PLR2004  # rounding of the ratio
             for ratio in ratios
-        ):  # rounding of the ratio
+        ):
             msg = (
                 f"widths {list(self.widths)} do not nest: each must be a whole multiple of the one"
                 " before."

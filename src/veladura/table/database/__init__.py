@@ -1,1 +1,1 @@
-"""Databases, connections and scratch space."""
+"""Databases, connections and private scratch space."""

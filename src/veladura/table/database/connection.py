@@ -11,27 +11,32 @@ from functools import cache
 from itertools import count
 from pathlib import Path
 from threading import RLock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import ibis
 import pyarrow as pa
 
 from veladura.table.database.scratch import scratch_folder
 
+if TYPE_CHECKING:  # Ibis takes a third of a second to load, and a frame never needs it
+    import ibis
+
 _number = count()
-_ONE_AT_A_TIME = (
-    RLock()
-)  # a DuckDB connection serves one query at a time; inside a query it uses all cores
+_ONE_AT_A_TIME = RLock()  # a DuckDB connection serves one query at a time, with all cores
 
 
 def connect(custodian: Path | None = None) -> Any:
-    """Return this process's in-memory DuckDB; it never fetches extensions and spills into private scratch."""
+    """Return this process's in-memory DuckDB, which spills into private scratch.
+
+    It never downloads extensions.
+    """
     with _ONE_AT_A_TIME:
         return _own_duckdb(scratch_folder(custodian), os.getpid())
 
 
 @cache
 def _own_duckdb(scratch: Path, _process: int) -> Any:
+    import ibis
+
     backend = ibis.duckdb.connect(**private_settings(scratch))
     atexit.register(backend.disconnect)  # before scratch is cleared
     return backend
@@ -45,16 +50,16 @@ def private_settings(scratch: Path) -> dict[str, Any]:
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
         "temp_directory": str(scratch),
-        "allocator_flush_threshold": (
-            "1MB"
-        ),  # memory goes back when a query ends: the rows are in Arrow's by then
+        # memory goes back when a query ends: by then the rows are in Arrow's
+        "allocator_flush_threshold": "1MB",
         "allocator_bulk_deallocation_flush_threshold": "1MB",
     }
 
 
 def home_of(expression: ibis.Table) -> Any:
-    """Return the backend an expression runs on: that of its tables, or ours for tables in memory."""
-    backends, _ = expression._find_backends()  # noqa: SLF001  # get_backend would fall back on Ibis's own DuckDB
+    """Return the backend of an expression: that of its tables, or ours for rows in memory."""
+    # get_backend would fall back on Ibis's own DuckDB
+    backends, _ = expression._find_backends()  # noqa: SLF001
     return backends[0] if backends else connect()
 
 
@@ -65,7 +70,7 @@ def is_duckdb(expression: ibis.Table) -> bool:
 
 @contextmanager
 def one_at_a_time() -> Iterator[None]:
-    """Use a connection alone, and without the warnings that Ibis 12 earns from DuckDB 2 and pandas 3."""
+    """Hold the connection alone, and hide Ibis 12's warnings about DuckDB 2 and pandas 3."""
     with _ONE_AT_A_TIME, warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         yield
@@ -107,8 +112,8 @@ def fetch(expression: ibis.Table) -> pa.Table:
 
 def fetch_one(expression: ibis.Table, figures: Mapping[str, Any]) -> dict[str, Any]:
     """Return one row of figures about an expression."""
-    found: dict[str, Any] = fetch(expression.aggregate(**figures)).to_pylist()[0]
-    return found
+    row: dict[str, Any] = fetch(expression.aggregate(**figures)).to_pylist()[0]
+    return row
 
 
 def run_sql(backend: Any, sql: str) -> list[tuple[Any, ...]]:

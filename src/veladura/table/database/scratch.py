@@ -13,7 +13,7 @@ import platformdirs
 
 
 def custodian_home() -> Path:
-    """Return where records stay when no folder is named: ``VELADURA_CUSTODIAN`` or the user's state folder."""
+    """Return the default custodian folder: ``VELADURA_CUSTODIAN``, or the user's state folder."""
     given = os.environ.get("VELADURA_CUSTODIAN")
     return Path(given) if given else platformdirs.user_state_path("veladura", appauthor=False)
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 import weakref
 from pathlib import Path
-from typing import Any
-
-import ibis
-from ibis.common.exceptions import TableNotFound
+from typing import TYPE_CHECKING, Any
 
 from veladura.errors import DataError, PlanError
 from veladura.table.database.connection import find, private_settings, run_sql
 from veladura.table.database.scratch import scratch_folder
-from veladura.table.database_errors import told_without_values
+from veladura.table.database_errors import without_values
+
+if TYPE_CHECKING:
+    import ibis
 
 SCHEMES = ("duckdb", "sqlite", "postgresql", "postgres")
 _MOST_NAMES = 20
@@ -29,22 +29,27 @@ def find_table(
         raise PlanError.unknown(what, scheme, SCHEMES)
     if not table:
         msg = (
-            'a database source needs the name of a table.\n\nHint: table = "people", or'
-            " schema.people."
+            'a database source needs the name of a table.\n\nHint: set table = "people", or'
+            ' table = "schema.people".'
         )
         raise PlanError(msg)
     try:
-        with told_without_values(f"the {scheme} database"):
+        with without_values(f"the {scheme} database"):
             backend = _connect(scheme, url, writable=writable, custodian=custodian)
     except ModuleNotFoundError as error:
         extra = "postgres" if scheme.startswith("postgres") else scheme
-        msg = f"reading {scheme} needs {error.name}.\n\nHint: pip install 'veladura[{extra}]'."
+        msg = (
+            f"reading {scheme} needs the package {error.name}, which is not installed.\n\nHint: pip"
+            f" install 'veladura[{extra}]'."
+        )
         raise PlanError(msg) from None
     weakref.finalize(backend, backend.con.close)  # when the last expression on it is gone
     return _table(backend, table), re.sub(r"(://[^:/@]*):[^@]*@", r"\1@", url)
 
 
 def _connect(scheme: str, url: str, *, writable: bool, custodian: Path | None) -> Any:
+    import ibis
+
     if scheme == "duckdb":
         return ibis.duckdb.connect(
             _file(scheme, url),
@@ -53,7 +58,7 @@ def _connect(scheme: str, url: str, *, writable: bool, custodian: Path | None) -
         )
     if scheme == "sqlite":
         backend = ibis.sqlite.connect(_file(scheme, url))
-        backend.list_tables()  # SQLite looks at the file no sooner than it must
+        backend.list_tables()  # connecting alone does not open the file
         return backend
     return ibis.connect(url)
 
@@ -63,7 +68,7 @@ def _file(scheme: str, url: str) -> Path:
     path = Path(url.partition("://")[2].removeprefix("/"))
     if not path.is_file():
         msg = (
-            f"{path} is not a file.\n\nHint: {scheme}:///relative/file.db or"
+            f"{path} is not a file.\n\nHint: write {scheme}:///relative/file.db or"
             f" {scheme}:////absolute/file.db."
         )
         raise DataError(msg)
@@ -72,22 +77,24 @@ def _file(scheme: str, url: str) -> Path:
 
 def _table(backend: Any, name: str) -> ibis.Table:
     """Return a table by its name, else by schema and name."""
+    from ibis.common.exceptions import TableNotFound
+
     schema, _, short = name.rpartition(".")
     places = [(name, None), (short, (schema,))] if schema else [(name, None)]
     for table, database in places:
-        with told_without_values(f"table {name!r}"):
+        with without_values(f"table {name!r}"):
             try:
                 return find(backend, table, database)
             except TableNotFound:
                 continue
-    known = _tables(backend)
-    hint = f"the database has {known[:_MOST_NAMES]}." if known else "the database has no tables."
+    tables = _tables(backend)
+    hint = f"the database has {tables[:_MOST_NAMES]}." if tables else "the database has no tables."
     msg = f"table {name!r} is not in the database.\n\nHint: {hint}"
     raise DataError(msg)
 
 
 def _tables(backend: Any) -> list[str]:
-    with told_without_values("the database"):
+    with without_values("the database"):
         if backend.name == "duckdb":  # Ibis 12 cannot list the tables of DuckDB 2
             return sorted(
                 str(row[0])

@@ -1,1 +1,1 @@
-"""Files as tables."""
+"""CSV, SPSS, Stata, SAS and Excel files."""

@@ -7,9 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
-from typing import Any
-
-import ibis
+from typing import TYPE_CHECKING, Any
 
 from veladura.errors import DataError
 from veladura.table.database.connection import (
@@ -21,15 +19,19 @@ from veladura.table.database.connection import (
     sql_text,
 )
 from veladura.table.database.scratch import scratch_folder
-from veladura.table.database_errors import LINE_LIMIT, told_without_values
+from veladura.table.database_errors import LINE_LIMIT, without_values
+from veladura.table.fields import check_declared
 from veladura.table.files import dialect as dialects
 from veladura.table.files.dialect import Dialect
 from veladura.table.guess import guess_kinds
-from veladura.table.prepare import check_declared, prepare
+from veladura.table.prepare import prepare
 from veladura.table.schema import Declared, check_names, describe
 from veladura.table.table import Source, Table
 
-_NEVER = "\x01\x02veladura"  # DuckDB always has a word for missing; this one stands in no file
+if TYPE_CHECKING:
+    import ibis
+
+_NEVER = "\x01\x02veladura"  # DuckDB must have a word for missing; no file holds this one
 _number = count()
 
 
@@ -41,11 +43,11 @@ def open_csv(
     custodian: Path | None,
 ) -> Table:
     """Return a CSV file as a lazy table."""
-    with told_without_values(path.name):
+    with without_values(path.name):
         dialect = dialect or dialects.sniff(path)
         names = dialects.header(path, dialect)
     if not names:
-        msg = f"{path.name} is empty: it has not even a header."
+        msg = f"{path.name} is empty.\n\nHint: a CSV file needs a header line with column names."
         raise DataError(msg)
     check_names(names)
     declared = describe(columns, names)
@@ -72,7 +74,7 @@ def _typed(
     """Return a UTF-8 file as a table, with a kind for every column."""
     what = source.file.name if source.file else source.name
     expression = _read(path, len(names), dialect, what, custodian)
-    with told_without_values(what):
+    with without_values(what):
         full, facts = guess_kinds(expression, names, declared, dialect)
     verified = {name for name in facts if declared.get(name, Declared()).kind is None}
     prepared, schema = prepare(
@@ -84,7 +86,7 @@ def _typed(
 def _read(
     path: Path, width: int, dialect: Dialect, what: str, custodian: Path | None
 ) -> ibis.Table:
-    """Return a CSV file with every column as text: its kinds are ours to give, not the reader's."""
+    """Return a CSV file with every column as text; kinds are guessed later, over all rows."""
     backend = connect(custodian)
     view = f"csv{next(_number)}"
     settings: dict[str, Any] = {
@@ -99,7 +101,7 @@ def _read(
         "buffer_size": LINE_LIMIT * 2,
     }
     options = ", ".join(f"{key} = {value}" for key, value in settings.items())
-    with told_without_values(what):
+    with without_values(what):
         run_sql(
             backend,
             f"CREATE TEMP VIEW {sql_name(view)} AS SELECT * FROM"  # noqa: S608
@@ -119,7 +121,7 @@ def _copy(path: Path, dialect: Dialect, custodian: Path | None, *, newline: str 
     """Return a copy in UTF-8; with ``newline=None`` every line ends in the same way."""
     copy = scratch_folder(custodian) / f"{next(_number)}.utf8.csv"
     with (
-        told_without_values(path.name),
+        without_values(path.name),
         path.open(encoding=dialect.encoding, newline=newline) as text,
         copy.open("w", encoding="utf-8", newline="") as out,
     ):

@@ -17,7 +17,17 @@ _CHUNK = 1 << 20
 
 @dataclass(frozen=True, kw_only=True)
 class Dialect:
-    """The way one CSV file is written."""
+    """How a CSV file is written.
+
+    Parameters
+    ----------
+    separator, quote, decimal
+        One character each.
+    encoding
+        As Python knows it: "utf-8", "cp1252", "latin-1".
+    missing
+        Words that mean missing in every column.
+    """
 
     separator: str = ","
     encoding: str = "utf-8"
@@ -39,12 +49,15 @@ class Dialect:
             )
             raise PlanError(msg) from None
         if self.decimal == self.separator:
-            msg = f"decimal and separator are both {self.decimal!r}."
+            msg = (
+                f"decimal and separator are both {self.decimal!r}.\n\nHint: choose different"
+                " characters."
+            )
             raise PlanError(msg)
 
 
 def sniff(path: Path) -> Dialect:
-    """Return the dialect a file seems to be written in."""
+    """Return the dialect that a file seems to be written in."""
     encoding = sniff_encoding(path)
     sample = _sample(path, encoding)
     separator = _sniff_separator(sample)
@@ -54,7 +67,7 @@ def sniff(path: Path) -> Dialect:
 
 
 def sniff_encoding(path: Path) -> str:
-    """Return the encoding: by its mark, else UTF-8 if all of it is, else the one-byte guess."""
+    """Return the encoding: by its byte order mark, else UTF-8 if valid, else a one-byte guess."""
     with path.open("rb") as file:
         head = file.read(4096)
     for mark, name in (
@@ -66,8 +79,8 @@ def sniff_encoding(path: Path) -> str:
             return name
     if b"\x00" in head:
         msg = (
-            f"{path.name} holds zero bytes: it is not a CSV file, or in UTF-16 without a"
-            " mark.\n\nHint: name its encoding."
+            f"{path.name} contains zero bytes: it is not a CSV file, or it is UTF-16 without a byte"
+            " order mark.\n\nHint: name its encoding."
         )
         raise DataError(msg)
     if _decodes(path, "utf-8"):
@@ -111,7 +124,8 @@ def _sample(path: Path, encoding: str) -> str:
 def _sniff_separator(sample: str) -> str:
     """Return the separator that splits the header, and the most lines like the header.
 
-    A ragged line must not hide the separator: it is an error to tell, not a file of one column.
+    A line with too many fields must not hide the separator: it is an error to report, not a file
+    of one column.
     """
 
     def score(separator: str) -> tuple[float, int]:
@@ -149,8 +163,8 @@ def header(path: Path, dialect: Dialect) -> list[str]:
         first = file.readline(LINE_LIMIT)
         if len(first) >= LINE_LIMIT:
             msg = (
-                f"{path.name} has a first line of more than {LINE_LIMIT // 1_000_000} MB: is it a"
-                " CSV file?"
+                f"{path.name} has a first line of more than {LINE_LIMIT // 1_000_000} MB.\n\nHint:"
+                " check that it is a CSV file."
             )
             raise DataError(msg)
         text = first + (file.read(_CHUNK) if first.count(dialect.quote) % 2 else "")
@@ -167,7 +181,7 @@ def header(path: Path, dialect: Dialect) -> list[str]:
 
 
 def is_utf8(encoding: str) -> bool:
-    """Whether an encoding is UTF-8, or a part of it, under any of its names."""
+    """Whether an encoding is UTF-8 or ASCII, under any of its names."""
     return codecs.lookup(encoding).name in ("utf-8", "utf-8-sig", "ascii")
 
 

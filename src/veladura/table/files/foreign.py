@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from veladura.errors import DataError, PlanError
-from veladura.table.database_errors import told_without_values
+from veladura.table.database_errors import without_values
 
 
 def read_foreign(path: Path) -> tuple[Any, dict[str, Mapping[str, str]]]:
@@ -18,17 +18,20 @@ def read_foreign(path: Path) -> tuple[Any, dict[str, Mapping[str, str]]]:
     """
     suffix = path.suffix.lower()
     try:
-        with told_without_values(path.name):
+        with without_values(path.name):
             if suffix in (".xlsx", ".xlsm"):
                 return _read_excel(path), {}
             return _read_statistics(path, suffix)
     except ModuleNotFoundError as error:
-        msg = f"reading {suffix} files needs {error.name}.\n\nHint: pip install 'veladura[files]'."
+        msg = (
+            f"reading {suffix} files needs the package {error.name}, which is not"
+            " installed.\n\nHint: pip install 'veladura[files]'."
+        )
         raise PlanError(msg) from None
 
 
 def _read_excel(path: Path) -> Any:
-    """Return the first sheet: its first row has the names, and text stays text."""
+    """Return the first sheet: names come from its first row, and text stays text."""
     import openpyxl
     import pandas as pd
 
@@ -40,14 +43,14 @@ def _read_excel(path: Path) -> Any:
     finally:
         book.close()
     if len(set(names)) < len(names):
-        msg = f"{path.name}: column names stand twice.\n\nHint: rename them in the sheet."
+        msg = f"{path.name}: column names occur more than once.\n\nHint: rename them in the sheet."
         raise DataError(msg)
     frame = pd.DataFrame(cells, columns=names, dtype=object)
     return frame.apply(_narrow) if len(frame) else frame
 
 
 def _narrow(column: Any) -> Any:
-    """Return a column of a sheet as dates without times where it has none; the rest is for Arrow to type."""
+    """Return a column of a sheet as dates where it has no times of day; Arrow types the others."""
     import datetime as dt
 
     values = column.dropna()
@@ -76,5 +79,5 @@ def _read_statistics(path: Path, suffix: str) -> tuple[Any, dict[str, Mapping[st
 
 
 def _code(code: object) -> str:
-    """Return a code as text: whole numbers without a point, though the file has floats."""
+    """Return a code as text: 1 and not 1.0, although these files hold floats."""
     return str(int(code)) if isinstance(code, float) and code.is_integer() else str(code)

@@ -1,1 +1,1 @@
-"""Frames in and out."""
+"""pandas, polars and pyarrow frames, as input and as output."""

@@ -47,7 +47,7 @@ def like(column: pa.ChunkedArray, own: pa.ChunkedArray) -> pa.ChunkedArray:
         if pa.types.is_dictionary(type_):
             return _dictionary(column.cast(type_.value_type), own)
         if is_text(column.type) and not is_text(type_):
-            # a generalised number is text for good, even where its digits could be read back
+            # a generalised number stays text, even where its digits could be parsed
             return column
         return column.cast(type_, safe=not pa.types.is_floating(type_))
     except pa.ArrowException:
@@ -62,14 +62,14 @@ def _compact(column: pa.ChunkedArray, own: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _dictionary(values: pa.ChunkedArray, own: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return values with a dictionary of those that occur: in the old order, new ones after them."""
+    """Return values with a dictionary of those that occur: old ones in their order, then new."""
     old = labels_of(own)
     used = values.drop_null().unique()
-    known = old.filter(pc.is_in(old, value_set=used))
-    fresh = used.filter(pc.invert(pc.is_in(used, value_set=known)))
-    labels = pa.concat_arrays([known, fresh.take(pc.sort_indices(fresh))])
+    kept = old.filter(pc.is_in(old, value_set=used))
+    fresh = used.filter(pc.invert(pc.is_in(used, value_set=kept)))
+    labels = pa.concat_arrays([kept, fresh.take(pc.sort_indices(fresh))])
     indices = pc.index_in(values, value_set=labels).combine_chunks().cast(own.type.index_type)
-    # New labels have no place in the old order, so the order is kept only without them.
+    # New labels have no place in the old order: with them the dictionary is not ordered.
     return pa.chunked_array(
         [
             pa.DictionaryArray.from_arrays(

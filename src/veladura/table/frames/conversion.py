@@ -1,4 +1,4 @@
-"""Frames in and out: what comes back is the caller's own frame with only the changed columns replaced."""
+"""Frames in and out: the result is the caller's own frame with the changed columns replaced."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MODULES = {"pandas": "pandas", "polars": "polars", "pyarrow": "arrow"}
 
 
 def library_of(frame: object) -> str | None:
-    """Return "pandas", "polars" or "pyarrow" for a frame of theirs, without importing any of them."""
+    """Return the library of a frame ("pandas", "polars" or "pyarrow") without importing it."""
     for library, kind in (("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "Table")):
         module = sys.modules.get(library)
         if module is not None and isinstance(frame, getattr(module, kind, ())):
@@ -41,7 +41,10 @@ def names_of(frame: Any) -> list[str]:
 
 
 def to_arrow(frame: Any) -> tuple[pa.Table, list[str], dict[str, Declared]]:
-    """Return a frame's columns as Arrow (named by position), their names, and what its dtypes declare."""
+    """Return a frame as Arrow with columns named by position, their names, and declarations.
+
+    Declarations come from dtypes: categories, ordered or not.
+    """
     names = names_of(frame)
     arrays = _library(library_of(frame) or "").arrays_of(frame)
     declared = {
@@ -57,7 +60,7 @@ def to_arrow(frame: Any) -> tuple[pa.Table, list[str], dict[str, Declared]]:
 
 
 def _declared(array: pa.ChunkedArray) -> Declared:
-    """Return what a dictionary says of its column; labels that do not occur have no say."""
+    """Return the kind and order that a dictionary declares, without labels that do not occur."""
     if not array.type.ordered:
         return Declared(kind="category")
     labels = labels_of(array)
@@ -68,7 +71,7 @@ def _declared(array: pa.ChunkedArray) -> Declared:
 
 
 def _plain(array: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a column without dictionary and with the one text type."""
+    """Return a column without dictionary, and text in Arrow's plain text type."""
     if pa.types.is_dictionary(array.type):
         array = array.cast(array.type.value_type)
     return (
@@ -86,11 +89,11 @@ def restore(
     Parameters
     ----------
     frame
-        What the caller handed in; None for a file or database, which gives pandas.
+        The caller's frame; None for a file or database, which gives pandas.
     changed
         The released columns, and whether their values were replaced.
     rows
-        Which row of ``frame`` each released row is; None when there is no such link.
+        The row of ``frame`` that each released row comes from; None without such a link.
     """
     if frame is None:
         return _library("pandas").new_frame(arrow.select(list(changed)))

@@ -1,29 +1,28 @@
-"""Frames as tables: columns whose type says what they are need no database, only a cast."""
+"""Frames as tables: most columns need a cast only; text to be parsed goes through DuckDB."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-import ibis
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from veladura.table.codes import label_text
 from veladura.table.database.connection import fetch
-from veladura.table.database_errors import told_without_values
+from veladura.table.database_errors import without_values
+from veladura.table.fields import field_of, refuse_empty, refuse_misfits
 from veladura.table.frames import conversion as frames
-from veladura.table.prepare import field_of, prepare, refuse_empty, refuse_misfits
 from veladura.table.schema import LABELLED, Declared, Field, Schema, kind_of
 from veladura.table.table import Source, Table, from_arrow
 
 
 def from_frame(frame: Any, declared: Mapping[str, Declared], source: Source) -> Table:
     """Return a frame as an in-memory table; the frame itself is kept, and never changed."""
-    arrow, names, found = frames.to_arrow(frame)
+    arrow, names, by_dtype = frames.to_arrow(frame)
     refuse_empty(arrow.num_rows, "the frame")
-    full = {name: _merged(declared.get(name), found.get(name)) for name in names}
+    full = {name: _merged(declared.get(name), by_dtype.get(name)) for name in names}
     arrays: list[pa.Array] = []
     fields: list[Field] = []
     misfits: dict[str, int] = {}
@@ -33,9 +32,9 @@ def from_frame(frame: Any, declared: Mapping[str, Declared], source: Source) -> 
         if _needs_parsing(array.type, field):
             array, field = _parsed(array, name, given)
         else:
-            with told_without_values(f"column {name!r}"):
+            with without_values(f"column {name!r}"):
                 array, misfits[name] = _cast(array, field)
-        misfits[name] = misfits.get(name, 0) + _strangers(array, field)
+        misfits[name] = misfits.get(name, 0) + _unlisted(array, field)
         arrays.append(array)
         fields.append(field)
     refuse_misfits(misfits, fields, full)
@@ -45,15 +44,15 @@ def from_frame(frame: Any, declared: Mapping[str, Declared], source: Source) -> 
     )
 
 
-def _merged(given: Declared | None, found: Declared | None) -> Declared:
-    """Return what the holder says, filled in by what the dtype says."""
-    if given is None or found is None:
-        return given or found or Declared()
+def _merged(given: Declared | None, by_dtype: Declared | None) -> Declared:
+    """Return what the holder declares, completed by what the dtype declares."""
+    if given is None or by_dtype is None:
+        return given or by_dtype or Declared()
     if given.kind in (None, "ordered") and not given.order:
         return Declared(
             role=given.role,
-            kind=given.kind or found.kind,
-            order=found.order,
+            kind=given.kind or by_dtype.kind,
+            order=by_dtype.order,
             labels=given.labels,
             missing=given.missing,
         )
@@ -67,7 +66,7 @@ def _without_missing_words(column: pa.ChunkedArray, words: tuple[str, ...]) -> p
 
 
 def _needs_parsing(type_: pa.DataType, field: Field) -> bool:
-    """Whether values must be read anew: text as numbers or dates, fractions as whole numbers, truth as numbers."""
+    """Whether values must be parsed: text or booleans as numbers, text as dates, and the like."""
     natural = kind_of(type_)
     if field.kind in LABELLED or natural == field.kind:
         return False
@@ -75,12 +74,16 @@ def _needs_parsing(type_: pa.DataType, field: Field) -> bool:
 
 
 def _parsed(column: pa.ChunkedArray, name: str, given: Declared) -> tuple[pa.ChunkedArray, Field]:
-    """Return one column read anew by DuckDB, as a file's would be."""
+    """Return one column parsed by DuckDB, as that of a file would be."""
+    import ibis
+
+    from veladura.table.prepare import prepare
+
     expression, schema = prepare(
         ibis.memtable(pa.table({"c0": column})), [name], {name: given}, what=f"column {name!r}"
     )
     field = schema[name]
-    with told_without_values(f"column {name!r}"):
+    with without_values(f"column {name!r}"):
         return fetch(expression).column(0).cast(field.type), field
 
 
@@ -88,9 +91,8 @@ def _cast(column: pa.ChunkedArray, field: Field) -> tuple[pa.ChunkedArray, int]:
     """Return a column in its storage type, NaN as missing, and how many values do not fit."""
     if pa.types.is_uint64(column.type) and field.kind == "integer":
         fits = pc.less_equal(column, pa.scalar(np.iinfo(np.int64).max, pa.uint64()))
-        return pc.if_else(fits, column, pa.scalar(None, pa.uint64())).cast(pa.int64()), int(
-            pc.sum(pc.invert(fits)).as_py() or 0
-        )
+        misfits = int(pc.sum(pc.invert(fits)).as_py() or 0)
+        return pc.if_else(fits, column, pa.scalar(None, pa.uint64())).cast(pa.int64()), misfits
     if column.type != field.type:
         column = column.cast(field.type, safe=field.kind != "number")
     if pa.types.is_floating(column.type) and pc.any(pc.is_nan(column)).as_py():
@@ -98,7 +100,7 @@ def _cast(column: pa.ChunkedArray, field: Field) -> tuple[pa.ChunkedArray, int]:
     return column, 0
 
 
-def _strangers(column: pa.ChunkedArray, field: Field) -> int:
+def _unlisted(column: pa.ChunkedArray, field: Field) -> int:
     """Return the number of values that a declared order does not name."""
     if not field.order:
         return 0

@@ -24,8 +24,8 @@ def _array_of(series: Any, name: str) -> pa.ChunkedArray:
         array = pa.Array.from_pandas(series)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         msg = (
-            f"column {name!r} mixes types, or holds a type that cannot be released.\n\nHint: make"
-            " it all text, all numbers or all dates."
+            f"column {name!r} mixes types, or has a type that is not supported.\n\nHint: convert it"
+            " to text, numbers or dates."
         )
         raise DataError(msg) from None
     return array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
@@ -58,16 +58,14 @@ def restore(
         )
         if isinstance(column.dtype, pd.CategoricalDtype):
             column = column.cat.remove_unused_categories()
-        columns[place] = (
-            column.array
-        )  # positions, not names: they need not be text, nor unique to pandas
+        columns[place] = column.array  # by position: names need not be text, nor unique to pandas
     result = pd.DataFrame(columns, index=index, copy=True)
     result.columns = frame.columns[[places[name] for name in changed]]
     return result
 
 
 def new_frame(arrow: pa.Table) -> Any:
-    """Return a pandas frame of a table that was none."""
+    """Return a pandas frame of a table that was not made of a frame."""
     return pd.DataFrame(
         {name: arrow.column(name).to_pandas() for name in arrow.column_names},
         index=pd.RangeIndex(arrow.num_rows),
@@ -81,9 +79,8 @@ def like(column: pa.ChunkedArray, dtype: Any) -> Any:
     if isinstance(dtype, np.dtype) and dtype.kind == "O":
         return pd.Series(column.to_pylist(), dtype=object)
     if is_text(column.type) and not isinstance(dtype, pd.StringDtype) and not _is_arrow_text(dtype):
-        return (
-            column.to_pandas()
-        )  # a generalised number is text for good, even where its digits could be read back
+        # a generalised number stays text, even where its digits could be parsed
+        return column.to_pandas()
     try:
         return _cast(column, dtype)
     except (TypeError, ValueError, NotImplementedError, pa.ArrowException):
@@ -95,7 +92,7 @@ def _is_arrow_text(dtype: Any) -> bool:
 
 
 def _cast(column: pa.ChunkedArray, dtype: Any) -> Any:
-    """Return a series of a dtype; too large for it, of the next that holds the values."""
+    """Return a series of a dtype, or of a wider one where values are too large for it."""
     if isinstance(dtype, pd.ArrowDtype):
         return pd.Series(pd.arrays.ArrowExtensionArray(column.cast(dtype.pyarrow_dtype)))
     kind = getattr(dtype, "kind", "O")
@@ -109,7 +106,7 @@ def _cast(column: pa.ChunkedArray, dtype: Any) -> Any:
 
 
 def _whole(column: pa.ChunkedArray, dtype: Any) -> Any:
-    """Return whole numbers or truth values; nullable where the old dtype has no word for missing."""
+    """Return whole numbers or booleans, nullable where values are missing."""
     nullable = column.null_count > 0 or not isinstance(dtype, np.dtype)
     if dtype.kind == "b":
         return (
@@ -134,12 +131,12 @@ def _nullable(column: pa.ChunkedArray, name: str) -> Any:
 
 
 def _category(column: pa.ChunkedArray, dtype: Any) -> Any:
-    """Return a category of the values that occur: in the old order, new ones after them."""
+    """Return a categorical of the values that occur: old ones in their order, then new."""
     values = column.to_pandas()
     used = values.dropna().unique()
-    known = dtype.categories[dtype.categories.isin(used)]
-    fresh = sorted(set(used) - set(known), key=lambda label: (str(type(label)), label))
+    kept = dtype.categories[dtype.categories.isin(used)]
+    fresh = sorted(set(used) - set(kept), key=lambda label: (str(type(label)), label))
     if not fresh:
-        return pd.Series(pd.Categorical(values, categories=known, ordered=dtype.ordered))
-    # New labels have no place in the old order, so the order is kept only without them.
-    return pd.Series(pd.Categorical(values, categories=[*known, *fresh], ordered=False))
+        return pd.Series(pd.Categorical(values, categories=kept, ordered=dtype.ordered))
+    # New labels have no place in the old order: with them the categorical is not ordered.
+    return pd.Series(pd.Categorical(values, categories=[*kept, *fresh], ordered=False))

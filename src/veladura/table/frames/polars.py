@@ -27,8 +27,8 @@ def _array_of(series: Any) -> pa.ChunkedArray:
         return pa.chunked_array([series.to_arrow()])
     except (pl.exceptions.PolarsError, pa.ArrowException, TypeError, ValueError):
         msg = (
-            f"column {series.name!r} holds values of type {series.dtype}, which cannot be"
-            " released.\n\nHint: turn it into text, numbers or dates."
+            f"column {series.name!r} has type {series.dtype}, which is not supported.\n\nHint:"
+            " leave the column out, or convert it to text, numbers or dates."
         )
         raise DataError(msg) from None
 
@@ -57,7 +57,7 @@ def like(column: pa.ChunkedArray, own: Any) -> Any:
         return series
     labelled = isinstance(own.dtype, pl.Categorical)
     if series.dtype == pl.String and not labelled:
-        # a generalised number is text for good, even where its digits could be read back
+        # a generalised number stays text, even where its digits could be parsed
         return series
     try:
         return series.cast(pl.String).cast(own.dtype) if labelled else series.cast(own.dtype)
@@ -66,14 +66,14 @@ def like(column: pa.ChunkedArray, own: Any) -> Any:
 
 
 def _compact(series: Any, own: Any) -> Any:
-    """Return a column whose Enum names no category that it does not hold: in the old order, new ones after them.
+    """Return a column whose Enum has only categories that occur: old ones in their order, then new.
 
-    A Categorical needs no such care: its dtype lists no values, and polars writes out only those in
+    A Categorical needs no such care: its dtype lists no values, and polars writes only those in
     use.
     """
     if not isinstance(own.dtype, pl.Enum):
         return series
     text = series.cast(pl.String)
     used = set(text.drop_nulls().unique().to_list())
-    known = [label for label in own.dtype.categories if label in used]
-    return text.cast(pl.Enum([*known, *sorted(used - set(known))]))
+    kept = [label for label in own.dtype.categories if label in used]
+    return text.cast(pl.Enum([*kept, *sorted(used - set(kept))]))

@@ -1,0 +1,85 @@
+# Names and types of `veladura`. Written by tools/stub.py: do not edit.
+
+from veladura import errors as errors
+from veladura import inference as inference
+from veladura import risk as risk
+from veladura import testing as testing
+from veladura import utility as utility
+from veladura.base.estimate import Estimate as Estimate
+from veladura.comparison.making import compare as compare
+from veladura.core.release import Release as Release
+from veladura.core.steps import Steps as Steps
+from veladura.inference.combined import combine as combine
+from veladura.inference.posterior.posterior import posterior as posterior
+from veladura.inference.stacking import stack as stack
+from veladura.methods.cart.cart import Cart as Cart
+from veladura.methods.critical.critical import CriticalCart as CriticalCart
+from veladura.methods.geography.choose import choose_grid as choose_grid
+from veladura.methods.geography.donut import Donut as Donut
+from veladura.methods.geography.geography import Geography as Geography
+from veladura.methods.geography.naive import NaiveGeography as NaiveGeography
+from veladura.methods.kanonymity.kanonymity import KAnonymity as KAnonymity
+from veladura.methods.kanonymity.models import LDiversity as LDiversity
+from veladura.methods.kanonymity.models import TCloseness as TCloseness
+from veladura.methods.kanonymity.presence import DeltaPresence as DeltaPresence
+from veladura.methods.kanonymity.presence import KMap as KMap
+from veladura.methods.masks.microaggregation import Microaggregation as Microaggregation
+from veladura.methods.masks.noise import Noise as Noise
+from veladura.methods.masks.pram import Pram as Pram
+from veladura.methods.masks.recode import Recode as Recode
+from veladura.methods.masks.swap import Swap as Swap
+from veladura.methods.masks.topcode import TopCode as TopCode
+from veladura.methods.private.dirichlet import BetaBinomial as BetaBinomial
+from veladura.methods.private.dirichlet import DirichletMultinomial as DirichletMultinomial
+from veladura.methods.private.ledger import Ledger as Ledger
+from veladura.methods.private.marginals import Marginals as Marginals
+from veladura.methods.private.noisy import NoisyCounts as NoisyCounts
+from veladura.numeric.hierarchies.hierarchy import Hierarchy as Hierarchy
+from veladura.release.link import with_source as with_source
+from veladura.release.package import load as load
+from veladura.release.reassess import assess as assess
+from veladura.table.source import open as open
+
+__version__: str
+__all__ = [
+    "BetaBinomial",
+    "Cart",
+    "CriticalCart",
+    "DeltaPresence",
+    "DirichletMultinomial",
+    "Donut",
+    "Estimate",
+    "Geography",
+    "Hierarchy",
+    "KAnonymity",
+    "KMap",
+    "LDiversity",
+    "Ledger",
+    "Marginals",
+    "Microaggregation",
+    "NaiveGeography",
+    "Noise",
+    "NoisyCounts",
+    "Pram",
+    "Recode",
+    "Release",
+    "Steps",
+    "Swap",
+    "TCloseness",
+    "TopCode",
+    "__version__",
+    "assess",
+    "choose_grid",
+    "combine",
+    "compare",
+    "errors",
+    "inference",
+    "load",
+    "open",
+    "posterior",
+    "risk",
+    "stack",
+    "testing",
+    "utility",
+    "with_source",
+]

@@ -1,0 +1,54 @@
+"""Checks of settings that several methods share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from veladura.errors import PlanError
+
+
+def check_columns(columns: object, what: str) -> None:
+    """Refuse columns that are not a list of different names.
+
+    Examples
+    --------
+    >>> check_columns(("income", "age"), "the number columns to mask")
+    """
+    if isinstance(columns, str):
+        msg = (
+            f"columns must be a list of names, got one text.\n\nHint: write columns=[{columns!r}]."
+        )
+        raise PlanError(msg)
+    if not isinstance(columns, (tuple, Mapping)) or not all(
+        isinstance(name, str) for name in columns
+    ):
+        msg = (
+            f"columns must be a list of names, got {type(columns).__name__}.\n\nHint: write"
+            ' columns=["income"], for instance.'
+        )
+        raise PlanError(msg)
+    if not columns:
+        msg = f"columns is empty.\n\nHint: name {what}."
+        raise PlanError(msg)
+    if len(set(columns)) < len(columns):
+        twice = sorted({name for name in columns if list(columns).count(name) > 1})
+        msg = f"columns has names more than once: {twice}.\n\nHint: name each column once."
+        raise PlanError(msg)
+
+
+def check_choice(setting: str, value: object, possible: tuple[str, ...]) -> None:
+    """Refuse a value that is not in the list of possible ones."""
+    if value not in possible:
+        raise PlanError.unknown(setting, str(value), possible)
+
+
+def is_number(value: object) -> bool:
+    """Whether a setting is a finite number; True and False are not numbers.
+
+    Examples
+    --------
+    >>> is_number(2), is_number(True), is_number("2")
+    (True, False, False)
+    """
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)

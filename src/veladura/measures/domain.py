@@ -1,0 +1,140 @@
+"""The original generalised to the levels of its release, as the manifest gives them.
+
+A generalised value and an original one cannot be compared; two generalised ones can. The difference
+that remains is due to suppression.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from veladura.base.settings import from_plain
+from veladura.errors import VeladuraError
+from veladura.methods.kanonymity.recoding import column_maps, text_field
+from veladura.numeric.hierarchies.hierarchy import Hierarchy
+from veladura.numeric.hierarchies.levels import Levels, apply_hierarchy, distinct_values
+from veladura.table.codes import encode
+from veladura.table.counts import Counts
+from veladura.table.recode import recode
+from veladura.table.schema import Field, Schema
+from veladura.table.table import Table, from_arrow
+
+if TYPE_CHECKING:
+    from veladura.core.release import Release, Step
+
+
+def generalising_step(release: Release) -> Step | None:
+    """Return the step that generalised, if there is one."""
+    return next(
+        (step for step in release.steps if {"heights", "hierarchies"} <= set(step.settings)), None
+    )
+
+
+def released_levels(release: Release) -> dict[str, int]:
+    """Return the level of every column that one step alone generalised, to one level."""
+    step = generalising_step(release)
+    if step is None or step.settings.get("recoding") != "global":
+        return {}
+    others = {name for other in release.steps if other is not step for name in other.changed}
+    return {
+        name: level
+        for name, level in step.settings.get("levels", {}).items()
+        if level and name not in others
+    }
+
+
+def generalise(original: Table, release: Release) -> tuple[Table, tuple[str, ...]]:
+    """Return the original generalised to the levels of the release, and the columns concerned."""
+    maps = {}
+    for name, height in released_levels(release).items():
+        if (
+            name in original.names
+            and (pairs := map_of(original, release, name, height)) is not None
+        ):
+            maps[name] = pairs
+    if not maps:
+        return original, ()
+    # one of them in memory: both are compared in memory
+    near = original.in_memory or release.tables[0].table.in_memory
+    return (_in_memory if near else _lazy)(original, maps), tuple(maps)
+
+
+def levels_of(original: Table, release: Release, name: str) -> tuple[Levels, Any] | None:
+    """Return the distinct values of a column at every level, and their numbers of rows."""
+    step = generalising_step(release)
+    if step is None or name not in step.settings["hierarchies"]:
+        return None
+    counts = original.counts([name])
+    index, base = distinct_values(counts.columns[0])
+    sizes = np.zeros(base.size, dtype=np.int64)
+    sizes[index] = counts.size
+    try:
+        return (
+            apply_hierarchy(
+                from_plain(Hierarchy, step.settings["hierarchies"][name], "hierarchy"), base, sizes
+            ),
+            sizes,
+        )
+    except VeladuraError:  # the table given is not the one that was generalised
+        return None
+
+
+def map_of(original: Table, release: Release, name: str, height: int) -> pa.Table | None:
+    """Return what each value became: as text, or in the column's type where the release kept it."""
+    counted = levels_of(original, release, name)
+    if counted is None or height > counted[0].height:
+        return None
+    released = release.tables[0].table.counts([name]).columns[0]
+    seen = set(released.to_arrow().to_pylist()) - {None, "*"}
+    for exact in (False, True):
+        pairs = column_maps([name], [counted[0]], [height], exact=exact)[name]
+        if seen <= set(pairs.column("new").to_pylist()):
+            return pairs
+    return None
+
+
+def _in_memory(original: Table, maps: Mapping[str, pa.Table]) -> Table:
+    """Return the table with some columns mapped, in the same order of rows."""
+    arrow, fields = original.arrow, list(original.schema)
+    for name, pairs in maps.items():
+        place = original.schema.position(name)
+        old = pairs.column("old").combine_chunks().cast(fields[place].type)
+        new = pairs.column("new").combine_chunks()
+        column = new.take(pc.index_in(arrow.column(name), old).combine_chunks())
+        field = (
+            fields[place]
+            if new.type == fields[place].type and fields[place].kind != "ordered"
+            else text_field(fields[place])
+        )
+        fields[place] = replace(field, type=new.type)
+        arrow = arrow.set_column(place, pa.field(name, new.type), column)
+    return from_arrow(arrow, Schema(tuple(fields)), original.source)
+
+
+def _lazy(original: Table, maps: Mapping[str, pa.Table]) -> Table:
+    """Return the table recoded in its database, with the counts of its columns at hand."""
+    table = recode(original, maps)
+    for name in original.names:
+        table.cache.profiles[name] = (
+            _mapped(original.counts([name]), maps[name], table.schema[name])
+            if name in maps
+            else original.profile(name)
+        )
+    return table
+
+
+def _mapped(counts: Counts, pairs: pa.Table, field: Field) -> Counts:
+    """Return the counts of a column after its values were mapped."""
+    old, new = (pairs.column(end).combine_chunks() for end in ("old", "new"))
+    values = counts.columns[0].to_arrow()
+    column = encode(new.take(pc.index_in(values, old.cast(values.type))), field)
+    _, first, group = np.unique(
+        np.where(column.missing, -1, column.values), return_index=True, return_inverse=True
+    )
+    return Counts((column.take(first),), np.bincount(group, weights=counts.size).astype(np.int64))

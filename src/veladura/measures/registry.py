@@ -1,0 +1,86 @@
+"""The measures of the library by name. A module is loaded when its figures are needed."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from veladura.errors import PlanError
+from veladura.measures.measure import Measure
+
+# In the order of an assessment. Each module has the plain function of its last word, and MEASURE.
+MEASURES = {
+    "risk.uniqueness": "veladura.measures.risk.uniqueness",
+    "risk.classes": "veladura.measures.risk.classes",
+    "risk.unchanged": "veladura.measures.risk.unchanged",
+    "risk.match": "veladura.measures.risk.match",
+    "risk.individual": "veladura.measures.risk.individual",
+    "risk.suda2": "veladura.measures.risk.suda2",
+    "risk.replicated": "veladura.measures.risk.replicated",
+    "risk.attribution": "veladura.measures.risk.attribution",
+    "risk.distance": "veladura.measures.risk.distance",
+    "risk.linkage": "veladura.measures.risk.linkage",
+    "risk.attacks": "veladura.measures.risk.attacks",
+    "risk.republished": "veladura.measures.risk.republished",
+    "risk.location": "veladura.measures.risk.location",
+    "utility.columns": "veladura.measures.utility.columns",
+    "utility.correlations": "veladura.measures.utility.correlations",
+    "utility.generalisation": "veladura.measures.utility.generalisation",
+    "utility.tables": "veladura.measures.utility.tables",
+    "utility.detail": "veladura.measures.utility.detail",
+    "utility.pmse": "veladura.measures.utility.pmse",
+    "utility.pmse_tree": "veladura.measures.utility.pmse_tree",
+    "utility.clusters": "veladura.measures.utility.clusters",
+    "utility.overlap": "veladura.measures.utility.overlap",
+    "utility.prediction": "veladura.measures.utility.prediction",
+    "utility.replaceability": "veladura.measures.utility.replaceability",
+    "utility.location": "veladura.measures.utility.location",
+}
+
+
+def measure_named(name: str) -> Measure:
+    """Return one measure, its module loaded.
+
+    Examples
+    --------
+    >>> measure_named("risk.suda2").names()
+    ['risk.suda2.special']
+    """
+    if name not in MEASURES:
+        what = "measure"
+        raise PlanError.unknown(what, name, MEASURES)
+    measure: Measure = import_module(MEASURES[name]).MEASURE
+    return measure
+
+
+def measures() -> list[Measure]:
+    """Return every measure of the library."""
+    return [measure_named(name) for name in MEASURES]
+
+
+def figure_names() -> list[str]:
+    """Return the full names of all figures, as a gate may use them.
+
+    Examples
+    --------
+    >>> "risk.uniqueness.average_prosecutor" in figure_names()
+    True
+    """
+    return [name for measure in measures() for name in measure.names()]
+
+
+def is_figure(name: str) -> bool:
+    """Whether a measure of the library gives this figure; only that measure is loaded."""
+    owner = name.rpartition(".")[0]
+    return owner in MEASURES and name in measure_named(owner).names()
+
+
+def meaning_of(name: str) -> str:
+    """Return what a figure says.
+
+    Examples
+    --------
+    >>> meaning_of("risk.classes.smallest").startswith("Smallest equivalence class (k)")
+    True
+    """
+    owner, _, short = name.rpartition(".")
+    return measure_named(owner).figures[short].text

@@ -1,0 +1,227 @@
+"""DiSCO and TCAP: what an intruder infers about a sensitive column from the known ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from veladura.base.arrays import Floats, Ints
+from veladura.base.deprecation import renamed
+from veladura.base.estimate import Estimate
+from veladura.errors import DataError, NotApplicable, PlanError
+from veladura.measures.measure import Detail, Meaning, Measure, Measured, Subject, over_datasets
+from veladura.measures.pairing import pair
+from veladura.measures.risk.replicated import comparable_columns
+from veladura.numeric.coding import column_of, common_cells, common_codes, dense, is_recoded
+
+if TYPE_CHECKING:
+    from veladura.table.codes import Column
+    from veladura.table.table import Table
+
+GROUPS = 20
+MOST_TARGETS = 20
+
+
+@dataclass(frozen=True)
+class Attribution:
+    """What can be inferred about a target column from the known columns, through the release.
+
+    Attributes
+    ----------
+    disco
+        Share of people for whom all released rows with their known values have one target value,
+        and it is theirs.
+    tcap
+        Of the people for whom all released rows with their known values have one target value, the
+        share for whom it is theirs.
+    dcap
+        Probability to get a person's target right by taking that of a random released row with the
+        same known values; 0 without such a row.
+    disclosive
+        Share of released rows whose known values have one target value only.
+    original
+        Share of people whose known values have one target value only in the original itself.
+    """
+
+    disco: Estimate
+    tcap: Estimate
+    dcap: Estimate
+    disclosive: Estimate
+    original: Estimate
+
+
+@renamed(released="release", keys="known")
+def attribution(
+    original: Any, release: Any, known: Sequence[str], target: str, *, groups: int = GROUPS
+) -> Attribution:
+    """Return DiSCO, TCAP and DCAP: attribute disclosure of a target column.
+
+    With d_tq original and s_tq released rows of target t and known values q, q is disclosive in the
+    release when all its rows have one target: DiSCO = sum of d_tq over those with s_tq = s_.q, over
+    all original rows; TCAP is the same over the sum of d_.q of disclosive q; DCAP = sum of d_tq
+    s_tq / s_.q over all original rows.
+
+    Parameters
+    ----------
+    original
+        Anything `veladura.open` takes.
+    release
+        A release, one released table, or a list of them: then figures are means over the tables.
+    known
+        The columns an intruder knows. Missing counts as a value of its own.
+    target
+        The column that the intruder wants to infer.
+    groups
+        Numbers and dates with more different values are cut at as many quantiles of the original.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> before = pd.DataFrame({"zip": [1, 1, 2, 3], "ill": ["yes", "no", "yes", "no"]})
+    >>> after = pd.DataFrame({"zip": [1, 2, 2, 3], "ill": ["yes", "yes", "yes", "yes"]})
+    >>> risk = attribution(before, after, ["zip"], "ill")
+    >>> float(risk.disco), float(risk.tcap), float(risk.dcap)
+    (0.5, 0.5, 0.5)
+
+    References
+    ----------
+    Raab, G. M., Nowok, B. and Dibben, C. (2024). Practical privacy metrics for synthetic data.
+    arXiv:2406.16826.
+    Taub, J., Elliot, M., Pampaka, M. and Smith, D. (2018). Differential correct attribution
+    probability for synthetic data: an exploration. Privacy in Statistical Databases, 122-137.
+    """
+    if isinstance(known, str) or not known or target in known:
+        msg = (
+            "attribution needs a list of at least one column in known, and a target that is not"
+            " one of them."
+        )
+        raise PlanError(msg)
+    if groups < 2:  # noqa: PLR2004
+        msg = f"groups ({groups}) must be at least 2."
+        raise PlanError(msg)
+    both = pair(original, release)
+    tables = [both.original, *both.released]
+    for table in tables:
+        table.schema.check("known", [*known, target])
+    if both.original.rows == 0:
+        msg = "the table has no rows: there is no risk to measure."
+        raise DataError(msg)
+    cells, number = common_cells(tables, list(known))
+    return _attribution(cells, number, *_targets(tables, target, groups))
+
+
+def _targets(tables: Sequence[Table], name: str, groups: int) -> tuple[list[Ints], int]:
+    """Return the target of every table as codes, numbers of many values by quantiles."""
+    columns = [column_of(table, name) for table in tables]
+    codes, levels = common_codes(columns)
+    if (
+        all(column.labels is None for column in columns)
+        and np.unique(columns[0].values[~columns[0].missing]).size > groups
+    ):
+        cuts = _cuts(columns[0], groups)
+        grouped = [
+            np.where(column.missing, groups, np.searchsorted(cuts, column.values, "right"))
+            for column in columns
+        ]
+        codes, levels = np.concatenate(grouped), groups + 1
+    return np.split(codes, np.cumsum([column.size for column in columns])[:-1]), levels
+
+
+def _cuts(column: Column, groups: int) -> Floats:
+    values = column.values[~column.missing].astype(np.float64)
+    if not values.size:
+        return np.zeros(0)
+    return np.unique(np.quantile(values, np.arange(1, groups) / groups))
+
+
+def _attribution(cells: list[Ints], number: int, targets: list[Ints], levels: int) -> Attribution:
+    sizes = [part.size for part in cells]
+    flat, pairs = dense(np.concatenate(cells) * levels + np.concatenate(targets), number * levels)
+    joint = np.split(flat, np.cumsum(sizes)[:-1])
+    rows = sizes[0]
+    before, together = (
+        np.bincount(cells[0], minlength=number),
+        np.bincount(joint[0], minlength=pairs),
+    )
+    shares = []
+    for cell, both in zip(cells[1:], joint[1:], strict=True):
+        have, same = np.bincount(cell, minlength=number), np.bincount(both, minlength=pairs)
+        only = same[both] == have[cell]  # every row with these known values has this target
+        single = np.zeros(number, dtype=bool)
+        single[cell[only]] = True
+        certain = single[cells[0]]
+        right = certain & (same[joint[0]] > 0)
+        chance = np.divide(
+            same[joint[0]], have[cells[0]], out=np.zeros(rows), where=have[cells[0]] > 0
+        )
+        inferred = int(np.count_nonzero(certain))
+        correct = int(np.count_nonzero(right))
+        shares.append(
+            (
+                correct / rows,
+                correct / inferred if inferred else 0.0,
+                float(chance.mean()),
+                float(only.mean()) if only.size else 0.0,
+            )
+        )
+    disco, tcap, dcap, disclosive = (
+        over_datasets(values, upper=1.0) for values in zip(*shares, strict=True)
+    )
+    own = float(np.mean(together[joint[0]] == before[cells[0]]))
+    return Attribution(disco, tcap, dcap, disclosive, Estimate.exact(own))
+
+
+def measure(subject: Subject) -> Measured:
+    """Measure every replaced column, and report the worst."""
+    known = comparable_columns(subject)
+    targets = [
+        name
+        for name in subject.changed
+        if not is_recoded(subject.original, subject.tables[0], name)
+    ][:MOST_TARGETS]
+    others = {name: [column for column in known if column != name] for name in targets}
+    risks = {
+        name: attribution(subject.original, subject.release, columns, name)
+        for name, columns in others.items()
+        if columns
+    }
+    if not risks:
+        msg = "no replaced column can be inferred from other columns that an intruder may know."
+        raise NotApplicable(msg)
+    worst = max(risks, key=lambda name: float(risks[name].disco))
+    tcap = max(risks, key=lambda name: float(risks[name].tcap))
+    rows = tuple(
+        (name, *(f"{float(figure):.4f}" for figure in (r.disco, r.tcap, r.dcap, r.original)))
+        for name, r in risks.items()
+    )
+    detail = Detail(
+        "Attribute disclosure of each replaced column",
+        ("Column", "DiSCO", "TCAP", "DCAP", "In the original"),
+        rows,
+    )
+    notes = {
+        "disco": f"Column: {worst}. Known: {', '.join(others[worst])}.",
+        "tcap": f"Column: {tcap}.",
+    }
+    return Measured({"disco": risks[worst].disco, "tcap": risks[tcap].tcap}, notes, detail)
+
+
+MEASURE = Measure(
+    "risk.attribution",
+    figures={
+        "disco": Meaning(
+            "DiSCO: people whose replaced value can be inferred, correctly and with certainty, from"
+            " the known columns.",
+            unit="share",
+            headline=True,
+        ),
+        "tcap": Meaning(
+            "TCAP: share of those certain inferences that are correct.",
+            unit="share",
+        ),
+    },
+    function=measure,
+)

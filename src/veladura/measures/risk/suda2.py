@@ -1,0 +1,223 @@
+"""SUDA2: special uniques, people whom a few columns are enough to tell from all others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from veladura.base.arrays import Floats, Ints, Mask
+from veladura.base.deprecation import renamed
+from veladura.base.estimate import Estimate
+from veladura.errors import DataError, NotApplicable, PlanError
+from veladura.measures.measure import Meaning, Measure, Measured, Subject, over_datasets
+from veladura.measures.risk.uniqueness import known_columns
+from veladura.numeric.coding import column_of, common_codes, dense
+from veladura.table.source import open_quietly
+
+if TYPE_CHECKING:
+    from veladura.table.table import Table
+
+FEW = 2  # columns that are enough to call a person special in an assessment
+MOST_SETS = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class SpecialUniques:
+    """Minimal sample uniques of a table.
+
+    Attributes
+    ----------
+    score
+        The SUDA score of each person: 0 without a minimal sample unique.
+    dis
+        DIS-SUDA: probability that a match with the person is right, by data intrusion simulation:
+        the score scaled so that its mean over the sample uniques is ``probability``, cut at 1.
+    smallest
+        For each person, the number of columns of the smallest minimal sample unique; 0 without.
+    contribution
+        The share of the sum of all scores that comes from sets with each column.
+    sizes
+        How many minimal sample uniques have each number of columns.
+    special
+        Share of people with at least one.
+    probability
+        The probability that a unique match is right, over the whole table.
+    """
+
+    score: Floats = field(repr=False)
+    dis: Floats = field(repr=False)
+    smallest: Ints = field(repr=False)
+    contribution: Mapping[str, Estimate] = field(repr=False)
+    sizes: Mapping[int, Estimate]
+    special: Estimate
+    probability: Estimate
+
+
+@renamed(keys="known")
+def suda2(
+    table: Any, known: Sequence[str], *, max_size: int = 3, fraction: float = 0.01
+) -> SpecialUniques:
+    """Return the minimal sample uniques of a table, and the SUDA score of each person.
+
+    A set of columns is a minimal sample unique of a row when no other row has its values there, and
+    every smaller set of them is shared. With ATT known columns, one of k columns scores prod over i
+    from k to M of (ATT - i), where M is the largest size searched, at most ATT - 1; a row's score
+    is the sum over its own (Elliot et al. 2005). The probability that a unique match is right is
+    U d / (U d + 2 P (1 - d)), with U uniques, P pairs and the sampling fraction d (Skinner and
+    Elliot 2002, eq. 4). Missing counts as a value of its own.
+
+    Parameters
+    ----------
+    table
+        Anything `veladura.open` takes.
+    known
+        The columns an intruder knows.
+    max_size
+        Most columns of a minimal sample unique; all sets up to this size are searched.
+    fraction
+        The share of the population that is in the table.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"sex": list("ffmm"), "age": [1, 2, 1, 1], "job": list("aaab")})
+    >>> risk = suda2(people, ["sex", "age", "job"])
+    >>> risk.score.tolist(), risk.smallest.tolist()
+    ([1.0, 2.0, 1.0, 2.0], [2, 1, 2, 1])
+
+    References
+    ----------
+    Elliot, M. J., Manning, A., Mayes, K., Gurd, J. and Bane, M. (2005). SUDA: a program for
+    detecting special uniques. Joint UNECE/Eurostat Work Session on Statistical Data
+    Confidentiality, Geneva.
+    Manning, A. M., Haglin, D. J. and Keane, J. A. (2008). A recursive search algorithm for
+    statistical disclosure assessment. Data Mining and Knowledge Discovery 16(2), 165-196.
+    Skinner, C. J. and Elliot, M. J. (2002). A measure of disclosure risk for microdata. Journal of
+    the Royal Statistical Society B 64(4), 855-867.
+    """
+    if isinstance(known, str) or not known:
+        msg = "suda2 needs a list of at least one column in known."
+        raise PlanError(msg)
+    if max_size < 1 or not 0 < fraction <= 1:
+        msg = (
+            f"max_size ({max_size}) must be at least 1, fraction ({fraction}) above 0 and at"
+            " most 1."
+        )
+        raise PlanError(msg)
+    names = list(dict.fromkeys(known))
+    opened = open_quietly(table, {name: {} for name in names})
+    if opened.rows == 0:
+        msg = "the table has no rows: there is no risk to measure."
+        raise DataError(msg)
+    return _scored(opened, names, min(max_size, len(names)), fraction)
+
+
+def _scored(table: Table, names: Sequence[str], largest: int, fraction: float) -> SpecialUniques:
+    rows, parts = table.rows, np.zeros(len(names))
+    score, smallest, sizes = (
+        np.zeros(rows),
+        np.zeros(rows, dtype=np.int64),
+        dict.fromkeys(range(1, largest + 1), 0),
+    )
+    for chosen, alone in minimal_uniques(table, names, largest):
+        size = len(chosen)
+        worth = float(prod(len(names) - i for i in range(size, min(largest, len(names) - 1) + 1)))
+        score[alone] += worth
+        sizes[size] += alone.size
+        # sizes come in order: the first is the smallest
+        smallest[alone] = np.where(smallest[alone] == 0, size, smallest[alone])
+        parts[list(chosen)] += worth * alone.size
+    probability, uniques = _probability(table, names, fraction)
+    total = float(score.sum())
+    dis = np.minimum(score * (probability * uniques / total), 1.0) if total else score
+    shares = {
+        name: Estimate.exact(float(part / total) if total else 0.0)
+        for name, part in zip(names, parts, strict=True)
+    }
+    counted = {size: Estimate.exact(number) for size, number in sizes.items()}
+    special = float(np.mean(smallest > 0))
+    return SpecialUniques(
+        score, dis, smallest, shares, counted, Estimate.exact(special), Estimate.exact(probability)
+    )
+
+
+def minimal_uniques(
+    table: Table, names: Sequence[str], largest: int
+) -> Iterator[tuple[tuple[int, ...], Ints]]:
+    """Yield sets of columns, small ones first, with the rows whose minimal sample uniques they are.
+
+    A row that is unique in a part of a set is unique in the set, and does not change whether
+    others are: only rows that share their values in every part are counted again.
+    """
+    number = sum(1 for size in range(1, largest + 1) for _ in combinations(range(len(names)), size))
+    if number > MOST_SETS:
+        msg = (
+            f"{number} sets of columns are too many to search (at most {MOST_SETS}).\n\nHint: name"
+            " fewer columns in known, or a smaller max_size."
+        )
+        raise PlanError(msg)
+    coded = [common_codes([column_of(table, name)]) for name in names]
+    unique: dict[tuple[int, ...], Ints] = {}  # rows unique in a set, as bits
+    for size in range(1, largest + 1):
+        level: dict[tuple[int, ...], Any] = {}
+        for chosen in combinations(range(len(names)), size):
+            below = np.zeros((table.rows + 7) // 8, dtype=np.uint8)
+            for left in range(size if size > 1 else 0):
+                below |= unique[chosen[:left] + chosen[left + 1 :]]
+            shared = np.flatnonzero(np.unpackbits(~below, count=table.rows))
+            columns = [(codes[shared], levels) for codes, levels in (coded[i] for i in chosen)]
+            alone = shared[_alone(columns)]
+            fresh = np.zeros(table.rows, dtype=np.uint8)
+            fresh[alone] = 1
+            level[chosen] = below | np.packbits(fresh)
+            if alone.size:
+                yield chosen, alone
+        unique = level
+
+
+def _alone(columns: Sequence[tuple[Ints, int]]) -> Mask:
+    """Return which rows no other row equals."""
+    cells, number = columns[0]
+    for codes, levels in columns[1:]:
+        cells, number = dense(cells * levels + codes, number * levels)
+    return np.asarray(np.bincount(cells, minlength=1)[cells] == 1)
+
+
+def _probability(table: Table, names: Sequence[str], fraction: float) -> tuple[float, int]:
+    """Return the probability that a unique match is right, and the number of sample uniques."""
+    sizes = table.counts(list(names)).size
+    uniques, pairs = int(np.count_nonzero(sizes == 1)), int(np.count_nonzero(sizes == 2))  # noqa: PLR2004
+    right = uniques * fraction
+    return (right / (right + 2 * pairs * (1 - fraction)) if uniques else 0.0), uniques
+
+
+def measure(subject: Subject) -> Measured:
+    """Measure the released tables over the quasi-identifiers, two columns at a time."""
+    known = known_columns(subject)
+    tables = [table for table in subject.tables if table.rows]
+    if not tables:
+        msg = "the release has no rows."
+        raise NotApplicable(msg)
+    risks = [suda2(table, known, max_size=FEW) for table in tables]
+    figures: dict[str, Estimate | NotApplicable] = {
+        "special": over_datasets([float(risk.special) for risk in risks], upper=1.0)
+    }
+    return Measured(figures, {"special": f"Known: {', '.join(known)}."})
+
+
+MEASURE = Measure(
+    "risk.suda2",
+    figures={
+        "special": Meaning(
+            f"SUDA2 special uniques: people in the release whom {FEW} columns are enough to tell"
+            " from all others.",
+            unit="share",
+        )
+    },
+    function=measure,
+)

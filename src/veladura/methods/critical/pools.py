@@ -1,0 +1,130 @@
+"""Pools of donors: what the critical cells of each column are drawn from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from veladura.base.arrays import Floats, Ints
+from veladura.methods.critical.terms import CriticalTerms
+from veladura.methods.critical.tuples import TupleModel
+from veladura.numeric.trees.model import Pair
+from veladura.numeric.trees.tree import END, START, Predictors, Tree
+
+if TYPE_CHECKING:
+    from veladura.methods.critical.fitted import Branch, FittedCritical
+
+FIGURES = ("two_donors", "donors", "range", "widened")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Pool:
+    """What the critical cells of one column are drawn from.
+
+    Attributes
+    ----------
+    distinct
+        Number of different donor values of each cell.
+    share
+        Range of its pool as a share of that of all critical values of the column.
+    widened
+        Cells whose pool had to be taken from more rows than those with the same critical columns.
+    """
+
+    distinct: Ints
+    share: Floats
+    widened: int = 0
+
+    def figures(self) -> dict[str, float]:
+        """Return the figures of the cells.
+
+        The share with at least two different donors, the median number of these, the median range,
+        and the share of cells whose pool was widened.
+        """
+        if not self.distinct.size:
+            return dict.fromkeys(FIGURES, 0.0)
+        two = float(np.mean(self.distinct > 1))
+        values = (
+            two,
+            float(np.median(self.distinct)),
+            float(np.median(self.share)),
+            self.widened / self.distinct.size,
+        )
+        return {name: round(value, 4) for name, value in zip(FIGURES, values, strict=True)}
+
+
+def pools_of(fitted: FittedCritical) -> dict[str, Pool]:
+    """Return the pools of every confidential column."""
+    parts: dict[str, list[Pool]] = {name: [] for name in fitted.changed()}
+    for branch in fitted.branches:
+        if not branch.rest:
+            for name in branch.columns:
+                parts[name].append(_pool(branch, fitted.terms[name], fitted.base))
+    return {
+        name: Pool(
+            np.concatenate([np.empty(0, dtype=np.int64), *(pool.distinct for pool in pools)]),
+            np.concatenate([np.empty(0), *(pool.share for pool in pools)]),
+            sum(pool.widened for pool in pools),
+        )
+        for name, pools in parts.items()
+    }
+
+
+def _pool(branch: Branch, terms: CriticalTerms, predictors: Predictors) -> Pool:
+    tree, leaves = _leaves(branch, predictors)
+    values = (
+        terms.subject.places
+        if terms.subject.places is not None
+        else terms.subject.state.astype(np.float64)
+    )
+    held = (
+        np.where(terms.subject.state == 0, values, -1.0 - terms.subject.state)
+        if terms.subject.places is not None
+        else values
+    )
+    used, place = np.unique(leaves, return_inverse=True)
+    start, end = tree.nodes[used, START], tree.nodes[used, END]
+    node = np.repeat(np.arange(used.size), end - start)
+    donors = tree.order[np.concatenate([np.arange(a, b) for a, b in zip(start, end, strict=True)])]
+    order = np.lexsort((held[donors], node))
+    node, sorted_held = node[order], held[donors][order]
+    new = np.append(True, (np.diff(node) > 0) | (np.diff(sorted_held) != 0))
+    distinct = np.bincount(node[new], minlength=used.size)
+    first = np.searchsorted(node, np.arange(used.size))
+    last = np.append(first[1:], node.size) - 1
+    whole = float(np.ptp(terms.pool)) if terms.pool.size else 0.0
+    share = (
+        np.clip((sorted_held[last] - sorted_held[first]) / whole, 0, 1)
+        if whole > 0
+        else np.zeros(used.size)
+    )
+    return Pool(distinct[place], share[place], branch.rows.size if branch.widened else 0)
+
+
+def _leaves(branch: Branch, predictors: Predictors) -> tuple[Tree, Ints]:
+    """Return the tree of a branch and the node of each of its rows, as the original rows fall."""
+    if isinstance(branch.model, TupleModel):
+        return branch.model.tree, branch.model.leaves
+    tree = _main(branch.model.pair)
+    return tree, branch.model.terms.nodes(tree, tree.find(predictors, branch.rows), branch.rows)
+
+
+def _main(pair: Pair) -> Tree:
+    tree = pair.numbers or pair.states
+    assert tree is not None  # noqa: S101  # a branch has rows, so one of them was grown
+    return tree
+
+
+def replaceability(pools: Mapping[str, Pool]) -> dict[str, Any]:
+    """Return the figures by column and overall, the latter as means weighted by critical cells."""
+    columns = {name: pool.figures() for name, pool in pools.items() if pool.distinct.size}
+    weight = np.array([pools[name].distinct.size for name in columns], dtype=float)
+    overall = dict.fromkeys(FIGURES, 0.0)
+    if columns:
+        for figure in FIGURES:
+            values = [figures[figure] for figures in columns.values()]
+            overall[figure] = round(float(np.average(values, weights=weight)), 4)
+    return {"overall": overall, **columns}

@@ -1,0 +1,96 @@
+"""Describe each column: its kind by declaration or type, and refusals of what does not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+
+from veladura.errors import DataError, PlanError
+from veladura.table.schema import LABELLED, NUMERIC, Declared, Field, Kind, kind_of, storage_of
+
+ISO_DATE = "%Y-%m-%d"
+
+
+def field_of(
+    name: str, type_: pa.DataType | None, declared: Declared, *, keep_types: bool = False
+) -> Field:
+    """Return the description of one column: what is declared, else what its type suggests.
+
+    A frame keeps the types of its category and date columns (booleans, whole numbers, time
+    units); files and databases hold them in one type, so that every source gives the same release.
+    """
+    natural = None if type_ is None else kind_of(type_)
+    if type_ is None or natural is None:
+        msg = (
+            f"column {name!r} has type {type_ or 'unknown'}, which is not supported.\n\nHint: leave"
+            " the column out, or convert it to text, numbers or dates."
+        )
+        raise DataError(msg)
+    kind: Kind = declared.kind or (
+        "ordered" if declared.order else "date" if declared.format else natural
+    )
+    if pa.types.is_null(type_):
+        type_ = pa.string()
+    text = kind_of(type_) == "category" and not pa.types.is_boolean(type_)
+    _refuse_impossible(name, kind, natural, text=text)
+    storage = storage_of(kind, type_)
+    if kind == "date" and text:
+        storage = pa.timestamp("us") if has_time(declared.format) else pa.date32()
+    elif keep_types and kind in (*LABELLED, "date"):
+        storage = type_
+    return Field(name, kind, storage, declared.role, declared.order, declared.labels)
+
+
+def has_time(form: str | None) -> bool:
+    """Whether a date format has a time of day."""
+    return form is not None and any(letter in form for letter in ("%H", "%I", "%T", "%X"))
+
+
+def _refuse_impossible(name: str, kind: Kind, natural: Kind, *, text: bool) -> None:
+    """Refuse a date declared as a number and the reverse: no conversion is the obvious one."""
+    number_of_date = kind in NUMERIC and natural == "date"
+    date_of_number = kind == "date" and natural != "date" and not text
+    if number_of_date or date_of_number:
+        msg = (
+            f"column {name!r} is declared as {kind} but holds values of kind {natural}.\n\nHint:"
+            f" declare it as {natural}, or convert the source."
+        )
+        raise PlanError(msg)
+
+
+def refuse_misfits(
+    misfits: Mapping[str, int], fields: Sequence[Field], declared: Mapping[str, Declared]
+) -> None:
+    """Refuse a table in which values do not fit their declared kinds; show counts by column."""
+    if not (bad := {name: count for name, count in misfits.items() if count}):
+        return
+    kinds = {field.name: field.kind for field in fields}
+    formats = {name: declared[name].format or ISO_DATE for name in bad if kinds[name] == "date"}
+    wanted = ", ".join(
+        f"{name!r}: {kinds[name]}" + (f" {formats[name]}" if name in formats else "")
+        for name in bad
+    )
+    msg = (
+        f"values that do not fit the declared kind, by column: {bad}. Declared: {wanted}.\n\nHint:"
+        " declare another kind, order or date format, add the word for missing, or correct the"
+        " source."
+    )
+    raise DataError(msg)
+
+
+def refuse_empty(rows: int, what: str) -> None:
+    """Refuse a table without rows."""
+    if rows == 0:
+        msg = f"{what} has no rows.\n\nHint: check that the source is the one you meant."
+        raise DataError(msg)
+
+
+def check_declared(declared: Mapping[str, Declared], what: str) -> None:
+    """Refuse declarations that contradict each other."""
+    if len(weights := [name for name, d in declared.items() if d.role == "weight"]) > 1:
+        msg = (
+            f"{what}: more than one column has the role 'weight': {weights}.\n\nHint: keep the role"
+            " for one of them."
+        )
+        raise PlanError(msg)

@@ -1,0 +1,105 @@
+"""Scenarios, curves, and the match risk of an assessment."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import veladura as vd
+from veladura.errors import PlanError
+
+Intruder = vd.risk.Intruder
+
+
+@pytest.fixture
+def people():
+    rng = np.random.default_rng(1)
+    return pd.DataFrame(
+        {
+            "sex": rng.choice(list("fm"), 200),
+            "zip": rng.integers(0, 20, 200),
+            "income": rng.lognormal(10, 1, 200).round(),
+        }
+    )
+
+
+@pytest.fixture
+def release(people):
+    return vd.Noise(columns=["income"], scale=0.05).protect(people, seed=1)
+
+
+def test_scenarios_are_matches_by_name(people, release):
+    knows = {
+        "little": Intruder(known="sex"),
+        "much": Intruder(known=["sex", "zip"], sensitive="income", radius=2000),
+    }
+    found = vd.risk.scenarios(people, release, knows)
+    assert list(found) == ["little", "much"]
+    direct = vd.risk.match(people, release, known=["sex", "zip"], sensitive="income", radius=2000)
+    assert float(found["much"].emr) == float(direct.emr) > float(found["little"].emr)
+    assert len(str(found).splitlines()) == len(found) + 1
+
+
+def test_a_curve_multiplies_the_radius_and_cuts_a_share_at_one(people, release):
+    wide = Intruder(known="sex", sensitive="income", radius=500)
+    curve = vd.risk.match_curve(people, release, wide, factors=(0.5, 1, 4))
+    for factor, risk in curve.items():
+        direct = vd.risk.match(
+            people, release, known="sex", sensitive="income", radius=500 * factor
+        )
+        assert (float(risk.emr), float(risk.tmr), float(risk.fmr)) == (
+            float(direct.emr),
+            float(direct.tmr),
+            float(direct.fmr),
+        )
+    share = Intruder(known="sex", sensitive="income", radius=0.5, relative=True)
+    cut = vd.risk.match_curve(people, release, share, factors=(9,))[9]
+    assert float(cut.emr) == float(
+        vd.risk.match(people, release, known="sex", sensitive="income", radius=1, relative=True).emr
+    )
+
+
+def test_the_assessment_takes_what_is_unchanged_for_known(people, release):
+    figures = vd.assess(people, release)
+    direct = vd.risk.match(
+        people, release, known=["sex", "zip"], sensitive="income", radius=0.1, relative=True
+    )
+    assert [float(figures[f"risk.match.{name}"]) for name in ("emr", "tmr", "fmr")] == [
+        float(direct.emr),
+        float(direct.tmr),
+        float(direct.fmr),
+    ]
+    assert "Known: sex, zip. Roughly: income within 10%." in figures.figures["risk.match.emr"].note
+    assert len(figures.details["risk.match"].rows) == 5
+
+
+def test_dates_and_categories_have_their_own_radius(people):
+    frame = people.assign(
+        born=pd.Timestamp("1980-01-01") + pd.to_timedelta(np.arange(200) * 40, unit="D")
+    )
+    frame["born"] = frame["born"].dt.date
+    release = vd.Steps([vd.Swap(columns=["born"], window=0.05), vd.Pram(columns=["sex"])]).protect(
+        frame, seed=1
+    )
+    note = vd.assess(frame, release).figures["risk.match.emr"].note
+    assert "sex as in the original" in note
+    assert "born within 30 days" in note
+
+
+def test_a_release_without_link_says_so(people):
+    whole = vd.assess(
+        people, vd.Cart(columns=["sex", "zip", "income"], m=2).protect(people, seed=1)
+    )
+    assert "not linked" in whole.figures["risk.match.emr"].why
+    assert "not linked" in whole.figures["risk.linkage.correct"].why
+    assert float(whole["risk.distance.ratio"]) > 0
+
+
+def test_mistakes_are_told(people, release):
+    with pytest.raises(PlanError, match="at least one intruder"):
+        vd.risk.scenarios(people, release, {})
+    with pytest.raises(PlanError, match="with a radius"):
+        vd.risk.match_curve(people, release, Intruder(known="sex"))
+    with pytest.raises(PlanError, match="fewer than the release was made from"):
+        vd.risk.match(people.iloc[:50], release, known="sex")
