@@ -207,7 +207,7 @@ MISTAKES = {
     "points in the lake": (
         lambda f: recipe(exclude=shapely.box(0, 0, 6, 6)).protect(f),
         DataError,
-        r"0 off the land, \d+ in an excluded area",
+        r"0 outside region, \d+ in an excluded area",
     ),
     "swapped": (
         lambda f: recipe(region=shapely.box(0, 10, 10, 20), exclude=None).protect(
@@ -232,7 +232,7 @@ MISTAKES = {
     "a number as attribute": (
         lambda f: recipe(attributes=["z"]).protect(f),
         PlanError,
-        "is of kind 'number'",
+        "has the kind 'number'",
     ),
     "a category as number": (
         lambda f: recipe(continuous=["sex"]).protect(f),
