@@ -24,6 +24,7 @@ check: $(TOOLS)           ## lint and types
 
 stub: $(TOOLS)            ## the names that editors see (src/veladura/__init__.pyi) anew
 	$(BIN)/python tools/stub.py
+	$(BIN)/ruff check --quiet --fix src/veladura/__init__.pyi
 	$(BIN)/ruff format --quiet src/veladura/__init__.pyi
 
 bench: $(TOOLS)           ## speed and memory, as ratios measured side by side

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 import veladura as vd
 from benchmarks import data_folder
 from veladura.errors import DataError
-from veladura.methods.kanonymity.models import LDiversity
+from veladura.methods.kanonymity.equivalence_classes import EquivalenceClasses, corrected_logarithm
+from veladura.methods.kanonymity.privacy_models import LDiversity
 from veladura.methods.kanonymity.quality import measure
-from veladura.methods.kanonymity.view import View, corrected_logarithm
 from veladura.table.table import Table
 
 TOLERANCE = 1e-9  # relative
@@ -137,7 +137,7 @@ class Case:
         quality = measure(self.quality, fitted.lattice, {})
         ours = tuple(fitted.chosen.levels.values())
         theirs = tuple(map(int, self.row["transformation"].split())) or ours
-        value, verdict = quality.value(ours, fitted.judge.at(ours)), fitted.judge.at(theirs)
+        value, verdict = quality.value(ours, fitted.criteria.at(ours)), fitted.criteria.at(theirs)
         limit = int(float(self.row["suppression_limit"]) * self.table.rows + TOLERANCE)
         return (
             value,
@@ -155,7 +155,7 @@ class HastyDiversity(LDiversity):
     hash table.
     """
 
-    def fails(self, view: View) -> NDArray[np.bool_]:
+    def fails(self, view: EquivalenceClasses) -> NDArray[np.bool_]:
         """Return the groups that fail in the worst order."""
         pairs, logarithm = view.pairs(self.column), corrected_logarithm(int(view.sizes.max()))
         largest = np.bincount(
@@ -180,7 +180,7 @@ def hasty_score(case: Case) -> float:
         ),
     ).fit(case.table)
     levels = tuple(map(int, case.row["transformation"].split()))
-    return measure(case.quality, fitted.lattice, {}).value(levels, fitted.judge.at(levels))
+    return measure(case.quality, fitted.lattice, {}).value(levels, fitted.criteria.at(levels))
 
 
 def judged(case: Case) -> tuple[str, str]:

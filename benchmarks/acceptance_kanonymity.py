@@ -53,7 +53,7 @@ def testdata(path: Path) -> int:
     frame = pd.read_csv(path, dtype=dict.fromkeys(KEYS, str))
     wrong = 0
     for k, expected in BREAKING:
-        sizes = vd.KAnonymity(quasi_identifiers=KEYS, k=k).fit(frame).judge.at([0] * len(KEYS))
+        sizes = vd.KAnonymity(quasi_identifiers=KEYS, k=k).fit(frame).criteria.at([0] * len(KEYS))
         wrong += sizes.suppressed != expected
         print(f"testdata: {sizes.suppressed} rows break {k}-anonymity, expected {expected}")
     release = vd.KAnonymity(quasi_identifiers=KEYS, k=3).protect(frame)

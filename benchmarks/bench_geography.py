@@ -133,10 +133,10 @@ def growth() -> None:
 def compilation() -> None:
     """Processor seconds to compile the kernels into an empty cache: what a first run waits for."""
     code = (
-        "import time, numba, veladura.methods.geography.icar_arrays; start = time.process_time();"
-        " import veladura.methods.geography.icar_kernels; levels = time.process_time(); import"
-        " veladura.methods.geography.icar_slopes; print(levels - start, time.process_time() -"
-        " levels)"
+        "import time, numba; from veladura.base.jit import build_all; start = time.process_time();"
+        " build_all(['veladura.methods.geography.icar_kernels']); levels = time.process_time();"
+        " build_all(['veladura.methods.geography.icar_slopes']); print(levels - start,"
+        " time.process_time() - levels)"
     )
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "NUMBA_CACHE_DIR": folder}

@@ -50,7 +50,8 @@ def search_ratio() -> None:
         print("search: VELADURA_DATA is not set, so the adult data are not at hand; skipped.")
         return
     import veladura as vd
-    from veladura.methods.kanonymity.search import allowed_rows, search
+    from veladura.methods.kanonymity.search import walk_lattice
+    from veladura.methods.kanonymity.settings import allowed_rows
 
     folder = Path(os.environ["VELADURA_DATA"]) / "adult"
     frame = pd.read_csv(folder / "adult.csv", sep=";", dtype=str)
@@ -74,8 +75,8 @@ def search_ratio() -> None:
         for share, aim in ((0.0, 1), (0.02, 9), (0.1, 12)):
             allowed = allowed_rows(share, len(frame))
             groupby = timed(lambda: frame.groupby(names, sort=False).size())
-            seconds = timed(lambda k=k, allowed=allowed: search(lattice, k, allowed))
-            found = len(search(lattice, k, allowed)[0])
+            seconds = timed(lambda k=k, allowed=allowed: walk_lattice(lattice, k, allowed))
+            found = len(walk_lattice(lattice, k, allowed)[0])
             print(
                 f"{k:5} {share:7.0%} {found:8} {seconds * 1e3:7.1f} {seconds / groupby:9.1f}"
                 + (f"   (aim {aim})" if k == 5 else "")

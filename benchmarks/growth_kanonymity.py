@@ -45,7 +45,8 @@ def spent(function: Callable[[], Any]) -> tuple[float, Any]:
 def seconds_by_rows(rows: int) -> tuple[float, float]:
     """Return what searching takes, and protecting a Parquet file to another, all counting and proving within."""
     import veladura as vd
-    from veladura.methods.kanonymity.search import allowed_rows, search
+    from veladura.methods.kanonymity.search import walk_lattice
+    from veladura.methods.kanonymity.settings import allowed_rows
 
     with tempfile.TemporaryDirectory() as home:
         source = Path(home) / "people.parquet"
@@ -56,14 +57,15 @@ def seconds_by_rows(rows: int) -> tuple[float, float]:
             release.tables[0].table.stored is not None
         )  # proved from the file that a package takes
         lattice = recipe_of().fit(vd.open(source, columns)).lattice
-        searched, _ = spent(lambda: search(lattice, 5, allowed_rows(0.02, rows)))
+        searched, _ = spent(lambda: walk_lattice(lattice, 5, allowed_rows(0.02, rows)))
     return searched, written
 
 
 def seconds_by_columns(columns: int) -> tuple[int, int, float]:
     """Return nodes, minimal nodes and the seconds of the search on columns with four levels each."""
     import veladura as vd
-    from veladura.methods.kanonymity.search import allowed_rows, search
+    from veladura.methods.kanonymity.search import walk_lattice
+    from veladura.methods.kanonymity.settings import allowed_rows
 
     rng = np.random.default_rng(1)
     frame = pd.DataFrame(
@@ -74,7 +76,7 @@ def seconds_by_columns(columns: int) -> tuple[int, int, float]:
         quasi_identifiers=list(frame), k=2, max_suppression=len(frame) - 1, hierarchies=hierarchies
     )
     lattice = recipe.fit(vd.open(frame, dict.fromkeys(frame, "integer"))).lattice
-    searched, (found, _) = spent(lambda: search(lattice, 5, allowed_rows(0.02, len(frame))))
+    searched, (found, _) = spent(lambda: walk_lattice(lattice, 5, allowed_rows(0.02, len(frame))))
     return lattice.nodes, len(found), searched
 
 

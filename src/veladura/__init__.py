@@ -14,14 +14,14 @@ from veladura.core.registry import METHODS
 __version__ = "0.1.0"
 
 _EXPORTS = {
-    "DeltaPresence": ("veladura.methods.kanonymity.presence", "DeltaPresence"),
+    "DeltaPresence": ("veladura.methods.kanonymity.privacy_models", "DeltaPresence"),
     "Estimate": ("veladura.base.estimate", "Estimate"),
     "Hierarchy": ("veladura.numeric.hierarchies.hierarchy", "Hierarchy"),
-    "KMap": ("veladura.methods.kanonymity.presence", "KMap"),
-    "LDiversity": ("veladura.methods.kanonymity.models", "LDiversity"),
+    "KMap": ("veladura.methods.kanonymity.privacy_models", "KMap"),
+    "LDiversity": ("veladura.methods.kanonymity.privacy_models", "LDiversity"),
     "Ledger": ("veladura.methods.private.ledger", "Ledger"),
     "Release": ("veladura.core.release", "Release"),
-    "TCloseness": ("veladura.methods.kanonymity.models", "TCloseness"),
+    "TCloseness": ("veladura.methods.kanonymity.privacy_models", "TCloseness"),
     "assess": ("veladura.release.reassess", "assess"),
     "choose_grid": ("veladura.methods.geography.choose", "choose_grid"),
     "combine": ("veladura.inference.combined", "combine"),

@@ -19,10 +19,10 @@ from veladura.methods.geography.donut import Donut as Donut
 from veladura.methods.geography.geography import Geography as Geography
 from veladura.methods.geography.naive import NaiveGeography as NaiveGeography
 from veladura.methods.kanonymity.kanonymity import KAnonymity as KAnonymity
-from veladura.methods.kanonymity.models import LDiversity as LDiversity
-from veladura.methods.kanonymity.models import TCloseness as TCloseness
-from veladura.methods.kanonymity.presence import DeltaPresence as DeltaPresence
-from veladura.methods.kanonymity.presence import KMap as KMap
+from veladura.methods.kanonymity.privacy_models import DeltaPresence as DeltaPresence
+from veladura.methods.kanonymity.privacy_models import KMap as KMap
+from veladura.methods.kanonymity.privacy_models import LDiversity as LDiversity
+from veladura.methods.kanonymity.privacy_models import TCloseness as TCloseness
 from veladura.methods.masks.microaggregation import Microaggregation as Microaggregation
 from veladura.methods.masks.noise import Noise as Noise
 from veladura.methods.masks.pram import Pram as Pram

@@ -88,7 +88,7 @@ def test_a_private_release_is_held_against_no_limit(people):
     release = vd.DirichletMultinomial(
         columns=["sex"], domain={"sex": ["f", "m"]}, epsilon=1.0
     ).protect(people[["sex"]])
-    with pytest.raises(PlanError, match="would tell something of the data"):
+    with pytest.raises(PlanError, match="would disclose something about the data"):
         vd.assess(people[["sex"]], release, limits={NAME: Limit(max=1)})
 
 

@@ -352,14 +352,14 @@ def test_generalised_columns_are_explained():
     ).protect(people())
     found = analyze(release, "log(income) ~ age + sex")
     words = " ".join(found.cautions)
-    assert "bands of numbers, which are text" in words
+    assert "generalised to intervals, which are text" in words
     assert "midpoint(age)" in words
-    assert ("because their combination" in words) == bool(
+    assert ("few share their combination" in words) == bool(
         release.steps[0].settings["suppressed_rows"]
     )
     assert found.coefficients.names[1].startswith("age[T.[")
     middle = analyze(release, "log(income) ~ midpoint(age) + sex")
-    assert "the middle of a band" in " ".join(middle.cautions)
+    assert "the midpoint stands for every number" in " ".join(middle.cautions)
     assert middle.coefficients.lower[1] < 0.01 < middle.coefficients.upper[1]
 
 

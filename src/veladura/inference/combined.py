@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtr, ndtri, stdtr, stdtrit  # scipy.stats takes most of a second to load
 
 from veladura.base.arrays import Floats
 from veladura.core.rules import COMBINING, Rule, rule_named
@@ -54,6 +53,8 @@ class Combined:
         with np.errstate(divide="ignore", invalid="ignore"):
             size = np.abs(self.value) / error
         finite = np.isfinite(df)
+        from scipy.special import ndtr, stdtr  # loading it takes longer than many a protect
+
         return _bare(np.where(finite, 2 * stdtr(np.where(finite, df, 1.0), -size), 2 * ndtr(-size)))
 
     def __float__(self) -> float:
@@ -182,6 +183,8 @@ def _check(q: Floats, v: Floats, rule: Rule) -> None:
 
 
 def _quantile(df: Floats, level: float) -> Floats:
+    from scipy.special import ndtri, stdtrit
+
     finite = np.isfinite(df)
     upper = (1 + level) / 2
     return np.asarray(np.where(finite, stdtrit(np.where(finite, df, 1.0), upper), ndtri(upper)))

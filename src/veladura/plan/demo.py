@@ -29,7 +29,7 @@ def run_demo(out: Path, *, force: bool = False, progress: Progress = silent) -> 
     chosen = [
         method for method in registry.METHODS if method != "steps" and registry.available(method)
     ]
-    with warming(progress):
+    with warming():
         return {
             method: run(read_plan(_plan(out, method)), force=force, progress=progress)
             for method in chosen

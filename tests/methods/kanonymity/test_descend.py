@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 import veladura as vd
-from veladura.methods.kanonymity import explore
+from veladura.methods.kanonymity import search
 from veladura.methods.kanonymity.kanonymity import BestEffortWarning
-from veladura.methods.kanonymity.search import descend, search
+from veladura.methods.kanonymity.search import descend, walk_lattice
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -24,7 +24,7 @@ def test_every_node_found_is_one_of_the_minimal_ones(seed):
     )
     lattice = recipe.fit(vd.open(frame, dict.fromkeys(frame, "integer"))).lattice
     for allowed in (0, 10, 60):
-        whole, complete = search(lattice, 4, allowed)
+        whole, complete = walk_lattice(lattice, 4, allowed)
         some = descend(lattice, 4, allowed)
         assert complete
         assert some
@@ -32,7 +32,7 @@ def test_every_node_found_is_one_of_the_minimal_ones(seed):
 
 
 def test_a_huge_lattice_gets_a_good_answer_that_says_it_is_not_the_whole(monkeypatch):
-    monkeypatch.setattr(explore, "MOST_NODES", 50)
+    monkeypatch.setattr(search, "MOST_NODES", 50)
     rng = np.random.default_rng(1)
     frame = pd.DataFrame({f"q{i}": (16 * rng.random(300) ** 2).astype(int) for i in range(4)})
     recipe = vd.KAnonymity(

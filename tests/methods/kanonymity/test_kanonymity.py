@@ -28,7 +28,7 @@ FRAME = pd.DataFrame(
 @pytest.mark.parametrize(
     ("given_", "match"),
     [
-        ({"k": 1}, "at least 2: with 1 every table is anonymous"),
+        ({"k": 1}, "at least 2: every table is 1-anonymous"),
         ({"k": 0, "models": [vd.LDiversity(column="illness", l=2)]}, "at least 2"),
         ({"k": 2.5}, "whole number"),
         ({"k": True}, "whole number"),
@@ -54,7 +54,7 @@ def test_settings_that_cannot_be_meant(given_, match):
     ("given_", "error", "match"),
     [
         ({"k": 21}, DataError, "no solution exists: the table has 20 rows, fewer than k = 21"),
-        ({"max_suppression": 20}, DataError, r"below the number of rows \(20\)"),
+        ({"max_suppression": 20}, DataError, r"smaller than the number of rows \(20\)"),
         ({"quasi_identifiers": ["zap"]}, ColumnError, "did you mean"),
         (
             {"hierarchies": {"zip": vd.Hierarchy.explicit([("02138", "*")])}},

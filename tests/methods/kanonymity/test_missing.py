@@ -12,7 +12,7 @@ from tests.methods.kanonymity.recount import COLUMNS, people, recipe
 import veladura as vd
 from veladura.core.promise import Evidence, Promise, prove
 from veladura.errors import PromiseError
-from veladura.methods.kanonymity.wildcard import matched, matching_rows
+from veladura.methods.kanonymity.tuples import matched, matching_rows
 
 tables = st.integers(1, 12).flatmap(
     lambda rows: st.tuples(
@@ -72,7 +72,7 @@ def test_the_promise_names_its_readings():
     }
     assert [len(found) for found in claims.values()] == [1, 1, 2]
     assert "value of its own" in claims["category"][0]
-    assert "matches anything" in claims["wildcard"][0]
+    assert "matches any value" in claims["wildcard"][0]
 
 
 @pytest.mark.parametrize("name", ["group-size", "group-size-wildcard"])

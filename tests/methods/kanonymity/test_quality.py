@@ -74,7 +74,7 @@ def test_the_best_node_is_the_best_of_all_that_satisfy(name, table, allowed, k):
     ]
     quality = measure(name, fitted.lattice, {})
     for node in good:
-        assert quality.value(node, fitted.judge.at(node)) == pytest.approx(
+        assert quality.value(node, fitted.criteria.at(node)) == pytest.approx(
             cost(name, table, node, k), abs=1e-9
         )
     chosen = tuple(fitted.chosen.levels.values())
@@ -128,9 +128,9 @@ def test_weights_move_the_choice_of_a_quality_model():
     [
         ({"prefer": "lossy"}, "prefer 'lossy' is not known"),
         ({"prefer": ["min-distance", "loss"]}, "must stand first"),
-        ({"prefer": "average-class-size", "weights": {"a": 2.0}}, "takes no weights"),
+        ({"prefer": "average-class-size", "weights": {"a": 2.0}}, "weights do not go with"),
         ({"weights": {"a": -1.0}}, "at least 0"),
-        ({"weights": {"a": 0.0}}, "some column must matter"),
+        ({"weights": {"a": 0.0}}, "at least one must be above 0"),
         ({"weights": {"z": 1.0}}, "not quasi-identifiers"),
     ],
 )

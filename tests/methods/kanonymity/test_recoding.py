@@ -196,7 +196,7 @@ def test_a_suppressed_row_is_missing_where_the_type_is_kept():
         ({"suppressed": "hide"}, "suppressed 'hide'"),
         ({"recoding": "none"}, "recoding 'none'"),
         ({"missing": "any"}, "missing 'any'"),
-        ({"recoding": "local", "suppressed": "cells"}, "cells are suppressed at one level"),
+        ({"recoding": "local", "suppressed": "cells"}, "needs one level for all rows"),
         ({"recoding": "mondrian", "preserve_type": True}, "does not go with"),
         (
             {"suppressed": "cells", "quasi_identifiers": [["zip"], ["age"]], "hierarchies": {}},
@@ -205,7 +205,7 @@ def test_a_suppressed_row_is_missing_where_the_type_is_kept():
         *(
             (
                 {**word, "models": [vd.LDiversity(column="income", l=2)]},
-                "judged at one level for all rows, and a row",
+                "decided at one level for all rows, and a row",
             )
             for word in (
                 {"recoding": "local"},

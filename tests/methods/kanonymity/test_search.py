@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tests.methods.kanonymity import brute
 
 import veladura as vd
-from veladura.methods.kanonymity.explore import minimal_of
-from veladura.methods.kanonymity.search import allowed_rows
+from veladura.methods.kanonymity.search import minimal_of
+from veladura.methods.kanonymity.settings import allowed_rows
 
 ZIPS = [
     ("02138", "0213*", "021**"),
@@ -89,7 +89,7 @@ def test_the_eight_rows_of_the_paper_with_suppression(allowed, expected):
 def test_rows_suppressed_and_tuples_kept_at_every_node_of_the_eight_rows():
     fit = fitted(EIGHT, 2, 0)
     counted = {
-        node: (fit.judge.at(node).suppressed, fit.judge.at(node).distinct)
+        node: (fit.criteria.at(node).suppressed, fit.criteria.at(node).distinct)
         for node in [(a, b) for a in (0, 1) for b in (0, 1, 2)]
     }
     assert counted == {

@@ -15,7 +15,7 @@ import veladura as vd
 from veladura.base.streams import Streams
 from veladura.core.promise import Evidence
 from veladura.errors import DataError, PlanError
-from veladura.methods.masks.transition import (
+from veladura.methods.masks.pram_matrix import (
     Transition,
     drawn,
     from_table,

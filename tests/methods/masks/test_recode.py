@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import veladura as vd
 from veladura.core.promise import Evidence
 from veladura.errors import ColumnError, PlanError
-from veladura.methods.masks.coarsen import (
+from veladura.methods.masks.recode_rules import (
     Coarser,
     multiples,
     not_merged,

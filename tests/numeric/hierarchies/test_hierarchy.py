@@ -38,7 +38,7 @@ def test_rules_are_written_as_rows(tmp_path):
 
 
 def test_a_rule_needs_values_to_be_written_for(tmp_path):
-    with pytest.raises(DataError, match="needs the values"):
+    with pytest.raises(DataError, match="give the values"):
         vd.Hierarchy.mask(3).to_csv(tmp_path / "zip.csv")
 
 
@@ -66,24 +66,24 @@ def test_heights_count_the_steps_to_the_top(hierarchy, height):
         ({"masked": 3, "flat": True}, "exactly one of"),
         ({"rows": (("a", "*"), ("b", "c", "*"))}, r"differ in the number of levels: \[2, 3\]"),
         ({"rows": (("a",),)}, "at least one level above"),
-        ({"rows": (("a", "*"), ("a", "*"))}, "1 values stand twice"),
+        ({"rows": (("a", "*"), ("a", "*"))}, "1 values stand more than once"),
         ({"rows": (("a", "*"), ("b", "+"))}, "must be one value"),
         (
             {"rows": (("a", "g", "x", "*"), ("b", "g", "y", "*"))},
             "levels 1 and 2 of a hierarchy do not nest: 1 values",
         ),
-        ({"rows": (("a", "b", "*"), ("b", "a", "*"))}, "runs in a circle: 2 values"),
+        ({"rows": (("a", "b", "*"), ("b", "a", "*"))}, "has a cycle: 2 values"),
         (
             {"rows": (("a", "b", "c", "*"), ("b", "b", "c", "*"), ("c", "a", "a", "*"))},
-            "runs in a circle: 3 values",
+            "has a cycle: 3 values",
         ),
-        ({"grouped": ({"b": ("a",), "a": ("b",)},)}, "runs in a circle: 2 values"),
+        ({"grouped": ({"b": ("a",), "a": ("b",)},)}, "has a cycle: 2 values"),
         ({"masked": -1}, "at least 1"),
         ({"widths": (0.0,)}, "above 0"),
         ({"widths": (5.0, 12.0)}, "do not nest"),
         ({"widths": (5.0, 5.0)}, "do not nest"),
-        ({"cuts": ((3.0, 1.0),)}, "must rise"),
-        ({"cuts": ((),)}, "must rise"),
+        ({"cuts": ((3.0, 1.0),)}, "ascending order"),
+        ({"cuts": ((),)}, "ascending order"),
         ({"cuts": ((1.0, 2.0), (3.0,))}, "do not nest"),
         ({"periods": ("week",)}, "period 'week' is not known"),
         ({"periods": ("year", "month")}, "do not nest"),
@@ -112,9 +112,9 @@ def test_a_repr_shows_no_rows():
 
 
 def test_the_manifest_is_told_the_rule_not_the_values():
-    assert vd.Hierarchy.mask(3).told() == {"masked": 3, "side": "right"}
-    assert vd.Hierarchy.intervals([5, 10], origin=2).told() == {
-        "widths": (5.0, 10.0),
+    assert vd.Hierarchy.mask(3).declared() == {"masked": 3, "side": "right"}
+    assert vd.Hierarchy.intervals([5, 10], origin=2).declared() == {
+        "widths": [5.0, 10.0],
         "origin": 2.0,
     }
-    assert vd.Hierarchy.explicit([("a", "*")]).told() == {"rows": [["a", "*"]]}
+    assert vd.Hierarchy.explicit([("a", "*")]).declared() == {"rows": [["a", "*"]]}

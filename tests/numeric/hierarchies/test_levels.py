@@ -108,9 +108,9 @@ def test_a_value_outside_is_counted_and_listed_for_the_custodian_only(tmp_path, 
 @pytest.mark.parametrize(
     ("hierarchy", "match"),
     [
-        (vd.Hierarchy.intervals([5]), "widths needs integer or number"),
-        (vd.Hierarchy.dates(), "periods needs date"),
-        (vd.Hierarchy.quantiles(4), "bins needs"),
+        (vd.Hierarchy.intervals([5]), "has widths, for columns of kind integer or number"),
+        (vd.Hierarchy.dates(), "has periods, for columns of kind date"),
+        (vd.Hierarchy.quantiles(4), "has bins, for columns of kind"),
     ],
 )
 def test_a_rule_for_another_kind_is_refused(hierarchy, match):

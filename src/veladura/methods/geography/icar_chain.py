@@ -9,8 +9,10 @@ import numpy as np
 from numpy.random import Generator
 
 from veladura.base.arrays import Floats, Ints
+from veladura.base.jit import native
 from veladura.errors import PlanError
 from veladura.methods.geography import icar_kernels as kernels
+from veladura.methods.geography import icar_slopes as slope_kernels
 from veladura.methods.geography.icar_arrays import Draw, Model, State, Weigh, Widen
 from veladura.methods.geography.icar_model import CellCounts, EffectDesign, Graph, Priors
 
@@ -168,16 +170,16 @@ def sweep(
 
 
 def _slope_kernels(model: Model) -> tuple[Draw, Weigh, Widen]:
-    """Return the kernels of the slopes; without slopes, others that are never called."""
-    if not model.slopes:
-        return kernels.draw_effect, kernels.weigh_effect, kernels.widen_effect
-    from veladura.methods.geography import icar_slopes as slopes  # compiled when it is imported
+    """Return the kernels that draw, weigh and widen slopes.
 
-    return (
-        slopes.draw_smooth_slope if model.smooth[-1] else slopes.draw_slope,
-        slopes.weigh_slope,
-        slopes.widen_slope,
-    )
+    Where there are none, kernels that are part of a sweep anyway stand in and are not called.
+    """
+    if not model.slopes:
+        draw, weigh, widen = kernels.draw_effect, kernels.weigh_effect, kernels.widen_effect
+    else:
+        draw = slope_kernels.draw_smooth_slope if model.smooth[-1] else slope_kernels.draw_slope
+        weigh, widen = slope_kernels.weigh_slope, slope_kernels.widen_slope
+    return native(draw), native(weigh), native(widen)
 
 
 def run_chain(

@@ -1,4 +1,4 @@
-"""k-anonymity: every combination of quasi-identifiers that occurs, occurs at least k times."""
+"""k-anonymity: every combination of quasi-identifiers is shared by at least k people."""
 
 from __future__ import annotations
 
@@ -14,14 +14,19 @@ from veladura.core.recipe import Recipe, no_codes
 from veladura.errors import PlanError
 from veladura.methods.kanonymity.cautions import cautions_of
 from veladura.methods.kanonymity.claims import CHECKS
+from veladura.methods.kanonymity.counting import count_tuples
 from veladura.methods.kanonymity.fitted import FittedKAnonymity
-from veladura.methods.kanonymity.gather import Question, distinct_of, gather
-from veladura.methods.kanonymity.models import Model
-from veladura.methods.kanonymity.quality import QUALITIES, measure
-from veladura.methods.kanonymity.search import allowed_rows
-from veladura.methods.kanonymity.settings import check_rows, check_settings, no_solution
-from veladura.methods.kanonymity.watch import STEPS, watching
+from veladura.methods.kanonymity.privacy_models import Model, column_of
+from veladura.methods.kanonymity.quality import QUALITIES, best_nodes, measure
+from veladura.methods.kanonymity.search import BAR_STEPS, find_minimal, watching
+from veladura.methods.kanonymity.settings import (
+    allowed_rows,
+    check_rows,
+    check_settings,
+    no_solution,
+)
 from veladura.numeric.hierarchies.hierarchy import Hierarchy
+from veladura.numeric.hierarchies.levels import distinct_values
 from veladura.numeric.hierarchies.suggest import suggest_hierarchy
 
 if TYPE_CHECKING:
@@ -35,47 +40,53 @@ FEW_VALUES = 20
 
 
 class BestEffortWarning(UserWarning):
-    """A lattice was too large to be decided whole: the answer is right, but may not be the best."""
+    """The lattice is too large to search whole: there may be a better k-anonymous release."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class KAnonymity(Recipe):
-    """Generalise quasi-identifiers and suppress rows until every combination occurs k times.
+    """k-anonymity: every combination of quasi-identifiers is shared by at least k people (rows).
+
+    Quasi-identifiers are generalised (a birth date to a year, a ZIP code to its first digits), and
+    the rows whose combination is still rare are suppressed. All k-minimal generalisations are
+    found; ``prefer`` says which of them is released.
 
     Parameters
     ----------
     quasi_identifiers
         Columns that an outsider may know of a person; or a list of such lists, when different
-        outsiders know different columns. Every one of them is then protected, whatever is
-        suppressed for the others.
+        outsiders know different columns. Then the promise holds for every list.
     k
-        Fewest rows that share a combination. 1 where ``models`` say all that is asked.
+        Fewest people (rows) who share a combination. 1 is possible together with ``models``.
     models
-        What else every group must hold: `LDiversity`, `TCloseness`, `KMap`, `DeltaPresence`, alone
-        or together.
+        Privacy models that every equivalence class must fulfil besides k: `LDiversity`,
+        `TCloseness`, `KMap`, `DeltaPresence`.
     max_suppression
-        Rows that may be left out: a whole number of them, or a share (rounded down).
+        Rows that may be suppressed: a whole number of rows, or a share (rounded down).
     hierarchies
-        How each column becomes coarser; by default one is suggested from its kind.
+        The generalisation hierarchy of each column; by default one is suggested from its kind.
     prefer
         Which of the k-minimal generalisations to take: one or several of "min-distance",
-        "min-relative-distance", "max-distinct", "min-suppression", applied in turn. Or first a
-        quality model: "loss", "non-uniform-entropy", "discernibility", "average-class-size"; then
-        the best of all generalisations that keep the promise is taken, k-minimal or not.
+        "min-relative-distance", "max-distinct", "min-suppression", applied in turn. The first may
+        be a quality model instead: "loss", "non-uniform-entropy", "discernibility",
+        "average-class-size". Then the best of all generalisations that keep the promise is taken,
+        k-minimal or not.
     weights
         What a level of a column costs, when columns matter unequally; applied before ``prefer``, or
         within the quality model.
     suppressed
-        Leave suppressed rows out ("drop"), keep them with ``*`` in every quasi-identifier ("star"),
-        or keep them with as few cells as possible set to missing ("cells").
+        What happens to suppressed rows: they are left out ("drop"), kept with ``*`` in every
+        quasi-identifier ("star"), or kept with as few cells as possible set to missing ("cells":
+        cell suppression).
     recoding
-        One vector of levels for all rows ("global"); higher levels of their own for rows that would
-        be suppressed ("local"); or ranges and sets cut at medians, without levels ("mondrian").
+        Full-domain recoding, one vector of levels for all rows ("global"); local recoding, higher
+        levels only for rows that would be suppressed ("local"); or ranges and sets cut at medians,
+        without hierarchies ("mondrian").
     missing
-        How k is counted where values are missing: as a value of its own ("category"), as matching
-        anything ("wildcard"), or as the promise that both hold ("both").
+        How k is counted where values are missing: missing is a value of its own ("category"), it
+        matches any value ("wildcard"), or the promise holds both ways ("both").
     preserve_type
-        Write a generalised value in the type of its column: a year as its first day, a ZIP as
+        Write a generalised value in the type of its column: a year as its first day, a ZIP code as
         02130, an interval as its lower limit. A level without such a value is written as text; the
         ``*`` of a suppressed row as missing, where the column is not text.
 
@@ -85,13 +96,19 @@ class KAnonymity(Recipe):
 
     >>> import pandas as pd
     >>> import veladura as vd
-    >>> people = pd.DataFrame([(e, z) for e in ("asian", "black", "white") for z in ("02138", "02139", "02141", "02142")], columns=["ethnicity", "zip"])
-    >>> drop_digits = [("02138", "0213*", "021**"), ("02139", "0213*", "021**"), ("02141", "0214*", "021**"), ("02142", "0214*", "021**")]
-    >>> hierarchies = {"ethnicity": vd.Hierarchy.star(), "zip": vd.Hierarchy.explicit(drop_digits)}
-    >>> fitted = vd.KAnonymity(quasi_identifiers=["ethnicity", "zip"], k=2, max_suppression=0, hierarchies=hierarchies).fit(people)
+    >>> codes = ["02138", "02139", "02141", "02142"]
+    >>> rows = [(group, code) for group in ("asian", "black", "white") for code in codes]
+    >>> people = pd.DataFrame(rows, columns=["ethnicity", "zip"])
+    >>> drop_digits = vd.Hierarchy.explicit([(c, c[:4] + "*", c[:3] + "**") for c in codes])
+    >>> settings = {
+    ...     "quasi_identifiers": ["ethnicity", "zip"],
+    ...     "max_suppression": 0,
+    ...     "hierarchies": {"ethnicity": vd.Hierarchy.star(), "zip": drop_digits},
+    ... }
+    >>> fitted = vd.KAnonymity(k=2, **settings).fit(people)
     >>> [tuple(node.levels.values()) for node in fitted.minimal]
     [(0, 1), (1, 0)]
-    >>> fitted = vd.KAnonymity(quasi_identifiers=["ethnicity", "zip"], k=3, max_suppression=0, hierarchies=hierarchies).fit(people)
+    >>> fitted = vd.KAnonymity(k=3, **settings).fit(people)
     >>> [tuple(node.levels.values()) for node in fitted.minimal]
     [(0, 2), (1, 0)]
 
@@ -103,8 +120,8 @@ class KAnonymity(Recipe):
 
     method = "k-anonymity"
     sentence = (
-        "Values were made coarser, and some rows left out, until every combination is shared "
-        "by several rows."
+        "k-anonymity: values were generalised (made coarser) and rare people left out, until"
+        " every combination of the columns that outsiders may know is shared by several people."
     )
     checks = CHECKS
     suppresses = True
@@ -127,9 +144,10 @@ class KAnonymity(Recipe):
         super().__post_init__()
         if isinstance(self.prefer, str):
             object.__setattr__(self, "prefer", (self.prefer,))
-        if any(not isinstance(one, str) for one in self.quasi_identifiers):
+        if any(not isinstance(names, str) for names in self.quasi_identifiers):
             sets = tuple(
-                (one,) if isinstance(one, str) else tuple(one) for one in self.quasi_identifiers
+                (names,) if isinstance(names, str) else tuple(names)
+                for names in self.quasi_identifiers
             )
             object.__setattr__(self, "quasi_identifiers", sets)
         check_settings(self)
@@ -145,8 +163,14 @@ class KAnonymity(Recipe):
         """The columns of all quasi-identifiers, each once."""
         return tuple(dict.fromkeys(name for names in self.sets for name in names))
 
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        """The sensitive columns of the models, each once."""
+        columns = map(column_of, self.models)
+        return tuple(dict.fromkeys(column for column in columns if column is not None))
+
     def proposed_gate(self) -> Mapping[str, Limit]:
-        """Propose that no class is smaller than k, and limits on what generalisation costs."""
+        """Propose classes of at least k, and limits on what generalisation costs."""
         return {**PROSECUTOR, "risk.classes.smallest": Limit(min=self.k), **GENERALISED}
 
     @classmethod
@@ -158,42 +182,42 @@ class KAnonymity(Recipe):
 
     def apply(self, table: Table, context: Context) -> FittedKAnonymity:
         """Count the tuples where the data lives and find every k-minimal generalisation."""
-        from veladura.methods.kanonymity.explore import best_by, find
-
-        question = Question(self.names, self.sets, self.k, self.models, self.hierarchies)
-        table.schema.check("quasi_identifiers", question.names)
-        table.schema.check("models", question.sensitive)
+        table.schema.check("quasi_identifiers", self.names)
+        table.schema.check("models", self.sensitive)
         check_rows(self, table.rows)
-        lattice, judge = gather(table, question)
-        with context.progress(f"searching {lattice.nodes:,} generalisations", STEPS) as advance:
-            found = find(
-                lattice,
-                judge,
-                allowed_rows(self.max_suppression, table.rows),
-                watch=watching(advance),
-            )
-        if not found.minimal:
+        allowed = allowed_rows(self.max_suppression, table.rows)
+        lattice, criteria = count_tuples(table, self)
+        label = f"searching {lattice.nodes:,} generalisations"
+        with context.progress(label, BAR_STEPS) as advance:
+            result = find_minimal(lattice, criteria, allowed, watch=watching(advance))
+        if not result.minimal:
             raise no_solution(self)
-        if not found.complete:
+        if not result.complete:
             warnings.warn(
-                f"the lattice has {lattice.nodes:,} nodes: {len(found.minimal)} k-minimal"
-                " generalisations were found, there may be better ones.",
+                f"the generalisation lattice has {lattice.nodes:,} nodes, too many to search whole:"
+                f" {len(result.minimal)} k-minimal generalisations were found, there may be better"
+                " ones.",
                 BestEffortWarning,
                 stacklevel=2,
             )
-        first = self.prefer[0] if self.prefer else ""
-        best = (
-            best_by(judge, measure(first, lattice, self.weights), found)
-            if first in QUALITIES
-            else ()
-        )
+        best = []
+        if self.prefer and self.prefer[0] in QUALITIES:
+            quality = measure(self.prefer[0], lattice, self.weights)
+            best = best_nodes(criteria, quality, result)
         return FittedKAnonymity(
-            self, table, no_codes(), lattice, found.minimal, found.complete, judge, tuple(best)
+            self,
+            table,
+            no_codes(),
+            lattice,
+            result.minimal,
+            result.complete,
+            criteria,
+            tuple(best),
         )
 
     @classmethod
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> KAnonymity:
-        """Suggest the columns that look like quasi-identifiers, else the categories with few values."""
+        """Suggest the columns that look like quasi-identifiers, else categories of few values."""
         names = schema.of_role("quasi-identifier") or [
             f.name
             for f in schema
@@ -201,19 +225,18 @@ class KAnonymity(Recipe):
         ]
         if not names:
             msg = (
-                "no column looks like a quasi-identifier.\n\nHint: declare one: role ="
-                ' "quasi-identifier".'
+                "no column looks like a quasi-identifier.\n\nHint: declare one:"
+                ' role = "quasi-identifier".'
             )
             raise PlanError(msg)
         return cls(quasi_identifiers=tuple(names))
 
     @classmethod
     def suggest_for(cls, table: Table, facts: Mapping[str, Facts]) -> KAnonymity:
-        """Suggest columns and, so that the holder can see and change them, hierarchies with round limits."""
+        """Suggest columns and, so that the holder can see and change them, hierarchies."""
         drafted = cls.suggest(table.schema, facts)
-        return replace(
-            drafted,
-            hierarchies={
-                name: suggest_hierarchy(distinct_of(table, name)) for name in drafted.names
-            },
-        )
+        hierarchies = {}
+        for name in drafted.names:
+            _, values = distinct_values(table.counts([name]).columns[0])
+            hierarchies[name] = suggest_hierarchy(values)
+        return replace(drafted, hierarchies=hierarchies)

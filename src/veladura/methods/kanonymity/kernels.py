@@ -1,4 +1,4 @@
-"""Rolling groups up from one node of the lattice to another, by hashing.
+"""Compiled: merging the equivalence classes of one node into those of another, by hashing.
 
 Tuples are packed into 64-bit words, a few bits a column, so that going up a level is a shift,
 a mask and a table look-up, and a group is found by hashing its words. Groups of a node are
@@ -57,7 +57,7 @@ _MIX = 0x9E3779B97F4A7C15
 
 @inner(_I(_words, _ints, _table, _U, _U, _U, _I, _I))
 def _insert(
-    keys: Any, sizes: Any, table: Any, stamp: Any, word: Any, drop: Any, size: int, found: int
+    keys: Any, sizes: Any, table: Any, stamp: Any, word: Any, drop: Any, size: int, groups: int
 ) -> int:
     """Add rows to the group of a one-word key, or open it; return the number of groups."""
     one = np.uint64(1)  # unsigned throughout: an index that cannot be negative needs no check
@@ -66,13 +66,13 @@ def _insert(
     while table[slot | one] >> np.uint64(32) == stamp:
         if table[slot] == word:
             sizes[table[slot | one] & np.uint64(_LOW)] += size
-            return found
+            return groups
         slot = (slot + np.uint64(2)) & last
     table[slot] = word
-    table[slot | one] = (stamp << np.uint64(32)) | np.uint64(found)
-    keys[found] = word
-    sizes[found] = size
-    return found + 1
+    table[slot | one] = (stamp << np.uint64(32)) | np.uint64(groups)
+    keys[groups] = word
+    sizes[groups] = size
+    return groups + 1
 
 
 @inner(_I(_keys, _ints, _I, _table, _grid, _codes, _keys, _ints, _table, _U, _U))
@@ -93,7 +93,7 @@ def _roll_long(  # noqa: C901  # loops over words
     words = keys.shape[1]
     last = (np.int64(np.uint64(0xFFFFFFFFFFFFFFFF) >> drop) << 1) | 1
     word = np.zeros(words, np.uint64)
-    found = 0
+    merged = 0
     for g in range(groups):
         mixed = np.uint64(0)
         for w in range(words):
@@ -117,17 +117,20 @@ def _roll_long(  # noqa: C901  # loops over words
             out_sizes[other] += sizes[g]
             continue
         table[slot] = mixed
-        table[slot + 1] = (stamp << np.uint64(32)) | np.uint64(found)
+        table[slot + 1] = (stamp << np.uint64(32)) | np.uint64(merged)
         for w in range(words):
-            out_keys[found, w] = word[w]
-        out_sizes[found] = sizes[g]
-        found += 1
-    return found
+            out_keys[merged, w] = word[w]
+        out_sizes[merged] = sizes[g]
+        merged += 1
+    return merged
 
 
 @inner(_I(_ints, SHAPE, _I))
 def _table_bits(levels: Any, shape: Any, groups: int) -> int:
-    """Return the size of a hash table, as a power of two, for no more groups than a node can have: a small one stays in the cache."""
+    """Return the bits of a hash table for as many groups as a node can have.
+
+    A small table stays in the processor's cache.
+    """
     most = 1
     for c in range(levels.size):
         level = levels[c]
@@ -156,7 +159,7 @@ def roll_up(
     out_sizes: Any,
     desk: Any,
 ) -> int:
-    """Merge groups of the node ``low`` into those of the node ``high`` above it; return their number."""
+    """Merge the groups of node ``low`` into those of ``high`` above it; return their number."""
     moves, clear = np.empty((low.size, 4), np.int64), np.zeros(keys.shape[1], np.uint64)
     changed = 0
     for c in range(low.size):
@@ -187,12 +190,53 @@ def roll_up(
             drop,
         )
     words, out, codes, stay = keys[:, 0], out_keys[:, 0], shape.codes, ~clear[0]
-    found = 0
+    merged = 0
     for g in range(groups):
         word = words[g] & stay
         for i in range(changed):
             shift = np.uint64(moves[i, 1])
             code = (word >> shift) & np.uint64(moves[i, 2])
             word ^= (code ^ np.uint64(codes[np.uint64(moves[i, 3]) + code])) << shift
-        found = _insert(out, out_sizes, table, stamp, word, drop, sizes[g], found)
-    return found
+        merged = _insert(out, out_sizes, table, stamp, word, drop, sizes[g], merged)
+    return merged
+
+
+@compiled(_I(_keys, _table, _ints, _ints))
+def number_groups(keys: Any, mask: Any, ids: Any, first: Any) -> int:
+    """Number the groups of tuples that agree in the masked bits; return how many there are.
+
+    ``ids`` takes the number of each tuple's group, ``first`` the first tuple of each group.
+    """
+    count, words = keys.shape
+    bits = 4
+    while (1 << bits) < 2 * count:
+        bits += 1
+    drop = np.uint64(64 - bits)
+    last = np.int64((1 << bits) - 1)
+    slots = np.full(1 << bits, -1, np.int64)
+    groups = 0
+    for t in range(count):
+        mixed = np.uint64(0)
+        for w in range(words):
+            word = keys[t, w] & mask[w]
+            mixed = (mixed ^ (mixed >> np.uint64(32)) ^ word) * np.uint64(_MIX)
+        slot = np.int64(mixed >> drop)
+        group = -1
+        while slots[slot] >= 0:
+            other = first[slots[slot]]
+            same = True
+            for w in range(words):
+                if (keys[other, w] ^ keys[t, w]) & mask[w]:
+                    same = False
+                    break
+            if same:
+                group = slots[slot]
+                break
+            slot = (slot + 1) & last
+        if group < 0:
+            group = groups
+            slots[slot] = groups
+            first[group] = t
+            groups += 1
+        ids[t] = group
+    return groups

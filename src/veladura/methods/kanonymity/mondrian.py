@@ -1,8 +1,8 @@
-"""Mondrian: the table is cut at medians, again and again, as long as every piece keeps k rows.
+"""Mondrian: the table is cut at medians, again and again, as long as every part keeps k rows.
 
 Numbers, dates and ordered categories become ranges between cuts; categories their closest common
-ancestor in a declared hierarchy, else the set of those that occur together. Ends of the data are
-never told: the outer ranges are open.
+ancestor in a declared hierarchy, else the set of those that occur together. The smallest and the
+largest value are never released: the outer ranges are open.
 """
 
 from __future__ import annotations
@@ -12,15 +12,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from veladura.methods.kanonymity.classes import Classes
+from veladura.base.arrays import Ints
 from veladura.methods.kanonymity.recoding import Recoding, Released, text_field, text_labels
+from veladura.methods.kanonymity.tuples import Tuples
 from veladura.numeric.hierarchies.hierarchy import TOP
 from veladura.numeric.hierarchies.levels import Levels
-
-Ints = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +30,7 @@ class Axis:
         Where each value stands in the order that cuts follow; values under one ancestor stand
         together. Missing is last.
     ranged
-        Whether pieces are told as ranges.
+        Whether parts are released as ranges.
     """
 
     level: Levels = field(repr=False)
@@ -41,15 +38,15 @@ class Axis:
     ranged: bool
 
     @property
-    def known(self) -> int:
+    def present(self) -> int:
         """Number of values that are not missing."""
         return int(np.count_nonzero(~self.level.base.missing))
 
 
-def mondrian(classes: Classes, k: int) -> Recoding:
+def mondrian(tuples: Tuples, k: int) -> Recoding:
     """Return the recoding by strict multidimensional partitioning.
 
-    Each piece is cut at the median of the column that is widest in it, as a share of all its
+    Each part is cut at the median of the column that is widest in it, as a share of all its
     values, at which both sides keep k rows; rows of one value are never taken apart.
 
     References
@@ -57,38 +54,29 @@ def mondrian(classes: Classes, k: int) -> Recoding:
     LeFevre, K., DeWitt, D. J. and Ramakrishnan, R. (2006). Mondrian multidimensional k-anonymity.
     ICDE, sec. 3.1 and 4.
     """
-    axes = [_axis(level) for level in classes.levels]
-    ranks = np.column_stack([axis.rank[classes.places[:, c]] for c, axis in enumerate(axes)])
-    pieces = _cut(ranks, classes.sizes, k, np.array([max(axis.rank.max(), 1) for axis in axes]))
+    axes = [_axis(level) for level in tuples.levels]
+    ranks = np.column_stack([axis.rank[tuples.places[:, c]] for c, axis in enumerate(axes)])
+    parts = _cut(ranks, tuples.sizes, k, np.array([max(axis.rank.max(), 1) for axis in axes]))
     columns, losses = {}, []
-    for c, (name, axis) in enumerate(zip(classes.names, axes, strict=True)):
-        labels, loss = zip(
-            *(
-                _label(axis, ranks[piece.tuples, c], piece.low[c], piece.high[c])
-                for piece in pieces
-            ),
-            strict=True,
-        )
-        code = np.empty(len(ranks), dtype=np.int64)
-        lost = np.empty(len(ranks))
-        for i, piece in enumerate(pieces):
-            code[piece.tuples], lost[piece.tuples] = i, loss[i]
-        losses.append(lost)
-        columns[name] = Released(
-            text_field(axis.level.base.field), pa.array(labels, pa.string()), code
-        )
+    for c, (name, axis) in enumerate(zip(tuples.names, axes, strict=True)):
+        labels, code = [], np.empty(len(ranks), dtype=np.int64)
+        loss = np.empty(len(ranks))
+        for i, part in enumerate(parts):
+            label, lost = _label(axis, ranks[part.tuples, c], part.low[c], part.high[c])
+            labels.append(label)
+            code[part.tuples], loss[part.tuples] = i, lost
+        losses.append(loss)
+        field_ = text_field(axis.level.base.field)
+        columns[name] = Released(field_, pa.array(labels, pa.string()), code)
     everyone = np.ones(len(ranks), dtype=bool)
     return Recoding(columns, everyone, ~everyone, np.column_stack(losses))
 
 
 def _axis(level: Levels) -> Axis:
-    """Return the order of a column's values: by size, or so that every ancestor's values stand together."""
+    """Return the order of a column's values: by size, or those of one ancestor together."""
     count = level.base.size
     ranged = level.base.field.kind not in ("category", "text")
-    if ranged:
-        keys: list[Ints] = [np.arange(count)]
-    else:
-        keys = [np.arange(count), *level.codes[1:-1]]
+    keys: list[Ints] = [np.arange(count), *(() if ranged else level.codes[1:-1])]
     order = np.lexsort([*keys, level.base.missing.astype(np.int64)])
     rank = np.empty(count, dtype=np.int64)
     rank[order] = np.arange(count)
@@ -96,27 +84,27 @@ def _axis(level: Levels) -> Axis:
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
-    """Tuples that are released alike, and between which ranks they were cut out: from low up to, not with, high."""
+class Part:
+    """Tuples that are released alike, with ranks from low up to, but not including, high."""
 
     tuples: Ints
     low: Ints
     high: Ints
 
 
-def _cut(ranks: Ints, sizes: Ints, k: int, widths: Ints) -> list[Piece]:
-    """Return the pieces, none of which can be cut further."""
-    waiting = [Piece(np.arange(len(ranks)), np.zeros(len(widths), dtype=np.int64), widths + 1)]
+def _cut(ranks: Ints, sizes: Ints, k: int, widths: Ints) -> list[Part]:
+    """Return the parts, none of which can be cut further."""
+    waiting = [Part(np.arange(len(ranks)), np.zeros(len(widths), dtype=np.int64), widths + 1)]
     done = []
     while waiting:
-        piece = waiting.pop()
-        halves = _halves(piece, ranks[piece.tuples], sizes[piece.tuples], k, widths)
+        part = waiting.pop()
+        halves = _halves(part, ranks[part.tuples], sizes[part.tuples], k, widths)
         waiting += halves
-        done += [] if halves else [piece]
+        done += [] if halves else [part]
     return done
 
 
-def _halves(piece: Piece, ranks: Ints, sizes: Ints, k: int, widths: Ints) -> list[Piece]:
+def _halves(part: Part, ranks: Ints, sizes: Ints, k: int, widths: Ints) -> list[Part]:
     """Return both sides of the first allowed median cut, widest column first."""
     if int(sizes.sum()) < 2 * k:
         return []
@@ -127,17 +115,17 @@ def _halves(piece: Piece, ranks: Ints, sizes: Ints, k: int, widths: Ints) -> lis
         limit = _median_cut(ranks[:, c], sizes, k)
         if limit is not None:
             left = ranks[:, c] < limit
-            high, low = piece.high.copy(), piece.low.copy()
+            high, low = part.high.copy(), part.low.copy()
             high[c] = low[c] = limit
             return [
-                Piece(piece.tuples[left], piece.low, high),
-                Piece(piece.tuples[~left], low, piece.high),
+                Part(part.tuples[left], part.low, high),
+                Part(part.tuples[~left], low, part.high),
             ]
     return []
 
 
 def _median_cut(ranks: Ints, sizes: Ints, k: int) -> int | None:
-    """Return the rank at which the right side starts; None when a side would have fewer than k rows."""
+    """Return the rank where the right side starts; None if a side had fewer than k rows."""
     values, place = np.unique(ranks, return_inverse=True)
     reached = np.cumsum(np.bincount(place, weights=sizes))
     middle = int(np.searchsorted(reached, reached[-1] / 2))
@@ -148,39 +136,41 @@ def _median_cut(ranks: Ints, sizes: Ints, k: int) -> int | None:
 
 
 def _label(axis: Axis, ranks: Ints, low: int, high: int) -> tuple[str | None, float]:
-    """Return what a piece shows in one column, and how much of its values it leaves open."""
-    missing = ranks >= axis.known
+    """Return what a part shows in one column, and how much of its values it leaves open."""
+    missing = ranks >= axis.present
     if missing.all():
         return None, 0.0
     if missing.any():
         return TOP, 1.0
     inner = np.unique(ranks)
     if axis.ranged:
-        return _range_label(axis, inner, low, min(high, axis.known))
-    return (
-        _set_label(axis, inner) if axis.level.hierarchy.rule == "flat" else _ancestor(axis, inner)
-    )
+        return _range_label(axis, inner, low, min(high, axis.present))
+    if axis.level.hierarchy.rule == "flat":
+        return _set_label(axis, inner)
+    return _ancestor_label(axis, inner)
 
 
 def _range_label(axis: Axis, inner: Ints, low: int, high: int) -> tuple[str, float]:
     texts = text_labels(axis.level, 0)
     if inner.size == 1:
         return str(texts[inner[0]]), 0.0
-    if low == 0 and high >= axis.known:
+    if low == 0 and high >= axis.present:
         return TOP, 1.0
-    loss = (high - low - 1) / max(axis.known - 1, 1)
+    loss = (high - low - 1) / max(axis.present - 1, 1)
     if low == 0:
         return f"< {texts[high]}", loss
-    return (f">= {texts[low]}" if high >= axis.known else f"[{texts[low]}, {texts[high]})"), loss
+    if high >= axis.present:
+        return f">= {texts[low]}", loss
+    return f"[{texts[low]}, {texts[high]})", loss
 
 
 def _set_label(axis: Axis, inner: Ints) -> tuple[str, float]:
     texts = sorted(str(text) for text in _texts(axis, inner))
     if len(texts) == 1:
         return texts[0], 0.0
-    if len(texts) == axis.known:
+    if len(texts) == axis.present:
         return TOP, 1.0
-    return "{" + ", ".join(texts) + "}", (len(texts) - 1) / max(axis.known - 1, 1)
+    return "{" + ", ".join(texts) + "}", (len(texts) - 1) / max(axis.present - 1, 1)
 
 
 def _texts(axis: Axis, inner: Ints) -> Sequence[str | None]:
@@ -189,13 +179,11 @@ def _texts(axis: Axis, inner: Ints) -> Sequence[str | None]:
     return [texts[value] for value in values]
 
 
-def _ancestor(axis: Axis, inner: Ints) -> tuple[str, float]:
-    """Return the lowest label of the hierarchy that covers all values of a piece."""
+def _ancestor_label(axis: Axis, inner: Ints) -> tuple[str, float]:
+    """Return the lowest label of the hierarchy that covers all values of a part."""
     values = np.argsort(axis.rank)[inner]
     for height, codes in enumerate(axis.level.codes):
         if np.unique(codes[values]).size == 1:
-            return (
-                str(text_labels(axis.level, height)[codes[values[0]]]),
-                height / axis.level.height,
-            )
+            label = text_labels(axis.level, height)[codes[values[0]]]
+            return str(label), height / axis.level.height
     return TOP, 1.0

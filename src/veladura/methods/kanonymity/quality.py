@@ -1,4 +1,4 @@
-"""Quality models: what a generalisation costs in information, with suppressed rows counted as ARX counts them."""
+"""Quality models: the information that a generalisation loses, suppressed rows as in ARX."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
-from veladura.methods.kanonymity.judge import Verdict, unpack
-from veladura.methods.kanonymity.search import Lattice
+from veladura.base.arrays import Floats, Ints, Mask
+from veladura.methods.kanonymity.lattice import Lattice, Vector
+from veladura.methods.kanonymity.search import SearchResult
+from veladura.methods.kanonymity.suppression import Criteria, Outcome
+from veladura.methods.kanonymity.traversal import Traversal
 from veladura.numeric.hierarchies.levels import Levels
 from veladura.table.codes import label_text
 
@@ -21,13 +23,12 @@ QUALITIES = (
     "non-uniform-entropy-before-suppression",
     "discernibility-before-suppression",
 )
-BY_COLUMN = (
+BY_COLUMN = (  # these take weights
     "loss",
     "non-uniform-entropy",
     "non-uniform-entropy-before-suppression",
-)  # these take weights
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+)
+TIE = 1e-9  # relative difference below which two nodes are equally good
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +55,7 @@ class Quality:
     ----------
     Iyengar, V. S. (2002). Transforming data to satisfy privacy constraints. KDD (loss).
     de Waal, A. and Willenborg, L. (1999). Information loss through global recoding and local
-    suppression.
-    Netherlands Official Statistics 14, 17-20 (non-uniform entropy).
+    suppression. Netherlands Official Statistics 14, 17-20 (non-uniform entropy).
     Bayardo, R. and Agrawal, R. (2005). Data privacy through optimal k-anonymization. ICDE
     (discernibility).
     LeFevre, K., DeWitt, D. and Ramakrishnan, R. (2006). Mondrian multidimensional k-anonymity. ICDE
@@ -69,41 +69,38 @@ class Quality:
     shares: tuple[tuple[Floats, ...], ...] = field(repr=False)
     weights: Floats = field(repr=False)
 
-    def value(self, vector: Sequence[int], verdict: Verdict) -> float:
+    def value(self, vector: Sequence[int], outcome: Outcome) -> float:
         """Return the cost of a node."""
         if self.name in BY_COLUMN:
-            return float(self._combined(self._by_column(vector, verdict)[None])[0])
-        sizes, kept = verdict.sizes.astype(np.float64), verdict.kept
+            return float(self._combined(self._by_column(vector, outcome)[None])[0])
+        sizes, kept = outcome.sizes.astype(np.float64), outcome.kept
         if self.name == "average-class-size":
             return self.rows / (np.count_nonzero(kept) + (not kept.all()))
         if self.name == "discernibility":
             return float(np.sum(sizes[kept] ** 2) + self.rows * np.sum(sizes[~kept]))
         return float(np.sum(sizes**2))
 
-    def least(self, verdict: Verdict) -> float:
-        """Return what no node above can be below: the cost if nothing were suppressed."""
-        sizes = verdict.sizes.astype(np.float64)
-        return (
-            self.rows / max(sizes.size, 1)
-            if self.name == "average-class-size"
-            else float(np.sum(sizes**2))
-        )
+    def least(self, outcome: Outcome) -> float:
+        """Return the least cost of all nodes above: the cost here if nothing were suppressed."""
+        sizes = outcome.sizes.astype(np.float64)
+        if self.name == "average-class-size":
+            return self.rows / max(sizes.size, 1)
+        return float(np.sum(sizes**2))
 
     def bounds(self, vectors: Ints) -> Floats | None:
-        """Return what each node costs at least, if its levels alone tell."""
+        """Return the least cost of each node, where it follows from the levels alone."""
         if self.name not in BY_COLUMN:
             return None
-        return self._combined(
-            np.column_stack([cost[vectors[:, c]] for c, cost in enumerate(self.costs)])
-        )
+        costs = [cost[vectors[:, c]] for c, cost in enumerate(self.costs)]
+        return self._combined(np.column_stack(costs))
 
-    def _by_column(self, vector: Sequence[int], verdict: Verdict) -> Floats:
+    def _by_column(self, vector: Sequence[int], outcome: Outcome) -> Floats:
         cost = np.array([cost[level] for cost, level in zip(self.costs, vector, strict=True)])
-        if self.name.endswith("before-suppression") or verdict.kept.all():
+        if self.name.endswith("before-suppression") or outcome.kept.all():
             return cost
-        keys, sizes = verdict.keys[~verdict.kept], verdict.sizes[~verdict.kept]
+        keys, sizes = outcome.keys[~outcome.kept], outcome.sizes[~outcome.kept]
         for c, level in enumerate(vector):
-            codes = unpack(self.lattice, keys, c)
+            codes = self.lattice.unpacked(keys, c)
             if self.name == "loss":
                 cost[c] += np.sum(sizes * (1 - self.shares[c][level][codes]))
             else:
@@ -111,7 +108,7 @@ class Quality:
         return cost
 
     def _combined(self, costs: Floats) -> Floats:
-        """Return one figure for the columns' costs: a sum of bits, or a mean of losses set to [0, 1]."""
+        """Return one figure for all columns: a sum of bits, or a mean loss in [0, 1]."""
         if self.name != "loss":
             return np.asarray(costs @ self.weights)
         least = np.array([shares[0].min() for shares in self.shares])
@@ -121,27 +118,66 @@ class Quality:
 
 
 def measure(name: str, lattice: Lattice, weights: Mapping[str, float]) -> Quality:
-    """Return a quality model for the tuples of a table; columns weigh 1 unless told otherwise."""
-    rows = int(lattice.sizes.sum())
+    """Return a quality model for the tuples of a table; a column weighs 1 by default."""
     costs, shares = [], []
     for c, levels in enumerate(lattice.levels):
-        counts = np.bincount(
-            unpack(lattice, lattice.keys, c), weights=lattice.sizes, minlength=levels.codes[0].size
-        ).astype(np.float64)
-        shares.append(_shares(levels))
+        codes, values = lattice.unpacked(lattice.keys, c), levels.codes[0].size
+        counts = np.bincount(codes, weights=lattice.sizes, minlength=values).astype(np.float64)
+        of_domain = _shares(levels)
         if name == "loss":
-            costs.append(
-                np.array(
-                    [
-                        counts @ share[code]
-                        for share, code in zip(shares[-1], levels.codes, strict=True)
-                    ]
-                )
-            )
+            cost = [
+                float(counts @ share[code])
+                for share, code in zip(of_domain, levels.codes, strict=True)
+            ]
         else:
-            costs.append(np.array([_merged(counts, code) for code in levels.codes]))
-    weighed = np.array([weights.get(levels.base.name, 1.0) for levels in lattice.levels])
-    return Quality(name, rows, lattice, tuple(costs), tuple(shares), weighed)
+            cost = [_merged(counts, code) for code in levels.codes]
+        costs.append(np.array(cost))
+        shares.append(of_domain)
+    by_column = np.array([weights.get(levels.base.name, 1.0) for levels in lattice.levels])
+    return Quality(name, lattice.rows, lattice, tuple(costs), tuple(shares), by_column)
+
+
+def best_nodes(criteria: Criteria, quality: Quality, result: SearchResult) -> list[Vector]:
+    """Return the good nodes, minimal or not, at which a quality model is best; several if tied."""
+    good = result.good
+    if good is None:
+        values = [(quality.value(node, criteria.at(node)), node) for node in result.minimal]
+        return _ties(values, min(value for value, _ in values))
+    vectors = np.argwhere(good)
+    bounds = quality.bounds(vectors)
+    if bounds is None:
+        return _best_by_counting(criteria, quality, good)
+    best, values = np.inf, []
+    for i in np.argsort(bounds, kind="stable"):
+        if bounds[i] > best + TIE * abs(best):
+            break
+        vector = tuple(vectors[i].tolist())
+        value = quality.value(vector, criteria.at(vector))
+        best = min(best, value)
+        values.append((value, vector))
+    return _ties(values, best)
+
+
+def _best_by_counting(criteria: Criteria, quality: Quality, good: Mask) -> list[Vector]:
+    """Return the best good nodes where only counting gives a bound.
+
+    Generalising further never makes that bound smaller, so the traversal stops above it.
+    """
+    best, values = np.inf, []
+
+    def promising(outcome: Outcome) -> bool:
+        return quality.least(outcome) <= best + TIE * abs(best)
+
+    tags = np.where(good, 0, -1).astype(np.int8)
+    for vector, outcome in Traversal(criteria, tags, 0).nodes(promising):
+        value = quality.value(vector, outcome)
+        best = min(best, value)
+        values.append((value, vector))
+    return _ties(values, best)
+
+
+def _ties(values: Sequence[tuple[float, Vector]], best: float) -> list[Vector]:
+    return sorted(vector for value, vector in values if value <= best + TIE * abs(best))
 
 
 def _merged(counts: Floats, codes: Ints) -> float:

@@ -1,4 +1,4 @@
-"""Recodings: what every distinct tuple of quasi-identifiers becomes in the release, in memory or where the data lives."""
+"""Recodings: what each distinct tuple of quasi-identifiers becomes in the release."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from veladura.methods.kanonymity.classes import Classes
+from veladura.base.arrays import Floats, Ints, Mask
+from veladura.methods.kanonymity.tuples import Tuples
 from veladura.numeric.hierarchies.hierarchy import TOP
 from veladura.numeric.hierarchies.levels import Levels
 from veladura.table.codes import Column, encode, label_text
@@ -20,9 +20,6 @@ from veladura.table.schema import Field
 
 if TYPE_CHECKING:
     from veladura.table.table import Table
-
-Ints = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,9 +30,9 @@ class Released:
     values: pa.Array = attribute(repr=False)
     code: Ints = attribute(repr=False)
 
-    def at(self, tuples: Ints) -> Column:
+    def at(self, tuple_of: Ints) -> Column:
         """Return the column of some rows, given the tuple of each."""
-        return encode(self.values.take(pa.array(self.code[tuples])), self.field)
+        return encode(self.values.take(pa.array(self.code[tuple_of])), self.field)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,18 +53,21 @@ class Recoding:
     blank
         Columns in which a suppressed cell is missing; in the others it is ``*``.
     suppressed_cells
-        By column the cells that were suppressed by themselves, in rows that stay.
+        By column the single cells that were suppressed in rows that stay.
     """
 
     columns: Mapping[str, Released] = attribute(repr=False)
     kept: Mask = attribute(repr=False)
     starred: Mask = attribute(repr=False)
-    loss: NDArray[np.float64] = attribute(repr=False)
+    loss: Floats = attribute(repr=False)
     blank: tuple[str, ...] = ()
     suppressed_cells: Mapping[str, int] = attribute(default_factory=dict)
 
     def precision(self, sizes: Ints) -> tuple[list[float], float]:
-        """Return Sweeney's Prec, one less the mean loss over the cells of the rows that stay, by column and overall."""
+        """Return Sweeney's precision (Prec) by column and overall.
+
+        It is one less the mean loss over the cells of the rows that stay.
+        """
         weights = np.where(self.kept, sizes, 0)
         by_column = 1 - (self.loss * weights[:, None]).sum(axis=0) / max(int(weights.sum()), 1)
         return by_column.tolist(), float(by_column.mean())
@@ -76,7 +76,7 @@ class Recoding:
         """Return how many rows are left out or starred."""
         return int(sizes[~self.kept | self.starred].sum())
 
-    def apply(self, table: Table, classes: Classes) -> Table:
+    def apply(self, table: Table, tuples: Tuples) -> Table:
         """Return the released table as a lazy expression where the data lives."""
         from veladura.table.recode import recode_tuples
 
@@ -85,11 +85,11 @@ class Recoding:
             name: (column.field, column.values.take(pa.array(column.code[kept])))
             for name, column in self.columns.items()
         }
-        return recode_tuples(table, classes.old().take(pa.array(kept)), new)
+        return recode_tuples(table, tuples.original().take(pa.array(kept)), new)
 
 
 def by_levels(
-    classes: Classes,
+    tuples: Tuples,
     heights: Ints,
     kept: Mask,
     *,
@@ -106,18 +106,18 @@ def by_levels(
     starred
         Tuples whose rows stay with every quasi-identifier suppressed.
     blank
-        Cells that are suppressed by themselves, and become missing.
+        Single cells that are suppressed: they become missing.
     exact
         Write values in the type of their column where every level used has them.
     """
     columns, blanks = {}, []
     hidden = np.zeros(heights.shape, dtype=bool) if blank is None else blank
     stars = np.zeros(len(heights), dtype=bool) if starred is None else starred
-    for c, name in enumerate(classes.names):
+    for c, name in enumerate(tuples.names):
         made, missing_star = _column(
-            classes.levels[c],
+            tuples.levels[c],
             heights[:, c],
-            classes.places[:, c],
+            tuples.places[:, c],
             hidden[:, c],
             stars,
             kept,
@@ -126,10 +126,10 @@ def by_levels(
         blanks += [name] if missing_star else []
         if made is not None:
             columns[name] = made
-    top = np.maximum(classes.heights, 1)
+    top = np.maximum(tuples.heights, 1)
     loss = np.where(hidden | stars[:, None], 1.0, heights / top)
     cells = {
-        name: int(classes.sizes[hidden[:, c] & kept].sum()) for c, name in enumerate(classes.names)
+        name: int(tuples.sizes[hidden[:, c] & kept].sum()) for c, name in enumerate(tuples.names)
     }
     return Recoding(columns, kept, stars, loss, tuple(blanks), cells)
 
@@ -144,7 +144,7 @@ def _column(
     *,
     exact: bool,
 ) -> tuple[Released | None, bool]:
-    """Return one column, None where it stays as it is, and whether its stars are missing values."""
+    """Return one column, or None where it stays as it is, and whether its stars are missing."""
     used = np.unique(heights[kept & ~starred & ~blank]).tolist()
     stars, plain = bool((starred & kept).any()), used in ([], [0])
     if plain and not stars and not (blank & kept).any():
@@ -162,14 +162,9 @@ def _column(
         code[here] = len(values) + level.codes[height][places[here]]
         values += lists[height]
     same = typed is not None and (not text or (plain and not stars))
-    return (
-        Released(
-            base if same else text_field(base),
-            pa.array(values, type=pa.string() if text else base.type),
-            code,
-        ),
-        stars and not text,
-    )
+    field = base if same else text_field(base)
+    array = pa.array(values, type=pa.string() if text else base.type)
+    return Released(field, array, code), stars and not text
 
 
 def text_field(base: Field) -> Field:
@@ -180,35 +175,35 @@ def text_field(base: Field) -> Field:
 def text_labels(level: Levels, height: int) -> list[str | None]:
     """Return what the codes of a level stand for, as text; None for missing."""
     labels = level.labels[height]
-    if all(
-        label is None or (isinstance(label, datetime) and label.time() == time.min)
-        for label in labels
-    ):
-        return [
-            None if label is None else str(label.date()) for label in labels
-        ]  # days, held as times
+    if all(label is None or _is_day(label) for label in labels):
+        return [None if label is None else str(label.date()) for label in labels]
     return [None if label is None else label_text(label) for label in labels]
 
 
-def typed_labels(level: Levels, heights: Sequence[int]) -> dict[int, list[Any]] | None:
-    """Return labels of some levels in the column's own type; None where a level has none, or two of them would be the same.
+def _is_day(label: Any) -> bool:
+    """Whether a label is a day that the column holds as a time."""
+    return isinstance(label, datetime) and label.time() == time.min
 
-    The top has no value of the type, nor has an interval without a lower limit.
+
+def typed_labels(level: Levels, heights: Sequence[int]) -> dict[int, list[Any]] | None:
+    """Return the labels of some levels in the type of the column, by level.
+
+    None where a label has no value of the type, as the top and an interval without a lower limit,
+    or where two labels would be the same.
     """
-    found = {}
+    typed = {}
     for height in heights:
         values, labels = list(level.exact[height]), level.labels[height]
-        if any(
-            value is None and label is not None for value, label in zip(values, labels, strict=True)
-        ):
+        pairs = zip(values, labels, strict=True)
+        if any(value is None and label is not None for value, label in pairs):
             return None
         if len(set(values)) < len(values):
             return None
         try:
-            found[height] = _cast(values, level.base.field.type)
+            typed[height] = _cast(values, level.base.field.type)
         except (pa.ArrowException, TypeError, ValueError):
             return None
-    return found
+    return typed
 
 
 def _cast(values: Sequence[Any], type_: pa.DataType) -> list[Any]:
@@ -216,38 +211,34 @@ def _cast(values: Sequence[Any], type_: pa.DataType) -> list[Any]:
     if any(isinstance(value, str) for value in values) and not pa.types.is_string(type_):
         return list(pa.array(values, pa.string()).cast(type_).to_pylist())
     if pa.types.is_timestamp(type_) and not any(isinstance(value, datetime) for value in values):
-        return list(
-            pa.array(values, pa.date32()).cast(pa.timestamp(type_.unit)).cast(type_).to_pylist()
-        )
+        days = pa.array(values, pa.date32()).cast(pa.timestamp(type_.unit))
+        return list(days.cast(type_).to_pylist())
     return list(pa.array(values, type=type_).to_pylist())
 
 
 def full_domain(
-    classes: Classes, vector: Sequence[int], kept: Mask, *, star: bool = False, exact: bool = False
+    tuples: Tuples, vector: Sequence[int], kept: Mask, *, star: bool = False, exact: bool = False
 ) -> Recoding:
-    """Return the recoding of every row to one vector of levels; rows that are not kept go, or get ``*`` everywhere."""
+    """Return the full-domain recoding: one vector of levels for all rows.
+
+    Rows that are not kept are left out, or get ``*`` in every quasi-identifier.
+    """
     heights = np.tile(np.array(vector, dtype=np.int64), (len(kept), 1))
     if not star:
-        return by_levels(classes, heights, kept, exact=exact)
-    return by_levels(classes, heights, np.ones_like(kept), starred=~kept, exact=exact)
+        return by_levels(tuples, heights, kept, exact=exact)
+    return by_levels(tuples, heights, np.ones_like(kept), starred=~kept, exact=exact)
 
 
 def column_maps(
     names: Sequence[str], levels: Sequence[Levels], vector: Sequence[int], *, exact: bool
 ) -> dict[str, pa.Table]:
-    """Return the map of each generalised column from the values that occur to those released, for a lazy recode."""
+    """Return, for a lazy recode, the map of each generalised column from old to new values."""
     maps = {}
     for name, level, height in zip(names, levels, vector, strict=True):
         if height:
-            typed = typed_labels(level, [height]) if exact else None
-            labels = (
-                pa.array(text_labels(level, height), pa.string())
-                if typed is None
-                else pa.array(typed[height], level.base.field.type)
-            )
-            maps[name] = pa.table(
-                {"old": level.base.to_arrow(), "new": labels.take(pa.array(level.codes[height]))}
-            )
+            labels = _level_labels(level, height, exact=exact)
+            new = labels.take(pa.array(level.codes[height]))
+            maps[name] = pa.table({"old": level.base.to_arrow(), "new": new})
     return maps
 
 
@@ -259,14 +250,17 @@ def dropped_classes(
     *,
     exact: bool,
 ) -> pa.Table:
-    """Return groups of a node as the released values of their columns, for a lazy recode to leave out."""
+    """Return equivalence classes as their released values, for a lazy recode to leave out."""
     columns = []
     for c, (level, height) in enumerate(zip(levels, vector, strict=True)):
-        typed = typed_labels(level, [height]) if exact or not height else None
-        labels = (
-            pa.array(text_labels(level, height), pa.string())
-            if typed is None
-            else pa.array(typed[height], level.base.field.type)
-        )
+        labels = _level_labels(level, height, exact=exact or not height)
         columns.append(labels.take(pa.array(codes[:, c])))
     return pa.table(columns, names=list(names))
+
+
+def _level_labels(level: Levels, height: int, *, exact: bool) -> pa.Array:
+    """Return what the codes of a level are released as: in the type of the column, or as text."""
+    typed = typed_labels(level, [height]) if exact else None
+    if typed is None:
+        return pa.array(text_labels(level, height), pa.string())
+    return pa.array(typed[height], level.base.field.type)

@@ -1,34 +1,46 @@
-"""Settings of k-anonymity, and what each is refused for."""
+"""Settings of k-anonymity: what is refused, before and after the table is seen."""
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from veladura.errors import DataError, PlanError
-from veladura.methods.kanonymity.models import TCloseness, column_of, population_of
+from veladura.methods.kanonymity.choice import POLICIES
+from veladura.methods.kanonymity.privacy_models import TCloseness, population_of
 from veladura.methods.kanonymity.quality import BY_COLUMN, QUALITIES
-from veladura.methods.kanonymity.search import POLICIES
 
 if TYPE_CHECKING:
     from veladura.methods.kanonymity.kanonymity import KAnonymity
 
+CHOICES = {
+    "suppressed": ("drop", "star", "cells"),
+    "recoding": ("global", "local", "mondrian"),
+    "missing": ("category", "wildcard", "both"),
+}
+
+
+def allowed_rows(max_suppression: float, rows: int) -> int:
+    """Return how many rows may be suppressed: a number of rows, or a share of them rounded down.
+
+    The share is taken as it is written (0.29 of 100 is 29), not as binary fractions have it.
+
+    Examples
+    --------
+    >>> allowed_rows(0.29, 100), allowed_rows(5, 100), allowed_rows(0.02, 30162)
+    (29, 5, 603)
+    """
+    if isinstance(max_suppression, int):
+        return min(max_suppression, rows - 1)
+    return min(math.floor(Fraction(repr(max_suppression)) * rows), rows - 1)
+
 
 def check_settings(recipe: KAnonymity) -> None:
-    """Refuse settings that cannot be meant, whatever the table."""
+    """Refuse settings that no table can make sense of."""
     _check_columns(recipe)
     _check_k(recipe)
-    share = recipe.max_suppression
-    if (
-        isinstance(share, bool)
-        or share != share  # noqa: PLR0124
-        or share < 0
-        or (isinstance(share, float) and share >= 1)
-    ):  # not a number
-        msg = (
-            f"max_suppression ({share}) must be a number of rows of at least 0, or a share in"
-            " [0, 1)."
-        )
-        raise PlanError(msg)
+    _check_suppression(recipe)
     _check_preferences(recipe)
     _check_models(recipe)
     _check_recoding(recipe)
@@ -37,19 +49,19 @@ def check_settings(recipe: KAnonymity) -> None:
 def _check_columns(recipe: KAnonymity) -> None:
     if isinstance(recipe.quasi_identifiers, str):
         msg = (
-            "quasi_identifiers must be a list of columns.\n\nHint: put the one column into"
+            "quasi_identifiers must be a list of columns, got one name.\n\nHint: put it into"
             " brackets."
         )
         raise PlanError(msg)
     if not recipe.quasi_identifiers or not all(recipe.sets):
-        msg = "quasi_identifiers is empty: name the columns an outsider may know."
+        msg = "quasi_identifiers is empty: name the columns that an outsider may know."
         raise PlanError(msg)
     if any(len(set(names)) < len(names) for names in recipe.sets):
         msg = "quasi_identifiers names a column twice."
         raise PlanError(msg)
     for setting in ("hierarchies", "weights"):
-        if strange := [name for name in getattr(recipe, setting) if name not in recipe.names]:
-            msg = f"{setting} names columns that are not quasi-identifiers: {strange}."
+        if others := [name for name in getattr(recipe, setting) if name not in recipe.names]:
+            msg = f"{setting} names columns that are not quasi-identifiers: {others}."
             raise PlanError(msg)
 
 
@@ -59,8 +71,19 @@ def _check_k(recipe: KAnonymity) -> None:
         raise PlanError(msg)
     if recipe.k < 2 and not (recipe.k == 1 and recipe.models):  # noqa: PLR2004
         msg = (
-            f"k ({recipe.k}) must be at least 2: with 1 every table is anonymous already.\n\nHint:"
-            " 1 is possible where models are given."
+            f"k ({recipe.k}) must be at least 2: every table is 1-anonymous already.\n\nHint: k = 1"
+            " is possible together with privacy models."
+        )
+        raise PlanError(msg)
+
+
+def _check_suppression(recipe: KAnonymity) -> None:
+    share = recipe.max_suppression
+    wrong = isinstance(share, bool) or math.isnan(share) or share < 0
+    if wrong or (isinstance(share, float) and share >= 1):
+        msg = (
+            f"max_suppression ({share}) must be a whole number of rows of at least 0, or a share"
+            " in [0, 1)."
         )
         raise PlanError(msg)
 
@@ -79,67 +102,57 @@ def _check_preferences(recipe: KAnonymity) -> None:
         msg = "weights must be at least 0."
         raise PlanError(msg)
     if recipe.weights and not any(recipe.weights.get(name, 1.0) > 0 for name in recipe.names):
-        msg = "weights are all 0: some column must matter."
+        msg = "weights are all 0: at least one must be above 0."
         raise PlanError(msg)
-    if (
-        recipe.weights
-        and recipe.prefer
-        and recipe.prefer[0] in QUALITIES
-        and recipe.prefer[0] not in BY_COLUMN
-    ):
+    first = recipe.prefer[0] if recipe.prefer else ""
+    if recipe.weights and first in QUALITIES and first not in BY_COLUMN:
         msg = (
-            f"{recipe.prefer[0]!r} looks at groups, not at columns: it takes no weights.\n\nHint:"
-            f" {', '.join(map(repr, BY_COLUMN))} do."
+            f"weights do not go with {first!r}: it measures equivalence classes, not columns."
+            f"\n\nHint: {', '.join(map(repr, BY_COLUMN))} take weights."
         )
         raise PlanError(msg)
 
 
 def _check_models(recipe: KAnonymity) -> None:
-    sensitive = [column for model in recipe.models if (column := column_of(model)) is not None]
-    if both := sorted({column for column in sensitive if column in recipe.names}):
+    if both := sorted(set(recipe.sensitive) & set(recipe.names)):
         msg = (
-            f"{both} cannot be quasi-identifier and sensitive at once: what an outsider knows needs"
-            " no hiding, what needs hiding is not generalised."
+            f"{both} cannot be quasi-identifier and sensitive at once: an outsider knows a"
+            " quasi-identifier, and a sensitive column is released without generalisation."
         )
         raise PlanError(msg)
     population_of(recipe.models)
-    trees = [
+    hierarchical = [
         model.column
         for model in recipe.models
         if isinstance(model, TCloseness) and model.hierarchy is not None
     ]
-    if len(set(trees)) < len(trees):
+    if len(set(hierarchical)) < len(hierarchical):
         msg = "two hierarchical distances on one column: give it one hierarchy."
         raise PlanError(msg)
 
 
 def _check_recoding(recipe: KAnonymity) -> None:
-    choices = {
-        "suppressed": ("drop", "star", "cells"),
-        "recoding": ("global", "local", "mondrian"),
-        "missing": ("category", "wildcard", "both"),
-    }
-    for setting, possible in choices.items():
+    for setting, possible in CHOICES.items():
         if getattr(recipe, setting) not in possible:
             raise PlanError.unknown(setting, str(getattr(recipe, setting)), possible)
-    special = [
+    by_row = [
         word
         for word in (recipe.recoding, recipe.suppressed, recipe.missing)
         if word in ("local", "mondrian", "cells", "wildcard")
     ]
-    if special and (recipe.models or len(recipe.sets) > 1):
+    if by_row and (recipe.models or len(recipe.sets) > 1):
         msg = (
-            f"{special[0]!r} is for k and one quasi-identifier only: models and several"
-            " quasi-identifiers are judged at one level for all rows, and a row that is recoded by"
-            ' itself may join a group and break what held of it.\n\nHint: recoding = "global" with'
-            ' suppressed = "drop" or "star" and missing = "category" or "both" goes with all of'
-            " them."
+            f"{by_row[0]!r} works with k and one quasi-identifier only: privacy models and several"
+            " quasi-identifiers are decided at one level for all rows, and a row with a recoding"
+            ' of its own may join a class and break what held for it.\n\nHint: recoding = "global"'
+            ' with suppressed = "drop" or "star" and missing = "category" or "both" goes with all'
+            " of them."
         )
         raise PlanError(msg)
     if recipe.recoding != "global" and recipe.suppressed == "cells":
         msg = (
-            f"cells are suppressed at one level for all rows: recoding = {recipe.recoding!r}"
-            " settles rare rows in its own way."
+            'suppressed = "cells" needs one level for all rows; recoding ='
+            f" {recipe.recoding!r} treats rare rows in its own way."
         )
         raise PlanError(msg)
     if recipe.recoding != "global" and recipe.preserve_type:
@@ -151,26 +164,26 @@ def _check_recoding(recipe: KAnonymity) -> None:
 
 
 def check_rows(recipe: KAnonymity, rows: int) -> None:
-    """Refuse a table that is too small for what is asked of it."""
+    """Refuse a table that is too small for the settings."""
     if rows < recipe.k:
         msg = (
             f"no solution exists: the table has {rows} rows, fewer than k = {recipe.k}, so no"
-            f" combination can be shared by {recipe.k} of them, and a release without rows is none."
+            f" combination can be shared by {recipe.k} of them."
         )
         raise DataError(msg)
     if isinstance(recipe.max_suppression, int) and recipe.max_suppression >= rows > 0:
         msg = (
-            f"max_suppression ({recipe.max_suppression}) must be below the number of rows ({rows}):"
-            " a release without rows is none."
+            f"max_suppression ({recipe.max_suppression}) must be smaller than the number of rows"
+            f" ({rows})."
         )
         raise DataError(msg)
 
 
 def no_solution(recipe: KAnonymity) -> DataError:
-    """Return the error for models that no generalisation meets."""
-    asked = ", ".join(model.name for model in recipe.models)
+    """Return the error for models that no generalisation fulfils."""
+    models = ", ".join(model.name for model in recipe.models)
     return DataError(
-        f"no solution exists: even with every quasi-identifier at its top level, {asked} and k ="
-        f" {recipe.k} would suppress more rows than max_suppression allows.\n\nHint: weaken the"
+        f"no solution exists: even with every quasi-identifier at its top level, {models} and"
+        f" k = {recipe.k} would suppress more rows than max_suppression allows.\n\nHint: weaken the"
         " model or allow more suppression."
     )

@@ -15,7 +15,7 @@ from veladura.core.gates import MASKED
 from veladura.core.promise import CATEGORIES, Check, Promise
 from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
 from veladura.errors import DataError, PlanError
-from veladura.methods.masks.transition import (
+from veladura.methods.masks.pram_matrix import (
     Transition,
     drawn,
     from_table,

@@ -12,7 +12,7 @@ from veladura.core.gates import MASKED
 from veladura.core.promise import Promise
 from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
 from veladura.errors import PlanError
-from veladura.methods.masks.coarsen import CHECKS, Coarser, rule_of
+from veladura.methods.masks.recode_rules import CHECKS, Coarser, rule_of
 from veladura.table.schema import check_kinds
 
 if TYPE_CHECKING:

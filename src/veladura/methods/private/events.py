@@ -8,8 +8,6 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any
 
-from scipy.optimize import minimize_scalar
-
 from veladura.errors import BudgetError
 from veladura.methods.private.exact import text
 
@@ -121,6 +119,8 @@ def zcdp_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
         step = math.exp(log_step)  # a - 1
         a = 1 + step
         return a * r + (-math.log(a) - d) / step + math.log1p(-1 / a)
+
+    from scipy.optimize import minimize_scalar  # loading it takes longer than many a release
 
     best = minimize_scalar(bound, bounds=(-12, 30), method="bounded", options={"xatol": 1e-10})
     return max(Fraction(0), Fraction(float(best.fun))) * _UP

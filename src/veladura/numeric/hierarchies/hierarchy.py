@@ -1,58 +1,52 @@
-"""Hierarchies as the holder declares them: how the values of a column become coarser, level by level."""
+"""Generalisation hierarchies as the holder declares them."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from graphlib import CycleError, TopologicalSorter
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
 from veladura.errors import DataError, PlanError
+from veladura.numeric.hierarchies.checks import check_rule
 
 TOP = "*"
 Period = Literal["month", "quarter", "year", "5 years", "decade", "20 years", "50 years"]
-PERIODS = {
-    "month": 1,
-    "quarter": 3,
-    "year": 12,
-    "5 years": 60,
-    "decade": 120,
-    "20 years": 240,
-    "50 years": 600,
-}
 
 
 @dataclass(frozen=True)
 class Hierarchy:
-    """One way to make values coarser; the last level is always the single value ``*``.
+    """A generalisation hierarchy: how the values of a column become coarser, level by level.
 
-    Made by one of its constructors: `from_csv`, `explicit`, `mask`, `intervals`, `dates`,
-    `groups`, `quantiles`. In a plan it is a table with the settings below.
+    The last level is always the single value ``*``. Make one with `from_csv`, `explicit`, `mask`,
+    `intervals`, `dates`, `groups`, `quantiles` or `star`. In a plan it is a table with exactly one
+    of the rules below.
 
     Parameters
     ----------
     rows
-        Explicit: one row a value, level 0 first, the last entry the same in all.
+        One row for each value: the value, then what it becomes at each level. The last entry is
+        the same in all rows.
     file
-        The CSV file that holds such rows (``;``, no header), as ARX writes it.
+        A CSV file with such rows (``;`` between levels, no header), as ARX writes it.
     masked, side
-        How many characters are replaced by ``*``, one more each level, from the right or the left.
+        Number of characters; at each level one more is replaced by ``*``, from the right or the
+        left.
     widths, origin
-        Widths of intervals, finest first, each a multiple of the one before; ``origin`` is where
-        one starts.
+        Widths of intervals, finest first, each a multiple of the one before; an interval starts
+        at ``origin``.
     cuts
-        Limits of intervals, finest level first; each level keeps some of the limits before.
+        Limits of intervals, finest level first; each level keeps some limits of the level before.
     periods
         Periods of dates, finest first.
     grouped
-        For each level the new names and the values (of the level before) that they stand for.
+        For each level the new categories, each with the categories of the level before that it
+        takes in.
     flat
-        No level but ``*``.
+        True: a value is kept or becomes ``*``, with no level between.
     bins
-        Number of intervals with about equal numbers of rows, halved each level.
+        Number of intervals with about the same number of rows; half as many at each level.
     """
 
     rows: tuple[tuple[str, ...], ...] = field(default=(), repr=False)
@@ -76,7 +70,7 @@ class Hierarchy:
                 f" grouped, bins, flat; got {self.rules or 'none'}."
             )
             raise PlanError(msg)
-        getattr(self, f"_check_{self.rule}")()
+        check_rule(self)
 
     @property
     def rules(self) -> list[str]:
@@ -128,7 +122,7 @@ class Hierarchy:
         origin: float = 0.0,
         cuts: Sequence[Sequence[float]] = (),
     ) -> Hierarchy:
-        """Put numbers into intervals, by widths that are multiples of each other or by given limits."""
+        """Put numbers into intervals: by widths that are multiples of each other, or by limits."""
         return cls(
             widths=tuple(map(float, widths)),
             origin=float(origin),
@@ -144,7 +138,7 @@ class Hierarchy:
 
     @classmethod
     def groups(cls, *levels: Mapping[str, Sequence[str]]) -> Hierarchy:
-        """Give groups of values a new name, one mapping a level; values not named stay as they are."""
+        """Put categories into groups, one mapping a level; categories not named stay."""
         return cls(
             grouped=tuple(
                 {name: tuple(values) for name, values in level.items()} for level in levels
@@ -153,147 +147,34 @@ class Hierarchy:
 
     @classmethod
     def quantiles(cls, bins: int = 8) -> Hierarchy:
-        """Put numbers into intervals with about equal numbers of rows, half as many each level."""
+        """Put numbers into intervals with about the same number of rows, half as many a level."""
         return cls(bins=bins)
 
     @classmethod
     def star(cls) -> Hierarchy:
-        """Keep a value or replace it by ``*``, with nothing between."""
+        """Keep a value or replace it by ``*``, with no level between."""
         return cls(flat=True)
 
     def to_csv(self, path: str | Path, values: Sequence[Any] = ()) -> None:
-        """Write the hierarchy as ARX reads it; a rule is written for the given values."""
+        """Write the hierarchy as ARX reads it; a rule is written out for the given values."""
         from veladura.numeric.hierarchies.levels import table_of
 
         rows = self.rows or table_of(self, values)
         with Path(path).open("w", newline="", encoding="utf-8") as out:
             csv.writer(out, delimiter=";", lineterminator="\n").writerows(rows)
 
-    def told(self) -> dict[str, Any]:
-        """Return the rule as the manifest tells it: as it was declared, never the values that occur."""
-        if self.rule == "rows":
-            return {"rows": [list(row) for row in self.rows]}
-        settings = {name: getattr(self, name) for name in (self.rule, "side", "origin")}
-        used = {"masked": ("masked", "side"), "widths": ("widths", "origin")}.get(
-            self.rule, (self.rule,)
-        )
-        return {name: settings[name] for name in used}
-
-    def _check_rows(self) -> None:
-        widths = {len(row) for row in self.rows}
-        if len(widths) > 1:
-            msg = f"rows of a hierarchy differ in the number of levels: {sorted(widths)}."
-            raise PlanError(msg)
-        if min(widths) < 2:  # noqa: PLR2004  # a value and at least one generalisation
-            msg = "rows of a hierarchy need a value and at least one level above it."
-            raise PlanError(msg)
-        if len({row[0] for row in self.rows}) < len(self.rows):
-            msg = (
-                f"{len(self.rows) - len({row[0] for row in self.rows})} values stand twice in level"
-                " 0 of a hierarchy."
-            )
-            raise PlanError(msg)
-        if len({row[-1] for row in self.rows}) > 1:
-            msg = "the last level of a hierarchy must be one value, such as *."
-            raise PlanError(msg)
-        for level in range(1, len(self.rows[0]) - 1):
-            above: dict[str, str] = {}
-            torn = {
-                row[level]
-                for row in self.rows
-                if above.setdefault(row[level], row[level + 1]) != row[level + 1]
-            }
-            if torn:
-                msg = (
-                    f"levels {level} and {level + 1} of a hierarchy do not nest: {len(torn)} values"
-                    " have more than one value above them."
-                )
-                raise PlanError(msg)
-        _check_circles(pair for row in self.rows for pair in pairwise(row))
-
-    def _check_masked(self) -> None:
-        if not isinstance(self.masked, int) or self.masked < 1:
-            msg = f"masked ({self.masked}) must be a whole number of at least 1."
-            raise PlanError(msg)
-
-    def _check_widths(self) -> None:
-        if any(width <= 0 for width in self.widths):
-            msg = "widths of intervals must be above 0."
-            raise PlanError(msg)
-        ratios = [big / small for small, big in pairwise(self.widths)]
-        if any(
-            ratio <= 1 or abs(ratio - round(ratio)) > 1e-9  # noqa: PLR2004  # rounding of the ratio
-            for ratio in ratios
-        ):
-            msg = (
-                f"widths {list(self.widths)} do not nest: each must be a whole multiple of the one"
-                " before."
-            )
-            raise PlanError(msg)
-
-    def _check_cuts(self) -> None:
-        for level in self.cuts:
-            if not level or list(level) != sorted(set(level)):
-                msg = "cuts of a level must rise."
-                raise PlanError(msg)
-        if any(not set(coarse) < set(fine) for fine, coarse in pairwise(self.cuts)):
-            msg = (
-                "cuts do not nest: each level must keep some of the limits of the level before, and"
-                " no others."
-            )
-            raise PlanError(msg)
-
-    def _check_periods(self) -> None:
-        for period in self.periods:
-            if period not in PERIODS:
-                raise PlanError.unknown("period", str(period), PERIODS)
-        months = [PERIODS[period] for period in self.periods]
-        if any(big <= small or big % small for small, big in pairwise(months)):
-            msg = (
-                f"periods {list(self.periods)} do not nest: each must hold the one before a whole"
-                " number of times."
-            )
-            raise PlanError(msg)
-
-    def _check_grouped(self) -> None:
-        for level in self.grouped:
-            values = [value for members in level.values() for value in members]
-            if len(set(values)) < len(values):
-                msg = "a value stands in two groups of one level."
-                raise PlanError(msg)
-        _check_circles(
-            (value, name)
-            for level in self.grouped
-            for name, members in level.items()
-            for value in members
-        )
-
-    def _check_flat(self) -> None:
-        """A flat hierarchy has nothing to check."""
-
-    def _check_bins(self) -> None:
-        if not isinstance(self.bins, int) or self.bins < 2 or self.bins & (self.bins - 1):  # noqa: PLR2004
-            msg = (
-                f"bins ({self.bins}) must be 2, 4, 8, 16 or another power of two, so that levels"
-                " nest."
-            )
-            raise PlanError(msg)
+    def declared(self) -> dict[str, Any]:
+        """Return the rule as it was declared, for the manifest; never the values that occur."""
+        with_setting = {"masked": ("masked", "side"), "widths": ("widths", "origin")}
+        names = with_setting.get(self.rule, (self.rule,))
+        return {name: _as_lists(getattr(self, name)) for name in names}
 
 
-def _check_circles(steps: Iterable[tuple[str, str]]) -> None:
-    """Refuse values that become each other: what is coarser cannot be finer again. A value may stay as it is."""
-    above: dict[str, set[str]] = {}
-    for value, coarser in steps:
-        if value != coarser:
-            above.setdefault(value, set()).add(coarser)
-    try:
-        TopologicalSorter(above).prepare()
-    except CycleError as error:
-        msg = (
-            f"a hierarchy runs in a circle: {len(error.args[1]) - 1} values become each other from"
-            " level to level.\n\nHint: give coarser values names of their own."
-        )
-        raise PlanError(msg) from None
+def _as_lists(value: Any) -> Any:
+    """Return tuples as lists, as JSON has them."""
+    if isinstance(value, tuple):
+        return [list(item) if isinstance(item, tuple) else item for item in value]
+    return value
 
 
 def _read(path: Path) -> tuple[tuple[str, ...], ...]:
@@ -302,8 +183,8 @@ def _read(path: Path) -> tuple[tuple[str, ...], ...]:
             rows = tuple(tuple(row) for row in csv.reader(file, delimiter=";") if row)
     except (OSError, UnicodeDecodeError, csv.Error):
         msg = (
-            f"{path} cannot be read as a hierarchy.\n\nHint: a CSV file, `;` between levels, no"
-            " header, UTF-8."
+            f"{path} cannot be read as a hierarchy.\n\nHint: it must be a CSV file in UTF-8, with"
+            " `;` between levels and no header."
         )
         raise DataError(msg) from None
     if not rows:

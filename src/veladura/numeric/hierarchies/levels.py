@@ -11,11 +11,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Ints, Mask
 from veladura.errors import DataError
-from veladura.numeric.hierarchies.hierarchy import PERIODS, TOP, Hierarchy
+from veladura.numeric.hierarchies.checks import PERIODS
+from veladura.numeric.hierarchies.hierarchy import TOP, Hierarchy
 from veladura.table.codes import Column, label_text
+
+LARGEST_WRITTEN_OUT = 1e15
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +39,7 @@ class Levels:
 
     hierarchy: Hierarchy
     base: Column = field(repr=False)
-    codes: tuple[NDArray[np.int64], ...] = field(repr=False)
+    codes: tuple[Ints, ...] = field(repr=False)
     labels: tuple[tuple[Any, ...], ...] = field(repr=False)
     exact: tuple[tuple[Any, ...], ...] = field(repr=False)
 
@@ -46,8 +49,8 @@ class Levels:
         return len(self.codes) - 1
 
 
-def distinct_values(column: Column) -> tuple[NDArray[np.int64], Column]:
-    """Return the place of each entry among the distinct values, missing last, and those values as a column."""
+def distinct_values(column: Column) -> tuple[Ints, Column]:
+    """Return where each entry stands among the distinct values, missing last, and those values."""
     key = np.where(column.missing, 0, column.values)
     values, places = np.unique(key[~column.missing], return_inverse=True)
     index = np.full(column.size, values.size, dtype=np.int64)
@@ -58,11 +61,11 @@ def distinct_values(column: Column) -> tuple[NDArray[np.int64], Column]:
     return index, Column(column.field, values, absent, column.labels)
 
 
-def apply_hierarchy(hierarchy: Hierarchy, base: Column, sizes: NDArray[np.int64]) -> Levels:
+def apply_hierarchy(hierarchy: Hierarchy, base: Column, sizes: Ints) -> Levels:
     """Return every level of a column's distinct values; ``sizes`` are their numbers of rows."""
     values = plain_values(base)
     steps = _steps(hierarchy, base, values, sizes)
-    codes: list[NDArray[np.int64]] = [np.arange(len(values), dtype=np.int64)]
+    codes: list[Ints] = [np.arange(len(values), dtype=np.int64)]
     labels: list[tuple[Any, ...]] = [tuple(values)]
     exact: list[tuple[Any, ...]] = [tuple(values)]
     for step in steps:
@@ -88,10 +91,8 @@ def plain_values(base: Column) -> list[Any]:
 Step = Callable[[Any], tuple[Any, Any]]
 
 
-def _steps(
-    hierarchy: Hierarchy, base: Column, values: Sequence[Any], sizes: NDArray[np.int64]
-) -> list[Step]:
-    """Return one function a level below the top: value -> (label, the same in the column's own type)."""
+def _steps(hierarchy: Hierarchy, base: Column, values: Sequence[Any], sizes: Ints) -> list[Step]:
+    """Return one function for each level below the top: value -> (label, the same in its type)."""
     simple: dict[str, Callable[[], list[Step]]] = {
         "rows": lambda: _explicit(hierarchy, base, values, sizes),
         "masked": lambda: [
@@ -115,38 +116,40 @@ def _steps(
 def _require(base: Column, kinds: tuple[str, ...], rule: str) -> None:
     if base.field.kind not in kinds:
         msg = (
-            f"hierarchy of {base.name!r}: {rule} needs {' or '.join(kinds)}, and the column is of"
-            f" kind {base.field.kind}."
+            f"the hierarchy of {base.name!r} has {rule}, for columns of kind"
+            f" {' or '.join(kinds)}; the column has kind {base.field.kind}."
         )
         raise DataError(msg)
 
 
-def _outside(base: Column, outside: Sequence[bool], sizes: NDArray[np.int64]) -> None:
-    """Refuse values that a hierarchy does not hold: the message has counts, a file of the custodian the values."""
-    mask = np.array(outside, dtype=bool)
-    if not mask.any():
+def _refuse_outside(base: Column, outside: Mask, sizes: Ints) -> None:
+    """Refuse values that a hierarchy does not hold.
+
+    The message has counts only; the values go to a file in the custodian's folder.
+    """
+    if not outside.any():
         return
     from veladura.table.database.scratch import custodian_home
 
     folder = custodian_home() / "outside"
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     path = folder / f"{''.join(c if c.isalnum() else '_' for c in base.name)}.txt"
-    lines = [label_text(value) for value, out in zip(plain_values(base), mask, strict=True) if out]
+    values = plain_values(base)
+    lines = [label_text(values[i]) for i in np.flatnonzero(outside)]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     path.chmod(0o600)
     msg = (
-        f"column {base.name!r}: {int(mask.sum())} values ({int(sizes[mask].sum())} rows) are not in"
-        f" its hierarchy.\n\nHint: the values are listed in {path}; add them to the hierarchy."
+        f"column {base.name!r}: {int(outside.sum())} values ({int(sizes[outside].sum())} rows) are"
+        f" not in its hierarchy.\n\nHint: add them to the hierarchy; they are listed in {path}."
     )
     raise DataError(msg)
 
 
-def _explicit(
-    hierarchy: Hierarchy, base: Column, values: Sequence[Any], sizes: NDArray[np.int64]
-) -> list[Step]:
+def _explicit(hierarchy: Hierarchy, base: Column, values: Sequence[Any], sizes: Ints) -> list[Step]:
     rows = {row[0]: row for row in hierarchy.rows}
     texts = [None if value is None else label_text(value) for value in values]
-    _outside(base, [text is not None and text not in rows for text in texts], sizes)
+    outside = np.array([text is not None and text not in rows for text in texts], dtype=bool)
+    _refuse_outside(base, outside, sizes)
     return [
         lambda value, level=level: (rows[label_text(value)][level],) * 2  # type: ignore[misc]
         for level in range(1, hierarchy.height)
@@ -166,7 +169,7 @@ def _masker(hierarchy: Hierarchy, level: int) -> Step:
 
 
 def _grouper(hierarchy: Hierarchy) -> list[Step]:
-    """Return the groups of each level applied one after the other; values that no group names stay as they are."""
+    """Return the groups of each level, one after the other; values that no group names stay."""
     above = [
         {member: name for name, members in level.items() for member in members}
         for level in hierarchy.grouped
@@ -213,7 +216,9 @@ def _interval(width: float, origin: float) -> Step:
 
 def _figure(number: float) -> str:
     """Return a limit as people write it: no exponent, no trailing zeros."""
-    return f"{number:.10f}".rstrip("0").rstrip(".") if abs(number) < 1e15 else f"{number:g}"  # noqa: PLR2004
+    if abs(number) >= LARGEST_WRITTEN_OUT:
+        return f"{number:g}"
+    return f"{number:.10f}".rstrip("0").rstrip(".")
 
 
 def _between(cuts: Sequence[float]) -> Step:
@@ -228,23 +233,17 @@ def _between(cuts: Sequence[float]) -> Step:
     return step
 
 
-def _quantile_cuts(
-    bins: int, values: Sequence[Any], sizes: NDArray[np.int64]
-) -> tuple[tuple[float, ...], ...]:
+def _quantile_cuts(bins: int, values: Sequence[Any], sizes: Ints) -> tuple[tuple[float, ...], ...]:
     """Return inner limits at quantiles, rounded to two digits: never the extremes of the data."""
-    known = [
-        (float(value), int(size))
-        for value, size in zip(values, sizes, strict=True)
-        if value is not None
-    ]
-    order = np.argsort([value for value, _ in known])
-    numbers = np.array([known[i][0] for i in order])
-    share = np.cumsum([known[i][1] for i in order]) / max(1, sum(size for _, size in known))
-    points = [
-        numbers[min(int(np.searchsorted(share, i / bins)), numbers.size - 1)]
-        for i in range(1, bins)
-    ]
-    finest = [_rounded(point) for point in points]
+    present = np.array([value is not None for value in values], dtype=bool)
+    numbers = np.array([float(value) for value in values if value is not None])
+    order = np.argsort(numbers)
+    numbers, counts = numbers[order], sizes[present][order]
+    share = np.cumsum(counts) / max(1, int(counts.sum()))
+    finest = []
+    for i in range(1, bins):
+        place = min(int(np.searchsorted(share, i / bins)), numbers.size - 1)
+        finest.append(_rounded(numbers[place]))
     levels = []
     step = 1
     while step < bins:
@@ -258,15 +257,15 @@ def _rounded(number: float) -> float:
     return float(f"{number:.1e}")
 
 
-def _check_nested(name: str, codes: Sequence[NDArray[np.int64]]) -> None:
+def _check_nested(name: str, codes: Sequence[Ints]) -> None:
     """Refuse levels that tear apart what the level below had together."""
     for below, above in pairwise(codes):
         parent = np.full(below.max() + 1, -1)
         parent[below] = above
         if not np.array_equal(parent[below], above):
             msg = (
-                f"the hierarchy of {name!r} does not nest: values that one level puts together a"
-                " higher one takes apart."
+                f"the hierarchy of {name!r} does not nest: a higher level separates values that a"
+                " lower one puts together."
             )
             raise DataError(msg)
 
@@ -279,14 +278,11 @@ def table_of(hierarchy: Hierarchy, values: Sequence[Any]) -> list[list[str]]:
     array = pa.array(list(values))
     kind = kind_of(array.type)
     if kind is None or not len(array):
-        msg = "to_csv of a rule needs the values to write it for."
+        msg = "to_csv of a rule needs values: give the values to write it for."
         raise DataError(msg)
     _, base = distinct_values(encode(array, Field("values", kind, array.type)))
     levels = apply_hierarchy(hierarchy, base, np.ones(base.size, dtype=np.int64))
-    return [
-        [
-            label_text(levels.labels[level][levels.codes[level][i]])
-            for level in range(levels.height + 1)
-        ]
-        for i in range(base.size)
-    ]
+    columns = []
+    for codes, labels in zip(levels.codes, levels.labels, strict=True):
+        columns.append([label_text(labels[code]) for code in codes])
+    return [list(row) for row in zip(*columns, strict=True)]

@@ -1,4 +1,4 @@
-"""A hierarchy for a column that was given none: round limits, never the extremes of the data."""
+"""A hierarchy for a column without a declared one: round limits, never the data's extremes."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Floats
 from veladura.numeric.hierarchies.hierarchy import Hierarchy
 from veladura.numeric.hierarchies.levels import plain_values
 from veladura.table.codes import Column, label_text
@@ -41,7 +41,7 @@ def suggest_hierarchy(base: Column) -> Hierarchy:
     return Hierarchy.star()
 
 
-def _merging(widths: Sequence[float], values: NDArray[np.float64]) -> list[float]:
+def _merging(widths: Sequence[float], values: Floats) -> list[float]:
     """Return the widths at which some intervals merge, and more than one is left."""
     left, kept = len(set(values)), []
     for width in widths:
@@ -52,15 +52,12 @@ def _merging(widths: Sequence[float], values: NDArray[np.float64]) -> list[float
     return kept
 
 
-def _nice_widths(values: NDArray[np.float64]) -> tuple[float, ...]:
-    """Return doubling widths of a round size: about a dozen intervals over the middle of the data, then fewer."""
+def _nice_widths(values: Floats) -> tuple[float, ...]:
+    """Return round widths that double, from about a dozen intervals over the middle of the data."""
     low, high = np.quantile(values, [0.05, 0.95])
     spread = max(high - low, np.ptp(values) / 50, 1e-12)
     size = 10.0 ** math.floor(math.log10(spread / FEW_BINS))
     width = next(nice * size for nice in (*NICE, 10.0) if nice * size >= spread / FEW_BINS)
     if np.array_equal(values, np.round(values)):
-        width = max(width, 1.0)
-        first = (width,) if width > 1 else (2.0,)
-    else:
-        first = (width,)
-    return tuple(first[0] * factor for factor in (1, 2, 4, 8))
+        width = width if width > 1 else 2.0
+    return tuple(width * factor for factor in (1, 2, 4, 8))

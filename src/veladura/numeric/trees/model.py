@@ -10,6 +10,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from veladura.base.context import Context
+from veladura.base.jit import native
 from veladura.numeric.trees.column import Subject
 from veladura.numeric.trees.leaf import Donors, draw_numbers
 from veladura.numeric.trees.tree import Growth, Predictors, Tree, grow, ranks
@@ -155,6 +156,9 @@ def load_kernels(context: Context) -> None:
     with context.progress(
         "loading the compiled tree code (compiled at the first run, which takes a while)", 1
     ) as advance:
+        from veladura.numeric.trees.kernels import grow_nodes
+
+        native(grow_nodes)  # by far the largest; the others are loaded as they are called
         advance()
 
 

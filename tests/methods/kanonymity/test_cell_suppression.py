@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from tests.methods.kanonymity.recount import people, recipe
 
 import veladura as vd
-from veladura.methods.kanonymity.cells import MOST_SETS, blank_cells
-from veladura.methods.kanonymity.classes import group_numbers, group_rows
-from veladura.methods.kanonymity.wildcard import matching_rows
+from veladura.methods.kanonymity.cell_suppression import MOST_SETS, blank_cells
+from veladura.methods.kanonymity.tuples import group_numbers, group_rows, matching_rows
 
 tables = st.tuples(
     st.lists(

@@ -11,8 +11,8 @@ from tests.methods.kanonymity.recount import people, recipe
 
 import veladura as vd
 from veladura.errors import DataError
-from veladura.methods.kanonymity import picture
-from veladura.methods.kanonymity.kept import BAR, FULL, kept_picture
+from veladura.methods.kanonymity import pictures
+from veladura.methods.kanonymity.pictures import BAR, FULL, kept_picture
 
 
 @pytest.fixture(scope="module")
@@ -25,15 +25,15 @@ def texts_of(svg):
 
 
 def test_the_lattice_shows_every_node_and_what_became_of_it(fitted):
-    svg = picture.drawn("lattice", fitted)
+    svg = pictures.drawn("lattice", fitted)
     shown = texts_of(svg)
     assert sum(bool(re.fullmatch(r"\d \d \d", text)) for text in shown) == fitted.lattice.nodes
-    assert svg.decode().count(picture.CHOSEN) >= 2
-    assert {"suppresses too much", "allowed", "k-minimal", "chosen"} <= set(shown)
+    assert svg.decode().count(pictures.CHOSEN) >= 2
+    assert {"too many rows suppressed", "allowed", "k-minimal", "chosen"} <= set(shown)
 
 
 def test_the_trade_off_names_its_axes_and_the_number_of_points(fitted):
-    shown = " ".join(texts_of(picture.drawn("trade-off", fitted)))
+    shown = " ".join(texts_of(pictures.drawn("trade-off", fitted)))
     assert f"{len(fitted.vectors)} k-minimal generalisations" in shown
     assert "precision" in shown
     assert "completeness" in shown
@@ -41,24 +41,24 @@ def test_the_trade_off_names_its_axes_and_the_number_of_points(fitted):
 
 @pytest.mark.parametrize("kind", ["lattice", "trade-off"])
 def test_a_picture_is_the_same_each_time_and_can_be_written(kind, fitted, tmp_path):
-    assert picture.drawn(kind, fitted) == picture.drawn(kind, fitted)
-    assert picture.write(kind, fitted, tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
-    assert b"02138" not in picture.drawn(kind, fitted)
+    assert pictures.drawn(kind, fitted) == pictures.drawn(kind, fitted)
+    assert pictures.write(kind, fitted, tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    assert b"02138" not in pictures.drawn(kind, fitted)
 
 
 def test_a_lattice_that_no_one_could_read_is_refused():
     wide = vd.KAnonymity(
         quasi_identifiers=["zip", "age", "sex", "income"], k=2, max_suppression=0.5
     ).fit(people(1))
-    assert wide.lattice.nodes > picture.MOST_NODES
-    with pytest.raises(DataError, match="can be drawn so that it can be read"):
-        picture.drawn("lattice", wide)
-    assert not picture.worth_drawing("lattice", wide)
+    assert wide.lattice.nodes > pictures.MOST_NODES
+    with pytest.raises(DataError, match="a picture is readable with at most 120"):
+        pictures.drawn("lattice", wide)
+    assert not pictures.worth_drawing("lattice", wide)
 
 
 def test_names_with_odd_letters_are_shown_as_they_are():
     frame = people(1).rename(columns={"zip": "$zip$ <b> & Ω"})
-    drawn = picture.drawn(
+    drawn = pictures.drawn(
         "lattice",
         vd.KAnonymity(quasi_identifiers=["$zip$ <b> & Ω", "sex"], k=2, max_suppression=0.1).fit(
             frame
@@ -98,4 +98,4 @@ def test_what_stays_is_drawn_as_long_as_it_is(settings):
     assert bars == pytest.approx(
         [BAR * share for share in (*told["precision"].values(), told["completeness"])], abs=0.06
     )
-    assert f"{told['suppressed_rows']:,} left out" in " ".join(texts_of(kept_picture(told)))
+    assert f"{told['suppressed_rows']:,} suppressed" in " ".join(texts_of(kept_picture(told)))

@@ -1,4 +1,4 @@
-"""Walking the lattice: every node is tagged as good or bad. The hot loops of the search.
+"""Compiled: the walk through the lattice that tags every node as good or bad.
 
 Groups stay sorted, so that those which merge are neighbours: a pass through memory merges or
 counts them, many times faster than a hash table that does not fit into the cache.
@@ -15,11 +15,8 @@ from veladura.base.jit import compiled, inner
 from veladura.methods.kanonymity.kernels import SHAPE
 
 _I, _U = types.int64, types.uint64
-_ints, _codes, _tags = (
-    types.Array(_I, 1, "C"),
-    types.Array(types.int32, 1, "C"),
-    types.Array(types.int8, 1, "C"),
-)
+_ints, _codes = types.Array(_I, 1, "C"), types.Array(types.int32, 1, "C")
+_tags = types.Array(types.int8, 1, "C")
 _keys, _bits = types.Array(_U, 2, "C"), types.Array(_U, 1, "C")
 
 
@@ -36,9 +33,8 @@ def _lift(keys: Any, groups: int, place: Any, start: int, codes: Any) -> None:
 def _sort_by(keys: Any, sizes: Any, groups: int, place: Any, out_keys: Any, out_sizes: Any) -> None:
     """Sort groups by the codes of one column, those of one code in the order they have."""
     w, shift, mask = place[0], np.uint64(place[1]), np.uint64(place[2])
-    ends = np.zeros(
-        place[2] + 2, np.uint64
-    )  # unsigned: an index that cannot be negative needs no check
+    # Unsigned: an index that cannot be negative needs no check.
+    ends = np.zeros(place[2] + 2, np.uint64)
     one = np.uint64(1)
     if keys.shape[1] == 1:
         words, out = keys[:, 0], out_keys[:, 0]
@@ -69,36 +65,39 @@ def _sort_by(keys: Any, sizes: Any, groups: int, place: Any, out_keys: Any, out_
 
 @inner(_I(_keys, _ints, _I, _ints, _I, _codes))
 def _merge(keys: Any, sizes: Any, groups: int, place: Any, start: int, codes: Any) -> int:
-    """Lift the column that changes fastest and merge neighbours that became equal, in place; return the number of groups."""
+    """Lift the column that changes fastest and merge neighbours that became equal, in place.
+
+    Return the number of groups.
+    """
     w, shift, mask = place[0], np.uint64(place[1]), np.uint64(place[2])
-    found = -1
+    merged = -1
     if keys.shape[1] == 1:  # the common case, with everything in registers
         words, last, total = keys[:, 0], np.uint64(0), 0
         for g in range(groups):
             word = words[g]
             code = (word >> shift) & mask
             word ^= (code ^ np.uint64(codes[np.uint64(start) + code])) << shift
-            if found < 0 or word != last:
-                found += 1
-                words[found] = word
+            if merged < 0 or word != last:
+                merged += 1
+                words[merged] = word
                 last, total = word, 0
             total += sizes[g]
-            sizes[found] = total
-        return found + 1
+            sizes[merged] = total
+        return merged + 1
     for g in range(groups):
         code = (keys[g, w] >> shift) & mask
         keys[g, w] ^= (code ^ np.uint64(codes[start + np.int64(code)])) << shift
-        same = found >= 0
+        same = merged >= 0
         for i in range(keys.shape[1]):
-            same = same and keys[g, i] == keys[found, i]
+            same = same and keys[g, i] == keys[merged, i]
         if same:
-            sizes[found] += sizes[g]
+            sizes[merged] += sizes[g]
             continue
-        found += 1
+        merged += 1
         for i in range(keys.shape[1]):
-            keys[found, i] = keys[g, i]
-        sizes[found] = sizes[g]
-    return found + 1
+            keys[merged, i] = keys[g, i]
+        sizes[merged] = sizes[g]
+    return merged + 1
 
 
 @inner(types.boolean(_ints, _I, _I, _I))
@@ -113,7 +112,10 @@ def _is_good(sizes: Any, groups: int, k: int, allowed: int) -> bool:
 
 @inner(types.boolean(_keys, _ints, _I, _bits, _I, _I))
 def _is_good_within(keys: Any, sizes: Any, groups: int, mask: Any, k: int, allowed: int) -> bool:
-    """Whether a node is good at which neighbours that agree in the masked bits are one group; stops when too many rows must go."""
+    """Whether a node is good where neighbours that agree in the masked bits are one group.
+
+    Stops when too many rows must go.
+    """
     rows, total, first = 0, 0, 0
     if keys.shape[1] == 1:  # the common case, with everything in registers
         words, bits, before = keys[:, 0], mask[0], np.uint64(0)
@@ -141,7 +143,10 @@ def _is_good_within(keys: Any, sizes: Any, groups: int, mask: Any, k: int, allow
 
 @compiled(types.void(_tags, SHAPE, _I, types.boolean))
 def spread(tags: Any, shape: Any, node: int, good: bool) -> None:  # noqa: FBT001
-    """Tag a node and, as goodness only grows, all above a good (1) or below a bad one (-1) that have no tag yet."""
+    """Tag a node, and all above a good one (1) or below a bad one (-1) that have no tag yet.
+
+    Goodness is monotone: it only grows from a node to those above it.
+    """
     direction = 1 if good else -1
     tag = np.int8(direction)
     stack = np.empty(1024, np.int64)
@@ -170,7 +175,7 @@ def spread(tags: Any, shape: Any, node: int, good: bool) -> None:  # noqa: FBT00
 @compiled(_ints(_tags, SHAPE))
 def minimal_nodes(tags: Any, shape: Any) -> Any:
     """Return the good nodes all of whose direct predecessors are bad: the antichain."""
-    found = np.empty(tags.size, np.int64)
+    minimal = np.empty(tags.size, np.int64)
     count = 0
     for node in range(tags.size):
         least = tags[node] == 1
@@ -182,9 +187,9 @@ def minimal_nodes(tags: Any, shape: Any) -> Any:
             ):
                 least = False
         if least:
-            found[count] = node
+            minimal[count] = node
             count += 1
-    return found[:count].copy()
+    return minimal[:count].copy()
 
 
 @inner(types.void(_keys, _ints, _I, _keys, _ints))
@@ -221,7 +226,10 @@ def _sort_all(
     other_keys: Any,
     other_sizes: Any,
 ) -> None:
-    """Sort tuples with the first column changing fastest, then the second, and so on; codes become those of level 0."""
+    """Sort tuples with the first column changing fastest, then the second, and so on.
+
+    Codes become those of level 0.
+    """
     columns, count = shape.heights.size, sizes.size
     here_keys, here_sizes, there_keys, there_sizes = out_keys, out_sizes, other_keys, other_sizes
     if columns % 2 == 1:  # passes alternate between two places; the last one must end in the first
@@ -255,14 +263,14 @@ def _fixed_bits(shape: Any, masks: Any) -> None:
 
 
 @compiled(_I(_keys, _ints, SHAPE, _I, _I, _tags, _I))
-def walk(  # noqa: C901
+def walk(  # noqa: C901  # one loop, one state
     keys: Any, sizes: Any, shape: Any, k: int, allowed: int, tags: Any, budget: int
-) -> int:  # one loop, one state
+) -> int:
     """Tag every node of the lattice as good (1) or bad (-1); return the number of groups handled.
 
     Levels are fixed column after column. With some fixed, the rest at the bottom merges least and
     the rest at the top most: if the last is bad all between are bad, if the first is good all are
-    good, and only otherwise the next column is looked into (monotonicity, methods/1). Tags spread
+    good, and only otherwise the next column is looked into (monotonicity). Tags spread
     to all nodes above a good and below a bad one. Stops when ``budget`` groups were handled.
 
     Pile d holds the groups with d columns fixed and the rest at the bottom. The column fixed last
@@ -273,17 +281,13 @@ def walk(  # noqa: C901
     """
     heights, strides = shape.heights, shape.strides
     columns, count, words = heights.size, sizes.size, keys.shape[1]
-    pile_keys, pile_sizes = (
-        np.empty((columns + 2, count, words), np.uint64),
-        np.empty((columns + 2, count), np.int64),
-    )
+    pile_keys = np.empty((columns + 2, count, words), np.uint64)
+    pile_sizes = np.empty((columns + 2, count), np.int64)
     _sort_all(keys, sizes, shape, pile_keys[1], pile_sizes[1], pile_keys[0], pile_sizes[0])
     masks = np.zeros((columns + 1, words), np.uint64)
     _fixed_bits(shape, masks)
-    found, at = (
-        np.full(columns + 2, count, np.int64),
-        np.zeros(columns + 2, np.int64),
-    )  # groups of a pile, and the level of its column
+    held = np.full(columns + 2, count, np.int64)  # groups of each pile
+    at = np.zeros(columns + 2, np.int64)  # level of its column
     level = np.zeros(columns, np.int64)
     depth = handled = 0
     while handled <= budget:
@@ -292,12 +296,12 @@ def walk(  # noqa: C901
         if tags[top] != -1 and tags[bottom] != 1:
             last = depth - 1
             if depth > 0 and at[depth] != level[last]:
-                handled += found[depth]
+                handled += held[depth]
                 start = shape.lifts[last, at[depth], level[last]]
-                found[depth] = _merge(
+                held[depth] = _merge(
                     pile_keys[depth],
                     pile_sizes[depth],
-                    found[depth],
+                    held[depth],
                     shape.places[last],
                     start,
                     shape.codes,
@@ -308,31 +312,31 @@ def walk(  # noqa: C901
                     tags,
                     shape,
                     bottom,
-                    _is_good(pile_sizes[depth if depth > 0 else 1], found[depth], k, allowed),
+                    _is_good(pile_sizes[depth if depth > 0 else 1], held[depth], k, allowed),
                 )
             if tags[bottom] == -1 and depth < columns:
                 if depth > 0:
-                    handled += found[depth]
+                    handled += held[depth]
                     these, those = (
                         (pile_keys[depth], pile_sizes[depth]),
                         (pile_keys[depth + 1], pile_sizes[depth + 1]),
                     )
                     if level[last] == heights[last]:  # one value: sorted already
-                        _copy(*these, found[depth], *those)
+                        _copy(*these, held[depth], *those)
                     else:
-                        _sort_by(*these, found[depth], shape.places[last], *those)
+                        _sort_by(*these, held[depth], shape.places[last], *those)
                 if tags[top] == 0:
                     good = _is_good_within(
                         pile_keys[depth + 1],
                         pile_sizes[depth + 1],
-                        found[depth],
+                        held[depth],
                         masks[depth],
                         k,
                         allowed,
                     )
                     spread(tags, shape, top, good)
                 if tags[top] == 1:
-                    level[depth], at[depth + 1], found[depth + 1] = 0, 0, found[depth]
+                    level[depth], at[depth + 1], held[depth + 1] = 0, 0, held[depth]
                     depth += 1
                     continue
         # Nothing is open here. If the bottom is good, so is every higher level of the column fixed

@@ -6,17 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from veladura.methods.kanonymity.classes import Classes, group_numbers, group_rows
-from veladura.methods.kanonymity.search import build_lattice, search
+from veladura.base.arrays import Ints, Mask
+from veladura.methods.kanonymity.lattice import build_lattice
+from veladura.methods.kanonymity.search import walk_lattice
+from veladura.methods.kanonymity.tuples import Tuples, group_numbers, group_rows
 from veladura.numeric.hierarchies.levels import Levels
 
-Ints = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
-
-def raise_levels(classes: Classes, vector: Sequence[int], kept: Mask, k: int) -> tuple[Ints, Mask]:
+def raise_levels(tuples: Tuples, vector: Sequence[int], kept: Mask, k: int) -> tuple[Ints, Mask]:
     """Return the level of every cell, and which tuples are released.
 
     Rows that are too rare at the chosen levels are taken as a table by themselves: its k-minimal
@@ -38,12 +36,12 @@ def raise_levels(classes: Classes, vector: Sequence[int], kept: Mask, k: int) ->
     """
     heights = np.tile(np.array(vector, dtype=np.int64), (len(kept), 1))
     released = kept.copy()
-    floor = [_above(level, height) for level, height in zip(classes.levels, vector, strict=True)]
+    floor = [_above(level, height) for level, height in zip(tuples.levels, vector, strict=True)]
     left = np.flatnonzero(~kept)
-    while int(classes.sizes[left].sum()) >= k:
-        chosen = np.array(_best(classes, floor, left, k)) + np.array(vector)
+    while int(tuples.sizes[left].sum()) >= k:
+        chosen = np.array(_best(tuples, floor, left, k)) + np.array(vector)
         heights[left] = chosen
-        settled = group_rows(classes.at(chosen.tolist())[left], classes.sizes[left]) >= k
+        settled = group_rows(tuples.at(chosen.tolist())[left], tuples.sizes[left]) >= k
         released[left[settled]] = True
         left = left[~settled]
     return heights, released
@@ -56,20 +54,17 @@ def _above(level: Levels, height: int) -> Levels:
     )
 
 
-def _best(classes: Classes, floor: Sequence[Levels], left: Ints, k: int) -> tuple[int, ...]:
-    """Return the generalisation of the rows left, counted from the floor, that loses least precision."""
+def _best(tuples: Tuples, floor: Sequence[Levels], left: Ints, k: int) -> tuple[int, ...]:
+    """Return the generalisation of the rows left, from the floor up, that keeps most precision."""
     places = np.column_stack(
-        [level.codes[0][classes.places[left, c]] for c, level in enumerate(floor)]
+        [level.codes[0][tuples.places[left, c]] for c, level in enumerate(floor)]
     )
     _, first, numbers = np.unique(group_numbers(places), return_index=True, return_inverse=True)
-    places, sizes = (
-        places[first],
-        np.bincount(numbers, weights=classes.sizes[left]).astype(np.int64),
-    )
-    lattice = build_lattice(places, sizes, [_renumbered(level) for level in floor])
-    found, _ = search(lattice, k, int(sizes.sum()) // 2)
-    tops = np.maximum(classes.heights, 1)
-    return min(found, key=lambda vector: (float(np.sum(np.array(vector) / tops)), vector))
+    sizes = np.bincount(numbers, weights=tuples.sizes[left]).astype(np.int64)
+    lattice = build_lattice(places[first], sizes, [_renumbered(level) for level in floor])
+    minimal, _ = walk_lattice(lattice, k, int(sizes.sum()) // 2)
+    tops = np.maximum(tuples.heights, 1)
+    return min(minimal, key=lambda vector: (float(np.sum(np.array(vector) / tops)), vector))
 
 
 def _renumbered(level: Levels) -> Levels:

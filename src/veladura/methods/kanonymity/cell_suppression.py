@@ -1,8 +1,8 @@
-"""Cell suppression: single cells of the rows that are too rare become missing, so that the rows can stay.
+"""Cell suppression: single cells of rare rows become missing, so that the rows can stay.
 
-Which cells: as few as possible in each row, by trying every set of columns, smallest sets first.
-The choice is greedy, so it need not be the smallest number over all rows together; that problem is
-NP-hard (Meyerson and Williams 2004).
+In each row as few cells as possible are suppressed, by trying every set of columns, smallest sets
+first. The choice is greedy, so it need not be the smallest number over all rows together; that
+problem is NP-hard (Meyerson and Williams 2004).
 """
 
 from __future__ import annotations
@@ -12,13 +12,11 @@ from itertools import combinations
 from math import comb
 
 import numpy as np
-from numpy.typing import NDArray
 
-from veladura.methods.kanonymity.classes import group_rows
+from veladura.base.arrays import Ints, Mask
+from veladura.methods.kanonymity.tuples import group_rows
 
-Ints = NDArray[np.int64]
-Mask = NDArray[np.bool_]
-MOST_SETS = 3000  # of columns with the same number; where there are more, the whole row is blanked
+MOST_SETS = 3000  # of columns of one size; a size with more sets is not tried
 
 
 def blank_cells(
@@ -42,18 +40,21 @@ def blank_cells(
     Templ, M., Kowarik, A. and Meindl, B. (2015). Statistical disclosure control for micro-data
     using the R package sdcMicro. Journal of Statistical Software 67(4), sec. 4.2.
     """
-    known = np.where(missing, -1, codes)
-    open_ = group_rows(known, sizes) < k
+    visible = np.where(missing, -1, codes)
+    rare = group_rows(visible, sizes) < k
     blank = np.zeros(codes.shape, dtype=bool)
     for columns in _column_sets(codes):
-        if not open_.any():
+        if not rare.any():
             break
-        (_settle_matching if wildcard else _settle_alike)(known, sizes, k, columns, open_, blank)
-    return blank, open_
+        (_settle_matching if wildcard else _settle_alike)(visible, sizes, k, columns, rare, blank)
+    return blank, rare
 
 
 def _column_sets(codes: Ints) -> Iterator[tuple[int, ...]]:
-    """Yield sets of columns, small ones first; columns with more values first, for they make rows rare."""
+    """Yield sets of columns, small ones first.
+
+    Columns with more values come first: they make rows rare.
+    """
     width = codes.shape[1]
     values = [np.unique(codes[:, c]).size for c in range(width)]
     order = sorted(range(width), key=lambda c: (-values[c], c))
@@ -64,21 +65,24 @@ def _column_sets(codes: Ints) -> Iterator[tuple[int, ...]]:
 
 
 def _settle_matching(
-    known: Ints, sizes: Ints, k: int, columns: tuple[int, ...], open_: Mask, blank: Mask
+    visible: Ints, sizes: Ints, k: int, columns: tuple[int, ...], rare: Mask, blank: Mask
 ) -> None:
-    """Blank the columns in rows that k rows agree with elsewhere; blanking others later only adds to the matches."""
-    rest = np.delete(known, columns, axis=1)
-    done = open_ & (group_rows(rest, sizes) >= k)
+    """Blank the columns in rows that k rows agree with elsewhere.
+
+    Blanking others later only adds to the matches.
+    """
+    rest = np.delete(visible, columns, axis=1)
+    done = rare & (group_rows(rest, sizes) >= k)
     blank[np.ix_(done, np.array(columns))] = True
-    open_[done] = False
+    rare[done] = False
 
 
 def _settle_alike(
-    known: Ints, sizes: Ints, k: int, columns: tuple[int, ...], open_: Mask, blank: Mask
+    visible: Ints, sizes: Ints, k: int, columns: tuple[int, ...], rare: Mask, blank: Mask
 ) -> None:
-    """Blank the columns in rows that then form a group of k, with each other or with a group that stands already."""
-    tried = np.where(blank, -1, known)
-    tried[np.ix_(open_, np.array(columns))] = -1
-    done = open_ & (group_rows(tried, sizes) >= k)
+    """Blank the columns in rows that then form a class of k, or join one that stands."""
+    tried = np.where(blank, -1, visible)
+    tried[np.ix_(rare, np.array(columns))] = -1
+    done = rare & (group_rows(tried, sizes) >= k)
     blank[np.ix_(done, np.array(columns))] = True
-    open_[done] = False
+    rare[done] = False

@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import veladura as vd
-from veladura.methods.kanonymity.search import descend, search
-from veladura.methods.kanonymity.watch import STEPS, watching
+from veladura.methods.kanonymity.search import BAR_STEPS, descend, walk_lattice, watching
 
 
 def lattice_of(seed: int, columns: int, *, wide: bool):
@@ -61,14 +60,14 @@ def minimal(frame: pd.DataFrame, k: int, allowed: int) -> list[tuple[int, ...]]:
 )
 def test_sorted_groups_find_what_grouping_anew_finds(seed, columns, k, allowed):
     frame, lattice = lattice_of(seed, columns, wide=False)
-    assert search(lattice, k, allowed) == (minimal(frame, k, allowed), True)
+    assert walk_lattice(lattice, k, allowed) == (minimal(frame, k, allowed), True)
 
 
 @pytest.mark.parametrize(("k", "allowed"), [(2, 0), (4, 100), (9, 4_900)])
 def test_keys_of_several_words_are_walked_alike(k, allowed):
     frame, lattice = lattice_of(5, 6, wide=True)
     assert lattice.keys.shape[1] == 2
-    found, complete = search(lattice, k, allowed)
+    found, complete = walk_lattice(lattice, k, allowed)
     assert complete
     for vector in found:
         assert suppressed(frame, vector, k) <= allowed
@@ -98,7 +97,7 @@ def test_the_bar_moves_with_the_nodes_that_are_decided_and_ends_full():
         while len(steps) < 40 and time.monotonic() < deadline:
             time.sleep(0.01)
         assert len(steps) == 40
-    assert len(steps) == STEPS
+    assert len(steps) == BAR_STEPS
 
 
 def test_a_search_that_fails_leaves_the_bar_where_it_is():
@@ -130,4 +129,4 @@ def test_a_fit_shows_its_progress():
         vd.open(frame, {"age": "integer"}), progress=bar
     )
     (label,) = (label for label in seen if "generalisations" in label)
-    assert seen[label] == [STEPS, STEPS]
+    assert seen[label] == [BAR_STEPS, BAR_STEPS]

@@ -285,11 +285,11 @@ def test_a_sensitive_column_must_be_there_and_no_quasi_identifier():
 
 def test_the_corrected_entropy_lets_small_groups_pass():
     """Two values in a group of four, three to one: 0.56 nats by shares, more by the correction (Stammler et al. 2016)."""
-    from veladura.methods.kanonymity.view import Pairs
+    from veladura.methods.kanonymity.equivalence_classes import ValueCounts
 
-    pairs = Pairs(np.array([0, 0]), np.array([0, 1]), np.array([3, 1]))
+    counts = ValueCounts(np.array([0, 0]), np.array([0, 1]), np.array([3, 1]))
     plain, corrected = (
-        float(pairs.entropy(np.array([4]), corrected=flag)[0]) for flag in (False, True)
+        float(counts.entropy(np.array([4]), corrected=flag)[0]) for flag in (False, True)
     )
     g = {1: -1.2703628454614782, 3: 0.7296371545385218, 4: 1.3963038212051886}
     assert plain == pytest.approx(-(0.75 * np.log(0.75) + 0.25 * np.log(0.25)))

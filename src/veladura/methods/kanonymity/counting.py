@@ -1,0 +1,196 @@
+"""From a table to the search: tuples counted where the data lives, with their hierarchies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from veladura.base.arrays import Ints
+from veladura.errors import DataError
+from veladura.methods.kanonymity.equivalence_classes import Sensitive
+from veladura.methods.kanonymity.lattice import Lattice, build_lattice
+from veladura.methods.kanonymity.privacy_models import (
+    LDiversity,
+    Model,
+    TCloseness,
+    population_of,
+)
+from veladura.methods.kanonymity.suppression import Criteria
+from veladura.numeric.hierarchies.hierarchy import Hierarchy
+from veladura.numeric.hierarchies.levels import Levels, apply_hierarchy, distinct_values
+from veladura.numeric.hierarchies.suggest import suggest_hierarchy
+from veladura.table.codes import Column
+
+if TYPE_CHECKING:
+    from veladura.methods.kanonymity.kanonymity import KAnonymity
+    from veladura.table.counts import Counts
+    from veladura.table.table import Table
+
+
+def count_tuples(table: Table, recipe: KAnonymity) -> tuple[Lattice, Criteria]:
+    """Return the lattice of a table's quasi-identifiers, and the criteria for its nodes."""
+    sets = tuple(tuple(recipe.names.index(name) for name in names) for names in recipe.sets)
+    counts = table.counts(recipe.names)
+    population = _population(table, recipe) if recipe.models else None
+    levels, places = [], []
+    for i, column in enumerate(counts.columns):
+        place, base = distinct_values(column)
+        if population is not None:
+            base = joined(column, population.columns[i])
+            place = places_in(base, column)
+        sizes = np.bincount(place, weights=counts.size, minlength=base.size).astype(np.int64)
+        hierarchy = recipe.hierarchies.get(column.name) or suggest_hierarchy(base)
+        levels.append(apply_hierarchy(hierarchy, base, sizes))
+        places.append(place)
+    lattice = build_lattice(np.column_stack(places), counts.size, levels)
+    if recipe.models:
+        return lattice, _criteria(table, recipe, sets, levels, population)
+    return lattice, Criteria(lattice, sets, recipe.k)
+
+
+def _criteria(
+    table: Table,
+    recipe: KAnonymity,
+    sets: tuple[tuple[int, ...], ...],
+    levels: Sequence[Levels],
+    population: Counts | None,
+) -> Criteria:
+    """Return criteria whose tuples carry sensitive values, and their origin too."""
+    sensitive = recipe.sensitive
+    counts = table.counts([*recipe.names, *sensitive])
+    width = len(recipe.names)
+    index = [
+        places_in(level.base, column)
+        for level, column in zip(levels, counts.columns[:width], strict=True)
+    ]
+    carried, values = [], {}
+    for column in counts.columns[width:]:
+        place, base = distinct_values(column)
+        reference = np.bincount(place, weights=counts.size, minlength=base.size).astype(np.int64)
+        _check_values(column.name, base, recipe.models)
+        tree = _tree(column.name, base, reference, recipe.models)
+        values[column.name] = Sensitive(reference, tree)
+        index.append(place)
+        carried.append(_unchanging(base, base.size))
+    tuples, sizes, origin = np.column_stack(index), counts.size, None
+    if population is not None:
+        people = np.column_stack(
+            [places_in(level.base, population.columns[i]) for i, level in enumerate(levels)]
+        )
+        _check_part(tuples[:, :width], sizes, people, population.size)
+        tuples = _with_origin(tuples, people, len(sensitive))
+        sizes = np.concatenate([sizes, population.size])
+        origin = width + len(carried)
+        carried.append(_unchanging(levels[0].base, 2))
+    joint = build_lattice(tuples, sizes, [*levels, *carried])
+    extra = {name: width + i for i, name in enumerate(sensitive)}
+    return Criteria(joint, sets, recipe.k, recipe.models, values, extra, origin)
+
+
+def _with_origin(tuples: Ints, people: Ints, sensitive: int) -> Ints:
+    """Return tuples of the table (origin 0) and of the population (1, no sensitive values)."""
+    blank = np.zeros((len(people), sensitive), dtype=np.int64)
+    of_table = np.zeros((len(tuples), 1), dtype=np.int64)
+    of_population = np.ones((len(people), 1), dtype=np.int64)
+    return np.vstack([np.hstack([tuples, of_table]), np.hstack([people, blank, of_population])])
+
+
+def _unchanging(base: Column, values: int) -> Levels:
+    """Return a column that is never generalised, only carried along."""
+    codes, labels = np.arange(values, dtype=np.int64), (None,) * values
+    return Levels(Hierarchy.star(), base, (codes,), (labels,), (labels,))
+
+
+def _check_values(name: str, base: Column, models: Sequence[Model]) -> None:
+    diversity = [m.l for m in models if isinstance(m, LDiversity) and m.column == name]
+    if base.size < max(diversity, default=0):
+        msg = (
+            f"no solution exists: column {name!r} has {base.size} different values, and l-diversity"
+            f" asks for {max(diversity)} in every equivalence class.\n\nHint: lower l, or leave the"
+            " model out: a column with one value has nothing to protect."
+        )
+        raise DataError(msg)
+
+
+def _tree(name: str, base: Column, sizes: Ints, models: Sequence[Model]) -> tuple[Ints, ...]:
+    """Return, level by level, the parent of each value of a sensitive column."""
+    for model in models:
+        if isinstance(model, TCloseness) and model.column == name and model.hierarchy:
+            return parents(model.hierarchy, base, sizes)
+    return ()
+
+
+def parents(hierarchy: Hierarchy, base: Column, sizes: Ints) -> tuple[Ints, ...]:
+    """Return, level by level, the code above each code."""
+    by_level = []
+    for below, above in pairwise(apply_hierarchy(hierarchy, base, sizes).codes):
+        parent = np.zeros(int(below.max()) + 1, dtype=np.int64)
+        parent[below] = above
+        by_level.append(parent)
+    return tuple(by_level)
+
+
+def _population(table: Table, recipe: KAnonymity) -> Counts | None:
+    """Return the tuples of the population file, read with the kinds that the table has."""
+    from veladura.table.source import open as open_table
+
+    file = population_of(recipe.models)
+    if file is None:
+        return None
+    declared = {
+        name: table.source.columns.get(name) or {"kind": table.schema[name].kind}
+        for name in recipe.names
+    }
+    return open_table(file, declared).counts(recipe.names)
+
+
+def _check_part(tuples: Ints, sizes: Ints, people: Ints, numbers: Ints) -> None:
+    """Refuse a population that lacks rows of the table."""
+    available = dict(zip(map(tuple, people.tolist()), numbers.tolist(), strict=True))
+    needed: dict[tuple[int, ...], int] = {}
+    for combination, size in zip(map(tuple, tuples.tolist()), sizes.tolist(), strict=True):
+        needed[combination] = needed.get(combination, 0) + size
+    lacking = sum(max(size - available.get(key, 0), 0) for key, size in needed.items())
+    if lacking:
+        msg = (
+            f"{lacking} rows of the table are not in the population: the table must be a part of"
+            " it.\n\nHint: check that both files write values in the same way."
+        )
+        raise DataError(msg)
+
+
+def joined(column: Column, other: Column) -> Column:
+    """Return the distinct values of a column and of the same column elsewhere.
+
+    The codes of the column stay valid.
+    """
+    _, base = distinct_values(column)
+    theirs = _recoded(other, base)
+    values = np.union1d(base.values[~base.missing], theirs.values[~theirs.missing])
+    missing = np.zeros(values.size, dtype=bool)
+    if base.missing.any() or other.missing.any():
+        values, missing = np.append(values, values.dtype.type(0)), np.append(missing, True)
+    return Column(column.field, values, missing, theirs.labels)
+
+
+def _recoded(other: Column, base: Column) -> Column:
+    """Return a column with codes into the labels of another, new labels after them."""
+    if base.labels is None or other.labels is None:
+        return other
+    place = {label: i for i, label in enumerate(base.labels.to_pylist())}
+    labels = other.labels.to_pylist()
+    codes = np.array([place.setdefault(label, len(place)) for label in labels], dtype=np.int64)
+    values = codes[other.values] if codes.size else other.values
+    return Column(base.field, values, other.missing, pa.array(list(place), base.labels.type))
+
+
+def places_in(base: Column, column: Column) -> Ints:
+    """Return where each value of a column stands among distinct ones, missing last."""
+    present = base.values[~base.missing]
+    values = _recoded(column, base).values
+    places = np.where(column.missing, present.size, np.searchsorted(present, values))
+    return places.astype(np.int64)
