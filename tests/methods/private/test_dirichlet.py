@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -124,6 +125,23 @@ def test_a_manifest_that_makes_no_sense_gives_no_posterior(tmp_path, key, value)
     )
     with pytest.raises(PromiseError, match=r"cannot be read|do not fit"):
         vd.posterior(vd.load(tampered(tmp_path, **{key: value})))
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnMethod(vd.DirichletMultinomial):
+    """The same mechanism under a name that no table of methods has."""
+
+    method = "own-method"
+
+
+def test_the_class_of_a_recipe_says_how_its_posterior_is_read():
+    settings = {"columns": ["sex"], "domain": DOMAIN, "epsilon": 2}
+    own, usual = (
+        made(**settings).protect(FRAME, seed=1, unsafe_repeatable=True)
+        for made in (OwnMethod, vd.DirichletMultinomial)
+    )
+    assert own.steps[-1].method == "own-method"
+    np.testing.assert_array_equal(vd.posterior(own).mean, vd.posterior(usual).mean)
 
 
 def test_other_releases_have_no_posterior():
