@@ -212,7 +212,7 @@ def released(name: str, frame: pd.DataFrame, recipe: vd.Geography, out: Path) ->
         release = recipe.protect(frame, seed=1)
         table = vd.open(frame, name=name)
     spent = time.process_time() - began
-    region, _ = recipe.ground()
+    region, _ = recipe.region_and_plane()
     for data in release.datasets:
         points = shapely.points(data[recipe.x], data[recipe.y])
         assert shapely.intersects(region.land, points).all()

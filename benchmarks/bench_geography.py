@@ -24,7 +24,7 @@ from numba import njit
 from veladura.methods.geography import icar_kernels as kernels
 from veladura.methods.geography.icar_arrays import Model
 from veladura.methods.geography.icar_chain import begin, lay_out, names_of_scalars, scalars, sweep
-from veladura.methods.geography.icar_model import Counts, Design, Graph, Priors
+from veladura.methods.geography.icar_model import CellCounts, EffectDesign, Graph, Priors
 
 WHOLE = 15_001  # sweeps of the source
 NUMPYRO = os.environ.get("BENCH_NUMPYRO", "")
@@ -32,7 +32,7 @@ NUMPYRO = os.environ.get("BENCH_NUMPYRO", "")
 
 def world(
     side: int, levels: tuple[int, ...] = (2, 2, 3), rows: int = 500, seed: int = 0
-) -> tuple[Counts, Graph, Design]:
+) -> tuple[CellCounts, Graph, EffectDesign]:
     """Return a square grid on which each combination has a hill of its own."""
     rng = np.random.default_rng(seed)
     codes = np.stack(np.meshgrid(*map(range, levels), indexing="ij"), axis=-1).reshape(
@@ -54,9 +54,9 @@ def world(
     ]
     near = [(i, j) for i, j in pairs if np.abs(at[i] - at[j]).max() == 1]
     return (
-        Counts(rng.poisson(rows * hills / hills.sum()), np.full(side**2, -2 * np.log(side))),
+        CellCounts(rng.poisson(rows * hills / hills.sum()), np.full(side**2, -2 * np.log(side))),
         Graph.of_pairs(side**2, near),
-        Design(codes.astype(np.int64)),
+        EffectDesign(codes.astype(np.int64)),
     )
 
 
