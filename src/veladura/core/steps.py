@@ -42,7 +42,7 @@ class Steps(Recipe):
     method = "steps"
     sentence = "Several methods were applied, one after the other."
 
-    recipes: tuple[Recipe, ...] = field(kw_only=False)
+    recipes: Sequence[Recipe] = field(kw_only=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -105,8 +105,8 @@ class Geography(LocationRecipe):
     gate = SYNTHETIC
     synthesizes = True
 
-    attributes: tuple[str, ...] = ()
-    continuous: tuple[str, ...] = ()
+    attributes: Sequence[str] = ()
+    continuous: Sequence[str] = ()
     grid: tuple[int, int] | Literal["choose"] = (20, 20)
     m: int = 5
     addresses: Addresses | None = field(default=None, repr=False, metadata={"private": True})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
@@ -44,7 +44,7 @@ class LocationRecipe(Recipe):
     x: str
     y: str
     region: Shape = field(repr=False)
-    exclude: Shape | tuple[Shape, ...] | None = field(default=None, repr=False)
+    exclude: Shape | Sequence[Shape] | None = field(default=None, repr=False)
     coordinates: Coordinates = "planar"
     m: int = 1
     missing: Literal["refuse", "keep"] = "refuse"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -16,7 +16,19 @@ from veladura.base.arrays import Floats, Mask
 from veladura.errors import PlanError
 
 Box = tuple[float, float, float, float]
-Shape = Path | Box | Mapping[str, Any]  # a GeoJSON file, [west, south, east, north], or GeoJSON
+
+
+@runtime_checkable
+class Geometry(Protocol):
+    """A geometry of shapely."""
+
+    @property
+    def geom_type(self) -> str:
+        """Its kind, such as Polygon."""
+
+
+# a GeoJSON file, [west, south, east, north], GeoJSON, or a geometry
+Shape = Path | str | Box | Sequence[float] | Mapping[str, Any] | Geometry
 NEAR = 1e-9  # share of the region's size that counts as lying on its border
 
 
@@ -105,7 +117,7 @@ class Region:
         return {name: json.loads(shapely.to_geojson(area)) for name, area in areas.items()}
 
 
-def region_of(region: Shape, exclude: Shape | tuple[Shape, ...] | None) -> Region:
+def region_of(region: Shape, exclude: Shape | Sequence[Shape] | None) -> Region:
     """Return the declared region, excluded areas taken together."""
     import shapely
 
@@ -146,7 +158,7 @@ def _is_box(given: Any) -> bool:
     )
 
 
-def read_shape(given: Shape, setting: str) -> Any:
+def read_shape(given: Any, setting: str) -> Any:
     """Return polygons from a path, four numbers or GeoJSON, valid and not empty."""
     if isinstance(given, Path):
         return _checked(_from_geojson(_read_json(given, setting), setting), setting)

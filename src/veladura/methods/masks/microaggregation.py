@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -75,7 +75,7 @@ class Microaggregation(Recipe):
     gate = MASKED
     random = False
 
-    columns: tuple[str, ...]
+    columns: Sequence[str]
     k: int = 3
 
     def __post_init__(self) -> None:

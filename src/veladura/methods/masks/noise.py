@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -88,7 +88,7 @@ class Noise(Recipe):
     checks = {"noise-scale": Check(noise_too_small)}
     gate = MASKED
 
-    columns: tuple[str, ...]
+    columns: Sequence[str]
     scale: float = 0.1
     correlated: bool = True
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -92,7 +92,7 @@ class Pram(Recipe):
     }
     gate = MASKED
 
-    columns: tuple[str, ...]
+    columns: Sequence[str]
     retain: float = 0.8
     matrix: Mapping[str, Mapping[str, Mapping[str, float]]] | None = field(
         default=None, repr=False, metadata={"private": True}

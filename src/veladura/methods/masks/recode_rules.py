@@ -41,7 +41,7 @@ class Coarser:
         The period whose first day replaces a date.
     """
 
-    groups: Mapping[str, tuple[str, ...]] | None = None
+    groups: Mapping[str, Sequence[str]] | None = None
     other: str | None = None
     round: int | float | None = None
     date: Literal["month", "quarter", "year", "decade"] | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -98,7 +98,7 @@ class Swap(Recipe):
     checks = {"same-values": Check(foreign_values), "rank-window": Check(carried_too_far)}
     gate = MASKED
 
-    columns: tuple[str, ...]
+    columns: Sequence[str]
     window: float = 0.05
 
     def __post_init__(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -89,7 +89,7 @@ class TopCode(Recipe):
     gate = MASKED
     random = False
 
-    columns: Mapping[str, int | float | str | Limits] | tuple[str, ...]
+    columns: Mapping[str, int | float | str | Limits] | Sequence[str]
     quantile: float | None = None
     replace: Literal["limit", "missing"] = "limit"
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from veladura.table.table import Table
 
 Value = str | int | bool
-Values = Mapping[str, tuple[Value, ...]]
-Zero = Mapping[str, tuple[Value, ...] | Value]
+Values = Mapping[str, Sequence[Value]]
+Zero = Mapping[str, Sequence[Value] | Value]
 MOST_CELLS = 1_000_000
 KINDS = (*LABELLED, "integer")
 
@@ -284,6 +284,6 @@ def read_values(path: str) -> dict[str, tuple[Value, ...]]:
     return {name: checked_values(name, values) for name, values in content.items()}
 
 
-def listed(value: tuple[Value, ...] | Value) -> tuple[Value, ...]:
+def listed(value: Sequence[Value] | Value) -> tuple[Value, ...]:
     """Return a value, or several, as a tuple of values."""
     return (value,) if isinstance(value, (str, int)) else tuple(value)

@@ -90,7 +90,7 @@ def mbi() -> Any:
 
 
 def fit_model(
-    names: tuple[str, ...],
+    names: Sequence[str],
     shape: tuple[int, ...],
     measured: Sequence[NoisyTable],
     n: int,

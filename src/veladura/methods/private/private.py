@@ -53,13 +53,13 @@ class PrivateRecipe(Recipe):
     rule: ClassVar[Rule] = Posterior()
     posterior_needs: ClassVar[tuple[str, ...]] = ()  # settings of the manifest; () : no posterior
 
-    columns: tuple[str, ...]
-    domain: Mapping[str, tuple[str | int | bool, ...]] | str | None = field(
+    columns: Sequence[str]
+    domain: Mapping[str, Sequence[str | int | bool]] | str | None = field(
         default=None, repr=False, metadata={"path": True}
     )
     epsilon: float
     size: int | None = None
-    missing: tuple[str, ...] = ()
+    missing: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -120,7 +120,7 @@ class CellRecipe(PrivateRecipe):
 
     declared_by_holder: ClassVar[tuple[str, ...]] = ("domain", "structural_zeros")
 
-    structural_zeros: tuple[Mapping[str, tuple[str | int | bool, ...]], ...] = ()
+    structural_zeros: Sequence[Mapping[str, Sequence[str | int | bool]]] = ()
 
     def __post_init__(self) -> None:
         if isinstance(self.structural_zeros, (list, tuple)):
@@ -130,7 +130,7 @@ class CellRecipe(PrivateRecipe):
 
     def zeros(self) -> tuple[Zero, ...]:
         """Return the structural zeros: combinations that cannot occur."""
-        return self.structural_zeros
+        return tuple(self.structural_zeros)
 
     @classmethod
     def suggest_for(cls, table: Table, facts: Mapping[str, Facts]) -> Recipe:
