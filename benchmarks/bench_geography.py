@@ -1,4 +1,6 @@
-"""The sampler of synthetic geography: sweeps by grid, effective draws beside the plain sweep and beside NUTS, in one run.
+"""The sampler of synthetic geography.
+
+Sweeps by grid, effective draws beside the plain sweep and beside NUTS, in one run.
 
 BENCH_NUMPYRO names a Python that has NumPyro (see benchmarks/reference_icar.py); without it NUTS is
 left out.
@@ -95,7 +97,10 @@ def least(traces: list[Any], names: list[str]) -> tuple[float, str]:
 
 
 def mixing(side: int, sweeps: int) -> None:
-    """Effective draws per second of the slowest scalar: all moves beside the plain sweep, two chains each in turn."""
+    """Effective draws per second of the slowest scalar.
+
+    All moves beside the plain sweep, two chains each in turn.
+    """
     counts, graph, design = world(side)
     model = lay_out(counts, graph, design, Priors())
     names = names_of_scalars(model, list(design.names))
@@ -152,7 +157,10 @@ def compilation() -> None:
 
 
 def nuts(side: int = 6, sweeps: int = 6000) -> None:
-    """Effective draws per second beside NUTS in NumPyro, the same model and counts, warm-up in and compilation left out of both."""
+    """Effective draws per second beside NUTS in NumPyro, the same model and counts.
+
+    Warm-up in and compilation left out of both.
+    """
     counts, _, design = world(side)
     if not NUMPYRO:
         print(

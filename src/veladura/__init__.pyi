@@ -35,9 +35,9 @@ from veladura.methods.private.ledger import Ledger as Ledger
 from veladura.methods.private.marginals import Marginals as Marginals
 from veladura.methods.private.noisy import NoisyCounts as NoisyCounts
 from veladura.numeric.hierarchies.hierarchy import Hierarchy as Hierarchy
-from veladura.release.link import with_source as with_source
 from veladura.release.package import load as load
 from veladura.release.reassess import assess as assess
+from veladura.release.reassess import with_source as with_source
 from veladura.table.source import open as open
 
 __version__: str

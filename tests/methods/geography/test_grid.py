@@ -24,6 +24,8 @@ from veladura.methods.geography.region import (
     region_of,
 )
 
+pytestmark = pytest.mark.quick
+
 NOTHING = Writing((None, None), np.empty(0, dtype=complex))
 STAR = shapely.Polygon([(0, 0), (4, 1), (9, 0), (8, 5), (9.5, 9), (5, 7), (1, 9), (2, 5)])
 POND = shapely.Point(5, 4).buffer(1.5)

@@ -18,6 +18,8 @@ from veladura.plan.plan import parse_plan, read_plan, steps_to_toml
 from veladura.plan.run import run
 from veladura.release.verify import holds, verify
 
+pytestmark = pytest.mark.quick
+
 CANARY = "canary-value"
 SEX, AGE = ["f", "m"], [1, 2, 3]
 DOMAIN = {"sex": SEX, "age": AGE}
@@ -77,7 +79,7 @@ def test_a_package_alone_gives_the_posterior_and_its_proof(tmp_path):
 
 def tampered(home: Path, **settings) -> Path:
     """Return a package whose manifest was changed, with hashes to fit."""
-    from veladura.release.package import SUMS, file_hash, listed_files
+    from veladura.release.folder import write_hashes
 
     folder = home / "out" / "release"
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
@@ -85,8 +87,7 @@ def tampered(home: Path, **settings) -> Path:
         for stated in (manifest["steps"][0]["settings"], manifest["promises"][0]["settings"]):
             stated.pop(key, None) if value is None else stated.update({key: value})
     (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
-    lines = [f"{file_hash(folder / name)}  {name}" for name in listed_files(folder)]
-    (folder / SUMS).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_hashes(folder)
     return folder
 
 

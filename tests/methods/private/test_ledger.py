@@ -18,6 +18,8 @@ from veladura.errors import BudgetError, FolderError, PlanError
 from veladura.methods.private.events import Budget, Event, epsilon_of, rho_for, rho_of, zcdp_epsilon
 from veladura.methods.private.ledger import KeptLedger, read_ledger
 
+pytestmark = pytest.mark.quick
+
 TENTH = Event("test", "x", epsilon=Fraction(1, 10))
 TABLE = pd.DataFrame({"sex": ["f", "m"] * 50})
 RECIPE = vd.DirichletMultinomial(columns=["sex"], domain={"sex": ["f", "m"]}, epsilon=0.1)

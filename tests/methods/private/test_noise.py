@@ -15,6 +15,8 @@ from veladura.errors import BudgetError, PlanError
 from veladura.methods.private.events import Event, epsilon_of
 from veladura.methods.private.noisy import nearest, whole_numbers
 
+pytestmark = pytest.mark.quick
+
 REASON = "the extra dp is not installed: pip install 'veladura[dp]'; these tests DID NOT RUN"
 DOMAIN = {"a": ["x", "y"], "b": [1, 2, 3], "c": ["u", "v"]}
 RNG = np.random.default_rng(5)

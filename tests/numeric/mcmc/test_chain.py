@@ -13,6 +13,8 @@ from veladura.errors import PlanError
 from veladura.numeric.mcmc.chain import check_lengths, run_chains, separated
 from veladura.numeric.mcmc.diagnostics import ChainWarning, Diagnostics
 
+pytestmark = pytest.mark.quick
+
 ENOUGH = {"sweeps": 100, "burn": 20, "thin": 2, "chains": 4, "m": 5}
 
 

@@ -1,4 +1,4 @@
-"""Correlation groups: given or proposed, merged into classes, and the order in which columns are replaced."""
+"""Correlation groups: given or proposed, merged into classes; and the order of replacement."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from veladura.methods.cart.order import SAMPLED, coarse_codes, cramer
+from veladura.base.arrays import Ints
 from veladura.methods.critical.cells import CriticalWarning
+from veladura.numeric.association import coarse_codes, cramer, evenly_spaced
 from veladura.numeric.trees.tree import DEPTH, FEATURE, Tree, ranks
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Tie:
-    """How strongly two columns hang together, and by which measure."""
+    """The strength of association of two columns, and the measure of it."""
 
     first: str
     second: str
@@ -31,8 +31,8 @@ class Tie:
 
 
 @dataclass(frozen=True)
-class Class:
-    """Columns whose joint structure is kept: an equivalence class of the correlation groups.
+class ColumnClass:
+    """Columns whose joint distribution is kept: correlation groups that share columns, merged.
 
     Attributes
     ----------
@@ -47,13 +47,13 @@ class Class:
 
 
 def find_ties(codes: Codes, confidential: Sequence[str], names: Sequence[str]) -> list[Tie]:
-    """Return the tie of every pair with a confidential column, strongest first.
+    """Return the association of every pair with a confidential column, strongest first.
 
-    Two columns with an order: Spearman's rank correlation, its sign left out. Otherwise Cramér's V
-    of the columns cut into at most eight bins. On at most 5000 evenly spaced rows where neither is
-    missing.
+    For two columns with an order, the absolute value of Spearman's rank correlation. Otherwise
+    Cramér's V of the columns cut into at most eight bins. On at most 5000 evenly spaced rows where
+    neither is missing.
     """
-    rows = np.unique(np.linspace(0, codes.rows.size - 1, SAMPLED).astype(np.int64))
+    rows = evenly_spaced(codes.rows.size)
     taken = {name: codes[name].take(rows) for name in names}
     pairs = [pair for pair in combinations(names, 2) if set(pair) & set(confidential)]
     return sorted((_tie(taken[a], taken[b]) for a, b in pairs), key=lambda tie: -tie.strength)
@@ -74,22 +74,24 @@ def _tie(a: Column, b: Column) -> Tie:
 
 
 def propose(ties: Sequence[Tie], least: float) -> tuple[tuple[str, str], ...]:
-    """Return the pairs that hang together at least so strongly."""
+    """Return the pairs whose association is at least so strong."""
     return tuple((tie.first, tie.second) for tie in ties if tie.strength >= least)
 
 
 def find_classes(
     groups: Sequence[Sequence[str]], order: Sequence[str], names: Sequence[str]
-) -> list[Class]:
-    """Return the equivalence classes of "in one group, or linked by a chain of groups", first those replaced first.
+) -> list[ColumnClass]:
+    """Return the connected components of the groups, in the order of replacement.
 
     A group without a confidential column is left out. A confidential column in no group is a class
     of its own.
 
     Examples
     --------
-    >>> find_classes([("a", "b"), ("b", "x"), ("y", "z")], ["b", "c", "a"], ["a", "b", "c", "x", "y", "z"])
-    [Class(confidential=('b', 'a'), others=('x',)), Class(confidential=('c',), others=())]
+    >>> groups = [("a", "b"), ("b", "x"), ("y", "z")]
+    >>> classes = find_classes(groups, ["b", "c", "a"], ["a", "b", "c", "x", "y", "z"])
+    >>> [(one.confidential, one.others) for one in classes]
+    [(('b', 'a'), ('x',)), (('c',), ())]
     """
     root = {name: name for name in names}
 
@@ -104,24 +106,27 @@ def find_classes(
     members: dict[str, list[str]] = {}
     for name in names:
         members.setdefault(find(name), []).append(name)
-    groups_found = [group for name in order if (group := members.pop(find(name), []))]
+    components = [group for name in order if (group := members.pop(find(name), []))]
     return [
-        Class(tuple(n for n in order if n in group), tuple(n for n in group if n not in order))
-        for group in groups_found
+        ColumnClass(
+            tuple(name for name in order if name in group),
+            tuple(name for name in group if name not in order),
+        )
+        for group in components
     ]
 
 
 def report_groups(groups: Sequence[Sequence[str]], confidential: Sequence[str]) -> None:
-    """Warn of groups that cannot matter, and of those that share columns and become one."""
+    """Warn of groups that have no effect, and of those that share columns and become one."""
     if idle := [list(group) for group in groups if not set(group) & set(confidential)]:
         msg = (
-            "groups without a confidential column are left out, for nothing in them changes:"
-            f" {idle}."
+            "groups without a confidential column have no effect, because nothing in them is"
+            f" replaced: {idle}."
         )
         warnings.warn(msg, CriticalWarning, stacklevel=2)
     useful = [group for group in groups if set(group) & set(confidential)]
     if merged := [[list(a), list(b)] for a, b in combinations(useful, 2) if set(a) & set(b)]:
-        msg = f"groups that share columns are treated as one: {merged}."
+        msg = f"groups that share columns are merged into one: {merged}."
         warnings.warn(msg, CriticalWarning, stacklevel=2)
 
 
@@ -129,28 +134,28 @@ def order_columns(
     count: Mapping[str, int],
     tree_of: Callable[[str, Sequence[str]], tuple[Tree | None, Mapping[int, str]]],
 ) -> list[str]:
-    """Return columns by their number of critical cells, most first; among equals the less dependent one first.
+    """Return the order of replacement: the column with most critical cells first.
 
-    The dependence of a column on those it is tied with is the smallest depth at which one of them
-    splits its tree: the larger, the earlier. Then the order of the table.
+    Of columns with equally many, the one that depends least on the others comes first: the one in
+    whose tree another of them splits at the greatest depth. Then the order of the table decides.
 
     Parameters
     ----------
     tree_of
-        Returns the tree of a column, given those it is tied with, and which feature of the tree is
-        which of them.
+        Returns the tree of a column, given the others with equally many critical cells, and which
+        feature of the tree is which of them.
     """
     names = list(count)
     depth = dict.fromkeys(names, math.inf)
     for name in names:
-        if tied := [other for other in names if other != name and count[other] == count[name] > 0]:
-            depth[name] = first_split(*tree_of(name, tied))
+        if equal := [other for other in names if other != name and count[other] == count[name] > 0]:
+            depth[name] = first_split(*tree_of(name, equal))
     return sorted(names, key=lambda name: (-count[name], -depth[name], names.index(name)))
 
 
 def first_split(tree: Tree | None, features: Mapping[int, str]) -> float:
-    """Return the smallest depth at which one of some features splits; infinite if none ever does."""
+    """Return the smallest depth at which one of some features splits; infinite if none does."""
     if tree is None:
         return math.inf
-    hits: NDArray[np.int64] = tree.nodes[np.isin(tree.nodes[:, FEATURE], list(features)), DEPTH]
+    hits: Ints = tree.nodes[np.isin(tree.nodes[:, FEATURE], list(features)), DEPTH]
     return float(hits.min()) if hits.size else math.inf

@@ -1,4 +1,4 @@
-"""What a release of replaced cells promises: only critical cells changed, and no critical value came out."""
+"""What is promised of critical cells: only they changed, and their values are not released."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Ints, Mask
+from veladura.base.bounds import Bounds
 from veladura.base.expression import parse
 from veladura.base.settings import to_plain
 from veladura.core.promise import Check, Evidence, Promise, source_column
-from veladura.methods.cart.cart import Bounds
 from veladura.methods.critical.cells import Cells, read_conditions
 from veladura.table.codes import label_texts
 from veladura.table.conditions import holds
@@ -20,51 +20,52 @@ if TYPE_CHECKING:
     from veladura.methods.critical.fitted import FittedCritical
     from veladura.table.codes import Column
 
-Mask = NDArray[np.bool_]
+CLAIMS = {
+    "critical-cells": "In {}, only critical cells were changed.",
+    "critical-values": "No replaced cell of {} holds a critical value of the original.",
+    "critical-own": "No critical cell of {} kept its own value.",
+    "critical-inside": "Every replaced value of {} meets the condition for critical values too.",
+}
 
 
 def promises_of(fitted: FittedCritical) -> tuple[Promise, ...]:
-    """Return the promises; what they need of conditions and rows is kept from the recipient."""
-    recipe, names = fitted.recipe, fitted.changed()
+    """Return the promises; the conditions and rows that prove them are kept from the recipient."""
+    recipe, names = fitted.recipe, fitted.confidential
+    guards = {name: fitted.constraints[name].guard for name in names}
+    conditions = fitted.cells.conditions
+    about = {
+        "critical-cells": list(names) if recipe.others == "keep" else [],
+        "critical-values": [name for name in names if guards[name] == "values"],
+        "critical-own": [name for name in names if guards[name] == "own"],
+        "critical-inside": [
+            name for name in names if recipe.keep_inside and conditions[name].expression is not None
+        ],
+    }
+    read = {name for condition in conditions.values() for name in condition.columns}
+    if isinstance(recipe.rows, str):
+        read |= set(parse(recipe.rows).columns)
+    also = sorted(read - set(names))
     private = {
         "critical": to_plain(recipe.critical),
-        "rows": _kept_rows(fitted),
+        "rows": _rows(fitted),
         "left": _left(fitted),
         "shared": _shared(fitted),
     }
-    looked = {name for condition in fitted.cells.conditions.values() for name in condition.columns}
-    if isinstance(recipe.rows, str):
-        looked |= set(parse(recipe.rows).columns)
-    also = sorted(looked - set(names))
-    made = []
-
-    def promise(name: str, claim: str, about: list[str]) -> None:
-        if about:
-            settings = {"columns": [*about, *also], "about": about}
-            made.append(
-                Promise(name, claim.format(", ".join(about)), "source", settings, private=private)
-            )
-
-    if recipe.others == "keep":
-        promise("critical-cells", "In {}, only critical cells were changed.", list(names))
-    by_guard = {
-        guard: [name for name in names if fitted.terms[name].guard == guard]
-        for guard in ("values", "own")
-    }
-    promise(
-        "critical-values",
-        "No critical value of the original {} stands in a replaced cell.",
-        by_guard["values"],
+    return tuple(
+        Promise(
+            promise,
+            CLAIMS[promise].format(", ".join(columns)),
+            "source",
+            {"columns": [*columns, *also], "about": columns},
+            private=private,
+        )
+        for promise, columns in about.items()
+        if columns
     )
-    promise("critical-own", "No critical cell of {} kept its own value.", by_guard["own"])
-    if recipe.keep_inside:
-        inside = [name for name in names if fitted.cells.conditions[name].expression is not None]
-        promise("critical-inside", "Every replaced value of {} is critical too.", inside)
-    return tuple(made)
 
 
-def _kept_rows(fitted: FittedCritical) -> str | list[bool] | None:
-    """Return the mask of rows in the order that records point into, which only the content of the source decides."""
+def _rows(fitted: FittedCritical) -> str | list[bool] | None:
+    """Return the mask of rows in canonical order, which only the content of the source decides."""
     rows = fitted.recipe.rows
     if rows is None or isinstance(rows, str):
         return rows
@@ -72,31 +73,31 @@ def _kept_rows(fitted: FittedCritical) -> str | list[bool] | None:
 
 
 def _left(fitted: FittedCritical) -> dict[str, list[int]]:
-    """Return the cells that nothing could replace, in that order."""
-    if not any(terms.fixed.any() for terms in fitted.terms.values()):
+    """Return the rows of cells that could not be replaced, numbered in canonical order."""
+    if not any(constraints.fixed.any() for constraints in fitted.constraints.values()):
         return {}
     order = fitted.table.codes([]).rows
     place = np.empty_like(order)
     place[order] = np.arange(order.size)
     return {
-        name: sorted(int(row) for row in place[fitted.codes.rows[terms.fixed]])
-        for name, terms in fitted.terms.items()
-        if terms.fixed.any()
+        name: sorted(int(row) for row in place[fitted.codes.rows[constraints.fixed]])
+        for name, constraints in fitted.constraints.items()
+        if constraints.fixed.any()
     }
 
 
 def _shared(fitted: FittedCritical) -> dict[str, list[float]]:
-    """Return the values that many rows share and that stay as they are, where whole columns are replaced."""
-    found = {}
-    for name, terms in fitted.terms.items():
-        subject = terms.subject
-        if subject.spikes is not None and subject.spikes.size and subject.grid is not None:
-            found[name] = [float(value) for value in subject.grid.values(subject.spikes)]
-    return found
+    """Return the spikes of columns that are replaced as a whole: they are released as they are."""
+    shared = {}
+    for name, constraints in fitted.constraints.items():
+        variable = constraints.variable
+        if variable.spikes is not None and variable.spikes.size and variable.grid is not None:
+            shared[name] = [float(value) for value in variable.grid.values(variable.spikes)]
+    return shared
 
 
 class _Original:
-    """The critical cells found again in the original, in its own order of rows."""
+    """The critical cells, identified again in the original, in its own order of rows."""
 
     def __init__(self, evidence: Evidence, settings: Mapping[str, Any]) -> None:
         assert evidence.original is not None  # noqa: S101  # the caller asked
@@ -124,7 +125,7 @@ class _Original:
         mask[self._order()] = rows
         return mask
 
-    def _order(self) -> NDArray[np.int64]:
+    def _order(self) -> Ints:
         assert self.evidence.original is not None  # noqa: S101
         return self.evidence.original.codes([]).rows
 
@@ -135,7 +136,7 @@ class _Original:
             mark[self._order()[left]] = False
         return mark
 
-    def link(self) -> NDArray[np.int64]:
+    def link(self) -> Ints:
         """Return the original row of each released one."""
         assert self.evidence.rows is not None  # noqa: S101  # proofs against the source are linked
         return self.evidence.rows
@@ -154,7 +155,7 @@ def _same(before: Column, after: Column) -> Mask:
 
 
 def changed_elsewhere(evidence: Evidence, settings: Mapping[str, Any]) -> int:
-    """Return how many cells changed that are not critical."""
+    """Return the number of changed cells that are not critical."""
     original = _Original(evidence, settings)
     return sum(
         int(
@@ -168,26 +169,26 @@ def changed_elsewhere(evidence: Evidence, settings: Mapping[str, Any]) -> int:
 
 
 def critical_values_out(evidence: Evidence, settings: Mapping[str, Any]) -> int:
-    """Return how many replaced cells hold a critical value of the original column."""
+    """Return the number of replaced cells that hold a critical value of the original."""
     original = _Original(evidence, settings)
-    found = 0
+    violations = 0
     for name in settings["about"]:
         before, after, replaced = (
             original.columns[name],
             evidence.column(name),
             original.replaced(name),
         )
-        known = before.values[original.cells.marks[name] & ~before.missing]
-        known = known[~np.isin(known, settings["shared"].get(name, []))]
+        critical = before.values[original.cells.marks[name] & ~before.missing]
+        critical = critical[~np.isin(critical, settings["shared"].get(name, []))]
         here = replaced[original.link()] & ~after.missing
-        found += int(np.count_nonzero(np.isin(after.values[here], known)))
-    return found
+        violations += int(np.count_nonzero(np.isin(after.values[here], critical)))
+    return violations
 
 
 def kept_own(evidence: Evidence, settings: Mapping[str, Any]) -> int:
-    """Return how many replaced cells kept their own value."""
+    """Return the number of replaced cells that kept their own value."""
     original = _Original(evidence, settings)
-    found = 0
+    violations = 0
     for name in settings["about"]:
         before, after = original.columns[name].take(original.link()), evidence.column(name)
         free = (
@@ -195,22 +196,22 @@ def kept_own(evidence: Evidence, settings: Mapping[str, Any]) -> int:
             & ~before.missing
             & ~np.isin(before.values, settings["shared"].get(name, []))
         )
-        found += int(np.count_nonzero(_same(before, after) & free))
-    return found
+        violations += int(np.count_nonzero(_same(before, after) & free))
+    return violations
 
 
 def outside_condition(evidence: Evidence, settings: Mapping[str, Any]) -> int:
-    """Return how many replaced values do not meet the condition, the other columns being as in the original."""
+    """Return the number of replaced values against the condition, other columns unchanged."""
     original = _Original(evidence, settings)
-    found = 0
+    violations = 0
     for name in settings["about"]:
         after = evidence.column(name)
-        known = {
+        columns = {
             other: column.take(original.link()) for other, column in original.columns.items()
         } | {name: after}
         here = original.replaced(name)[original.link()]
-        found += int(np.count_nonzero(here & ~original.cells.conditions[name].marks(known)))
-    return found
+        violations += int(np.count_nonzero(here & ~original.cells.conditions[name].marks(columns)))
+    return violations
 
 
 CHECKS = {

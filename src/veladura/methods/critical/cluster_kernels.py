@@ -1,4 +1,4 @@
-"""Compiled parts of tuple-wise replacement: divisive clustering, and mean and covariance of every leaf.
+"""Compiled parts of tuple-wise replacement: divisive clustering, and moments of every leaf.
 
 The nodes have the layout of the trees of this package, so that draws and climbing are shared with
 them.
@@ -7,12 +7,9 @@ them.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Floats, Ints, Mask
 from veladura.base.jit import compiled, inner
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 ROUNDS = 10  # of the power iteration and of 2-means: a split needs no more
 TINY = 1e-12
@@ -34,32 +31,32 @@ def _squares(points: Floats, order: Ints, start: int, end: int) -> float:
 
 @inner("boolean(int64[:, ::1], int64[::1], int64, int64, int64)")
 def _enough(numbers: Ints, order: Ints, start: int, end: int, wanted: int) -> bool:
-    """Whether every column has at least some number of different values in a stretch."""
+    """Whether every column has at least some number of distinct values in a stretch."""
     seen = np.empty(max(wanted, 1), dtype=np.int64)
     for j in range(numbers.shape[1]):
-        found = 0
+        distinct = 0
         for i in range(start, end):
             new = True
-            for k in range(found):
+            for k in range(distinct):
                 if seen[k] == numbers[order[i], j]:
                     new = False
                     break
             if new:
-                seen[found] = numbers[order[i], j]
-                found += 1
-                if found >= wanted:
+                seen[distinct] = numbers[order[i], j]
+                distinct += 1
+                if distinct >= wanted:
                     break
-        if found < wanted:
+        if distinct < wanted:
             return False
     return True
 
 
 @inner("float64(float64[::1], float64[::1])")
-def _dot(one: Floats, other: Floats) -> float:
-    """Return a scalar product; loops compile in a tenth of the time that array expressions take."""
+def _dot(first: Floats, second: Floats) -> float:
+    """Return a scalar product; a loop compiles in a tenth of the time of an array expression."""
     whole = 0.0
-    for j in range(one.size):
-        whole += one[j] * other[j]
+    for j in range(first.size):
+        whole += first[j] * second[j]
     return whole
 
 
@@ -74,7 +71,7 @@ def _place(points: Floats, row: int, axis: Floats) -> float:
 
 @inner("float64[::1](float64[:, ::1], int64[::1], int64, int64, float64[::1])")
 def _first_axis(points: Floats, order: Ints, start: int, end: int, mean: Floats) -> Floats:
-    """Return the first principal axis, by power iteration from the variances; nought where nothing varies."""
+    """Return the first principal axis, by power iteration; zero where nothing varies."""
     axis = np.zeros(mean.size)
     for i in range(start, end):
         for j in range(mean.size):
@@ -96,7 +93,10 @@ def _first_axis(points: Floats, order: Ints, start: int, end: int, mean: Floats)
 
 @inner("void(float64[:, ::1], int64[::1], int64, int64, float64[::1])")
 def _project(points: Floats, order: Ints, start: int, end: int, along: Floats) -> None:
-    """Fill the place of every point on the line through the two means of 2-means, begun from the first principal axis."""
+    """Write the place of every point on the line through the two means of 2-means.
+
+    The iteration starts from the first principal axis.
+    """
     wide = points.shape[1]
     rows = end - start
     mean = np.zeros(wide)
@@ -132,7 +132,7 @@ def _project(points: Floats, order: Ints, start: int, end: int, along: Floats) -
 
 @inner("void(float64[::1], int64[::1], int64, int64)")
 def _sort_along(along: Floats, order: Ints, start: int, end: int) -> None:
-    """Put points in the order of their places on a line (Shell sort: short, and compiled in no time)."""
+    """Sort points by their places on a line (Shell sort: short, and it compiles fast)."""
     gap = (end - start) // 2
     while gap > 0:
         for i in range(start + gap, end):
@@ -149,7 +149,7 @@ def _sort_along(along: Floats, order: Ints, start: int, end: int) -> None:
 
 @inner("int64(float64[::1], int64, int64, int64)")
 def _best_cut(along: Floats, start: int, end: int, min_rows: int) -> int:
-    """Return how many of some sorted places to cut off, so that the squares on both sides are least; 0 where no cut can be made."""
+    """Return how many sorted places to cut off for the least squares on both sides, 0 for none."""
     rows = end - start
     whole = 0.0
     for i in range(start, end):
@@ -176,12 +176,12 @@ def _best_cut(along: Floats, start: int, end: int, min_rows: int) -> int:
 def divide(
     points: Floats, critical: Floats, numbers: Ints, min_rows: int, min_distinct: int, small: float
 ) -> tuple[Ints, Ints, Floats]:
-    """Split points in two again and again; return the rows in the order of the leaves, the nodes, and the RMSSTD of each.
+    """Cluster points by repeated splits; return rows by leaf, the nodes, and the RMSSTD of each.
 
     A node is cut across the line through the means that 2-means finds, where the squares on both
     sides are least among the cuts that leave enough rows on each. RMSSTD = sqrt(sum_j sum_i (x_ij -
     mean_j)^2 / (v (n - 1))) over the v critical columns (Sharma 1996). A split is made while it
-    leaves enough rows and different values on both sides and RMSSTD falls (pooled over both sides),
+    leaves enough rows and distinct values on both sides and RMSSTD falls (pooled over both sides),
     and none is made where it is small already.
 
     Parameters
@@ -191,7 +191,7 @@ def divide(
     critical
         The critical columns: RMSSTD is taken here.
     numbers
-        The critical columns as a number for each different value: each of them must keep enough.
+        The critical columns as a number for each distinct value: each of them must keep enough.
     """
     size = points.shape[0]
     wide = max(critical.shape[1], 1)
@@ -252,12 +252,12 @@ def divide(
     " int64[::1], int64[::1])"
 )
 def moments(  # noqa: C901, PLR0912  # compiled: loops over stretches, rows and columns
-    values: Floats, known: NDArray[np.bool_], start: Ints, end: Ints
+    values: Floats, complete: Mask, start: Ints, end: Ints
 ) -> tuple[Floats, Floats, Ints]:
-    """Return mean, lower Cholesky factor of the covariance, and number of known rows of each stretch.
+    """Return mean, lower Cholesky factor of the covariance, and number of rows of each stretch.
 
-    A column that does not vary given those before it has a factor of nought there: it will not
-    move.
+    Only rows whose numbers are all known count. A column that does not vary given those before it
+    has a factor of zero: it will not move.
     """
     wide = values.shape[1]
     means = np.zeros((start.size, wide))
@@ -265,7 +265,7 @@ def moments(  # noqa: C901, PLR0912  # compiled: loops over stretches, rows and 
     sizes = np.zeros(start.size, dtype=np.int64)
     for s in range(start.size):
         for i in range(start[s], end[s]):
-            if known[i]:
+            if complete[i]:
                 sizes[s] += 1
                 for j in range(wide):
                     means[s, j] += values[i, j]
@@ -275,7 +275,7 @@ def moments(  # noqa: C901, PLR0912  # compiled: loops over stretches, rows and 
             means[s, j] /= sizes[s]
         covariance = np.zeros((wide, wide))
         for i in range(start[s], end[s]):
-            if known[i]:
+            if complete[i]:
                 for j in range(wide):
                     for k in range(j + 1):
                         covariance[j, k] += (

@@ -1,4 +1,4 @@
-"""Pictures for the custodian: the forced splits of a class, and the ties that groups were proposed from."""
+"""Pictures for the custodian: critical cells, forced splits of a class, associations."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from veladura.base.pictures import INK, SOFT, image_of, new_figure
-from veladura.methods.critical.classes import Class
+from veladura.methods.critical.groups import ColumnClass
 from veladura.methods.critical.tuples import TupleModel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from veladura.methods.critical.fitted import Branch, FittedCritical
+    from veladura.methods.critical.branches import Branch
+    from veladura.methods.critical.fitted import FittedCritical
 
 SINGLE, TUPLE, SPLIT = "#cfe3f1", "#f6d9c4", "#ffffff"
 MOST_COMBINATIONS, MOST_BARS = 12, 20  # more cannot be read
@@ -22,13 +23,13 @@ WIDE, HIGH = 1.9, 1.1
 
 
 @dataclass(frozen=True)
-class Split:
-    """A node of the forced splits: a question with its two answers, or the branch that is left."""
+class ForcedSplit:
+    """A node of the forced splits: a question with its two answers, or a branch."""
 
     rows: int
     column: str = ""
-    yes: Split | None = None
-    no: Split | None = None
+    yes: ForcedSplit | None = None
+    no: ForcedSplit | None = None
     branch: Branch | None = None
 
     @property
@@ -42,12 +43,13 @@ class Split:
         return 0 if self.yes is None or self.no is None else 1 + max(self.yes.depth, self.no.depth)
 
 
-def forced_splits(fitted: FittedCritical, class_: Class) -> list[tuple[str, Split]]:
-    """Return the tree of each column of a class: rows critical there and in no earlier column, split by criticality in the later ones.
+def forced_splits(fitted: FittedCritical, class_: ColumnClass) -> list[tuple[str, ForcedSplit]]:
+    """Return the tree of each column of a class: its rows, split by the later critical columns.
 
-    A question that all rows answer alike splits nothing and is left out.
+    They are the rows that are critical there and in no earlier column. A question that all rows
+    answer alike is left out.
     """
-    found = []
+    trees = []
     left = [
         branch
         for branch in fitted.branches
@@ -57,24 +59,24 @@ def forced_splits(fitted: FittedCritical, class_: Class) -> list[tuple[str, Spli
         mine = [branch for branch in left if name in branch.columns]
         left = [branch for branch in left if name not in branch.columns]
         if mine:
-            found.append((name, _split(mine, class_.confidential[k + 1 :])))
-    return found
+            trees.append((name, _split(mine, class_.confidential[k + 1 :])))
+    return trees
 
 
-def _split(branches: Sequence[Branch], questions: Sequence[str]) -> Split:
+def _split(branches: Sequence[Branch], questions: Sequence[str]) -> ForcedSplit:
     rows = sum(branch.rows.size for branch in branches)
     if len(branches) == 1:
-        return Split(rows, branch=branches[0])
+        return ForcedSplit(rows, branch=branches[0])
     name, *later = questions
     yes = [branch for branch in branches if name in branch.columns]
     no = [branch for branch in branches if name not in branch.columns]
     if not yes or not no:
         return _split(branches, later)
-    return Split(rows, name, _split(yes, later), _split(no, later))
+    return ForcedSplit(rows, name, _split(yes, later), _split(no, later))
 
 
-def forced_figure(fitted: FittedCritical, class_: Class) -> Figure:
-    """Return the forced splits of a class: a tree a column, with what becomes of each combination that occurs."""
+def forced_figure(fitted: FittedCritical, class_: ColumnClass) -> Figure:
+    """Return the forced splits of a class: a tree for each column, a branch a combination."""
     trees = forced_splits(fitted, class_)
     width = sum(tree.width for _, tree in trees)
     depth = max(tree.depth for _, tree in trees)
@@ -100,18 +102,13 @@ def forced_figure(fitted: FittedCritical, class_: Class) -> Figure:
     return figure
 
 
-def _draw(axes: Axes, tree: Split, left: float, y: float) -> tuple[float, float]:
+def _draw(axes: Axes, tree: ForcedSplit, left: float, y: float) -> tuple[float, float]:
     """Draw a node and what is below it; return where it stands."""
     x = left + tree.width / 2
     if tree.yes is None or tree.no is None:
         assert tree.branch is not None  # noqa: S101  # a split without answers is a branch
-        _box(
-            axes,
-            x,
-            y,
-            _told(tree.branch),
-            TUPLE if isinstance(tree.branch.model, TupleModel) else SINGLE,
-        )
+        fill = TUPLE if isinstance(tree.branch.model, TupleModel) else SINGLE
+        _box(axes, x, y, _label(tree.branch), fill)
         return x, y
     for child, start, answer in ((tree.yes, left, "yes"), (tree.no, left + tree.yes.width, "no")):
         _link(axes, (x, y), _draw(axes, child, start, y - 1), answer)
@@ -119,8 +116,8 @@ def _draw(axes: Axes, tree: Split, left: float, y: float) -> tuple[float, float]
     return x, y
 
 
-def _told(branch: Branch) -> str:
-    """Return a branch in words: its columns, its rows and its leaves."""
+def _label(branch: Branch) -> str:
+    """Return the label of a branch: its columns, its rows and its leaves."""
     if isinstance(branch.model, TupleModel):
         return (
             f"{' + '.join(branch.columns)}\n{branch.rows.size} rows,"
@@ -169,14 +166,13 @@ def _box(axes: Axes, x: float, y: float, text: str, fill: str) -> None:
 
 
 def ties_figure(fitted: FittedCritical) -> Figure:
-    """Return the strongest ties between columns as bars, those that make a group filled."""
+    """Return the strongest associations of columns as bars, those that make a group filled."""
     shown = [
         (f"{tie.first}, {tie.second}: {tie.strength:.2f} ({tie.measure})", tie.strength)
         for tie in fitted.ties[:MOST_BARS]
     ]
-    figure = _bars(
-        shown, "Ties between columns; from the line on they make a group", fitted.recipe.linked
-    )
+    title = "Association of columns (pairs to the right of the line form a group)"
+    figure = _bars(shown, title, fitted.recipe.linked)
     figure.axes[0].axvline(fitted.recipe.linked, color=SOFT, linewidth=0.8, linestyle=(0, (4, 3)))
     figure.axes[0].set_xlim(0, 1)
     return figure
@@ -184,22 +180,16 @@ def ties_figure(fitted: FittedCritical) -> Figure:
 
 def cells_figure(fitted: FittedCritical) -> Figure:
     """Return the combinations of critical columns that occur, as bars of their rows."""
-    shown = [
-        (
-            (
-                f"{' + '.join(one.columns)}: {one.rows.size} rows,"
-                f" {one.rows.size * len(one.columns)} cells"
-            ),
-            one.rows.size,
-        )
-        for one in fitted.structure
-    ]
+    shown = []
+    for pattern in fitted.structure:
+        rows, columns = pattern.rows.size, " + ".join(pattern.columns)
+        shown.append((f"{columns}: {rows} rows, {rows * len(pattern.columns)} cells", rows))
     more = f"; {len(shown) - MOST_BARS} more" if len(shown) > MOST_BARS else ""
     return _bars(shown[:MOST_BARS], f"Combinations of critical columns{more}", 0)
 
 
 def _bars(shown: Sequence[tuple[str, float]], title: str, filled: float) -> Figure:
-    """Return bars with their words, those of at least some length filled."""
+    """Return bars with their labels, those of at least some length filled."""
     figure = new_figure(6.5, 0.26 * len(shown) + 0.9)
     axes = figure.add_subplot()
     whole = max(length for _, length in shown)
@@ -213,21 +203,16 @@ def _bars(shown: Sequence[tuple[str, float]], title: str, filled: float) -> Figu
 
 
 def pictures(fitted: FittedCritical) -> Mapping[str, bytes]:
-    """Return the pictures as SVG by title, those that can be read."""
-    found = {"Critical cells": saved(cells_figure(fitted), "svg")} if fitted.structure else {}
+    """Return the pictures as SVG by title, those that are not too large to read."""
+    titled = {"Critical cells": image_of(cells_figure(fitted))} if fitted.structure else {}
     for class_ in fitted.classes:
         combinations = [
             branch for branch in fitted.branches if set(branch.columns) <= set(class_.confidential)
         ]
         if len(class_.confidential) > 1 and 0 < len(combinations) <= MOST_COMBINATIONS:
-            found[f"Forced splits of {', '.join(class_.confidential)}"] = saved(
-                forced_figure(fitted, class_), "svg"
+            titled[f"Forced splits of {', '.join(class_.confidential)}"] = image_of(
+                forced_figure(fitted, class_)
             )
     if fitted.ties:
-        found["Ties between columns"] = saved(ties_figure(fitted), "svg")
-    return found
-
-
-def saved(figure: Figure, format_: str) -> bytes:
-    """Return a figure as bytes, the same for the same fit."""
-    return image_of(figure, format_)
+        titled["Association of columns"] = image_of(ties_figure(fitted))
+    return titled
