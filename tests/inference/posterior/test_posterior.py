@@ -157,7 +157,7 @@ def test_sums_of_cells_are_exact():
         posterior.draw(60_000, 5)[:, mask].sum(axis=1).var(), rel=0.05
     )
     assert posterior.combine(np.ones(6)).value == pytest.approx(1)
-    with pytest.raises(PlanError, match="every possible cell once"):
+    with pytest.raises(PlanError, match="every possible cell exactly once"):
         posterior.grouped([mask, mask])
 
 
@@ -228,7 +228,7 @@ def test_many_cells_add_up_and_the_approximation_states_its_error():
 
 @pytest.mark.parametrize("prior", [0, -1, np.inf, [0.5, 0]])
 def test_a_prior_must_be_positive(prior):
-    with pytest.raises(PlanError, match="prior must be above 0"):
+    with pytest.raises(PlanError, match="prior must be a number above 0"):
         from_counts(line(2), [3, 4], 7, prior, alpha=2)
 
 

@@ -35,7 +35,7 @@ def home(tmp_path):
 
 
 def test_a_run_is_charged_once_and_the_second_is_refused(veladura, home):
-    assert "no private draw" in veladura("budget", "plan.toml", cwd=home).stdout
+    assert "No private draws are recorded" in veladura("budget", "plan.toml", cwd=home).stdout
     assert veladura("run", "plan.toml", cwd=home).returncode == 0
     again = veladura("run", "plan.toml", "--force", cwd=home)
     assert again.returncode == 5
@@ -83,7 +83,7 @@ def test_an_analyst_needs_the_folder_only(veladura, home):
         cwd=home,
     )
     assert shown.returncode == 0, shown.stderr
-    assert "100 rows were protected" in shown.stdout
+    assert "100 people in the original" in shown.stdout
     assert list(pd.read_csv(home / "cells.csv").columns) == [
         "sex",
         "smokes",
