@@ -15,6 +15,8 @@ from veladura.errors import ColumnError, DataError, PlanError, PromiseError
 from veladura.methods.cart.promises import single_numbers
 from veladura.methods.cart.rules import RuleWarning
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture(scope="module")
 def people():

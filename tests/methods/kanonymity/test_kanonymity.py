@@ -1,4 +1,4 @@
-"""The recipe: what it refuses, what it tells, and releases that keep their promise when counted by other code."""
+"""The recipe: what it refuses, its manifest, and promises counted again by other code."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from veladura.core.release import Dataset, Release
 from veladura.errors import ColumnError, DataError, PlanError, PromiseError
 from veladura.plan.plan import parse_plan, read_plan, steps_to_toml
 from veladura.table.table import from_arrow
+
+pytestmark = pytest.mark.quick
 
 FRAME = pd.DataFrame(
     {

@@ -16,6 +16,8 @@ from veladura.methods.masks.microaggregation import merged_patterns, standardise
 from veladura.table.inspect import inspect_table
 from veladura.table.source import open as open_table
 
+pytestmark = pytest.mark.quick
+
 
 def slow_mdav(points, k):
     """MDAV written down from Domingo-Ferrer and Torra (2005) with sorting and sets."""
@@ -157,7 +159,7 @@ def test_a_suggestion_runs_or_says_why_not():
         assert suggested.columns == expected
         suggested.protect(frame)
     words = open_table(frame[["c"]])
-    with pytest.raises(PlanError, match="nothing to do"):
+    with pytest.raises(PlanError, match="nothing to microaggregate"):
         vd.Microaggregation.suggest(words.schema, inspect_table(words))
 
 

@@ -13,7 +13,9 @@ import pytest
 import veladura as vd
 from veladura import example
 from veladura.errors import PromiseError
-from veladura.report.certificate import certificate
+from veladura.release.certificate import certificate
+
+pytestmark = pytest.mark.quick
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +79,7 @@ def test_a_new_process_knows_the_checks_of_every_method(tmp_path):
         .save(tmp_path / "out" / "r", custodian=tmp_path / "safe" / "r")
     )
     code = (
-        "import sys; from veladura.report.certificate import certificate;"
+        "import sys; from veladura.release.certificate import certificate;"
         " print(certificate(sys.argv[1]))"
     )
     done = subprocess.run(

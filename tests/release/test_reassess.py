@@ -89,5 +89,5 @@ def test_a_source_or_record_that_does_not_fit_is_refused(people, tmp_path):
         vd.with_source(vd.load(folder), other, record)
     with pytest.raises(PlanError, match="does not belong"):
         vd.with_source(vd.load(folder), pd.read_csv(people).iloc[:30], record)
-    with pytest.raises(PlanError, match="readable record"):
+    with pytest.raises(PlanError, match="cannot be read as a record"):
         vd.with_source(vd.load(folder), people, tmp_path / "none.json")
