@@ -144,9 +144,9 @@ def test_what_is_written_verifies_and_loads(source, tmp_path, frame, format_):
     assert rows_of(vd.load(saved).datasets[0]) == rows_of(
         recipe(k=4, suppressed="cells").protect(frame).datasets[0]
     )
-    assert "in a file or database" in (
-        tmp_path / "safe" / "c" / "report-custodian.html"
-    ).read_text(encoding="utf-8")
+    assert "in a file or database" in (tmp_path / "safe" / "c" / "report-custodian.html").read_text(
+        encoding="utf-8"
+    )
 
 
 def test_every_source_gives_the_same_bytes(source, tmp_path, frame):
