@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 TOOLS := $(VENV)/.ready-dev
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test test-all check stub bench acceptance images docs lock clean
+.PHONY: demo test test-all test-lowest test-pythons check stub bench acceptance images docs lock clean
 
 demo: $(READY)            ## the whole pipeline on the bundled example, into demo/
 	$(BIN)/veladura demo --out demo --force
@@ -17,6 +17,12 @@ test: $(TOOLS) check      ## checks and tests
 test-all: $(TOOLS) check  ## also the slow statistical runs
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
+test-lowest: $(TOOLS)     ## the quick tests with the lowest versions that pyproject.toml allows
+	$(BIN)/python tools/environments.py lowest
+
+test-pythons: $(TOOLS)    ## the quick tests on every newer Python of this machine
+	$(BIN)/python tools/environments.py pythons
+
 check: $(TOOLS)           ## lint and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -24,6 +30,7 @@ check: $(TOOLS)           ## lint and types
 
 stub: $(TOOLS)            ## the names that editors see (src/veladura/__init__.pyi) anew
 	$(BIN)/python tools/stub.py
+	$(BIN)/ruff check --quiet --fix src/veladura/__init__.pyi
 	$(BIN)/ruff format --quiet src/veladura/__init__.pyi
 
 bench: $(TOOLS)           ## speed and memory, as ratios measured side by side
@@ -39,7 +46,6 @@ docs: $(TOOLS)            ## the site in build/site, all links checked
 	$(BIN)/mkdocs build --strict
 
 lock: $(TOOLS)            ## resolve the pinned versions anew
-	$(BIN)/pip install --quiet uv
 	$(BIN)/uv pip compile --universal --python-version 3.11 --extra dev --no-header --no-annotate --upgrade pyproject.toml -o constraints.txt
 
 $(READY): pyproject.toml constraints.txt
@@ -53,4 +59,4 @@ $(TOOLS): $(READY)
 	touch $(TOOLS)
 
 clean:
-	rm -rf $(VENV) demo dist build
+	rm -rf $(VENV) .environments demo dist build

@@ -11,7 +11,7 @@ from pathlib import Path
 from veladura.comparison.making import compare_plans
 from veladura.plan.demo import run_demo
 from veladura.plan.draft import draft
-from veladura.report.certificate import certificate
+from veladura.release.certificate import certificate
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 PAGES = ("k-anonymity", "cart")

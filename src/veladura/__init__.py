@@ -35,7 +35,7 @@ _EXPORTS = {
     "stack": ("veladura.inference.stacking", "stack"),
     "testing": ("veladura.testing", None),
     "utility": ("veladura.utility", None),
-    "with_source": ("veladura.release.link", "with_source"),
+    "with_source": ("veladura.release.reassess", "with_source"),
     **{name: (module, name) for module, name in METHODS.values()},
 }
 

@@ -14,15 +14,15 @@ from veladura.inference.posterior.posterior import posterior as posterior
 from veladura.inference.stacking import stack as stack
 from veladura.methods.cart.cart import Cart as Cart
 from veladura.methods.critical.critical import CriticalCart as CriticalCart
-from veladura.methods.geography.baselines import Donut as Donut
-from veladura.methods.geography.baselines import NaiveGeography as NaiveGeography
 from veladura.methods.geography.choose import choose_grid as choose_grid
+from veladura.methods.geography.donut import Donut as Donut
 from veladura.methods.geography.geography import Geography as Geography
+from veladura.methods.geography.naive import NaiveGeography as NaiveGeography
 from veladura.methods.kanonymity.kanonymity import KAnonymity as KAnonymity
-from veladura.methods.kanonymity.privacy_models import LDiversity as LDiversity
-from veladura.methods.kanonymity.privacy_models import TCloseness as TCloseness
 from veladura.methods.kanonymity.privacy_models import DeltaPresence as DeltaPresence
 from veladura.methods.kanonymity.privacy_models import KMap as KMap
+from veladura.methods.kanonymity.privacy_models import LDiversity as LDiversity
+from veladura.methods.kanonymity.privacy_models import TCloseness as TCloseness
 from veladura.methods.masks.microaggregation import Microaggregation as Microaggregation
 from veladura.methods.masks.noise import Noise as Noise
 from veladura.methods.masks.pram import Pram as Pram
@@ -35,9 +35,9 @@ from veladura.methods.private.ledger import Ledger as Ledger
 from veladura.methods.private.marginals import Marginals as Marginals
 from veladura.methods.private.noisy import NoisyCounts as NoisyCounts
 from veladura.numeric.hierarchies.hierarchy import Hierarchy as Hierarchy
-from veladura.release.link import with_source as with_source
 from veladura.release.package import load as load
 from veladura.release.reassess import assess as assess
+from veladura.release.reassess import with_source as with_source
 from veladura.table.source import open as open
 
 __version__: str

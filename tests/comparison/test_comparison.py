@@ -1,4 +1,4 @@
-"""Many recipes on one table: the frontier by brute force, the same figures however they are run, kept once measured."""
+"""Comparison: the frontier by brute force, the same figures in any order, measured once."""
 
 from __future__ import annotations
 
@@ -244,7 +244,7 @@ def test_plans_are_compared_from_the_command_line(veladura, tmp_path, at_once):
     )
     assert done.returncode == 0, done.stderr
     assert "noise-0.1" in done.stdout
-    assert "Risk and utility" in (tmp_path / "map.html").read_text(encoding="utf-8")
+    assert "Risk-utility map" in (tmp_path / "map.html").read_text(encoding="utf-8")
     assert len(list((tmp_path / "safe" / "comparisons").iterdir())) == 2
     assert not (tmp_path / "release").exists()
 

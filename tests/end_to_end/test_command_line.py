@@ -1,4 +1,7 @@
-"""The command line as a stranger uses it: one command after the other, and mistakes told in words."""
+"""The command line as a stranger uses it.
+
+One command after the other, and mistakes told in words.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,8 @@ import pytest
 
 from veladura import example
 from veladura.core import registry
+
+pytestmark = pytest.mark.quick
 
 CANARY = "canary-5d41402abc4b"
 

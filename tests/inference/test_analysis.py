@@ -1,4 +1,4 @@
-"""Models by formula: equal to statsmodels on each dataset, combined by the manifest's rule, honest about what protection did."""
+"""Models by formula: statsmodels on each dataset, combined by the rule, with cautions."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ from veladura.inference.analysis import analyze
 from veladura.inference.design import read_formula
 from veladura.numeric.hierarchies.bands import looks_banded, midpoint
 from veladura.table.source import open as open_table
+
+pytestmark = pytest.mark.quick
 
 FORMULA = "log(income) ~ age + C(sex) + region"
 
@@ -123,9 +125,9 @@ def test_wald_and_likelihood_ratio_agree_over_datasets(several):
     with pytest.raises(PlanError, match="did you mean 'region'"):
         found.wald("regoin")
     for smaller in ("log(income) ~ age + visits", "income ~ age", FORMULA):
-        with pytest.raises(PlanError, match=r"not in the table|no smaller model"):
+        with pytest.raises(PlanError, match=r"not in the table|not a smaller model"):
             found.likelihood_ratio(smaller)
-    with pytest.raises(PlanError, match="no term to test"):
+    with pytest.raises(PlanError, match="no terms to test"):
         made(several).analyze("income ~ 1").wald()
 
 
@@ -149,11 +151,11 @@ def test_weights_give_robust_errors_and_no_likelihood(several):
         disp=0, cov_type="HC0"
     )
     assert np.allclose(logit.coefficients.error, hc1.bse * np.sqrt(400 / 398), rtol=1e-4)
-    with pytest.raises(PlanError, match="no likelihood"):
+    with pytest.raises(PlanError, match="likelihood-ratio test is not available"):
         found.likelihood_ratio("age")
     with pytest.raises(ColumnError, match="weights"):
         made([frame], "none").analyze("income ~ age", weights="wait")
-    with pytest.raises(DataError, match="not negative"):
+    with pytest.raises(DataError, match="at least 0"):
         made([frame.assign(weight=-1.0)], "none").analyze("income ~ age", weights="weight")
 
 
@@ -170,7 +172,7 @@ def test_quasi_families_take_the_dispersion_from_the_data(several):
     ratios = plain.table(exponentiate=True)
     assert np.allclose(ratios["lower"], np.exp(plain.coefficients.lower))
     assert made(several).analyze("income ~ age", family="gamma").coefficients.value[1] > 0
-    with pytest.raises(PlanError, match="no logarithms"):
+    with pytest.raises(PlanError, match="no odds or rate ratios"):
         made(several).analyze("income ~ age").table(exponentiate=True)
 
 
@@ -201,7 +203,7 @@ def test_every_kind_of_frame_and_a_package_give_the_same(library, tmp_path):
     again = loaded.analyze(FORMULA)
     assert np.allclose(again.coefficients.lower, found.coefficients.lower)
     assert again.rule == "partial"
-    with pytest.raises(PlanError, match="original is not here"):
+    with pytest.raises(PlanError, match="original is not available"):
         again.on_original()
     original = found.on_original()
     assert np.allclose(original.coefficients.value, by_statsmodels("gaussian", frame).params)
@@ -240,7 +242,7 @@ BAD = {
         "did you mean",
     ),
     "a function that is not there": ("lgo(income) ~ age", {}, PlanError, "did you mean 'log'"),
-    "no formula": ("income ~ (age", {}, PlanError, "is no formula"),
+    "no formula": ("income ~ (age", {}, PlanError, "is not a valid formula"),
     "no response": ("age + sex", {}, PlanError, "has no response"),
     "a category for a number": ("sex ~ age", {}, PlanError, "is a category"),
     "three values for two": ("region ~ age", {"family": "binomial"}, PlanError, "has 3"),
@@ -248,7 +250,7 @@ BAD = {
         "age ~ sex",
         {"family": "binomial"},
         PlanError,
-        "others than 0 and 1",
+        "values other than 0 and 1",
     ),
     "negative counts": ("I(-visits) ~ age", {"family": "poisson"}, PlanError, "negative values"),
     "nought for gamma": ("visits ~ age", {"family": "gamma"}, PlanError, "above 0"),
@@ -259,21 +261,21 @@ BAD = {
         "did you mean 'gaussian'",
     ),
     "a level of 95": ("income ~ age", {"level": 95}, PlanError, "between 0 and 1"),
-    "columns that say the same": ("income ~ age + I(age * 2)", {}, DataError, "say the same"),
+    "columns that say the same": ("income ~ age + I(age * 2)", {}, DataError, "are collinear"),
     "a function of a category": (
         "income ~ log(sex)",
         {},
         PlanError,
         "cannot be evaluated at 'log\\(sex\\)'",
     ),
-    "a response that does not vary": ("I(age * 0) ~ sex", {}, DataError, "one value only"),
+    "a response that does not vary": ("I(age * 0) ~ sex", {}, DataError, "response is constant"),
     "an outcome that a category decides": (
         "I(sex == 'f') ~ sex + age",
         {"family": "binomial"},
         DataError,
         "does not converge",
     ),
-    "no row left": ("log(-income) ~ age", {}, DataError, "no row is left"),
+    "no row left": ("log(-income) ~ age", {}, DataError, "have no rows for this model"),
 }
 
 
@@ -308,7 +310,7 @@ def test_what_a_release_cannot_give_is_refused(several):
                 for frame in several
             ]
         ).analyze(FORMULA)
-    with pytest.raises(PlanError, match="other quantities"):
+    with pytest.raises(PlanError, match="different quantities"):
         made(rare).estimate(
             lambda d: d.groupby("region")["income"].agg(["mean", "var"]).T.to_numpy()
         )
@@ -330,12 +332,12 @@ def test_a_private_release_points_to_its_posterior():
 
 def test_rows_left_out_and_weights_left_unused_are_told(several):
     gaps = [frame.assign(age=frame.age.where(frame.index % 4 > 0)) for frame in several]
-    with pytest.warns(UserWarning, match=r"25.0% of the rows are left out: a column"):
+    with pytest.warns(UserWarning, match=r"300 of 1,200 rows \(25.0%\) are left out: a value"):
         assert made(gaps).analyze(FORMULA).rows == (300, 300, 300)
     zeros = [
         frame.assign(income=frame.income.where(frame.index % 10 > 0, 0.0)) for frame in several
     ]
-    with pytest.warns(UserWarning, match=r"10.0% .* not defined"):
+    with pytest.warns(UserWarning, match=r"10.0%\) .* not defined"):
         made(zeros).analyze(FORMULA)
     weighted = open_table(vd.open(people(), columns={"weight": {"role": "weight"}}))
     release = Release(
@@ -373,7 +375,7 @@ def test_suppressed_values_are_no_category():
     stars = int((release.datasets[0]["sex"] == "*").sum())
     assert stars > 0
     assert found.rows == (400 - stars,)
-    assert "a value was suppressed" in " ".join(found.cautions)
+    assert "a value is suppressed" in " ".join(found.cautions)
 
 
 @pytest.mark.parametrize(

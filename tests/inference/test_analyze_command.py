@@ -86,10 +86,10 @@ def test_a_call_that_asks_nothing_gets_one_that_works(folder, private):
 def test_mistakes_are_told(folder, private, tmp_path):
     for arguments, why in (
         ((folder, "income ~ agee"), "did you mean"),
-        ((folder, "income ~ age", "--posterior"), "takes no formula"),
+        ((folder, "income ~ age", "--posterior"), "cannot be used with a formula"),
         ((folder, "--posterior"), "no exact posterior"),
         ((private, "smokes ~ sex", "--family", "binomial"), "--posterior"),
-        ((private, "--posterior", "--among", "sex=f"), "nothing is asked"),
+        ((private, "--posterior", "--among", "sex=f"), "needs --event"),
         ((private, "--posterior", "--column", "sexx"), "did you mean 'sex'"),
         (
             (folder, "income ~ age", "--picture", tmp_path / "no" / "folder.png"),
@@ -137,5 +137,5 @@ def test_a_posterior_answers_from_the_folder_alone(private, tmp_path):
         "--out",
         tmp_path / "p.csv",
     )
-    assert "400 rows were protected" in shown
+    assert "400 people in the original" in shown
     assert list(pd.read_csv(tmp_path / "p.csv").columns) == ["sex", "share", "lower", "upper"]

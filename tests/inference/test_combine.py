@@ -10,6 +10,8 @@ from scipy import stats
 import veladura as vd
 from veladura.errors import PlanError
 
+pytestmark = pytest.mark.quick
+
 Q, V = np.array([1.0, 1.3, 0.9, 1.2, 1.0]), np.array([0.04, 0.05, 0.045, 0.05, 0.04])
 B, W = Q.var(ddof=1), V.mean()
 
@@ -53,7 +55,7 @@ def test_several_quantities_and_one_dataset():
         ([1.0], [1.0], "partial", "at least 2"),
         ([1.0, 2.0], [1.0], "partial", "shape"),
         ([1.0, np.nan], [1.0, 1.0], "partial", "finite"),
-        ([1.0, 2.0], [1.0, -1.0], "partial", "not negative"),
+        ([1.0, 2.0], [1.0, -1.0], "partial", "not be negative"),
         ([1.0, 2.0], [1.0, 1.0], "partiall", "did you mean"),
     ],
 )
@@ -63,7 +65,7 @@ def test_what_cannot_be_combined_is_refused(q, v, rule, why):
 
 
 def partially_synthetic(rng, m=5, n=200):
-    """Simulate estimates of a mean when half of the rows are redrawn from their posterior; the truth is 0."""
+    """Simulate estimates of a mean of 0; half of the rows are redrawn from their posterior."""
     data = rng.normal(size=n)
     half = n // 2
     q, v = [], []

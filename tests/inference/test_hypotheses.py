@@ -1,4 +1,4 @@
-"""Tests of several quantities: hand-worked values, their size under the hypothesis, and refusals."""
+"""Tests of several quantities: values worked by hand, their size, and refusals."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ SQUARE = np.array([[1.0, 0.4, 0.1], [0.4, 1.0, 0.3], [0.1, 0.3, 1.0]])
 
 
 def size(between, rule, m=SETS, seed=1):
-    """Return how often a true hypothesis is rejected at 5 %; ``between`` is b over v as the rule's own theory has it."""
+    """Return how often a true hypothesis is rejected at 5 %; ``between`` is b over v."""
     rng = np.random.default_rng(seed)
     factor = np.linalg.cholesky(SQUARE)
     rejected = 0

@@ -1,4 +1,4 @@
-"""Stacked posteriors: moments and ends of a mixture, coverage with and without a rule, and refusals."""
+"""Stacked posteriors: moments and ends of a mixture, coverage, and refusals."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ def sample(rng, mean, variance, rows):
 
 
 def posterior(rng, mean, variance, rows, *, proper):
-    """Draw mean and variance from their posterior given a sample, or take them as they are (simple synthesis)."""
+    """Draw mean and variance from their posterior, or keep the estimates (simple synthesis)."""
     if not proper:
         return mean, variance
     drawn = variance * (rows - 1) / rng.chisquare(rows - 1, np.shape(mean))

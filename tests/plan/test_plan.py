@@ -10,6 +10,8 @@ import veladura as vd
 from veladura.errors import PlanError
 from veladura.plan.plan import parse_plan, read_plan, steps_to_toml
 
+pytestmark = pytest.mark.quick
+
 SOURCE = '[source]\npath = "people.csv"\n'
 STEP = '[[step]]\nmethod = "noise"\ncolumns = ["income"]\n'
 

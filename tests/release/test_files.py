@@ -1,4 +1,4 @@
-"""Data files: exact in Parquet, and in CSV exact again once load has undone what keeps cells dead."""
+"""Data files: Parquet is exact, and CSV after load has removed the apostrophes."""
 
 from __future__ import annotations
 

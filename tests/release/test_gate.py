@@ -58,7 +58,7 @@ def test_the_error_names_figure_value_and_limit():
     with pytest.raises(
         GateError,
         match=(
-            r"misses 1 of its limits:\n  risk\.uniqueness\.average_prosecutor is 0\.5; the plan"
+            r"fails 1 limit of the gate:\n  risk\.uniqueness\.average_prosecutor is 0\.5; the plan"
             r" allows at least 0\.1 and at most 0\.2"
         ),
     ):
@@ -83,7 +83,7 @@ def test_an_unknown_figure_is_an_error_with_the_nearest_name():
 
 def test_a_differentially_private_release_has_no_gate():
     private = assessment(Estimate.exact(0.1), private=True)
-    with pytest.raises(PlanError, match="whether it passes would tell something"):
+    with pytest.raises(PlanError, match="whether it passes would disclose something"):
         gate(private, {NAME: Limit(max=1)})
     assert gate(private, {}) == []
 

@@ -1,4 +1,4 @@
-"""Packages: whole or not at all, in an order that says nothing, and read back as they were."""
+"""Packages are written whole or not at all, in random order, and read back unchanged."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 import veladura as vd
 from veladura.errors import FolderError, PromiseError
 from veladura.release import package
+from veladura.release.folder import write_hashes
 from veladura.release.verify import holds, verify
 
 
@@ -121,7 +122,7 @@ def test_force_never_replaces_what_is_not_a_release(release, tmp_path):
 
 
 def test_an_old_record_is_refused_and_with_force_kept_aside(saved, release, tmp_path):
-    with pytest.raises(FolderError, match="has a record already"):
+    with pytest.raises(FolderError, match="already holds a record"):
         release.save(tmp_path / "out" / "r2", custodian=tmp_path / "safe" / "c")
     release.save(tmp_path / "out" / "r2", custodian=tmp_path / "safe" / "c", force=True)
     assert len(list((tmp_path / "safe" / "c").glob("superseded-*/record.json"))) == 1
@@ -197,24 +198,19 @@ def test_tampering_is_seen(tamper, saved):
     assert not holds(verify(saved))
 
 
-def rehash(folder):
-    lines = [f"{package.file_hash(folder / name)}  {name}" for name in package.listed_files(folder)]
-    (folder / "SHA256SUMS").write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
 @pytest.mark.parametrize(
     ("file", "old", "new", "claim"),
     [
         ("codebook.json", '"a"', '"z"', "codebook"),
         ("manifest.json", "200", "201", "Rows and columns"),
-        ("manifest.json", '"version": 1', '"version": 9', "read as a release"),
-        ("manifest.json", '"format": "veladura-release"', '"format": "x"', "read as a release"),
+        ("manifest.json", '"version": 1', '"version": 9', "readable release"),
+        ("manifest.json", '"format": "veladura-release"', '"format": "x"', "readable release"),
     ],
 )
 def test_each_claim_is_proved_apart_from_the_hashes(file, old, new, claim, saved):
     path = saved / file
     path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
-    rehash(saved)
+    write_hashes(saved)
     assert [line.status for line in verify(saved) if claim in line.claim] == ["broken"]
 
 

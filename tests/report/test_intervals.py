@@ -1,4 +1,4 @@
-"""Standard estimates with their intervals: right by closed form, drawn where they are, and alone on the public page."""
+"""Standard estimates with intervals: by closed form, drawn in place, public without original."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from veladura.report.intervals import interval_facts, written
 from veladura.report.marks import WIDTH, Term, alone, beside
 from veladura.report.render import render
 from veladura.report.tally import tally_of
+
+pytestmark = pytest.mark.quick
 
 NORMAL = 1.959963984540054
 
@@ -54,14 +56,11 @@ def test_means_and_shares_are_those_of_the_textbook(people):
     )
     p = float((people["job"] == "clerk").mean())
     half = NORMAL * math.sqrt(p * (1 - p) / 400)
-    assert found["Shares"]["job: clerk"].original == written(
+    assert found["Proportions"]["job: clerk"].original == written(
         Estimate(p, p - half, p + half), "share"
     )
-    assert list(found["Shares"]) == [
-        "job: clerk",
-        "job: nurse",
-        "job: cook",
-    ]  # the last is what the others leave
+    # the last proportion follows from the others
+    assert list(found["Proportions"]) == ["job: clerk", "job: nurse", "job: cook"]
     assert found["Means"]["income"].overlap == "100 %"
 
 
@@ -82,7 +81,7 @@ def test_datasets_are_combined_by_the_rule_of_the_release(people):
 def test_slopes_are_those_of_the_overlap_measure(people):
     release = vd.Cart(columns=["income"], m=3).protect(people, seed=1)
     expected = vd.utility.overlap(release.original, release).terms
-    found = groups(release, release.original)["Slopes"]
+    found = groups(release, release.original)["Regression"]
     assert {name: row.released for name, row in found.items()} == {
         name: written(t.released, "number") for name, t in expected.items()
     }
@@ -122,7 +121,7 @@ def test_a_file_says_the_same_as_its_rows_in_memory(people, tmp_path):
     far = groups(lazy, lazy.original)
     expected = groups(near, near.original)
     assert far == {
-        title: rows for title, rows in expected.items() if title != "Slopes"
+        title: rows for title, rows in expected.items() if title != "Regression"
     }  # a model needs rows
 
 

@@ -18,6 +18,7 @@ from veladura.core.release import Dataset, Release, Step
 from veladura.core.rules import AsReleased, Full, Partial, PrivateRows, Single
 from veladura.errors import PlanError
 from veladura.example import path
+from veladura.measures.measure import Figure
 from veladura.release.gate import Limit, gate
 from veladura.report import words
 from veladura.report.codebook import FEWEST, _shares, describe
@@ -26,6 +27,8 @@ from veladura.report.render import render
 from veladura.report.snippets import command, snippet
 from veladura.table.schema import Field, Schema
 from veladura.table.table import from_arrow
+
+pytestmark = pytest.mark.quick
 
 CANARY, SCRIPT = "canary-7391", "<script>alert('x')</script>"
 VOID = {"meta", "rect", "line", "br"}
@@ -104,13 +107,13 @@ def test_the_public_page_is_whole_and_says_everything(release, assessment):
         "risk.uniqueness.average_prosecutor",
         "lower is better",
         "Column: income.",
-        "You may not",
+        "Cautions",
         "vd.load(",
         "veladura verify",
         f"veladura {vd.__version__}",
         "data/dataset-1.parquet",
         "SHA256SUMS",
-        "middle value",
+        "median",
         "quasi-identifier",
     ):
         assert wanted in text, wanted
@@ -135,7 +138,7 @@ def test_the_custodian_sees_more_and_is_warned(release, assessment):
         "Full settings",
         "Noise(columns=",
         "Distance of each column",
-        "Pairs of columns that moved most",
+        "Pairs of columns with the largest differences",
     ):
         assert wanted in mine.replace("&#39;", "'")
         assert wanted not in public
@@ -158,10 +161,10 @@ def test_verdicts_are_told_in_words(release, assessment):
     for wanted in (
         "passed",
         "at most 50 %",
-        "missed",
+        "failed",
         "at most 20 %",
         "Not released.",
-        "1 of the limits in the plan is missed",
+        "1 limit of the plan's gate is not met",
     ):
         assert wanted in text
 
@@ -245,12 +248,12 @@ def test_columns_are_described_in_words():
     facts = {
         column.name: column for column in describe(from_arrow(arrow, Schema(fields)), None, ["n"])
     }
-    assert facts["n"].summary == "from 1.25 to 2.5, middle value 1.25, 1 missing value"
-    assert facts["i"].summary == "from 5 to 20,000, middle value 1998"
-    assert (facts["t"].summary, facts["t"].bars) == ("3 different values", ())
+    assert facts["n"].summary == "from 1.25 to 2.5, median 1.25, 1 missing value"
+    assert facts["i"].summary == "from 5 to 20,000, median 1998"
+    assert (facts["t"].summary, facts["t"].bars) == ("3 distinct values", ())
     assert [bar.label for bar in facts["o"].bars] == ["lo", "hi"]
     assert facts["e"].summary == "no values"
-    assert facts["d"].summary == "from 1970-01-02 to 1970-01-04, middle value 1970-01-03"
+    assert facts["d"].summary == "from 1970-01-02 to 1970-01-04, median 1970-01-03"
     assert [column.changed for column in facts.values()] == [True] + [False] * 5
     assert sum(bar.released for bar in facts["n"].bars) == pytest.approx(1)
     assert not facts["n"].compared
@@ -261,7 +264,8 @@ def test_many_categories_are_told_as_the_most_frequent_and_the_rest():
     (column,) = describe(
         from_arrow(arrow, Schema((Field("c", "category", pa.string()),))), None, []
     )
-    assert [bar.label for bar in column.bars] == [f"v{i}" for i in range(19, 11, -1)] + ["12 other"]
+    most_frequent = [f"v{i}" for i in range(19, 11, -1)]
+    assert [bar.label for bar in column.bars] == [*most_frequent, "12 others"]
 
 
 def test_several_datasets_and_every_rule_have_words():
@@ -342,7 +346,7 @@ def test_intervals_and_reasons_are_shown(release, assessment):
         Page(page(release, replace(assessment, figures={**assessment.figures, **told}))).text
     )
     assert "10\u00a0% to 30\u00a0%" in text  # a number and its sign stay on one line
-    assert "not applicable" in text
+    assert "do not apply" in text
     assert "no such link." in text
 
 
@@ -365,7 +369,7 @@ def test_every_method_has_a_sentence_and_strange_ones_too():
         "1, a",
         "x: 1, 2",
     ]
-    assert words.number(float("nan"), "share") == "not known"
+    assert words.number(float("nan"), "share") == "unknown"
     assert words.number(2.5, "count") == "2.5"
     assert words.number(4e-6) == "under 0.001"
     assert words.number(4e-6, "share") == "under 0.001 %"
@@ -398,3 +402,33 @@ def test_the_saved_package_has_both_pages(release, tmp_path):
     assert "Attested by the holder" in page(
         loaded, vd.assess(pd.read_csv(path("clinic.csv"), dtype={"zip": str}), loaded)
     )
+
+
+@pytest.mark.parametrize(
+    ("estimate", "unit", "base", "value", "interval"),
+    [
+        (Estimate.exact(3 / 33600), "people", 33600, "3 of 33,600 people (0.00893 %)", ""),
+        (Estimate.exact(0.0), "rows", 50, "0 of 50 rows (0 %)", ""),
+        (
+            Estimate(0.1, 0.05, 0.2),
+            "people",
+            100,
+            "about 10 of 100 people (10 %)",
+            "5 to 20 people",
+        ),
+        (Estimate.exact(0.5), "people", 0, "50 %", ""),
+        (Estimate(0.5, 0.25, 0.75), "share", 0, "50 %", "25 % to 75 %"),
+        (Estimate.exact(0.001), "people", 100, "under 1 of 100 people (0.1 %)", ""),
+    ],
+)
+def test_numbers_of_people_come_first(estimate, unit, base, value, interval):
+    figure = Figure("risk.x.y", "M.", "low", estimate, unit=unit, base=base)
+    assert (words.figure(figure), words.interval(figure)) == (value, interval)
+
+
+def test_shares_of_people_are_counted_on_the_page(release, assessment):
+    uniques = assessment.figures["risk.replicated.uniques"]
+    assert uniques.base == 5000
+    count = round(uniques.estimate.value * 5000)
+    text = " ".join(Page(page(release, assessment)).text)
+    assert f"{count:,} of 5,000 people" in text

@@ -17,6 +17,8 @@ from veladura.errors import DataError
 
 from .conftest import CANARY
 
+pytestmark = pytest.mark.quick
+
 FRAME = pd.DataFrame(
     {
         "zip": ["02138", "00501", "99501"],

@@ -19,6 +19,8 @@ import pytest
 import veladura as vd
 from veladura.table.table import Table
 
+pytestmark = pytest.mark.quick
+
 WORDS = ["b", "B", "a", "Ä", "ä", "z", "Z", "é", "e", "_", "a b", "0a", None, "ß", "Ω"]
 DECLARED = {
     "zip": "category",

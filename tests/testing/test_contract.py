@@ -17,6 +17,8 @@ from veladura.core.recipe import Draw, Recipe
 from veladura.core.release import Release
 from veladura.methods.masks.noise import FittedNoise, Noise
 
+pytestmark = pytest.mark.quick
+
 DOMAIN = {"sex": ["female", "male"], "marital": ["single", "married", "divorced", "widowed"]}
 ALONE = {"groups": {"alone": ["single", "divorced", "widowed"]}}
 CLINIC_MAP = {

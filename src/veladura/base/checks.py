@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from veladura.errors import PlanError
+from veladura.errors import ColumnError, PlanError
 
 
 def check_columns(columns: object, what: str) -> None:
@@ -41,6 +41,12 @@ def check_choice(setting: str, value: object, possible: tuple[str, ...]) -> None
     """Refuse a value that is not in the list of possible ones."""
     if value not in possible:
         raise PlanError.unknown(setting, str(value), possible)
+
+
+def check_named(setting: str, names: Sequence[str], possible: Sequence[str]) -> None:
+    """Refuse names in a setting that are not among the columns it can name."""
+    if absent := [name for name in names if name not in possible]:
+        raise ColumnError.missing(setting, absent, list(possible))
 
 
 def is_number(value: object) -> bool:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import stdtrit  # scipy.stats takes most of a second to load
 
 
 @dataclass(frozen=True)
@@ -47,6 +46,8 @@ class Estimate:
         centre = float(figures.mean())
         if figures.size == 1:
             return cls.exact(centre)
+        from scipy.special import stdtrit  # loading it takes longer than many a protect
+
         half = float(
             stdtrit(figures.size - 1, (1 + level) / 2)
             * figures.std(ddof=1)

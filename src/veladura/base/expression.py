@@ -101,6 +101,17 @@ class Expression:
         return self.text
 
 
+def quoted(name: str) -> str:
+    """Return a column's name as a condition writes it.
+
+    Examples
+    --------
+    >>> quoted("age"), quoted("years of school")
+    ('age', '`years of school`')
+    """
+    return name if name.isidentifier() and name not in WORDS else f"`{name}`"
+
+
 def parse(text: str) -> Expression:
     """Return the condition that a text stands for; an error points to the place of a mistake."""
     return Expression(text, _Reader(text).whole())

@@ -1,33 +1,102 @@
-"""How hot loops are compiled: kernels for everyone, inner ones for other kernels of the same file."""
+"""How hot loops are compiled: kernels for everyone, inner ones for other kernels of the same file.
+
+Importing a module compiles and loads nothing, not even Numba. A kernel is loaded from the cache, or
+compiled with the signature it declares, when it is first called: a run waits for what it uses only.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence
+from functools import update_wrapper
+from importlib import import_module
+from typing import Any, TypeVar, cast
 
-from numba import njit
-
-Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def compiled(signature: Any) -> Callable[[Kernel], Kernel]:
+class Kernel:
+    """A function that becomes machine code when it is first called, from any thread.
+
+    Parameters
+    ----------
+    function
+        What is compiled.
+    signature
+        The types of its arguments and of what it returns.
+    inner
+        Whether it is part of other kernels only: then it is neither called from Python nor cached.
+    ways_in
+        Numba's options on how a kernel can be entered.
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], signature: Any, *, inner: bool, ways_in: dict[str, bool]
+    ) -> None:
+        update_wrapper(self, function)
+        self.function, self.signature, self.inner, self.ways_in = (
+            function,
+            signature,
+            inner,
+            ways_in,
+        )
+        self._native: Any = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run the machine code."""
+        return (self._native or self.native)(*arguments)
+
+    @property
+    def native(self) -> Any:
+        """The machine code as Numba holds it."""
+        if self._native is None:
+            from veladura.base.compiler import build, building
+
+            with building:
+                self._native = self._native or build(self)
+        return self._native
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What Numba asks for when it meets this kernel in another one."""
+        return self.native._numba_type_
+
+
+def compiled(signature: Any) -> Callable[[Function], Function]:
     """Return how a kernel is compiled that Python calls."""
     return _made(signature, no_cfunc_wrapper=True)
 
 
-def inner(signature: Any) -> Callable[[Kernel], Kernel]:
-    """Return how a kernel is compiled that others of its file call: the way in from Python takes longer to compile than many a kernel."""
-    return _made(signature, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def inner(signature: Any) -> Callable[[Function], Function]:
+    """Return how a kernel is compiled that others of its file call: it becomes part of them."""
+    return _made(signature, inner=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
-def handed(signature: Any) -> Callable[[Kernel], Kernel]:
-    """Return how a kernel is compiled that is handed to another one; it leaves draws to inner kernels, or their code is compiled twice."""
+def handed(signature: Any) -> Callable[[Function], Function]:
+    """Return how a kernel is compiled that is handed to another one.
+
+    It leaves draws to inner kernels, or their code is compiled twice.
+    """
     return _made(signature, no_cpython_wrapper=True)
 
 
-def _made(signature: Any, **ways_in: bool) -> Callable[[Kernel], Kernel]:
-    """Compile once, into the cache, to run without Python's lock; a division by nought is that of NumPy."""
-    made: Callable[[Kernel], Kernel] = njit(
-        signature, cache=True, nogil=True, error_model="numpy", **ways_in
-    )
-    return made
+def native(kernel: Function) -> Function:
+    """Return the machine code of a kernel, so that it can be handed to another one."""
+    return cast("Function", cast("Kernel", kernel).native)
+
+
+def build_all(modules: Sequence[str]) -> None:
+    """Compile every kernel of some modules that Python calls, or load it from the cache."""
+    for module in modules:
+        for value in vars(import_module(module)).values():
+            if isinstance(value, Kernel) and not value.inner:
+                native(value)
+
+
+def _made(
+    signature: Any, *, inner: bool = False, **ways_in: bool
+) -> Callable[[Function], Function]:
+    def declared(function: Function) -> Function:
+        kernel = Kernel(function, signature, inner=inner, ways_in=ways_in)
+        return cast("Function", kernel)
+
+    return declared

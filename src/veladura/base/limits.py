@@ -1,4 +1,4 @@
-"""Limits of a plan's gate, and the traffic light that shows a figure against its limit."""
+"""Limits of a plan's gate, and the verdict on a figure against one."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Limit:
             raise PlanError(msg)
 
     def admits(self, estimate: Estimate) -> bool:
-        """Whether the unfavourable end of the interval is within the limit; NaN never is."""
+        """Whether the less favourable end of the interval is within the limit; NaN never is."""
         low = self.min is None or estimate.lower >= self.min
         high = self.max is None or estimate.upper <= self.max
         return low and high and not math.isnan(estimate.value)
@@ -70,3 +70,23 @@ class Limit:
             if end is not None
         ]
         return " and ".join(ends)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A figure against its limit."""
+
+    figure: str
+    estimate: Estimate | None
+    limit: Limit
+    passed: bool
+    why: str = ""
+
+    @property
+    def light(self) -> Light:
+        """Green, amber where only the interval crosses the limit, or red."""
+        return self.limit.light(self.estimate)
+
+    def __str__(self) -> str:
+        got = f"does not apply ({self.why})" if self.estimate is None else f"is {self.estimate}"
+        return f"{self.figure} {got}; the plan allows {self.limit}"

@@ -1,4 +1,4 @@
-"""What `veladura analyze` shows: a model combined over the datasets, or the exact posterior of a private release."""
+"""What `veladura analyze` shows: a model of a release, or the posterior of a private one."""
 
 from __future__ import annotations
 
@@ -48,30 +48,28 @@ def show_model(
     picture: Path | None,
     out: Path | None,
 ) -> None:
-    """Show a model of a release: coefficients, tests, and what the protection did to them."""
+    """Show a model of a release: coefficients, tests and cautions."""
     from veladura.inference.analysis import analyze
     from veladura.release.package import load
 
-    found = analyze(
+    analysis = analyze(
         load(folder), formula, family=family, level=level, weights=weights, robust=robust
     )
-    results = _tests(found, tests)
+    results = _tests(analysis, tests)
     if picture is not None:
-        _written(lambda: found.plot(picture, exponentiate=ratios), picture)
+        _written(lambda: analysis.plot(picture, exponentiate=ratios), picture)
     if out is not None:
-        _written(lambda: found.table(exponentiate=ratios).to_csv(out), out)
+        _written(lambda: analysis.table(exponentiate=ratios).to_csv(out), out)
     if as_json:
-        _print_json(found.to_dict() | {"tests": [_plain(asdict(test)) for test in results]})
+        _print_json(analysis.to_dict() | {"tests": [_plain(asdict(test)) for test in results]})
         return
-    _console.print(found.heading(), markup=False, soft_wrap=True)
-    _console.print(_coefficients(found, ratios=ratios))
+    _console.print(analysis.heading(), markup=False, soft_wrap=True)
+    _console.print(_coefficients(analysis, ratios=ratios))
     for test in results:
         _console.print(str(test), markup=False, soft_wrap=True)
-    if found.pooling.rule.adds_variance:
-        _console.print(
-            "[dim]added: share of the variance that a fit to the original would not have[/]"
-        )
-    for caution in found.cautions:
+    if analysis.pooling.rule.adds_variance:
+        _console.print("[dim]added: share of the variance that is due to the synthesis[/]")
+    for caution in analysis.cautions:
         _console.print("caution:", style="yellow", end=" ")
         _console.print(caution, markup=False, soft_wrap=True)
     for label, path in (("picture", picture), ("table", out)):
@@ -79,26 +77,26 @@ def show_model(
             _console.print(f"{label:10} {path}", markup=False, soft_wrap=True)
 
 
-def _tests(found: Analysis, asked: Sequence[str]) -> list[Test]:
-    """Return the tests of the whole model and of the terms that were asked for; without a likelihood, Wald only."""
+def _tests(analysis: Analysis, asked: Sequence[str]) -> list[Test]:
+    """Return the tests of some terms, or of the whole model: Wald, and likelihood ratio if any."""
     if asked:
-        walds = [found.wald(term) for term in asked]
+        walds = [analysis.wald(term) for term in asked]
         return walds + (
-            [found.likelihood_ratio(term) for term in asked] if found.has_likelihood else []
+            [analysis.likelihood_ratio(term) for term in asked] if analysis.has_likelihood else []
         )
-    if set(found.design.terms) <= {"Intercept"}:
+    if set(analysis.design.terms) <= {"Intercept"}:
         return []
     try:
-        return [found.wald()]
-    except VeladuraError:  # nobody asked for it: rule "full" does not always have one
+        return [analysis.wald()]
+    except VeladuraError:  # not asked for: rule "full" does not always have one
         return []
 
 
-def _coefficients(found: Analysis, *, ratios: bool) -> Table:
-    frame = found.table(exponentiate=ratios)
+def _coefficients(analysis: Analysis, *, ratios: bool) -> Table:
+    frame = analysis.table(exponentiate=ratios)
     shown = Table(box=None, padding=(0, 2, 0, 0))
     shown.add_column("ratio of" if ratios else "term")
-    columns = [name for name in HEADINGS if name != "added" or found.pooling.rule.adds_variance]
+    columns = [name for name in HEADINGS if name != "added" or analysis.pooling.rule.adds_variance]
     for name in columns:
         shown.add_column(HEADINGS[name], justify="right")
     for term, row in frame.iterrows():
@@ -130,37 +128,37 @@ def show_posterior(
     picture: Path | None,
     out: Path | None,
 ) -> None:
-    """Show the exact posterior of a private release: all cells, some columns, or the answer to one question."""
+    """Show the exact posterior of a private release: all cells, some columns, or an event."""
+    from veladura.inference.posterior.pictures import draw_picture
     from veladura.inference.posterior.posterior import posterior
-    from veladura.inference.posterior.show import draw_picture
     from veladura.release.package import load
 
     if among and event is None:
         msg = (
-            "--among names groups, and nothing is asked of them.\n\nHint: --event column=value says"
-            " what to compare."
+            "--among needs --event.\n\nHint: add --event column=value to say what is compared"
+            " between the groups."
         )
         raise PlanError(msg)
-    found = posterior(load(folder), prior)
-    tables = _questions(found, event, among, columns, level)
+    shares = posterior(load(folder), prior)
+    tables = _questions(shares, event, among, columns, level)
     if picture is not None:
-        _written(lambda: draw_picture(found, picture, level), picture)
+        _written(lambda: draw_picture(shares, picture, level), picture)
     if out is not None:
         _written(
             lambda: (
                 next(iter(tables.values())).to_csv(out, index=False)
                 if len(tables) == 1
-                else found.table(level).to_csv(out, index=False)
+                else shares.table(level).to_csv(out, index=False)
             ),
             out,
         )
     if as_json:
         about = {
-            "rows_protected": found.n,
+            "rows_protected": shares.n,
             "prior": prior,
             "level": level,
-            "method": found.method,
-            "error": float(found.error),
+            "method": shares.method,
+            "error": float(shares.error),
         }
         _print_json(
             about
@@ -174,42 +172,41 @@ def show_posterior(
         _console.print(_frame(frame.head(MOST_CELLS)))
         if len(frame) > MOST_CELLS:
             _console.print(
-                f"... {len(frame) - MOST_CELLS} more cells: --out FILE writes them all, --column"
-                " NAME sums over the others",
+                f"... {len(frame) - MOST_CELLS:,} more cells. Write them all with --out FILE, or"
+                " sum over the other columns with --column NAME.",
                 markup=False,
             )
-    told = (
-        f"\n{found.n} rows were protected; prior {prior:g} in each cell; {found.method}, error at"
-        f" most {found.error:.1g}; {100 * level:.4g} % intervals."
+    summary = (
+        f"\n{shares.n:,} people in the original; {100 * level:.4g} % credible intervals; prior"
+        f" {prior:g} in each cell; {shares.method}, error at most {shares.error:.1g}."
     )
-    _console.print(told, markup=False, soft_wrap=True)
+    _console.print(summary, markup=False, soft_wrap=True)
     for label, path in (("picture", picture), ("table", out)):
         if path is not None:
             _console.print(f"{label:10} {path}", markup=False, soft_wrap=True)
 
 
 def _questions(
-    found: Posterior, event: str | None, among: Sequence[str], columns: Sequence[str], level: float
+    shares: Posterior, event: str | None, among: Sequence[str], columns: Sequence[str], level: float
 ) -> dict[str, Any]:
-    """Return one table a question: the event in groups, the values of columns, or all cells."""
+    """Return one table a question: an event in groups, the values of columns, or all cells."""
     import pandas as pd
 
-    from veladura.inference.posterior.compare import column_table
-    from veladura.inference.posterior.show import answers
+    from veladura.inference.posterior.compare import answers, column_table
 
     tables: dict[str, Any] = {}
     for name in columns:
-        if name not in found.domain.names:
+        if name not in shares.domain.names:
             what = "column"
-            raise PlanError.unknown(what, name, found.domain.names)
-        tables[name] = column_table(found, name, level)
+            raise PlanError.unknown(what, name, shares.domain.names)
+        tables[name] = column_table(shares, name, level)
     if event is not None:
         rows = [
             (question, e.value, e.lower, e.upper)
-            for question, e in answers(found, event, among, level).items()
+            for question, e in answers(shares, event, among, level).items()
         ]
         tables["answers"] = pd.DataFrame(rows, columns=["question", "estimate", "lower", "upper"])
-    return tables or {"cells": found.table(level)}
+    return tables or {"cells": shares.table(level)}
 
 
 def _frame(frame: Any) -> Table:
@@ -236,7 +233,7 @@ def _share(value: float) -> str:
 
 
 def nothing_asked(folder: Path) -> PlanError:
-    """Return the error for a call that says neither formula nor posterior, with a call that works."""
+    """Return the error for a call without formula and posterior, with a call that works."""
     from veladura.release.package import load
     from veladura.report.snippets import command
 
@@ -247,8 +244,8 @@ def nothing_asked(folder: Path) -> PlanError:
         else f'veladura analyze {folder} "response ~ term + term"'
     )
     return PlanError(
-        "say what to analyse: a formula, or --posterior for a differentially private"
-        f" release.\n\nHint: {call}"
+        "a formula is missing (or --posterior, for a differentially private"
+        f" release).\n\nHint: {call}"
     )
 
 
@@ -257,8 +254,8 @@ def _written(write: Any, path: Path) -> None:
         write()
     except (OSError, ValueError):
         msg = (
-            f"{path} cannot be written.\n\nHint: the folder must exist, and a picture be .png, .svg"
-            " or .pdf."
+            f"{path} cannot be written.\n\nHint: the folder must exist, and the name of a picture"
+            " must end in .png, .svg or .pdf."
         )
         raise PlanError(msg) from None
 

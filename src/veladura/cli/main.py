@@ -1,8 +1,7 @@
 """The command line: a thin layer over `run`, `verify` and `init`.
 
-Exit codes: 0 done; 1 an unexpected failure; 2 the plan or the call is not valid; 3 the data
-cannot be used; 4 a promise or a threshold does not hold; 5 a privacy budget is overspent; 130
-interrupted.
+Exit codes: 0 done; 1 unexpected failure; 2 invalid plan or command; 3 unusable data; 4 broken
+promise or failed limit; 5 privacy budget exceeded; 130 interrupted.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ from veladura.errors import VeladuraError
 app = typer.Typer(
     name="veladura",
     help=(
-        "Turn a confidential table into a release that is safe to publish, useful to analyse, and"
-        " proven to be both."
+        "Statistical disclosure control: turn a confidential table into a release that is safe to"
+        " publish and useful to analyse, with measured risk and utility."
     ),
     epilog=(
-        "Exit codes: 0 done, 2 plan or call not valid, 3 data cannot be used, 4 promise or"
-        " threshold broken, 5 privacy budget overspent."
+        "Exit codes: 0 done, 1 unexpected failure, 2 invalid plan or command, 3 unusable data, 4"
+        " broken promise or failed limit, 5 privacy budget exceeded."
     ),
     no_args_is_help=True,
     add_completion=False,
@@ -31,12 +30,12 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace what is there already.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
 
 
 def main() -> None:
-    """Run the command line; a user's mistake is told in words, never as a traceback."""
+    """Run the command line; mistakes of a user are explained in words, without a traceback."""
     try:
         app(standalone_mode=True)
     except VeladuraError as error:
@@ -48,7 +47,8 @@ def main() -> None:
     except Exception as error:  # the message of an unknown error may hold values
         typer.echo(f"unexpected failure ({type(error).__name__}). Nothing was released.", err=True)
         typer.echo(
-            "Hint: VELADURA_DEBUG=1 shows where; the trace may hold values of the data.", err=True
+            "Hint: set VELADURA_DEBUG=1 to see the traceback; it may contain values of the data.",
+            err=True,
         )
         from os import environ
 
@@ -71,7 +71,7 @@ def _complain(error: VeladuraError) -> None:
 @app.callback(invoke_without_command=True)
 def _root(
     version: Annotated[
-        bool, typer.Option("--version", help="Show the version and leave.", is_eager=True)
+        bool, typer.Option("--version", help="Show the version and exit.", is_eager=True)
     ] = False,
 ) -> None:
     if version:
@@ -89,43 +89,48 @@ def init(
             help="A file (CSV, Parquet, SPSS, Stata, SAS, Excel) or the URL of a database."
         ),
     ],
-    table: Annotated[
-        str | None, typer.Option(help="The table to read, when the source is a database.")
+    table: Annotated[str | None, typer.Option(help="The table of the database.")] = None,
+    method: Annotated[
+        str | None, typer.Option(help="The method of the plan, such as k-anonymity or cart.")
     ] = None,
-    method: Annotated[str | None, typer.Option(help="The method to fill in.")] = None,
-    out: Annotated[Path, typer.Option(help="Where the plan goes.")] = Path("plan.toml"),
+    out: Annotated[Path, typer.Option(help="The plan to write.")] = Path("plan.toml"),
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
-    """Look at a table and write a commented plan that runs as it stands."""
+    """Inspect a table and write a commented plan that runs without a change."""
     from veladura.cli.show import progress, say
     from veladura.plan.draft import draft, write_draft
 
-    with progress(quiet=quiet)("looking at the table", 1) as advance:
+    with progress(quiet=quiet)("inspecting the table", 1) as advance:
         text = draft(source, table=table, method=method, home=out.parent)
         advance()
     write_draft(text, out, force=force)
-    say(f"{out} written. Read it, then: veladura run {out}", quiet=quiet)
+    say(f"{out} written. Check it, then run: veladura run {out}", quiet=quiet)
 
 
 @app.command()
 def run(
-    plan: Annotated[Path, typer.Argument(help="The plan to carry out.")],
+    plan: Annotated[Path, typer.Argument(help="The plan to run.")],
     dry_run: Annotated[
         bool,
-        typer.Option("--dry-run", help="Check plan, source, gate names and folders; draw nothing."),
+        typer.Option(
+            "--dry-run", help="Check plan, source, settings, gate and folders. Write nothing."
+        ),
     ] = False,
     unsafe_repeatable: Annotated[
         bool,
         typer.Option(
             "--unsafe-repeatable",
-            help="Let a seed move private draws. For tests only: such a release is not private.",
+            help="Accept a seed for private draws. For tests only: the release is not private.",
         ),
     ] = False,
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
-    """Protect, assess and package a table; refuse when a promise or a threshold does not hold."""
+    """Protect and assess a table and write the release.
+
+    Nothing is written if a promise is broken or a limit of the gate fails.
+    """
     from veladura.cli.show import progress, say, show_outcome, show_unconfirmed
     from veladura.plan import run as line
     from veladura.plan.plan import read_plan
@@ -135,8 +140,8 @@ def run(
     if dry_run:
         line.rehearse(read, force=force, unsafe_repeatable=unsafe_repeatable)
         say(
-            "the plan is valid: source, settings, gate and folders were checked; nothing was"
-            " drawn.",
+            "The plan is valid: source, settings, gate and folders were checked. Nothing was"
+            " written.",
             quiet=quiet,
         )
         return
@@ -148,17 +153,17 @@ def run(
 
 @app.command()
 def verify(
-    folder: Annotated[Path, typer.Argument(help="A release folder, or a folder of them.")],
+    folder: Annotated[Path, typer.Argument(help="A release folder, or a folder of releases.")],
     source: Annotated[
-        str | None, typer.Option(help="The original table, to prove again what only it can prove.")
+        str | None, typer.Option(help="The original table, to check the attested promises again.")
     ] = None,
     record: Annotated[
         Path | None,
-        typer.Option(help="The record.json of the custodian folder; goes with --source."),
+        typer.Option(help="The record.json in the custodian folder; required with --source."),
     ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Recompute every promise that the files can prove; exit code 4 when one is broken."""
+    """Check the files and promises of a release. Exit code 4 if one is broken."""
     from veladura.cli.show import show_verified
     from veladura.release.verify import holds, release_folders
     from veladura.release.verify import verify as prove_again
@@ -173,25 +178,28 @@ def verify(
 def assess(
     folder: Annotated[Path, typer.Argument(help="A release folder.")],
     source: Annotated[
-        str | None, typer.Option(help="The original table; by default that of --plan.")
+        str | None, typer.Option(help="The original table; by default the source of --plan.")
     ] = None,
     record: Annotated[
         Path | None,
         typer.Option(
-            help="The record.json of the custodian folder: links released rows to the original."
+            help="The record.json in the custodian folder. It links released rows to the original."
         ),
     ] = None,
     plan: Annotated[
         Path | None,
         typer.Option(
-            help="A plan: its [gate] gives the limits, and its source the columns' kinds."
+            help="A plan: its [gate] gives the limits, its source the kinds of the columns."
         ),
     ] = None,
-    html: Annotated[Path | None, typer.Option(help="Write the custodian's page.")] = None,
-    json: Annotated[Path | None, typer.Option(help="Write the figures for programs.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Write the custodian's report.")] = None,
+    json: Annotated[Path | None, typer.Option(help="Write the figures as JSON.")] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Show risk and utility of a release beside its original; exit code 4 when a limit is missed. For the holder, not for publication."""
+    """Show risk and utility of a release against its original. Private: do not share.
+
+    Exit code 4 if a limit of the gate fails.
+    """
     from veladura.cli.show import progress, show_reassessed
     from veladura.errors import PlanError
     from veladura.plan.plan import read_plan
@@ -200,18 +208,18 @@ def assess(
 
     read = None if plan is None else read_plan(plan)
     if source is None and read is None:
-        msg = "the original is needed: --source people.csv, or --plan plan.toml."
+        msg = "the original is missing.\n\nHint: add --source people.csv, or --plan plan.toml."
         raise PlanError(msg)
     original = source if source is not None or read is None else read.open()
-    found = reassess(
+    result = reassess(
         folder,
         original,
         record,
         limits=None if read is None else read.gate,
         progress=progress(quiet=quiet),
     )
-    show_reassessed(found, html, json, quiet=quiet)
-    require(found.verdicts)
+    show_reassessed(result, html, json, quiet=quiet)
+    require(result.verdicts)
 
 
 @app.command()
@@ -224,50 +232,62 @@ def analyze(
         str,
         typer.Option(help="gaussian, binomial, poisson, gamma, quasi-binomial or quasi-poisson."),
     ] = "gaussian",
-    level: Annotated[float, typer.Option(help="The probability of an interval.")] = 0.95,
+    level: Annotated[float, typer.Option(help="The confidence level of the intervals.")] = 0.95,
     weights: Annotated[str | None, typer.Option(help="A column of sampling weights.")] = None,
-    robust: Annotated[bool, typer.Option("--robust", help="Sandwich standard errors.")] = False,
+    robust: Annotated[
+        bool, typer.Option("--robust", help="Robust (sandwich) standard errors.")
+    ] = False,
     ratios: Annotated[
-        bool, typer.Option("--ratios", help="Odds or rate ratios instead of their logarithms.")
+        bool,
+        typer.Option("--ratios", help="Show odds ratios or rate ratios instead of coefficients."),
     ] = False,
     test: Annotated[
         list[str] | None,
-        typer.Option(help="A term to test as a whole; may be given several times."),
+        typer.Option(
+            help="A term whose coefficients are tested together; repeat for several terms."
+        ),
     ] = None,
     posterior: Annotated[
         bool,
         typer.Option(
-            "--posterior", help="The exact posterior of a differentially private release."
+            "--posterior", help="Show the exact posterior of a differentially private release."
         ),
     ] = False,
     event: Annotated[
         str | None,
-        typer.Option(help="With --posterior: column=value, values with |, columns with a comma."),
+        typer.Option(
+            help="With --posterior: column=value; several values: a|b, several columns: comma."
+        ),
     ] = None,
     among: Annotated[
         list[str] | None,
-        typer.Option(help="With --event: a group to ask it of; two groups are compared."),
+        typer.Option(
+            help="With --event: the group, as column=value; give two groups to compare them."
+        ),
     ] = None,
     column: Annotated[
-        list[str] | None, typer.Option(help="With --posterior: the shares of one column's values.")
+        list[str] | None, typer.Option(help="With --posterior: the proportions of one column.")
     ] = None,
     prior: Annotated[
-        float, typer.Option(help="With --posterior: the Dirichlet parameter of each cell.")
+        float, typer.Option(help="With --posterior: the Dirichlet prior parameter of each cell.")
     ] = 0.5,
     picture: Annotated[
-        Path | None, typer.Option(help="Write a picture of the intervals (PNG, SVG, PDF).")
+        Path | None, typer.Option(help="Write a picture of the intervals (.png, .svg, .pdf).")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Write the table (CSV).")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the table (.csv).")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Show what a release says of the population, from its folder alone; the manifest chooses the rule."""
+    """Fit a model to a release, or show its posterior.
+
+    The combining rule comes from the manifest; the original is not needed.
+    """
     from veladura.cli import analyze as shown
     from veladura.errors import PlanError
 
     if posterior and formula is not None:
         msg = (
-            "--posterior takes no formula.\n\nHint: --event column=value, --among column=value and"
-            " --column name ask the posterior."
+            "--posterior cannot be used with a formula.\n\nHint: use --event column=value, --among"
+            " column=value or --column name."
         )
         raise PlanError(msg)
     if posterior:
@@ -302,33 +322,31 @@ def analyze(
 
 @app.command()
 def compare(
-    plans: Annotated[list[Path], typer.Argument(help="Two or more plans of one source.")],
+    plans: Annotated[list[Path], typer.Argument(help="Two or more plans for the same source.")],
     risk: Annotated[
         str | None,
-        typer.Option(help="The figure on the risk axis, as in risk.uniqueness.average_prosecutor."),
+        typer.Option(help="The risk figure, such as risk.uniqueness.average_prosecutor."),
     ] = None,
     utility: Annotated[
-        str | None, typer.Option(help="The figure on the utility axis, as in utility.pmse.ratio.")
+        str | None, typer.Option(help="The utility figure, such as utility.pmse.ratio.")
     ] = None,
     out: Annotated[
         Path,
-        typer.Option(
-            help="Where the page with the map goes. It is the custodian's: do not publish it."
-        ),
+        typer.Option(help="The page with the risk-utility map. Private: do not share."),
     ] = Path("comparison.html"),
     workers: Annotated[
-        int | None, typer.Option(help="Plans at work at once; by default one for each core.")
+        int | None, typer.Option(help="Plans to run at the same time; by default one per core.")
     ] = None,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Measure everything anew; keep nothing.")
+        bool, typer.Option("--fresh", help="Ignore results of earlier comparisons, and keep none.")
     ] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Run several plans of one table without releasing anything, and draw their risk and utility on one map."""
+    """Compare plans for one table on a risk-utility map. Nothing is released."""
     from veladura.cli.show import progress, show_comparison
     from veladura.comparison.making import compare_plans
 
-    found = compare_plans(
+    comparison = compare_plans(
         plans,
         risk=risk,
         utility=utility,
@@ -336,27 +354,30 @@ def compare(
         fresh=fresh,
         progress=progress(quiet=quiet),
     )
-    out.write_text(found.to_html(), encoding="utf-8")
-    show_comparison(found, out, quiet=quiet)
+    out.write_text(comparison.to_html(), encoding="utf-8")
+    show_comparison(comparison, out, quiet=quiet)
 
 
 @app.command()
 def certificate(
     folder: Annotated[Path, typer.Argument(help="A release folder.")],
-    out: Annotated[Path, typer.Option(help="Where the page goes.")] = Path("certificate.html"),
+    out: Annotated[Path, typer.Option(help="The page to write.")] = Path("certificate.html"),
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write a release as one sheet to print, sign and file: promises, hashes, versions, blank lines for those who approve."""
+    """Write the certificate of a release: one A4 sheet to print and sign."""
     from veladura.cli.show import say
     from veladura.errors import FolderError
-    from veladura.report.certificate import certificate as sheet
+    from veladura.release.certificate import certificate as sheet
 
     if out.exists() and not force:
-        msg = f"{out} exists already.\n\nHint: name another file with --out, or use --force."
+        msg = (
+            f"{out} exists already.\n\nHint: name another file with --out, or replace it with"
+            " --force."
+        )
         raise FolderError(msg)
     out.write_text(sheet(folder), encoding="utf-8")
-    say(f"{out} written: print it on one A4 sheet.", quiet=quiet)
+    say(f"{out} written. It prints on one A4 sheet.", quiet=quiet)
 
 
 @app.command()
@@ -365,14 +386,14 @@ def budget(
         Path | None,
         typer.Argument(
             help=(
-                "A plan, or a custodian's folder; by default VELADURA_CUSTODIAN or the user's state"
+                "A plan or a custodian folder; by default VELADURA_CUSTODIAN or the user's state"
                 " folder."
             )
         ),
     ] = None,
-    events: Annotated[bool, typer.Option("--events", help="List every draw.")] = False,
+    events: Annotated[bool, typer.Option("--events", help="List every private draw.")] = False,
 ) -> None:
-    """Show what private draws of each source have cost, and what is left."""
+    """Show the privacy budget of each source: spent and left."""
     from veladura.cli.show import show_budget
 
     show_budget(folder, events=events)
@@ -380,11 +401,11 @@ def budget(
 
 @app.command()
 def demo(
-    out: Annotated[Path, typer.Option(help="Where everything is written.")] = Path("demo"),
+    out: Annotated[Path, typer.Option(help="The folder to write.")] = Path("demo"),
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
-    """Run the whole pipeline on the bundled clinic register, one release per method."""
+    """Protect the bundled clinic register with every method, one release each."""
     from veladura.cli.show import progress, show_demo
     from veladura.plan.demo import run_demo
 

@@ -17,7 +17,8 @@ from rich.table import Table
 from veladura.base.context import Advance, silent
 from veladura.base.context import Progress as ProgressBar
 from veladura.measures.measure import FAMILIES, reasons
-from veladura.report.words import limit, number
+from veladura.report.words import figure as figure_text
+from veladura.report.words import interval, limit
 
 if TYPE_CHECKING:
     from veladura.comparison.result import Comparison
@@ -37,7 +38,7 @@ _console = Console(highlight=False)
 
 
 def progress(*, quiet: bool) -> ProgressBar:
-    """Return the progress bar to hand to a run: on a terminal only, and gone when its work is done."""
+    """Return a progress bar for a run: on a terminal only, and removed when the work is done."""
     return silent if quiet or not Console(stderr=True).is_terminal else _bar
 
 
@@ -45,7 +46,7 @@ def progress(*, quiet: bool) -> ProgressBar:
 def _bar(label: str, total: int) -> Iterator[Advance]:
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        # One piece of work has no middle to show: the bar pulses instead of standing at nought.
+        # One piece of work has no middle to show: the bar pulses instead of staying at zero.
         task = bar.add_task(label, total=total if total > 1 else None)
         yield lambda: bar.advance(task)
 
@@ -57,20 +58,21 @@ def say(text: str, *, quiet: bool) -> None:
 
 
 def show_unconfirmed(unconfirmed: Sequence[str], *, quiet: bool) -> None:
-    """Name what nobody has confirmed yet."""
+    """List the points of a plan that its holder has not confirmed yet."""
     if unconfirmed and not quiet:
-        _console.print("[yellow]not confirmed by the holder yet[/] (the plan's `unconfirmed`):")
+        _console.print("[yellow]Not confirmed by the holder yet[/] (`unconfirmed` in the plan):")
         for line in unconfirmed:
             _console.print(f"  - {line}", markup=False)
 
 
 def show_figures(assessment: Assessment, *, headlines: bool = False) -> int:
-    """Show figures with their meaning and, where one has a limit, its light; return how many of those that apply were left out."""
+    """Show figures with their meaning and limit; return how many others apply to the release."""
+    applicable = [figure for figure in assessment if figure.estimate is not None]
     shown = [
-        one
-        for one in assessment
-        if (one.estimate is not None and (one.headline or not headlines))
-        or one.name in assessment.limits
+        figure
+        for figure in assessment
+        if (figure.estimate is not None and (figure.headline or not headlines))
+        or figure.name in assessment.limits
     ]
     for family in FAMILIES:
         table = Table(
@@ -81,69 +83,64 @@ def show_figures(assessment: Assessment, *, headlines: bool = False) -> int:
             padding=(0, 2, 0, 0),
             show_header=False,
         )
-        for figure in (one for one in shown if one.family == family):
+        for figure in (figure for figure in shown if figure.family == family):
             light = assessment.light(figure.name)
-            told = limit(assessment.limits[figure.name], figure.unit) if light else ""
-            verdict = f"\n[{_LIGHTS[light]}]{light}: {told}[/]" if light else ""
+            allowed = limit(assessment.limits[figure.name], figure.unit) if light else ""
+            verdict = f"\n[{_LIGHTS[light]}]{light}: {allowed}[/]" if light else ""
             table.add_row(
                 _number(figure), f"{escape(figure.name)}\n[dim]{escape(figure.meaning)}[/]{verdict}"
             )
         _console.print(table)
-    return sum(one.estimate is not None for one in assessment) - sum(
-        one.estimate is not None for one in shown
-    )
+    return len([figure for figure in applicable if figure not in shown])
 
 
 def _number(figure: Figure) -> str:
-    """Return a figure as people write it, its interval below."""
-    estimate, unit = figure.estimate, figure.unit
-    if estimate is None:
+    """Return a figure as people write it, percentage and interval below."""
+    if figure.estimate is None:
         return "-"
-    interval = (
-        ""
-        if estimate.is_exact
-        else f"\n[dim]{number(estimate.lower, unit)} to {number(estimate.upper, unit)}[/]"
-    )
-    return f"{number(estimate.value, unit)}{interval}"
+    value, _, share = figure_text(figure).partition(" (")
+    below = [text for text in (share.removesuffix(")"), interval(figure)) if text]
+    return "\n".join([value, *(f"[dim]{text}[/]" for text in below)])
 
 
 def show_reassessed(
-    found: Reassessed, html: Path | None, json: Path | None, *, quiet: bool
+    result: Reassessed, html: Path | None, json: Path | None, *, quiet: bool
 ) -> None:
     """Show the figures of a release folder, and write them where asked."""
     from json import dumps
 
     if not quiet:
-        show_figures(found.assessment)
-        for why, names in reasons(found.assessment).items():
-            _console.print(f"[dim]not applicable: {escape(', '.join(names))}: {escape(why)}[/]")
+        show_figures(result.assessment)
+        for why, names in reasons(result.assessment).items():
+            _console.print(f"[dim]does not apply: {escape(', '.join(names))}: {escape(why)}[/]")
     for path, text in (
-        (html, found.page),
-        (json, lambda: dumps(found.assessment.to_json(), indent=2, ensure_ascii=False) + "\n"),
+        (html, result.page),
+        (json, lambda: dumps(result.assessment.to_json(), indent=2, ensure_ascii=False) + "\n"),
     ):
         if path is not None:
             path.write_text(text(), encoding="utf-8")
-            say(f"written    {path}   (stays in)", quiet=quiet)
+            say(f"written    {path}   (private: do not share)", quiet=quiet)
 
 
 def show_outcome(outcome: Outcome, *, quiet: bool) -> None:
-    """Show what a run made: the figures that are read first, gate and folders."""
+    """Show the result of a run: headline figures, gate and folders."""
     if quiet:
         return
     more = show_figures(outcome.assessment, headlines=True)
     _console.print(
-        f"[dim]{more} more figures, and pictures:"
+        f"[dim]{more} more figures and the pictures are in"
         f" {escape(str(outcome.custodian / 'report-custodian.html'))}[/]",
         soft_wrap=True,
     )
     for verdict in outcome.verdicts:
         _console.print(f"[green]gate passed[/] {escape(str(verdict))}")
-    say(f"\nrelease    {outcome.folder}\ncustodian  {outcome.custodian}   (stays in)", quiet=quiet)
+    say(f"\nrelease    {outcome.folder}", quiet=quiet)
+    say(f"custodian  {outcome.custodian}   (private: do not share)", quiet=quiet)
     say(f"next       veladura verify {outcome.folder}", quiet=quiet)
 
 
 def show_verified(results: Mapping[Path, Sequence[Line]], *, quiet: bool) -> None:
-    """Show every claim with its proof; when quiet, only what is broken."""
+    """Show every claim and whether it holds; when quiet, only the broken ones."""
     for path, lines in results.items():
         shown = [line for line in lines if not quiet or line.status == "broken"]
         if not shown:
@@ -160,8 +157,8 @@ def show_verified(results: Mapping[Path, Sequence[Line]], *, quiet: bool) -> Non
         _console.print(table)
     if not quiet and any(line.status == "attested" for lines in results.values() for line in lines):
         say(
-            "attested: proved against the source when it was made; --source and --record prove it"
-            " again.",
+            "attested: the holder checked this against the original. To check it again, add"
+            " --source and --record.",
             quiet=quiet,
         )
 
@@ -171,8 +168,8 @@ def show_demo(outcomes: Mapping[str, Outcome], out: Path, *, quiet: bool) -> Non
     if quiet:
         return
     names = {
-        "risk.replicated.uniques": "found alone",
-        "utility.columns.worst": "column that moved most",
+        "risk.replicated.uniques": "replicated uniques",
+        "utility.columns.worst": "largest change of a column",
     }
     table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("method", no_wrap=True)
@@ -183,29 +180,26 @@ def show_demo(outcomes: Mapping[str, Outcome], out: Path, *, quiet: bool) -> Non
         table.add_row(method, *(_short(figures.get(name)) for name in names))
     _console.print(table)
     say(
-        "\nfound alone: rows alone with what an outsider may know, in the original and in the"
-        " release.",
+        "\nreplicated uniques: people who are unique on the quasi-identifiers in both the original"
+        " and the release.\nlargest change of a column: distance between its distributions in the"
+        " original and the release, from 0 % to 100 %.",
         quiet=quiet,
     )
     say(
         f"\nreleases   {out / 'releases'}/<method>/report.html\ncustodian "
-        f" {out / 'custodian'}/<method>/   (stays in)",
+        f" {out / 'custodian'}/<method>/   (private: do not share)",
         quiet=quiet,
     )
     say(f"next       {_program()} verify {out / 'releases'}", quiet=quiet)
 
 
 def _short(figure: Figure | None) -> str:
-    """Return a figure as people write it, its interval left to the report."""
-    return (
-        "-"
-        if figure is None or figure.estimate is None
-        else number(figure.estimate.value, figure.unit)
-    )
+    """Return a figure as people write it, without its interval."""
+    return "-" if figure is None or figure.estimate is None else figure_text(figure)
 
 
 def _program() -> str:
-    """Return how this program is called here: by its path where the shell would not find it by name."""
+    """Return how to call this program: by its path where the shell does not find it by name."""
     return (
         "veladura"
         if shutil.which("veladura") or not sys.argv[0].endswith("veladura")
@@ -214,7 +208,7 @@ def _program() -> str:
 
 
 def show_comparison(comparison: Comparison, page: Path, *, quiet: bool) -> None:
-    """Show one line a candidate, the frontier first."""
+    """Show one line a candidate, and the meaning of the two figures."""
     if quiet:
         return
     table = Table(box=None, padding=(0, 2, 0, 0))
@@ -225,7 +219,7 @@ def show_comparison(comparison: Comparison, page: Path, *, quiet: bool) -> None:
         table.add_row(
             escape(name),
             columns,
-            *(escape(one).replace(" (", "\n(") for one in (risk, utility)),
+            *(escape(value).replace(" (", "\n(") for value in (risk, utility)),
             f"[{colour}]{escape(verdict)}[/]",
         )
     _console.print(table)
@@ -236,13 +230,13 @@ def show_comparison(comparison: Comparison, page: Path, *, quiet: bool) -> None:
         _console.print(f"\n{axis}: {escape(figure)}. [dim]{escape(meaning)}[/]")
     for note in comparison.notes:
         say(note, quiet=quiet)
-    say(f"\nmap        {page}   (for the custodian: do not publish it)", quiet=quiet)
+    say(f"\nmap        {page}   (private: do not share)", quiet=quiet)
 
 
 def show_budget(folder: Path | None, *, events: bool) -> None:
-    """Show the ledgers of a custodian's folder, or of the one that a plan names."""
+    """Show the ledgers of a custodian folder, or of the one that a plan names."""
     from veladura.errors import PlanError
-    from veladura.inference.posterior.show import budget_rows, event_lines
+    from veladura.methods.private.ledger import budget_rows, event_lines
     from veladura.plan.plan import read_plan
     from veladura.table.database.scratch import custodian_home
 
@@ -250,11 +244,11 @@ def show_budget(folder: Path | None, *, events: bool) -> None:
     if home.suffix == ".toml":
         home = read_plan(home).custodian_folder or custodian_home()
     elif folder is not None and not folder.is_dir():
-        msg = f"{folder} is not a folder.\n\nHint: name a plan, or a custodian's folder."
+        msg = f"{folder} is not a folder.\n\nHint: name a plan or a custodian folder."
         raise PlanError(msg)
     rows = budget_rows(home)
     if not rows:
-        say(f"no private draw was charged in {home}.", quiet=False)
+        say(f"No private draws are recorded in {home}.", quiet=False)
         return
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in ("source", "budget", "spent", "left", "draws"):

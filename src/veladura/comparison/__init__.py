@@ -1,1 +1,1 @@
-"""Many recipes on one table: run each, measure each, and see which are worth having."""
+"""Comparison of recipes on one table: risk and utility of each, on one map."""

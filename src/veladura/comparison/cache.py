@@ -1,4 +1,4 @@
-"""Candidates kept by plan and data: the same recipe on the same table is measured once."""
+"""Results kept by plan and data: the same recipe on the same table is measured once."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from veladura.table.table import Table
 
 FOLDER = "comparisons"
+LONGEST_PATH = 1000  # longer settings are no paths
 
 
 class Cache:
@@ -27,7 +28,7 @@ class Cache:
         self.folder = None if custodian is None else custodian / FOLDER
 
     def look(self, job: Job, data: str | None) -> Candidate | None:
-        """Return what is known of a job, or None."""
+        """Return the kept candidate of a job, or None."""
         path = self._path(job, data)
         if path is None or not path.exists():
             return None
@@ -35,11 +36,11 @@ class Cache:
             return Candidate.from_json(
                 {**json.loads(path.read_text(encoding="utf-8")), "name": job.name}
             )
-        except (ValueError, KeyError, TypeError):  # of another version, or cut off: measured anew
+        except (ValueError, KeyError, TypeError):  # of another version, or cut off
             return None
 
     def keep(self, job: Job, data: str | None, candidate: Candidate) -> None:
-        """Keep what was found; an older file is replaced whole."""
+        """Keep a candidate; an older file is replaced."""
         if (path := self._path(job, data)) is None:
             return
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -54,25 +55,30 @@ class Cache:
 
 
 def key(job: Job, data: str) -> str:
-    """Return the hash of everything that decides the figures: data, declarations, recipe, files it names, seed, version, measures."""
+    """Return the hash of everything that the figures depend on.
+
+    That is the data, declarations, recipe, files that it names, seed, version and measures.
+    """
     plain = recipe_to(job.recipe)
     declared = {name: str(value) for name, value in job.columns.items()}
     files = [source_hash(Path(path)) for path in sorted(_files(plain))]
-    told = [veladura.__version__, figure_names(), data, declared, plain, files, job.seed]
-    return hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()
+    parts = [veladura.__version__, figure_names(), data, declared, plain, files, job.seed]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
 
 
 def _files(plain: Any) -> Iterator[str]:
-    """Return the files that settings name: their content decides, not their name."""
+    """Return the files that settings name: their content counts, not their name."""
     if isinstance(plain, dict):
         plain = list(plain.values())
     if isinstance(plain, (list, tuple)):
         for item in plain:
             yield from _files(item)
-    elif (
-        isinstance(plain, str) and len(plain) < 1000 and "\0" not in plain and Path(plain).is_file()  # noqa: PLR2004
-    ):  # longest path there is, with room
+    elif isinstance(plain, str) and _is_file(plain):
         yield plain
+
+
+def _is_file(text: str) -> bool:
+    return len(text) < LONGEST_PATH and "\0" not in text and Path(text).is_file()
 
 
 def data_hash(table: Table) -> str | None:

@@ -1,4 +1,4 @@
-"""One recipe of a comparison: what to run, and what came of it."""
+"""One recipe of a comparison: what to run, and its result."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ MOST_CELLS = 20_000_000  # of a table whose rows are fetched to be measured
 
 @dataclass(frozen=True)
 class Candidate:
-    """What became of one recipe.
+    """The result of one recipe.
 
     Attributes
     ----------
     name
-        What it is called on the map.
+        Its name on the map.
     method, private
         The methods of its steps, and whether its release is differentially private.
     columns, datasets
-        How many were released.
+        The numbers of released columns and datasets.
     figures
-        What `veladura.assess` found, by full name.
+        Risk and utility, by full name.
     problem
         Why there is no release, where there is none.
     """
@@ -51,8 +51,8 @@ class Candidate:
 
     def estimate(self, figure: str) -> Estimate | None:
         """Return a figure, or None where it does not apply."""
-        found = self.figures.get(figure)
-        return None if found is None else found.estimate
+        measured = self.figures.get(figure)
+        return None if measured is None else measured.estimate
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain values."""
@@ -61,18 +61,18 @@ class Candidate:
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> Candidate:
         """Return a candidate from what `to_json` gave."""
-        figures = {name: _figure(told) for name, told in plain["figures"].items()}
+        figures = {name: _figure(values) for name, values in plain["figures"].items()}
         return cls(**{**plain, "figures": figures})
 
 
-def _figure(told: Mapping[str, Any]) -> Figure:
-    estimate = None if told["estimate"] is None else Estimate(**told["estimate"])
-    return Figure(**{**told, "estimate": estimate})
+def _figure(values: Mapping[str, Any]) -> Figure:
+    estimate = None if values["estimate"] is None else Estimate(**values["estimate"])
+    return Figure(**{**values, "estimate": estimate})
 
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """A recipe and where its table is: the path of a plan, or a source with the recipe itself.
+    """A recipe and its table: the path of a plan, or a source with the recipe itself.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class Job:
     threads: int | None = None
 
     def open(self) -> Table:
-        """Open the table, in memory where it is small enough: figures that look at rows can then be taken of every method."""
+        """Open the table, in memory where it is small enough: some figures need its rows."""
         table = (
             read_plan(self.plan).open()
             if self.plan is not None
@@ -103,9 +103,9 @@ class Job:
 
 
 def evaluate(job: Job) -> Candidate:
-    """Protect and measure; a recipe that cannot run on the table is told, not raised.
+    """Protect and measure; an error of a recipe becomes the problem of its candidate.
 
-    Nothing is released and nothing is written, so a private draw is charged to no ledger.
+    Nothing is released or written, so that a private draw is charged to no ledger.
     """
     start = perf_counter()
     candidate = Candidate(job.name, _methods(job.recipe))

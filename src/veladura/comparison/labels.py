@@ -1,4 +1,4 @@
-"""Names beside points so that none covers another: greedy, in a fixed order, the same every time."""
+"""Labels beside points so that none covers another: a greedy search in a fixed order."""
 
 from __future__ import annotations
 
@@ -7,26 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-LETTER, HEIGHT, GAP, MARKER = (
-    6.2,
-    12.0,
-    8.0,
-    5.0,
-)  # in points: a letter, a line, from a point to its name, half a marker
-ANGLES = (
-    0,
-    180,
-    30,
-    -30,
-    150,
-    -150,
-    60,
-    -60,
-    120,
-    -120,
-    90,
-    -90,
-)  # degrees, those that read best first
+# In points: the width of a letter, the height of a line, from a point to its label, half a marker.
+LETTER, HEIGHT, GAP, MARKER = 6.2, 12.0, 8.0, 5.0
+# Degrees, the most readable first.
+ANGLES = (0, 180, 30, -30, 150, -150, 60, -60, 120, -120, 90, -90)
 RINGS = (1.0, 2.2, 3.6, 5.2, 7.0, 9.0, 11.0)  # distances that are tried, in gaps
 
 
@@ -51,14 +35,14 @@ class Box(NamedTuple):
 
 @dataclass(frozen=True)
 class Label:
-    """Where a name stands.
+    """The place of a label.
 
     Attributes
     ----------
     left, middle
         The left end and the height of its middle.
     led
-        Whether it is so far from its point that a line must lead to it.
+        Whether it is so far from its point that it needs a line.
     """
 
     name: str
@@ -83,26 +67,26 @@ def placed(
     obstacles: Sequence[Box],
     frame: Box,
 ) -> list[Label]:
-    """Return a place for each name: the nearest one that covers no other name, no marker and no obstacle, else the least bad.
+    """Return a place for each label: the nearest one that covers nothing, else the least bad one.
 
-    Names are placed from the top of the picture down, so that the order of the points does not
+    Labels are placed from the top of the picture down, so that the order of the points does not
     matter.
     """
     taken = [*obstacles, *(Box(x - MARKER, y - MARKER, x + MARKER, y + MARKER) for x, y in points)]
-    found: dict[int, Label] = {}
+    labels: dict[int, Label] = {}
     for i in sorted(range(len(points)), key=lambda i: (-points[i][1], points[i][0], names[i])):
         tried = [_tried(points[i], names[i], ring, angle) for ring in RINGS for angle in ANGLES]
         cost = [
             sum(label.box.shared(other) for other in taken) + 2 * label.box.outside(frame)
             for label in tried
         ]
-        found[i] = tried[min(range(len(tried)), key=lambda j: (round(cost[j], 6), j))]
-        taken.append(found[i].box)
-    return [found[i] for i in range(len(points))]
+        labels[i] = tried[min(range(len(tried)), key=lambda j: (round(cost[j], 6), j))]
+        taken.append(labels[i].box)
+    return [labels[i] for i in range(len(points))]
 
 
 def _tried(point: tuple[float, float], name: str, ring: float, angle: int) -> Label:
-    """Return a name at some distance and angle from its point: to the right it begins there, to the left it ends there."""
+    """Return a label at a distance and angle from its point; on the left it ends there."""
     x = point[0] + GAP * ring * math.cos(math.radians(angle))
     y = point[1] + (GAP * ring + HEIGHT / 4) * math.sin(math.radians(angle))
     width = LETTER * len(name)

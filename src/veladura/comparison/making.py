@@ -1,4 +1,4 @@
-"""Run a comparison: recipes on a table, or plans of one source, in processes of their own."""
+"""Run a comparison: recipes on one table, or plans of one source, each in its own process."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ def compare(
     custodian: str | Path | None = None,
     progress: Progress = silent,
 ) -> Comparison:
-    """Return many recipes on one table with risk and utility of each: what is worth having, what is not.
+    """Return the risk-utility comparison of several recipes on one table.
 
     Parameters
     ----------
     table
         Anything `veladura.open` takes.
     recipes
-        By the name that each shall have on the map, or a list of them.
+        A list of recipes, or a mapping of their names on the map to the recipes.
     seed
-        Moves every recipe that takes one.
+        For every recipe that takes one.
     risk, utility
-        The figures of the two axes, as in ``"utility.pmse.ratio"``. By default ones that most
+        The figures of the two axes, such as ``"utility.pmse.ratio"``. By default figures that most
         candidates have.
     workers
-        Processes at work at once; by default one for each core. The result does not depend on it.
+        Number of processes; by default one per core. The result does not depend on it.
     custodian
         A folder in which figures are kept, so that the same recipe on the same table is measured
         once.
@@ -58,8 +58,9 @@ def compare(
     >>> import pandas as pd
     >>> import veladura as vd
     >>> people = pd.DataFrame({"age": range(20, 80), "income": range(60)})
-    >>> found = vd.compare(people, {"weak": vd.Noise(columns=["income"], scale=0.01), "strong": vd.Noise(columns=["income"], scale=1.0)}, seed=1)
-    >>> [candidate.name for candidate in found.candidates]
+    >>> weak, strong = (vd.Noise(columns=["income"], scale=scale) for scale in (0.01, 1.0))
+    >>> comparison = vd.compare(people, {"weak": weak, "strong": strong}, seed=1)
+    >>> [candidate.name for candidate in comparison.candidates]
     ['weak', 'strong']
     """
     check_axes(risk, utility)
@@ -86,7 +87,10 @@ def compare_plans(
     fresh: bool = False,
     progress: Progress = silent,
 ) -> Comparison:
-    """Return plans of one source compared; figures are kept in the custodian's folder unless ``fresh``."""
+    """Return the comparison of plans of one source.
+
+    Figures are kept in the custodian folder for the next comparison, unless ``fresh``.
+    """
     check_axes(risk, utility)
     plans = {Path(path): read_plan(path) for path in paths}
     if len(plans) < 2:  # noqa: PLR2004
@@ -116,24 +120,24 @@ def compare_plans(
 def _run(
     jobs: Sequence[Job], data: str | None, cache: Cache, workers: int | None, progress: Progress
 ) -> list[Candidate]:
-    """Return what became of each job; only those not known yet are run."""
+    """Return the candidate of each job; run those that are not kept yet."""
     at_once = min(workers or thread_count(), len(jobs)) or 1
     threads = max(thread_count() // at_once, 1)
-    found = {job.name: known for job in jobs if (known := cache.look(job, data)) is not None}
-    with progress("comparing", len(jobs)) as advance, ThreadPoolExecutor(at_once) as pool:
-        for _ in found:
+    done = {job.name: kept for job in jobs if (kept := cache.look(job, data)) is not None}
+    with progress("comparing recipes", len(jobs)) as advance, ThreadPoolExecutor(at_once) as pool:
+        for _ in done:
             advance()
         running = {
             pool.submit(worker.run, replace(job, threads=threads)): job
             for job in jobs
-            if job.name not in found
+            if job.name not in done
         }
-        for done in as_completed(running):
-            job = running[done]
-            found[job.name] = done.result()
-            cache.keep(job, data, found[job.name])
+        for future in as_completed(running):
+            job = running[future]
+            done[job.name] = future.result()
+            cache.keep(job, data, done[job.name])
             advance()
-    return [found[job.name] for job in jobs]
+    return [done[job.name] for job in jobs]
 
 
 def _named(recipes: Mapping[str, Recipe] | Sequence[Recipe]) -> dict[str, Recipe]:
@@ -147,13 +151,13 @@ def _named(recipes: Mapping[str, Recipe] | Sequence[Recipe]) -> dict[str, Recipe
             for i, (m, r) in enumerate(zip(methods, recipes, strict=True))
         }
     if not named:
-        msg = "there is nothing to compare: no recipe was given."
+        msg = "no recipe was given: there is nothing to compare."
         raise PlanError(msg)
     return named
 
 
 def _names(paths: Sequence[Path]) -> dict[Path, str]:
-    """Return what each plan is called: the name of its file, with its folder where two have the same."""
+    """Return the name of each plan: its file name, with the folder where two are the same."""
     stems = [path.stem for path in paths]
     return {
         path: path.stem if stems.count(path.stem) == 1 else str(path.with_suffix(""))
@@ -168,7 +172,7 @@ def _one_source(plans: Sequence[Plan]) -> None:
     }
     if len(places) > 1 or len({plan.source.table for plan in plans}) > 1:
         msg = (
-            f"the plans are of {len(places)} different sources.\n\nHint: compare plans of one"
-            " table; figures of different tables say nothing together."
+            f"the plans have {len(places)} different sources: their figures cannot be"
+            " compared.\n\nHint: compare plans of the same table."
         )
         raise PlanError(msg)

@@ -25,7 +25,7 @@ WIDE = 30.0  # values further apart than this are shown on a logarithmic axis
 
 
 def draw(comparison: Comparison) -> Figure:
-    """Return the map: safer to the left, more useful above, the frontier joined, the dominated ones grey."""
+    """Return the map: safer to the left, more useful above, dominated candidates grey."""
     with style(FONT_SIZE):
         figure = new_figure(8.6, 5.4)
         axes = figure.add_subplot()
@@ -80,7 +80,7 @@ def _point(axes: Axes, comparison: Comparison, candidate: Candidate, *, front: b
 
 
 def _axis(axes: Axes, comparison: Comparison, name: str, which: str) -> None:
-    """Name an axis, turn it so that better is left or above, and stretch it where values lie far apart."""
+    """Label an axis, turn it so that better is left or above, and choose its scale."""
     figure = figure_of(comparison, name)
     better = "low" if figure is None else figure.better
     values = [c.figures[name].estimate.value for c in comparison.placed]  # type: ignore[union-attr]
@@ -98,7 +98,7 @@ def _axis(axes: Axes, comparison: Comparison, name: str, which: str) -> None:
 
 
 def _labels(figure: Figure, axes: Axes, comparison: Comparison) -> None:
-    """Write names beside the points so that none covers another; candidates in one place share a label."""
+    """Write labels beside the points; candidates in one place share a label."""
     figure.draw_without_rendering()  # the layout must be known before distances can be
     unit = figure.dpi / 72
 
@@ -115,17 +115,17 @@ def _labels(figure: Figure, axes: Axes, comparison: Comparison) -> None:
     ]
     drawn = [
         ends for ends in (*pairwise(line), *spans) if all(map(math.isfinite, (*ends[0], *ends[1])))
-    ]  # 0 is nowhere on a logarithmic axis
+    ]  # a logarithmic axis has no 0
     lines = [box for first, last in drawn for box in along(first, last)]
     inside = axes.get_window_extent()
     frame = Box(*(float(end) / unit for end in (inside.x0, inside.y0, inside.x1, inside.y1)))
-    found = placed(
+    labels = placed(
         [on_paper(place) for place in together],
         [name for name, _ in together.values()],
         lines,
         frame,
     )
-    for label, (place, (name, front)) in zip(found, together.items(), strict=True):
+    for label, (place, (name, front)) in zip(labels, together.items(), strict=True):
         x, y = on_paper(place)
         side = 0.0 if label.left >= x else 1.0 if label.box.right <= x else 0.5
         arrow = {
@@ -177,7 +177,7 @@ def svg(comparison: Comparison) -> bytes:
 
 
 def _facts(comparison: Comparison) -> dict[str, Any]:
-    told = [figure_of(comparison, name) for name in (comparison.risk, comparison.utility)]
+    axes = [figure_of(comparison, name) for name in (comparison.risk, comparison.utility)]
     return {
         "comparison": comparison,
         "picture": (
@@ -186,7 +186,7 @@ def _facts(comparison: Comparison) -> dict[str, Any]:
             else ""
         ),
         "meanings": [
-            (figure.name, figure.meaning, figure.better) for figure in told if figure is not None
+            (figure.name, figure.meaning, figure.better) for figure in axes if figure is not None
         ],
         "others": _others(comparison),
     }

@@ -1,4 +1,4 @@
-"""A finished comparison: two axes, the frontier, and who is dominated by whom."""
+"""A finished comparison: two axes, the frontier, and the dominated candidates."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from veladura.comparison.candidate import Candidate
 from veladura.errors import PlanError
 from veladura.measures.measure import Figure
 from veladura.measures.registry import figure_names
-from veladura.report.words import enumerated, number
+from veladura.report import words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,16 +19,13 @@ if TYPE_CHECKING:
 # The first of these that applies to most candidates is an axis, unless the caller names one.
 RISK = ("risk.replicated.uniques", "risk.attribution.disco", "risk.uniqueness.average_prosecutor")
 UTILITY = ("utility.detail.two", "utility.pmse.ratio", "utility.columns.mean")
-OWN_DETAIL = (
-    "utility.detail.",
-)  # figures that see what was coarsened; others measure a table at its own level of detail
-PICKED = (  # where released rows are nobody's there is none to pick
-    "risk.uniqueness.average_prosecutor"
-)
+# Figures that count lost detail; others measure a table at its own level of detail.
+OWN_DETAIL = ("utility.detail.",)
+PROSECUTOR = "risk.uniqueness.average_prosecutor"  # without meaning for synthetic rows
 PRECISION = "utility.generalisation.precision"
 PRIVATE_NOTE = (
-    "Figures of a differentially private release tell something of the data: this page, and a"
-    " choice made by it, stay with the holder."
+    "Figures of a differentially private release disclose something about the data, and so does a"
+    " choice that is based on them. Do not publish either."
 )
 
 
@@ -43,10 +40,10 @@ class Comparison:
     risk, utility
         The full names of the figures on the axes.
     frontier
-        The candidates that no other one beats, safest first.
+        The candidates that no other one dominates, safest first.
     dominated
-        By name of a candidate, one that is at least as good by both axes, as hard to pick a
-        person's row from, as detailed and as wide, and better in one of these.
+        By name of a candidate, the candidate that dominates it: at least as good on both axes, in
+        prosecutor risk, in detail and in number of columns, and better in one of these.
     """
 
     candidates: tuple[Candidate, ...]
@@ -56,11 +53,11 @@ class Comparison:
     @property
     def placed(self) -> list[Candidate]:
         """The candidates that have both figures."""
-        return [c for c in self.candidates if _known(c, self.risk) and _known(c, self.utility)]
+        return [c for c in self.candidates if _has(c, self.risk) and _has(c, self.utility)]
 
     @property
     def dominated(self) -> dict[str, str]:
-        """By name, the first candidate of the frontier that beats it."""
+        """By name, the first candidate of the frontier that dominates it."""
         front = self.frontier
         return {
             c.name: next(f.name for f in front if self._beats(f, c))
@@ -70,38 +67,38 @@ class Comparison:
 
     @property
     def frontier(self) -> list[Candidate]:
-        """The candidates that none beats, safest first."""
+        """The candidates that no other one dominates, safest first."""
         kept = [c for c in self.placed if not any(self._beats(other, c) for other in self.placed)]
         return sorted(kept, key=lambda c: self._badness(c)[0])
 
     def _badness(self, candidate: Candidate) -> tuple[float, ...]:
-        """Return everything a candidate must not be worse in, turned so that less is better; the two axes first.
+        """Return what candidates are compared by, less is better: the two axes first.
 
-        Both figures; the chance to pick a known person's row, which tells k = 3 from k = 10 where
-        nobody is alone in either; the detail that the utility axis does not see, and the columns
-        that are not released: a coarser or narrower table must not win by what it left out.
+        Then the prosecutor risk, which separates k = 3 from k = 10 where nobody is unique in
+        either; the detail that the utility axis does not count; and the columns: a coarser or
+        narrower table must not win by what it leaves out.
         """
         values = []
         for name in (self.risk, self.utility):
             estimate = candidate.estimate(name)
             value = math.inf if estimate is None else estimate.value
             values.append(-value if candidate.figures[name].better == "high" else value)
-        picked = candidate.estimate(PICKED)
+        prosecutor = candidate.estimate(PROSECUTOR)
         return (
             *values,
-            0.0 if picked is None else picked.value,
+            0.0 if prosecutor is None else prosecutor.value,
             0.0 if self.sees_detail else 1 - detail(candidate),
             -candidate.columns,
         )
 
     @property
     def sees_detail(self) -> bool:
-        """Whether the utility axis counts what was coarsened as lost."""
+        """Whether the utility axis counts lost detail."""
         return self.utility.startswith(OWN_DETAIL)
 
     @property
     def edge(self) -> list[Candidate]:
-        """The candidates of the frontier that no other beats by the two axes alone, safest first: the line on the map."""
+        """The line on the map: the candidates that no other one beats on the two axes alone."""
         front = [(self._badness(c)[:2], c) for c in self.frontier]
         return [
             c
@@ -112,54 +109,37 @@ class Comparison:
             )
         ]
 
-    def _beats(self, one: Candidate, other: Candidate) -> bool:
-        a, b = self._badness(one), self._badness(other)
+    def _beats(self, candidate: Candidate, other: Candidate) -> bool:
+        a, b = self._badness(candidate), self._badness(other)
         return a != b and all(mine <= theirs for mine, theirs in zip(a, b, strict=True))
 
     def verdict(self, candidate: Candidate) -> str:
-        """Return what the map says of a candidate, in words."""
+        """Return the place of a candidate on the map, in words."""
         if candidate.problem:
             return f"no release: {candidate.problem}"
         if beaten := self.dominated.get(candidate.name):
-            return f"dominated by {beaten}: no safer, no more useful, no finer, no wider"
+            return f"dominated by {beaten}: at least as safe, useful, detailed and complete"
         if candidate in self.frontier:
             return "on the frontier"
-        missing = next(name for name in (self.risk, self.utility) if not _known(candidate, name))
+        missing = next(name for name in (self.risk, self.utility) if not _has(candidate, name))
         figure = candidate.figures.get(missing)
         return f"not on the map: {missing} does not apply. {figure.why if figure else ''}".strip()
 
     @property
     def notes(self) -> list[str]:
-        """What must be said beside the map."""
-        some = len({c.columns for c in self.placed}) > 1
-        columns = (
-            [
-                (
-                    "Figures are of the released columns: a candidate that releases fewer dominates"
-                    " none that releases more."
-                )
-            ]
-            if some
-            else []
-        )
-        coarse = [] if self.sees_detail else [c.name for c in self.placed if _known(c, PRECISION)]
-        told = (
+        """Remarks on how to read the map."""
+        coarse = [c.name for c in self.placed if _has(c, PRECISION) and not self.sees_detail]
+        remarks = {
+            f"A candidate is as safe as another if its prosecutor risk ({PROSECUTOR}) is also no"
+            " higher.": self.risk != PROSECUTOR,
+            "Figures cover the released columns only, so that a candidate with fewer columns never"
+            " dominates one with more.": len({c.columns for c in self.placed}) > 1,
             "Utility is measured at each table's own level of detail, so that a coarser candidate"
-            f" dominates no finer one: {enumerated(coarse)}. --utility {UTILITY[0]} counts what was"
-            " coarsened."
-        )
-        detail = [told] if coarse else []
-        safe = (
-            []
-            if self.risk == PICKED
-            else [f"As safe also means: no easier to pick a known person's row from ({PICKED})."]
-        )
-        return (
-            safe
-            + columns
-            + detail
-            + ([PRIVATE_NOTE] if any(c.private for c in self.candidates) else [])
-        )
+            f" never dominates a finer one: {words.enumerated(coarse)}. To count lost detail, use"
+            f" --utility {UTILITY[0]}.": bool(coarse),
+            PRIVATE_NOTE: any(c.private for c in self.candidates),
+        }
+        return [remark for remark, applies in remarks.items() if applies]
 
     def rows(self) -> list[tuple[str, str, str, str, str, str]]:
         """Return the table: name, method, columns, risk, utility, verdict."""
@@ -179,7 +159,7 @@ class Comparison:
         """Return the candidates with all their figures, one row each."""
         import pandas as pd
 
-        names = [name for name in figure_names() if any(_known(c, name) for c in self.candidates)]
+        names = [name for name in figure_names() if any(_has(c, name) for c in self.candidates)]
         rows = [
             {name: e.value for name in names if (e := c.estimate(name)) is not None}
             for c in self.candidates
@@ -206,7 +186,7 @@ class Comparison:
         )
 
     def to_html(self) -> str:
-        """Return one page with the map and the table; it needs no network."""
+        """Return one page with the map and the table; it loads nothing from the network."""
         from veladura.comparison.page import render
 
         return render(self)
@@ -228,34 +208,28 @@ class Comparison:
 
 
 def detail(candidate: Candidate) -> float:
-    """Return how finely a candidate tells values: 1 for all that do not generalise."""
+    """Return the precision of a candidate's values: 1 where nothing is generalised."""
     precision = candidate.estimate(PRECISION)
     return 1.0 if precision is None else precision.value
 
 
-def _known(candidate: Candidate, name: str) -> bool:
+def _has(candidate: Candidate, name: str) -> bool:
     estimate = candidate.estimate(name)
     return estimate is not None and math.isfinite(estimate.value)
 
 
 def written(candidate: Candidate, name: str) -> str:
     """Return a figure with its interval, as people read it."""
-    estimate, figure = candidate.estimate(name), candidate.figures.get(name)
-    if estimate is None or figure is None:
+    figure = candidate.figures.get(name)
+    if figure is None or figure.estimate is None:
         return "-"
-    value = number(estimate.value, figure.unit)
-    return (
-        value
-        if estimate.is_exact
-        else (
-            f"{value} ({number(estimate.lower, figure.unit)} to"
-            f" {number(estimate.upper, figure.unit)})"
-        )
-    )
+    value, _, share = words.figure(figure).partition(" (")
+    beside = [text for text in (share.removesuffix(")"), words.interval(figure)) if text]
+    return f"{value} ({'; '.join(beside)})" if beside else value
 
 
 def check_axes(risk: str | None, utility: str | None) -> None:
-    """Refuse a figure that is not known, before anything is run for it."""
+    """Refuse an unknown figure before anything is run."""
     for family, given in (("risk", risk), ("utility", utility)):
         possible = [name for name in figure_names() if name.startswith(f"{family}.")]
         if given is not None and given not in possible:
@@ -263,10 +237,10 @@ def check_axes(risk: str | None, utility: str | None) -> None:
 
 
 def axis(candidates: Sequence[Candidate], family: str, given: str | None) -> str:
-    """Return the figure of an axis: the one named, or the first preferred one that most candidates have."""
+    """Return the figure of an axis: the given one, or the preferred one most candidates have."""
     return given or max(
         RISK if family == "risk" else UTILITY,
-        key=lambda name: sum(_known(c, name) for c in candidates),
+        key=lambda name: sum(_has(c, name) for c in candidates),
     )
 
 

@@ -1,4 +1,4 @@
-"""A model of a release by a formula: fitted to every dataset, combined by the rule of the manifest."""
+"""A model of a release: fitted to every dataset, combined by the rule of the manifest."""
 
 from __future__ import annotations
 
@@ -75,11 +75,13 @@ class Analysis:
 
     @property
     def has_likelihood(self) -> bool:
-        """Whether models can be compared by their likelihood: not with weights, robust errors or a free dispersion."""
+        """Whether there is a likelihood: not with weights, robust errors or a free dispersion."""
         return self.family in LIKELY and self.weights is None and not self.robust
 
     def table(self, *, exponentiate: bool = False) -> pd.DataFrame:
-        """Return one row a coefficient: estimate, error, interval, degrees of freedom, p-value and what the synthesis added.
+        """Return one row a coefficient.
+
+        The columns are estimate, standard error, interval, degrees of freedom, p-value and added.
 
         Parameters
         ----------
@@ -88,43 +90,47 @@ class Analysis:
 
         Notes
         -----
-        ``added`` is the share of the variance that a fit to the original would not have: 1 - v
-        (k/n) / T.
+        ``added`` is the share of the variance that is due to the synthesis: 1 - v (k/n) / T. A fit
+        to the original does not have it.
         """
         import pandas as pd
 
         if exponentiate and self.family == "gaussian":
             msg = (
-                "coefficients of the gaussian family are no logarithms of ratios.\n\nHint:"
-                " exponentiate is for binomial, poisson and gamma."
+                "the gaussian family has no odds or rate ratios.\n\nHint: ratios are for family"
+                " binomial, poisson and gamma."
             )
             raise PlanError(msg)
-        found = self.coefficients
+        combined = self.coefficients
         turn = np.exp if exponentiate else np.asarray
         expected = (
-            np.mean([np.diag(one.covariance) for one in self.fits], axis=0) * self.pooling.share
+            np.mean([np.diag(fitted.covariance) for fitted in self.fits], axis=0)
+            * self.pooling.share
         )
         figures = {
-            "estimate": turn(found.value),
-            "error": found.error,
-            "lower": turn(found.lower),
-            "upper": turn(found.upper),
+            "estimate": turn(combined.value),
+            "error": combined.error,
+            "lower": turn(combined.lower),
+            "upper": turn(combined.upper),
         }
         if exponentiate:
-            figures["error"] = figures["estimate"] * found.error  # delta method
-        added = np.clip(1 - expected / np.asarray(found.variance), 0.0, 1.0)
+            figures["error"] = figures["estimate"] * combined.error  # delta method
+        added = np.clip(1 - expected / np.asarray(combined.variance), 0.0, 1.0)
         return pd.DataFrame(
-            figures | {"df": found.df, "p": found.p, "added": added},
-            index=pd.Index(found.names, name="term"),
+            figures | {"df": combined.df, "p": combined.p, "added": added},
+            index=pd.Index(combined.names, name="term"),
         )
 
     def wald(self, terms: str | Sequence[str] | None = None) -> Test:
-        """Return the test that all coefficients of some terms are 0; by default of all terms but the intercept."""
-        chosen, told = self._places(terms)
-        q = np.array([one.params[chosen] for one in self.fits])
-        covariances = np.array([one.covariance[np.ix_(chosen, chosen)] for one in self.fits])
+        """Return the Wald test that all coefficients of some terms are 0.
+
+        By default of all terms except the intercept.
+        """
+        chosen, tested = self._places(terms)
+        q = np.array([fitted.params[chosen] for fitted in self.fits])
+        covariances = np.array([fitted.covariance[np.ix_(chosen, chosen)] for fitted in self.fits])
         return hypotheses.wald(
-            q, covariances, self.pooling, residual=self.fits[0].residual, what=told
+            q, covariances, self.pooling, residual=self.fits[0].residual, what=tested
         )
 
     def likelihood_ratio(self, smaller: str | Sequence[str] | None = None) -> Test:
@@ -138,38 +144,39 @@ class Analysis:
         """
         if not self.has_likelihood:
             msg = (
-                "there is no likelihood to compare with weights, robust errors or family"
-                f" {self.family}.\n\nHint: wald(...) tests the same."
+                "the likelihood-ratio test is not available with weights, robust errors or family"
+                f" {self.family}.\n\nHint: use wald(...) for the same hypothesis."
             )
             raise PlanError(msg)
-        chosen, told = self._places(
+        chosen, tested = self._places(
             self._left_out(smaller) if isinstance(smaller, str) and "~" in smaller else smaller
         )
         kept = np.setdiff1d(np.arange(len(self.design.names)), chosen)
         if not kept.size:
-            msg = "the smaller model has no term left, not even an intercept."
+            msg = "the smaller model has no terms.\n\nHint: keep at least the intercept."
             raise PlanError(msg)
         nulls = [
-            fit(self.family, one.y, one.x[:, kept], number=i)
-            for i, one in enumerate(self.fits, start=1)
+            fit(self.family, full.y, full.x[:, kept], number=i)
+            for i, full in enumerate(self.fits, start=1)
         ]
         pairs = list(zip(self.fits, nulls, strict=True))
         own = [
-            2 * (self._likelihood(one, one) - self._likelihood(null, null)) for one, null in pairs
+            2 * (self._likelihood(full, full) - self._likelihood(null, null))
+            for full, null in pairs
         ]
         mean, mean_null = _averaged(self.fits), _averaged(nulls)
         pooled = [
-            2 * (self._likelihood(mean, one) - self._likelihood(mean_null, null))
-            for one, null in pairs
+            2 * (self._likelihood(mean, full) - self._likelihood(mean_null, null))
+            for full, null in pairs
         ]
-        return hypotheses.likelihood_ratio(own, pooled, len(chosen), self.pooling, what=told)
+        return hypotheses.likelihood_ratio(own, pooled, len(chosen), self.pooling, what=tested)
 
     def on_original(self) -> Analysis:
-        """Return the same model of the original table. For the custodian only: it discloses what the release protects."""
+        """Return the same model of the original table. Private: for the custodian only."""
         if self.release is None or self.release.original is None:
             msg = (
-                "the original is not here: only the release in the holder's memory can be compared"
-                " with it."
+                "the original is not available: a loaded release does not contain it.\n\nHint: the"
+                " holder links it with vd.with_source(release, table, record)."
             )
             raise PlanError(msg)
         original = self.release.original
@@ -186,9 +193,10 @@ class Analysis:
     def plot(
         self, path: str | Path, *, beside: Analysis | None = None, exponentiate: bool = False
     ) -> Path:
-        """Write a picture of the coefficients with their intervals; ``beside`` is drawn next to them.
+        """Write a picture of the coefficients with their intervals.
 
-        With ``beside=analysis.on_original()`` the picture is the custodian's, and says so.
+        ``beside`` is a second model to draw next to them. With ``beside=analysis.on_original()``
+        the picture is private, and says so.
         """
         from veladura.inference.picture import draw_coefficients
 
@@ -217,9 +225,9 @@ class Analysis:
         return "\n".join([*lines, *(f"\ncaution: {caution}" for caution in self.cautions)])
 
     def heading(self) -> str:
-        """Return what was fitted to what, in one sentence."""
+        """Return model, data and combining rule in one sentence."""
         low, high = min(self.rows), max(self.rows)
-        rows = f"{low} rows" if low == high else f"{low} to {high} rows"
+        rows = f"{low:,} rows" if low == high else f"{low:,} to {high:,} rows"
         sets = (
             f"{self.pooling.m} datasets, {rows} each, combined by rule {self.rule!r}"
             if self.pooling.rule.adds_variance
@@ -228,23 +236,23 @@ class Analysis:
         errors = (
             f", weights {self.weights}"
             if self.weights
-            else ", robust errors"
+            else ", robust standard errors"
             if self.robust
             else ""
         )
         return (
             f"{self.family} model of {self.design.response}: {sets}{errors};"
-            f" {100 * self.coefficients.level:.4g} % intervals"
+            f" {100 * self.coefficients.level:.4g} % confidence intervals"
         )
 
     def _likelihood(self, at: Fit, data: Fit) -> float:
         return log_likelihood(self.family, at.params, at.dispersion, data.y, data.x)
 
     def _places(self, terms: str | Sequence[str] | None) -> tuple[list[int], str]:
-        """Return the columns of some terms, and how they are told."""
-        known = self.design.terms
+        """Return the columns of some terms, and the terms as a text."""
+        own_terms = self.design.terms
         asked = (
-            [name for name in known if name != "Intercept"]
+            [name for name in own_terms if name != "Intercept"]
             if terms is None
             else [terms]
             if isinstance(terms, str)
@@ -252,12 +260,12 @@ class Analysis:
         )
         places: list[int] = []
         for name in asked:
-            if name not in known and name not in self.design.names:
+            if name not in own_terms and name not in self.design.names:
                 what = "term"
-                raise PlanError.unknown(what, name, (*known, *self.design.names))
-            places += known[name] if name in known else (self.design.names.index(name),)
+                raise PlanError.unknown(what, name, (*own_terms, *self.design.names))
+            places += own_terms.get(name) or (self.design.names.index(name),)
         if not places:
-            msg = "the model has no term to test."
+            msg = "the model has no terms to test besides the intercept."
             raise PlanError(msg)
         return sorted(set(places)), " + ".join(asked)
 
@@ -265,16 +273,16 @@ class Analysis:
         """Return the terms that a smaller formula does not have."""
         parsed, _ = read_formula(smaller, self.design.columns)
         kept = {"Intercept" if str(term) == "1" else str(term) for term in parsed.rhs}
-        known = self.design.terms
+        own_terms = self.design.terms
         response = {str(term) for term in parsed.lhs}
         own = {str(term) for term in read_formula(self.formula, self.design.columns)[0].lhs}
-        if response != own or not kept <= set(known) or len(kept) == len(known):
+        if response != own or not kept <= set(own_terms) or len(kept) == len(own_terms):
             msg = (
-                f"{smaller!r} is no smaller model of the same response.\n\nHint: its terms must be"
-                f" some of {list(known)}."
+                f"{smaller!r} is not a smaller model of the same response.\n\nHint: keep the"
+                f" response, and only some of the terms {list(own_terms)}."
             )
             raise PlanError(msg)
-        return [name for name in known if name not in kept]
+        return [name for name in own_terms if name not in kept]
 
 
 def analyze(
@@ -286,22 +294,22 @@ def analyze(
     weights: str | None = None,
     robust: bool = False,
 ) -> Analysis:
-    """Return a model of a release: fitted to each dataset, combined by the rule that its manifest names.
+    """Return a model of a release: fitted to each dataset, combined by its combining rule.
 
     Parameters
     ----------
     formula
-        As in ``log(income) ~ age + C(sex)``: names with spaces in backticks; also ``midpoint(age)``
-        for bands, ``year(born)`` for dates.
+        Such as ``log(income) ~ age + C(sex)``. Names with spaces go in backticks; ``midpoint(age)``
+        reads bands such as "20-29", ``year(born)`` reads dates.
     family
         "gaussian", "binomial" (logit), "poisson" or "gamma" (log), or "quasi-binomial" and
         "quasi-poisson" with free dispersion.
     level
-        Of the intervals.
+        The confidence level of the intervals.
     weights
-        A column of sampling weights; errors are then robust ones.
+        A column of sampling weights; standard errors are then robust.
     robust
-        Sandwich errors, which do not need the variance to be as the family says.
+        Robust (sandwich) standard errors, valid where the variance is not that of the family.
     """
     pooling = Pooling.of(release)
     tables = [(dataset.table, dataset.fetched()) for dataset in release.tables]
@@ -340,32 +348,29 @@ def _analyse(
         for i, (y, x, load) in enumerate(zip(design.y, design.x, loads, strict=True), 1)
     )
     q, v = (
-        np.array([one.params for one in fits]),
-        np.array([np.diag(one.covariance) for one in fits]),
+        np.array([fitted.params for fitted in fits]),
+        np.array([np.diag(fitted.covariance) for fitted in fits]),
     )
     coefficients = pooling.combine(q, v, level, design.names, fits[0].residual)
-    known = [] if release is None else cautions(release, design.columns, formula)
-    told = (
-        *known,
+    remarks = (
+        *([] if release is None else cautions(release, design.columns, formula)),
         *_lost_rows(design),
         *(() if release is None or weights else _unweighted(release)),
     )
     return Analysis(
-        formula, family, coefficients, told, pooling, design, fits, weights, robust, release
+        formula, family, coefficients, remarks, pooling, design, fits, weights, robust, release
     )
 
 
 def _lost_rows(design: Design) -> list[str]:
     total = sum(design.rows) + design.missing + design.undefined + design.starred
     reasons = {
-        "a column of the formula is missing there": design.missing,
-        "a function of the formula is not defined there (a logarithm of 0 or less?)": (
-            design.undefined
-        ),
-        "a value was suppressed (*) there": design.starred,
+        "a value is missing": design.missing,
+        "a function of the formula is not defined (a logarithm of 0 or less?)": design.undefined,
+        "a value is suppressed (*)": design.starred,
     }
     return [
-        f"{lost / total:.1%} of the rows are left out: {why}."
+        f"{lost:,} of {total:,} rows ({lost / total:.1%}) are left out: {why}."
         for why, lost in reasons.items()
         if lost
     ]
@@ -373,18 +378,19 @@ def _lost_rows(design: Design) -> list[str]:
 
 def _unweighted(release: Release) -> list[str]:
     return [
-        f"the release has sampling weights in {name!r}: weights={name!r} takes them."
+        f"the release has sampling weights in {name!r}, which this model does not use; add"
+        f" weights={name!r} to use them."
         for name in release.tables[0].table.schema.of_role("weight")
     ]
 
 
 def _averaged(fits: Sequence[Fit]) -> Fit:
-    """Return the mean of the estimates, the variance of errors among them."""
-    params = np.mean([one.params for one in fits], axis=0)
+    """Return the mean of the estimates, including the variance of the errors."""
+    params = np.mean([fitted.params for fitted in fits], axis=0)
     return Fit(
         params,
         fits[0].covariance,
-        float(np.mean([one.dispersion for one in fits])),
+        float(np.mean([fitted.dispersion for fitted in fits])),
         np.inf,
         fits[0].y,
         fits[0].x,

@@ -1,4 +1,4 @@
-"""What a protection did to the columns of a model: standard errors do not cover it."""
+"""Effects of the protection on the columns of a model that standard errors do not cover."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def suppressed_columns(release: Release) -> tuple[str, ...]:
 
 
 def cautions(release: Release, used: Collection[str] | None = None, formula: str = "") -> list[str]:
-    """Return what an analyst must know of the columns that an analysis uses, all by default."""
+    """Return what an analyst must know about the columns of an analysis, all by default."""
     return [caution for step in release.steps for caution in _of_step(release, step, used, formula)]
 
 
@@ -30,5 +30,5 @@ def _of_step(
     """Return the cautions of one step: its recipe knows them."""
     columns = [name for name in step.changed if used is None or name in used]
     if step.recipe is None:
-        return [f"{step.method}: this version does not know what the method does to a model."]
+        return [f"{step.method}: unknown method, its effect on a model is not known."]
     return step.recipe.cautions(release, step, columns, formula)

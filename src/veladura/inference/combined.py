@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtr, ndtri, stdtr, stdtrit  # scipy.stats takes most of a second to load
 
 from veladura.base.arrays import Floats
 from veladura.core.rules import COMBINING, Rule, rule_named
@@ -26,11 +25,11 @@ class Combined:
         Estimate, its variance, and the degrees of freedom of its t distribution (infinite for a
         normal one).
     lower, upper
-        Ends of the interval at ``level``.
+        Ends of the confidence interval at ``level``.
     rule
-        The rule that was used.
+        The combining rule.
     names
-        What each quantity is called, where that is known.
+        The names of the quantities, if any.
     """
 
     value: Any
@@ -54,6 +53,8 @@ class Combined:
         with np.errstate(divide="ignore", invalid="ignore"):
             size = np.abs(self.value) / error
         finite = np.isfinite(df)
+        from scipy.special import ndtr, stdtr  # loading it takes longer than many a protect
+
         return _bare(np.where(finite, 2 * stdtr(np.where(finite, df, 1.0), -size), 2 * ndtr(-size)))
 
     def __float__(self) -> float:
@@ -101,15 +102,15 @@ def combine(
       T is not positive, T = v k/n with m - 1 degrees of freedom (Reiter 2002); nu is at least 1.
     - "imputed": missing values were imputed. T = (1 + 1/m) b + v (Rubin 1987, eq. 3.1.5).
     - "single": every column was replaced, in large samples, for any m. T = v (k/n + (1 + k/n)/m)
-      for proper
-      draws, v (k/n + 1/m) for simple ones; b is not used (Raab, Nowok and Dibben 2016, table 1).
+      for proper draws, v (k/n + 1/m) for simple ones; b is not used (Raab, Nowok and Dibben 2016,
+      table 1).
 
     Parameters
     ----------
     q, v
         Estimates and their variances, of shape (m,) or (m, p).
     level
-        Of the interval.
+        The confidence level of the interval.
     rows, original_rows
         Rows of a dataset (k) and of the original (n), where they differ.
     proper
@@ -117,8 +118,8 @@ def combine(
 
     Examples
     --------
-    >>> found = combine([1.0, 1.2, 1.1], [0.04, 0.05, 0.045])
-    >>> round(found.value, 3), round(found.variance, 5)
+    >>> combined = combine([1.0, 1.2, 1.1], [0.04, 0.05, 0.045])
+    >>> round(combined.value, 3), round(combined.variance, 5)
     (1.1, 0.04833)
     """
     chosen = named_rule(rule, rows=rows, original_rows=original_rows, proper=proper)
@@ -157,7 +158,7 @@ def combine_by(
 def interval(
     value: Any, variance: Any, df: Any, level: float, rule: str, names: tuple[str, ...] = ()
 ) -> Combined:
-    """Return estimates with their t intervals, normal ones where the degrees of freedom are infinite."""
+    """Return estimates with their t intervals; normal ones for infinite degrees of freedom."""
     centre, total, freedom = (np.asarray(part, dtype=np.float64) for part in (value, variance, df))
     half = _quantile(freedom, level) * np.sqrt(total)
     lower, upper = _bare(centre - half), _bare(centre + half)
@@ -165,9 +166,9 @@ def interval(
 
 
 def check_level(level: float) -> None:
-    """Refuse a level that is no probability."""
+    """Refuse a level outside 0 to 1."""
     if not 0 < level < 1:
-        msg = f"level ({level}) must lie between 0 and 1."
+        msg = f"level ({level}) must be between 0 and 1, such as 0.95."
         raise PlanError(msg)
 
 
@@ -177,11 +178,13 @@ def _check(q: Floats, v: Floats, rule: Rule) -> None:
         raise PlanError(msg)
     rule.check(len(q))
     if not (np.isfinite(q).all() and np.isfinite(v).all()) or (v < 0).any():
-        msg = "q and v must be finite numbers, and variances not negative."
+        msg = "q and v must be finite numbers, and the variances v must not be negative."
         raise PlanError(msg)
 
 
 def _quantile(df: Floats, level: float) -> Floats:
+    from scipy.special import ndtri, stdtrit
+
     finite = np.isfinite(df)
     upper = (1 + level) / 2
     return np.asarray(np.where(finite, stdtrit(np.where(finite, df, 1.0), upper), ndtri(upper)))

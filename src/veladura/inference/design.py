@@ -1,4 +1,4 @@
-"""From a formula to one design matrix a dataset: the same columns, levels and knots in all of them."""
+"""Design matrices of a formula, one a dataset, with the same columns, levels and knots."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Floats, Ints, Mask
 from veladura.errors import ColumnError, DataError, PlanError
 from veladura.numeric.hierarchies.bands import TOP, looks_banded, midpoint
 from veladura.table.codes import label_text
@@ -22,28 +22,25 @@ if TYPE_CHECKING:
     from veladura.table.schema import Field
     from veladura.table.table import Table
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 _LITERAL = re.compile(r"\"[^\"]*\"|'[^']*'")
-_WORD = re.compile(
-    r"(?<![\w.])([^\W\d]\w*)(?!\w|\s*[(.]|\s*=(?!=))"
-)  # no function, no attribute, no keyword of a call
+# A name that is no function, no attribute and no keyword of a call.
+_WORD = re.compile(r"(?<![\w.])([^\W\d]\w*)(?!\w|\s*[(.]|\s*=(?!=))")
 _SPARED = ("np", "pi", "e", "treatment", "Treatment", "Sum", "Poly", "Helmert", "Diff")
 _BARE = re.compile(r"\[T?\.?(.*)\]$")
 
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """What a model is fitted to: response, columns and weights of each dataset.
+    """Response, columns and weights of each dataset, ready for a fit.
 
     Attributes
     ----------
     response
-        What is modelled, as the formula or the event says it.
+        The response, as the formula or the event names it.
     names
         The columns, as the formula names them.
     terms
-        Which columns each term of the formula has.
+        The columns of each term of the formula.
     columns
         The columns of the release that the formula uses.
     rows
@@ -66,7 +63,7 @@ class Design:
     @property
     def rows(self) -> tuple[int, ...]:
         """Rows of each dataset that are used."""
-        return tuple(len(one) for one in self.y)
+        return tuple(len(response) for response in self.y)
 
 
 def build_design(
@@ -101,9 +98,9 @@ def build_design(
         raise ColumnError.missing("weights", [weights], schema.names)
     arrow = pa.concat_tables([rows.select(used) for _, rows in tables])
     owner = np.repeat(np.arange(len(tables)), [rows.num_rows for _, rows in tables])
-    known, starred = _known(arrow, suppressed)
-    frame = _frame(arrow.filter(pa.array(known)), [schema[name] for name in used])
-    owner = owner[known]
+    complete, starred = _complete(arrow, suppressed)
+    frame = _frame(arrow.filter(pa.array(complete)), [schema[name] for name in used])
+    owner = owner[complete]
     _enough(owner, len(tables))
     left, right = _matrices(parsed, frame)
     sane = np.isfinite(left.to_numpy(dtype=float)).all(axis=1) & np.isfinite(
@@ -125,7 +122,7 @@ def build_design(
         tuple(y[sane][part] for part in parts),
         tuple(x[part] for part in parts),
         None if load is None else tuple(load[part] for part in parts),
-        int((~known).sum()) - starred,
+        int((~complete).sum()) - starred,
         int((~sane).sum()),
         starred,
     )
@@ -143,13 +140,13 @@ def read_formula(formula: str, names: Sequence[str]) -> tuple[Any, list[str]]:
         )
     except (FormulaicError, SyntaxError, ValueError, TypeError):
         msg = (
-            f"{formula!r} is no formula.\n\nHint: write response ~ term + term, as in 'log(income)"
-            " ~ age + C(sex)'; odd names in backticks."
+            f"{formula!r} is not a valid formula.\n\nHint: write response ~ term + term, such as"
+            " 'log(income) ~ age + C(sex)'; put names with spaces in backticks."
         )
         raise PlanError(msg) from None
     if not hasattr(parsed, "lhs") or not hasattr(parsed, "rhs"):
         msg = (
-            f"{formula!r} has no response.\n\nHint: write response ~ term + term, as in"
+            f"{formula!r} has no response.\n\nHint: write response ~ term + term, such as"
             " 'log(income) ~ age + C(sex)'."
         )
         raise PlanError(msg)
@@ -169,74 +166,71 @@ def read_formula(formula: str, names: Sequence[str]) -> tuple[Any, list[str]]:
 
 
 def _named(formula: str, names: Sequence[str]) -> set[str]:
-    """Return the names in a formula that stand for columns: formulaic does not list those inside its own transforms."""
+    """Return the columns that a formula names, also those inside formulaic's own transforms."""
     bare = _LITERAL.sub(" ", formula)
     quoted = set(re.findall(r"`([^`]+)`", bare))
     words = {
-        found[1]
-        for found in _WORD.finditer(re.sub(r"`[^`]+`", " ", bare))
-        if not keyword.iskeyword(found[1])
+        match[1]
+        for match in _WORD.finditer(re.sub(r"`[^`]+`", " ", bare))
+        if not keyword.iskeyword(match[1])
     }
     return quoted | {word for word in words if word in names or word not in _SPARED}
 
 
 def _functions() -> dict[str, Any]:
-    """Return what a formula may call besides formulaic's own functions."""
+    """Return the functions that a formula may call besides formulaic's own."""
     return {"midpoint": midpoint, "year": _year, "sqrt": np.sqrt, "number": midpoint}
 
 
 def _year(dates: Any) -> Any:
     """Return dates as years with fractions."""
-    found = dates.dt
-    return found.year + (found.dayofyear - 1) / 365.25
+    parts = dates.dt
+    return parts.year + (parts.dayofyear - 1) / 365.25
 
 
-def _known(arrow: pa.Table, suppressed: Sequence[str]) -> tuple[NDArray[np.bool_], int]:
-    """Return the rows in which nothing is missing or suppressed, and how many only suppression takes."""
+def _complete(arrow: pa.Table, suppressed: Sequence[str]) -> tuple[Mask, int]:
+    """Return the rows without missing or suppressed values, and how many are only suppressed."""
     import pyarrow.compute as pc
 
-    known = np.ones(arrow.num_rows, dtype=bool)
-    shown = known.copy()
+    given = np.ones(arrow.num_rows, dtype=bool)
+    shown = given.copy()
     for name in arrow.column_names:
         column = arrow.column(name)
-        known &= pc.is_valid(column).to_numpy()
+        given &= pc.is_valid(column).to_numpy()
         if name in suppressed and pa.types.is_string(column.type):
             stars = pc.fill_null(pc.equal(column, TOP), fill_value=False).to_numpy()
             if stars.all():
                 msg = (
-                    f"{name!r} was generalised to one value: it cannot be in a model.\n\nHint:"
-                    " leave it out of the formula."
+                    f"{name!r} was generalised to a single value (*) and cannot be in a"
+                    " model.\n\nHint: leave it out of the formula."
                 )
                 raise PlanError(msg)
             shown &= ~stars
-    return known & shown, int((known & ~shown).sum())
+    return given & shown, int((given & ~shown).sum())
 
 
 def _frame(arrow: pa.Table, fields: Sequence[Field]) -> pd.DataFrame:
     import pandas as pd
 
-    return pd.DataFrame({one.name: _column(arrow.column(one.name), one) for one in fields})
+    return pd.DataFrame({field.name: _column(arrow.column(field.name), field) for field in fields})
 
 
 def _column(column: pa.ChunkedArray, about: Field) -> Any:
-    """Return a column as a formula takes it: categories with the levels that occur, numbers as numbers."""
+    """Return a column for a formula: categories with the levels that occur, or numbers."""
     import pandas as pd
 
     if about.kind == "date":
         return pd.Series(column.cast(pa.timestamp("us")).to_pandas())
     if pa.types.is_integer(column.type) and about.kind == "integer":
-        return (
-            column.to_numpy()
-        )  # nothing is missing here; C(column) then names its levels 1, 2 and not 1.0, 2.0
+        return column.to_numpy()  # nothing is missing: C(column) has levels 1, 2 and not 1.0, 2.0
     if about.kind in ("integer", "number") and not pa.types.is_string(column.type):
         return column.cast(pa.float64(), safe=False).to_numpy()
     coded = column.combine_chunks().dictionary_encode()
     coded = coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
     levels = coded.dictionary.to_pylist()
     rank = {label: i for i, label in enumerate(about.order)}
-    size = (
-        midpoint(levels) if looks_banded(levels) else np.zeros(len(levels))
-    )  # bands by size, not by their first digit
+    # bands are ordered by size, not by their first digit
+    size = midpoint(levels) if looks_banded(levels) else np.zeros(len(levels))
     order = sorted(
         range(len(levels)),
         key=lambda i: (rank.get(label_text(levels[i]), len(rank)), size[i], levels[i]),
@@ -253,18 +247,16 @@ def _matrices(parsed: Any, frame: pd.DataFrame) -> tuple[Any, Any]:
     from formulaic.errors import FormulaicError
 
     try:
-        with np.errstate(
-            all="ignore"
-        ):  # rows that a function is not defined for are counted and left out
+        with np.errstate(all="ignore"):  # rows without a defined value are counted and left out
             made = model_matrix(
                 parsed, frame, context=_functions(), na_action="ignore", output="pandas"
             )
     except (FormulaicError, ValueError, TypeError, AttributeError, KeyError) as error:
-        found = re.search(r"factor `([^`]*)`", str(error))
-        told = f" at {found[1]!r}" if found else ""
+        match = re.search(r"factor `([^`]*)`", str(error))
+        place = f" at {match[1]!r}" if match else ""
         msg = (
-            f"the formula cannot be evaluated{told}.\n\nHint: is a category taken for a number?"
-            " midpoint(column) reads numbers and bands of text, year(column) dates."
+            f"the formula cannot be evaluated{place}.\n\nHint: is a category used as a number?"
+            " midpoint(column) turns bands of text into numbers, year(column) dates."
         )
         raise PlanError(msg) from None
     return made.lhs, made.rhs
@@ -277,21 +269,21 @@ def _response(left: Any, formula: str, *, binary: bool) -> tuple[str, Floats]:
         name, y = names[0], values[:, 0]
         if binary and not set(np.unique(y[np.isfinite(y)])) <= {0.0, 1.0}:
             msg = (
-                f"family binomial needs a response of two values, and {name!r} has others than 0"
-                " and 1.\n\nHint: write I(column == value) ~ ..."
+                f"family binomial needs a response with two values, but {name!r} has values other"
+                " than 0 and 1.\n\nHint: write I(column == value) ~ ..."
             )
             raise PlanError(msg)
         return name, y
     variable = formula.split("~", maxsplit=1)[0].strip()
     if not binary:
         msg = (
-            f"the response {variable!r} is a category.\n\nHint: family='binomial' for two levels,"
-            " midpoint(column) for numbers or bands in text."
+            f"the response {variable!r} is a category, and the family needs numbers.\n\nHint: use"
+            " family='binomial' for two categories, midpoint(column) for bands of text."
         )
         raise PlanError(msg)
     if len(names) != 2:  # noqa: PLR2004
         msg = (
-            f"family binomial needs a response of two values, and {variable!r} has"
+            f"family binomial needs a response with two values, but {variable!r} has"
             f" {len(names)}.\n\nHint: write I(column == value) ~ ..."
         )
         raise PlanError(msg)
@@ -301,7 +293,7 @@ def _response(left: Any, formula: str, *, binary: bool) -> tuple[str, Floats]:
 
 def _weights(load: Floats, name: str) -> Floats:
     if not np.isfinite(load).all() or (load < 0).any() or not load.any():
-        msg = f"weights {name!r} must be numbers that are not negative, and not all of them 0."
+        msg = f"weights {name!r} must be numbers of at least 0, and not all 0."
         raise DataError(msg)
     return load
 
@@ -309,8 +301,8 @@ def _weights(load: Floats, name: str) -> Floats:
 def _enough(owner: Ints, datasets: int) -> None:
     if empty := [i + 1 for i in range(datasets) if not (owner == i).any()]:
         msg = (
-            f"no row is left in datasets {empty}: in each row a column of the formula is missing,"
-            " suppressed or not defined."
+            f"datasets {empty} have no rows for this model: in every row a value is missing,"
+            " suppressed or not defined.\n\nHint: leave out the column with most missing values."
         )
         raise DataError(msg)
 

@@ -16,7 +16,7 @@ from veladura.inference.pooling import Pooling
 
 @dataclass(frozen=True)
 class Test:
-    """A test that several quantities are what the hypothesis says.
+    """A test of a hypothesis about several quantities.
 
     Attributes
     ----------
@@ -26,9 +26,9 @@ class Test:
     p
         Probability of such a statistic or a larger one under the hypothesis.
     r
-        Relative increase of the variance by what the rule adds.
+        Relative increase of the variance by the combining rule.
     kind, what, rule
-        "Wald" or "likelihood ratio", what was tested, and the combining rule.
+        "Wald" or "likelihood ratio", the tested terms, and the combining rule.
     """
 
     statistic: float
@@ -106,7 +106,10 @@ def wald(
             else float(np.trace(np.linalg.solve(mean, np.atleast_2d(np.cov(estimates.T, ddof=1)))))
         )
     except np.linalg.LinAlgError:
-        msg = f"the covariance of the {d} quantities cannot be inverted: some of them say the same."
+        msg = (
+            f"the covariance of the {d} quantities cannot be inverted: some of them are collinear."
+            "\n\nHint: test fewer of them."
+        )
         raise PlanError(msg) from None
     return _test(form, spread, d, pooling, residual, "Wald", what)
 

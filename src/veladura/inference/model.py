@@ -8,20 +8,15 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Floats
 from veladura.errors import DataError, PlanError
 
-Floats = NDArray[np.float64]
 Family = Literal["gaussian", "binomial", "poisson", "gamma", "quasi-binomial", "quasi-poisson"]
 BINARY = ("binomial", "quasi-binomial")
-LIKELY = (
-    "gaussian",
-    "binomial",
-    "poisson",
-)  # families whose likelihood is known up to what is estimated with it
+LIKELY = ("gaussian", "binomial", "poisson")  # families with a likelihood
 COLLINEAR = 1e-13
-# a standard error beyond this, on columns of spread 1: the coefficient is on its way to infinity
+# A standard error beyond this, on standardised columns: the estimate does not exist.
 LARGEST = 100.0
 
 
@@ -36,7 +31,7 @@ class Fit:
     dispersion
         Maximum-likelihood variance of the errors (gaussian), else 1.
     residual
-        Degrees of freedom of the t law; infinite for all but the gaussian family.
+        Degrees of freedom of the t distribution; infinite except for the gaussian family.
     """
 
     params: Floats
@@ -48,7 +43,7 @@ class Fit:
 
 
 def check_family(family: str) -> None:
-    """Refuse a family that is not known."""
+    """Refuse an unknown family."""
     if family not in get_args(Family):
         what = "family"
         raise PlanError.unknown(what, str(family), get_args(Family))
@@ -71,13 +66,13 @@ def fit(
     Parameters
     ----------
     number
-        Which dataset it is, for messages.
+        The number of the dataset, for messages.
     """
     _check_response(family, y, number)
     if y.size <= x.shape[1]:
         msg = (
-            f"dataset {number} has {y.size} rows for {x.shape[1]} coefficients.\n\nHint: a smaller"
-            " model."
+            f"dataset {number} has {y.size} rows for {x.shape[1]} coefficients.\n\nHint: use fewer"
+            " terms."
         )
         raise DataError(msg)
     load = None if weights is None else weights / weights.mean()
@@ -115,14 +110,14 @@ def _model(family: str, y: Floats, x: Floats, load: Floats | None) -> Any:
 
 
 def _fitted(model: Any, family: str, number: int) -> Any:
-    """Return the fit, or say that there is none."""
+    """Return the fit; refuse one that did not converge."""
     settings = (
         {}
         if family == "gaussian"
         else {"maxiter": 100, **({"scale": "X2"} if family.startswith("quasi-") else {})}
     )
     with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")  # each is looked for below, and told in words
+        warnings.simplefilter("ignore")  # convergence is checked below
         try:
             result = model.fit(**settings)
         except (ValueError, FloatingPointError, np.linalg.LinAlgError):
@@ -138,27 +133,27 @@ def _fitted(model: Any, family: str, number: int) -> Any:
 
 def _unsteady(number: int) -> str:
     return (
-        f"the model does not converge in dataset {number}.\n\nHint: a category may decide the"
-        " outcome in every row, or numbers be of very different size; join rare categories, scale,"
-        " or take a smaller model."
+        f"the model does not converge in dataset {number}.\n\nHint: a category may determine the"
+        " response completely (separation), or columns may have very different scales; merge rare"
+        " categories, use scale(column), or use fewer terms."
     )
 
 
 def _check_response(family: str, y: Floats, number: int) -> None:
     if family.removeprefix("quasi-") == "poisson" and (y < 0).any():
         msg = (
-            f"family {family} needs counts: dataset {number} has {int((y < 0).sum())} negative"
-            " values of the response."
+            f"family {family} needs a response of at least 0: dataset {number} has"
+            f" {int((y < 0).sum())} negative values."
         )
         raise PlanError(msg)
     if family == "gamma" and (y <= 0).any():
         msg = (
-            f"family gamma needs values above 0: dataset {number} has {int((y <= 0).sum())} others"
-            " of the response."
+            f"family gamma needs a response above 0: dataset {number} has {int((y <= 0).sum())}"
+            " values of 0 or less."
         )
         raise PlanError(msg)
     if np.ptp(y) == 0:
-        msg = f"the response has one value only in dataset {number}: there is nothing to model."
+        msg = f"the response is constant in dataset {number}: there is nothing to model."
         raise DataError(msg)
 
 
@@ -181,7 +176,7 @@ def _sandwich(result: Any, family: str, y: Floats, x: Floats, load: Floats | Non
 
 
 def log_likelihood(family: str, params: Floats, dispersion: float, y: Floats, x: Floats) -> float:
-    """Return the log-likelihood at any coefficients, up to what depends on the data only."""
+    """Return the log-likelihood at given coefficients, up to a constant of the data."""
     linear = x @ params
     if family == "gaussian":
         return float(
@@ -193,9 +188,9 @@ def log_likelihood(family: str, params: Floats, dispersion: float, y: Floats, x:
 
 
 def check_columns(x: Sequence[Floats], names: Sequence[str]) -> None:
-    """Refuse columns that a dataset cannot tell apart, and name them."""
+    """Refuse columns that are empty or collinear in a dataset, and name them."""
     absent = {
-        name: [i + 1 for i, one in enumerate(x) if not one[:, j].any()]
+        name: [i + 1 for i, matrix in enumerate(x) if not matrix[:, j].any()]
         for j, name in enumerate(names)
     }
     if lacking := {name: places for name, places in absent.items() if places}:
@@ -204,11 +199,11 @@ def check_columns(x: Sequence[Floats], names: Sequence[str]) -> None:
         where = "the data" if len(x) == 1 else f"datasets {places} of {len(x)}"
         msg = (
             f"no row of {where} has the term {name!r}{more}: its coefficient cannot be"
-            " estimated.\n\nHint: join rare categories, or leave the term out."
+            " estimated.\n\nHint: merge rare categories, or leave the term out."
         )
         raise DataError(msg)
-    for i, one in enumerate(x):
-        scaled = one / np.linalg.norm(one, axis=0)
+    for i, matrix in enumerate(x):
+        scaled = matrix / np.linalg.norm(matrix, axis=0)
         values, vectors = np.linalg.eigh(scaled.T @ scaled)
         if values[0] < COLLINEAR:
             together = [
@@ -217,7 +212,7 @@ def check_columns(x: Sequence[Floats], names: Sequence[str]) -> None:
                 if load > 0.1  # noqa: PLR2004
             ]
             msg = (
-                f"in dataset {i + 1} the terms {together} say the same: their coefficients cannot"
-                " be told apart.\n\nHint: leave one of them out."
+                f"the terms {together} are collinear in dataset {i + 1}: their coefficients cannot"
+                " be estimated.\n\nHint: leave one of them out."
             )
             raise DataError(msg)

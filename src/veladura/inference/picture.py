@@ -20,7 +20,10 @@ INTERCEPT = "Intercept"
 def draw_coefficients(
     analysis: Analysis, path: Path, *, beside: Analysis | None = None, exponentiate: bool = False
 ) -> Path:
-    """Write the picture (PNG, SVG or PDF by the name of the file); the intercept is left out where there are other terms."""
+    """Write the picture, PNG, SVG or PDF by the name of the file.
+
+    The intercept is left out where there are other terms.
+    """
     frame = analysis.table(exponentiate=exponentiate)
     names = [name for name in frame.index if name != INTERCEPT] or list(frame.index)
     figure = new_figure(7, 1.5 + (0.32 if beside is None else 0.42) * len(names))
@@ -52,14 +55,13 @@ def draw_coefficients(
         _plain_ticks(axis)
     axis.set_yticks(places, names, fontsize=8)
     axis.set_ylim(-0.6, len(names) - 0.4)
-    for place, row in zip(
-        places, frame.loc[names].itertuples(), strict=True
-    ):  # terms of different size share one scale: numbers tell the small ones
-        told = f"{row.estimate:.3g} ({row.lower:.3g} to {row.upper:.3g})"
+    # terms of different size share one scale: the numbers show the small ones
+    for place, row in zip(places, frame.loc[names].itertuples(), strict=True):
+        numbers = f"{row.estimate:.3g} ({row.lower:.3g} to {row.upper:.3g})"
         axis.text(
             1.02,
             place + shift,
-            told,
+            numbers,
             transform=axis.get_yaxis_transform(),
             va="center",
             fontsize=8,
@@ -71,8 +73,9 @@ def draw_coefficients(
         if exponentiate
         else "coefficient"
     )
-    axis.set_xlabel(f"{what}, with its {100 * analysis.coefficients.level:.4g} % interval")
-    warning = "" if beside is None else "\nfor the custodian only: it shows the original"
+    level = f"{100 * analysis.coefficients.level:.4g} %"
+    axis.set_xlabel(f"{what} with {level} confidence interval")
+    warning = "" if beside is None else "\nprivate, do not share: it shows the original"
     axis.set_title(f"{analysis.formula}{warning}", loc="left", fontsize=9)
     figure.savefig(path, dpi=150)
     return path

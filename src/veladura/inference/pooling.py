@@ -1,4 +1,4 @@
-"""How a release is to be analysed: its rule, rows and kind of synthesis, all from the manifest; and any analysis by it."""
+"""The combining rule of a release, and any analysis combined by it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Pooling:
 
     @classmethod
     def of(cls, release: Release) -> Pooling:
-        """Return how a release is combined; refuse one that cannot be."""
+        """Return the combining rule of a release; refuse one that cannot be combined."""
         m = len(release.tables)
         release.rule.check(m)
         return cls(release.rule, m)
@@ -90,9 +90,9 @@ def estimate(release: Release, function: Callable[[Any], Any], *, level: float =
     if len(named) > 1 or len({np.shape(q) for q, _, _ in results}) > 1:
         sizes = sorted({int(np.size(q)) for q, _, _ in results})
         msg = (
-            f"the analysis gives other quantities in one dataset than in another ({sizes} of them):"
-            " they cannot be combined.\n\nHint: a category may be missing in one dataset; name the"
-            " categories, or join rare ones."
+            f"the analysis returns different quantities for different datasets ({sizes} of them),"
+            " which cannot be combined.\n\nHint: a category may be missing in one dataset; fix the"
+            " list of categories, or merge rare ones."
         )
         raise PlanError(msg)
     for caution in cautions(release):
@@ -101,23 +101,23 @@ def estimate(release: Release, function: Callable[[Any], Any], *, level: float =
     return pooling.combine(q, v, level, named.pop())
 
 
-def _result(found: Any) -> tuple[Any, Any, Sequence[str]]:
-    """Return estimates, variances and names of whatever an analysis returned."""
-    if hasattr(found, "params") and hasattr(found, "bse"):
-        params = found.params
+def _result(result: Any) -> tuple[Any, Any, Sequence[str]]:
+    """Return estimates, variances and names from the result of an analysis."""
+    if hasattr(result, "params") and hasattr(result, "bse"):
+        params = result.params
         return (
             np.asarray(params, dtype=float),
-            np.asarray(found.bse, dtype=float) ** 2,
+            np.asarray(result.bse, dtype=float) ** 2,
             list(getattr(params, "index", ())),
         )
-    if isinstance(found, Mapping):
+    if isinstance(result, Mapping):
         return (
-            np.array([pair[0] for pair in found.values()]),
-            np.array([pair[1] for pair in found.values()]),
-            list(found),
+            np.array([pair[0] for pair in result.values()]),
+            np.array([pair[1] for pair in result.values()]),
+            list(result),
         )
     try:
-        q, v = found
+        q, v = result
     except (TypeError, ValueError):
         msg = (
             "the analysis must return an estimate and its variance, a mapping of names to such"

@@ -1,4 +1,4 @@
-"""Bayesian analyses of several datasets: their posteriors, stacked into one."""
+"""Bayesian analyses of several datasets: one posterior from several."""
 
 from __future__ import annotations
 
@@ -7,25 +7,27 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from veladura.base.arrays import Floats
 from veladura.errors import PlanError
 from veladura.inference.combined import CombiningRule, check_level, combine
 
-Floats = NDArray[np.float64]
 IntervalKind = Literal["equal", "shortest"]
 
 
 @dataclass(frozen=True, eq=False)
 class Stacked:
-    """A mixture of posteriors with equal weight for each dataset: numbers for one quantity, arrays for several.
+    """A mixture of posteriors with equal weight for each dataset.
+
+    Numbers for one quantity, arrays for several.
 
     Attributes
     ----------
     value, variance
         Mean and variance of the mixture.
     lower, upper
-        Ends of the interval at ``level``.
+        Ends of the credible interval at ``level``.
     draws, weights
         All draws, datasets one after the other, and the weight of each.
     rule
@@ -66,22 +68,21 @@ def stack(
     original_rows: int | None = None,
     proper: bool = True,
 ) -> Stacked:
-    """Return one posterior from those of m datasets: a mixture in which every dataset has the same weight.
+    """Return one posterior from those of m datasets: a mixture with equal weights.
 
     The plain mixture has variance v + b (m - 1)/m, with v the mean posterior variance and b that of
     the posterior means. That is right in the limit for imputed data (Zhou and Reiter 2010: many
     datasets). After partial synthesis the variance is v + b/m, so that the mixture is too wide from
-    m = 3 on; after "single" with m = 1 it is much too narrow. With ``rule`` the posteriors are laid
-    over each other at their common mean and widened to the variance of the rule: the shape is
-    theirs, the spread the rule's.
+    m = 3 on; after "single" with m = 1 it is much too narrow. With ``rule`` the posteriors are
+    shifted to their common mean and scaled to the variance of the rule: the shape is theirs, the
+    variance that of the rule.
 
     Parameters
     ----------
     draws
         One array a dataset, of shape (draws,) or (draws, p); the numbers of draws may differ.
     interval
-        "equal" has the same probability outside at both ends, "shortest" is the highest density
-        one.
+        "equal": the same probability beyond both ends; "shortest": the highest-density interval.
     rule, rows, original_rows, proper
         As in `combine`; without a rule the mixture stays as it is.
 
@@ -89,8 +90,8 @@ def stack(
     --------
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
-    >>> found = stack([rng.normal(0, 1, 4000), rng.normal(2, 1, 4000)])
-    >>> round(found.value, 1), round(found.variance, 1)
+    >>> stacked = stack([rng.normal(0, 1, 4000), rng.normal(2, 1, 4000)])
+    >>> round(stacked.value, 1), round(stacked.variance, 1)
     (1.0, 2.0)
 
     References
@@ -102,17 +103,17 @@ def stack(
     if interval not in get_args(IntervalKind):
         what = "interval"
         raise PlanError.unknown(what, str(interval), get_args(IntervalKind))
-    sets = [np.asarray(one, dtype=np.float64) for one in draws]
+    sets = [np.asarray(drawn, dtype=np.float64) for drawn in draws]
     _check(sets)
     m = len(sets)
-    weights = np.concatenate([np.full(len(one), 1 / (m * len(one))) for one in sets])
-    every = np.concatenate([one.reshape(len(one), -1) for one in sets])
+    weights = np.concatenate([np.full(len(drawn), 1 / (m * len(drawn))) for drawn in sets])
+    every = np.concatenate([drawn.reshape(len(drawn), -1) for drawn in sets])
     centre = weights @ every
     spread = weights @ (every - centre) ** 2
     if rule is not None:
         means, within = (
-            np.array([one.mean(axis=0) for one in sets]),
-            np.array([one.var(axis=0, ddof=1) for one in sets]),
+            np.array([drawn.mean(axis=0) for drawn in sets]),
+            np.array([drawn.var(axis=0, ddof=1) for drawn in sets]),
         )
         spread = np.atleast_1d(
             combine(
@@ -120,7 +121,10 @@ def stack(
             ).variance
         )
         own = np.concatenate(
-            [(one - mean).reshape(len(one), -1) for one, mean in zip(sets, means, strict=True)]
+            [
+                (drawn - mean).reshape(len(drawn), -1)
+                for drawn, mean in zip(sets, means, strict=True)
+            ]
         )
         inner = weights @ own**2
         every = centre + own * np.sqrt(
@@ -137,15 +141,15 @@ def stack(
 def _check(sets: Sequence[Floats]) -> None:
     if (
         not sets
-        or any(one.ndim not in (1, 2) or len(one) < 2 for one in sets)  # noqa: PLR2004
-        or len({one.shape[1:] for one in sets}) > 1
+        or any(drawn.ndim not in (1, 2) or len(drawn) < 2 for drawn in sets)  # noqa: PLR2004
+        or len({drawn.shape[1:] for drawn in sets}) > 1
     ):
         msg = (
             "draws must hold an array of shape (draws,) or (draws, p) for each dataset, got"
-            f" {[one.shape for one in sets]}."
+            f" {[drawn.shape for drawn in sets]}."
         )
         raise PlanError(msg)
-    if not all(np.isfinite(one).all() for one in sets):
+    if not all(np.isfinite(drawn).all() for drawn in sets):
         msg = "draws must be finite numbers."
         raise PlanError(msg)
 

@@ -27,7 +27,7 @@ LAZY = (
     " saved release to compute it."
 )
 Better = Literal["low", "high", "neither"]
-Unit = Literal["share", "count", "number"]
+Unit = Literal["share", "people", "rows", "count", "number"]
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,8 @@ class Meaning:
     better
         Which direction is the good one: "low", "high" or "neither".
     unit
-        How it is written: a "share" in per cent, a "count" without decimals, else a "number".
+        How it is written: a "share" as per cent, a share of the "people" in the original or of the
+        released "rows" with their number first, a "count" without decimals, else a "number".
     public
         Whether the recipient may see it.
     headline
@@ -94,6 +95,7 @@ class Figure:
     unit: Unit = "number"
     public: bool = True
     headline: bool = False
+    base: int = 0  # how many people or rows a share of them is of
 
     @property
     def family(self) -> str:
@@ -133,6 +135,12 @@ class Subject:
         """The released columns whose values a step replaced."""
         changed = {name for step in self.release.steps for name in step.changed}
         return [name for name in self.tables[0].names if name in changed]
+
+    def base(self, unit: Unit) -> int:
+        """Return how many people or rows a share is of; 0 for other units."""
+        if unit == "people":
+            return self.original.rows
+        return self.tables[0].rows if unit == "rows" else 0
 
     def fetched(self) -> Subject:
         """Return the subject if its rows are in memory; else the figure does not apply."""
@@ -232,9 +240,10 @@ class Measure:
                 f" {sorted(measured.figures)}."
             )
             raise PlanError(msg)
-        return [self._figure(short, measured) for short in self.figures], measured.detail
+        figures = [self._figure(short, measured, subject) for short in self.figures]
+        return figures, measured.detail
 
-    def _figure(self, short: str, measured: Measured) -> Figure:
+    def _figure(self, short: str, measured: Measured, subject: Subject) -> Figure:
         result, meaning = measured.figures[short], self.figures[short]
         missing = isinstance(result, NotApplicable)
         return Figure(
@@ -247,6 +256,7 @@ class Measure:
             unit=meaning.unit,
             public=meaning.public,
             headline=meaning.headline,
+            base=subject.base(meaning.unit),
         )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import ndtri
 
 from veladura.base.arrays import Floats, Ints
 from veladura.base.estimate import Estimate
@@ -54,7 +53,7 @@ def share(successes: float, trials: int, level: float = LEVEL) -> Estimate:
     """
     if trials == 0:
         return Estimate(0.0, 0.0, 1.0, level)
-    z = float(ndtri((1 + level) / 2))
+    z = _normal_quantile(level)
     p = successes / trials
     scale = 1 + z * z / trials
     centre = (p + z * z / (2 * trials)) / scale
@@ -73,12 +72,17 @@ def mean_share(values: Floats, rows: int, level: float = LEVEL) -> Estimate:
     if taken == rows:
         return Estimate.exact(mean)
     half = (
-        float(ndtri((1 + level) / 2))
-        * float(values.std(ddof=1))
-        * math.sqrt((1 - taken / rows) / taken)
+        _normal_quantile(level) * float(values.std(ddof=1)) * math.sqrt((1 - taken / rows) / taken)
         if taken > 1
         else 1.0
     )
     ends = share(mean * taken, taken, level) if half == 0 else None
     lower, upper = (mean - half, mean + half) if ends is None else (ends.lower, ends.upper)
     return Estimate(mean, min(max(lower, 0.0), mean), max(min(upper, 1.0), mean), level)
+
+
+def _normal_quantile(level: float) -> float:
+    """Return how many standard deviations an interval of this level reaches from its centre."""
+    from scipy.special import ndtri  # loading it takes longer than many a protect
+
+    return float(ndtri((1 + level) / 2))

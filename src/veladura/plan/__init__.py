@@ -1,1 +1,1 @@
-"""Plans: read, drafted, run."""
+"""Plans: read them, draft them, run them."""

@@ -1,4 +1,4 @@
-"""veladura demo: the bundled register through every method there is."""
+"""veladura demo: the bundled clinic register, protected by every method."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _OURS = {*FILES, "plans", "releases", "custodian"}
 
 
 def run_demo(out: Path, *, force: bool = False, progress: Progress = silent) -> dict[str, Outcome]:
-    """Write a plan, a release and a record per method below a folder; return what each run made."""
+    """Write a plan, a release and a record per method below a folder; return the outcomes."""
     _clear(out, force=force)
     for name in FILES:
         shutil.copyfile(example.path(name), out / name)
     chosen = [
         method for method in registry.METHODS if method != "steps" and registry.available(method)
     ]
-    with warming(progress):
+    with warming():
         return {
             method: run(read_plan(_plan(out, method)), force=force, progress=progress)
             for method in chosen
@@ -37,18 +37,18 @@ def run_demo(out: Path, *, force: bool = False, progress: Progress = silent) -> 
 
 
 def _clear(out: Path, *, force: bool) -> None:
-    """Make room: only what a demo wrote is ever removed."""
+    """Empty the folder of an earlier demo; refuse one with other files."""
     if out.exists() and any(out.iterdir()):
         if strange := sorted(path.name for path in out.iterdir() if path.name not in _OURS):
             msg = (
-                f"{out} holds other things than a demo: {strange[:3]}.\n\nHint: name another folder"
-                " with --out."
+                f"{out} contains files that are not from a demo: {strange[:3]}.\n\nHint: name"
+                " another folder with --out."
             )
             raise FolderError(msg)
         if not force:
             msg = (
-                f"{out} exists already.\n\nHint: --force replaces the demo in it, --out names"
-                " another folder."
+                f"{out} exists already.\n\nHint: replace the demo in it with --force, or name"
+                " another folder with --out."
             )
             raise FolderError(msg)
         shutil.rmtree(out)

@@ -1,4 +1,4 @@
-"""veladura init: look at a table and write a commented plan that runs as it stands."""
+"""veladura init: inspect a table and write a commented plan that runs without a change."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from veladura.core import registry
 from veladura.core.recipe import Recipe
 from veladura.errors import PlanError
 from veladura.measures.risk.uniqueness import uniqueness
-from veladura.plan.plan import steps_to_toml
+from veladura.plan.commented import comment, steps_text
 from veladura.plan.proposals import gate_text
 from veladura.table.inspect import Facts, guess_role, inspect_table
 from veladura.table.schema import Declared, Schema
@@ -38,23 +38,22 @@ def draft(
     seed: int | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> str:
-    """Return a plan for a source nobody has described yet, as commented TOML.
+    """Return a plan for a source that nobody has described yet, as commented TOML.
 
     Parameters
     ----------
     source
         The path of a file or the URL of a database.
     method
-        The method to fill in; by default the first simple one that fits.
+        The method of the plan; by default the first simple one that suits the table.
     home
         The folder the plan will be in: paths are written from there.
     release, custodian
         Folders of the release and the record, from there too; by default named after the source.
     seed
-        Only for a run that must be repeated.
+        Only for a run that must be repeatable.
     settings
-        Settings of the method that are known already, instead of what is suggested; paths from
-        ``home``.
+        Settings of the method that replace the suggested ones; paths from ``home``.
     """
     opened, facts = look(source, table)
     recipe = replace(_recipe(method, opened, facts), **(settings or {}))
@@ -62,7 +61,7 @@ def draft(
         _heading(opened, recipe, settings or {}),
         _source_text(source, opened, home),
         _columns_text(opened, facts),
-        _steps_text(recipe),
+        steps_text(recipe),
         _ending(
             recipe,
             release or f"release/{opened.source.name}",
@@ -85,7 +84,7 @@ def look(source: str, table: str | None) -> tuple[Table, dict[str, Facts]]:
 
 
 def _recipe(method: str | None, table: Table, facts: Mapping[str, Facts]) -> Recipe:
-    """Return the asked method's suggestion, or that of the first default that has something to do."""
+    """Return the suggestion of a method, by default of the first that suits the table."""
     kept = table.without_identifiers()
     if method is not None:
         return registry.find(method).suggest_for(kept, facts)
@@ -94,37 +93,35 @@ def _recipe(method: str | None, table: Table, facts: Mapping[str, Facts]) -> Rec
             return registry.find(name).suggest_for(kept, facts)
         except PlanError:
             continue
-    msg = f"none of the methods {', '.join(DEFAULTS)} has anything to do on this table."
+    msg = (
+        f"none of the methods {', '.join(DEFAULTS)} suits this table: no column has a kind that"
+        " they treat.\n\nHint: name a method with --method, or declare the columns in a plan."
+    )
     raise PlanError(msg)
 
 
-def _heading(table: Table, recipe: Recipe, known: Mapping[str, Any]) -> str:
-    declared = [setting for setting in recipe.declared_by_holder if setting not in known]
+def _heading(table: Table, recipe: Recipe, given: Mapping[str, Any]) -> str:
+    declared = [setting for setting in recipe.declared_by_holder if setting not in given]
     open_settings = [
         *(f"{recipe.method}: {setting} must come from public knowledge" for setting in declared),
-        *(
-            f"{recipe.method}: {setting} was proposed by looking at the table"
-            for setting in recipe.proposed
-        ),
+        *(f"{recipe.method}: {setting} was proposed from the data" for setting in recipe.proposed),
     ]
     lines = [
-        "# A plan for veladura: what is released, how, and where it goes.",
-        (
-            f"# Written by looking at {table.rows} rows and {len(table.names)} columns. Roles and"
-            " kinds below are guesses:"
-        ),
-        (
-            "# read them, correct them, then delete their line from `unconfirmed`. Check with:"
-            " veladura run --dry-run"
+        "# A plan for veladura: what is released, how it is protected, and where it goes.",
+        *comment(
+            f"veladura init wrote it after inspecting {table.rows:,} rows and"
+            f" {len(table.names)} columns. The roles and kinds of the columns are guesses: check"
+            " and correct them, then delete their line from `unconfirmed`. To check the plan"
+            " without a release: veladura run --dry-run."
         ),
         "#",
-        (
-            "# This file is the holder's: it may hold values of the data. It is never part of a"
+        *comment(
+            "Keep this file private: it may contain values of the data. It is never part of a"
             " release."
         ),
         *_uniques(table),
         "",
-        "# What nobody has confirmed yet; `veladura run` names it until the list is empty.",
+        "# To be confirmed by the holder; `veladura run` lists these points until you delete them.",
         tomli_w.dumps(
             {"unconfirmed": ["roles and kinds of the columns were guessed", *open_settings]}
         ).strip(),
@@ -134,55 +131,51 @@ def _heading(table: Table, recipe: Recipe, known: Mapping[str, Any]) -> str:
 
 
 def _uniques(table: Table) -> list[str]:
-    """Say how many rows the guessed quasi-identifiers single out."""
+    """Return comments on how many people are unique on the guessed quasi-identifiers."""
     if not (keys := table.schema.of_role("quasi-identifier")):
-        return [
-            (
-                "# No column looks like a quasi-identifier (something an outsider may know of a"
-                " person)."
-            )
-        ]
-    found = uniqueness(table, keys)
-    return [
-        (
-            f"# By {len(keys)} columns that an outsider may know"
-            f" ({', '.join(_shown(key) for key in keys)}),"
-        ),
-        f"# {int(found.sample_uniques)} of {table.rows} rows are the only ones of their kind.",
-    ]
+        return comment(
+            "No column looks like a quasi-identifier (a column that an intruder may know about a"
+            " person)."
+        )
+    uniques = int(uniqueness(table, keys).sample_uniques)
+    return comment(
+        f"Uniqueness: {uniques:,} of {table.rows:,} people are unique on the quasi-identifiers"
+        f" ({', '.join(_shown(key) for key in keys)}), the columns that an intruder may know."
+    )
 
 
 def _shown(name: str) -> str:
-    """Return a column's name as a comment can hold it."""
+    """Return the name of a column on one line."""
     return " ".join(name.split()) or '""'
 
 
 def _source_text(source: str, table: Table, home: Path) -> str:
-    known: dict[str, Any]
+    settings: dict[str, Any]
     if "://" in source:
-        known = {"url": source, "table": table.source.table, "name": table.source.name}
+        settings = {"url": source, "table": table.source.table}
     else:
-        known = {"path": Path(os.path.relpath(source, home)).as_posix(), "name": table.source.name}
+        settings = {"path": Path(os.path.relpath(source, home)).as_posix()}
+    settings["name"] = table.source.name
     if dialect := table.source.dialect:
-        known |= {
+        settings |= {
             "separator": dialect.separator,
             "encoding": dialect.encoding,
             "decimal": dialect.decimal,
             "missing": list(dialect.missing),
         }
-    return tomli_w.dumps({"source": known})
+    return tomli_w.dumps({"source": settings})
 
 
 def _columns_text(table: Table, facts: Mapping[str, Facts]) -> str:
-    """Return one short table a column, with what was seen of it as a comment."""
+    """Return one short table a column, with its numbers of values as a comment."""
     lines = [
-        (
-            "# role: identifier (dropped), quasi-identifier (an outsider may know it), sensitive,"
-            " geographic, weight, other"
+        *comment(
+            "role: identifier (not released), quasi-identifier (an intruder may know it),"
+            " sensitive, geographic, weight, other"
         ),
-        (
-            "# kind: category, ordered (give order = [lowest, ..., highest]), integer, number, date"
-            ' (format = "%d.%m.%Y"), text'
+        *comment(
+            "kind: category, ordered (with order = [lowest, ..., highest]), integer, number, date"
+            ' (with format = "%d.%m.%Y"), text'
         ),
     ]
     for field in table.schema:
@@ -201,10 +194,11 @@ def _columns_text(table: Table, facts: Mapping[str, Facts]) -> str:
             for key in ("order", "format", "labels", "missing")
             if (value := getattr(declared, key))
         }
-        note = f"{fact.distinct} distinct, {table.rows - fact.present} missing" + (
+        values = "1 distinct value" if fact.distinct == 1 else f"{fact.distinct:,} distinct values"
+        note = f"{values}, {table.rows - fact.present:,} missing" + (
             f"; {fact.note}" if fact.note else ""
         )
-        lines += ["", f"# {note}", tomli_w.dumps({"columns": {field.name: settings}}).strip()]
+        lines += ["", *comment(note), tomli_w.dumps({"columns": {field.name: settings}}).strip()]
     return "\n".join([*lines, ""])
 
 
@@ -212,36 +206,35 @@ def _listed(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _steps_text(recipe: Recipe) -> str:
-    summary = (type(recipe).__doc__ or "").strip().split("\n")[0]
-    return f"# {summary} All settings: docs/methods.\n{steps_to_toml(recipe)}"
-
-
 def _ending(recipe: Recipe, release: str, custodian: str, seed: int | None) -> str:
     return "\n".join(
         [
             tomli_w.dumps({"release": {"folder": release, "format": "parquet"}}),
-            (
-                "# Seed, source and row order stay here, and must never leave. Not inside, around"
-                " or beside the release folder."
+            *comment(
+                "Private: seed, source and row order. Never publish this folder. It must not be"
+                " inside, around or beside the release folder."
             ),
             tomli_w.dumps({"custodian": {"folder": custodian}}),
             gate_text(recipe),
             "[run]",
-            (
-                "# seed: only to repeat a run; by default it is drawn and kept in the custodian's"
-                " record"
+            *comment(
+                "Set a seed only to repeat a run: by default it is random and kept in the"
+                " custodian's record."
             ),
             f"seed = {seed}" if seed is not None else "# seed = 1",
-            "# threads = 2     # results never depend on it",
+            "# Number of threads; results never depend on it.",
+            "# threads = 2",
             "",
         ]
     )
 
 
 def write_draft(text: str, path: Path, *, force: bool) -> None:
-    """Write a drafted plan; never over one that someone may have edited."""
+    """Write a drafted plan; replace an existing one only by ``force``."""
     if path.exists() and not force:
-        msg = f"{path} exists already.\n\nHint: --out names another file, --force replaces it."
+        msg = (
+            f"{path} exists already.\n\nHint: name another file with --out, or replace it with"
+            " --force."
+        )
         raise PlanError(msg)
     path.write_text(text, encoding="utf-8")

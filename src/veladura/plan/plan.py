@@ -56,7 +56,10 @@ class SourcePlan:
 
 @dataclass(frozen=True, kw_only=True)
 class ReleasePlan:
-    """Where the release goes, and in which format; ``table`` writes it into the source's database too."""
+    """Where the release goes, and in which format.
+
+    ``table`` writes it into the database of the source as well.
+    """
 
     folder: str = "release"
     format: Format = "parquet"
@@ -65,14 +68,14 @@ class ReleasePlan:
 
 @dataclass(frozen=True, kw_only=True)
 class CustodianPlan:
-    """Where the record stays."""
+    """Where the private record is kept."""
 
     folder: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunPlan:
-    """How the run is done: seed and threads. Results never depend on the threads."""
+    """Seed and number of threads. Results never depend on the threads."""
 
     seed: int | None = None
     threads: int | None = None
@@ -80,7 +83,7 @@ class RunPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetPlan:
-    """What differentially private draws of this source may cost in all, over all runs; by default what this plan costs once."""
+    """The privacy budget of this source over all runs; by default what this plan costs once."""
 
     epsilon: float | None = None
     delta: float = 0.0
@@ -134,7 +137,7 @@ class Plan:
 
 
 def ledger_of(plan: Plan, name: str) -> KeptLedger | None:
-    """Return what private draws are charged to: the ledger of the source's name in the custodian's folder."""
+    """Return the ledger that private draws are charged to: by source, in the custodian's folder."""
     if not (private := [step for step in plan.steps if step.private]):
         return None
     from veladura.methods.private.ledger import KeptLedger, Ledger, allowance
@@ -153,7 +156,7 @@ def _tidy(path: Path) -> Path:
 
 
 def read_plan(path: str | Path) -> Plan:
-    """Return the plan in a file, checked as far as it can be without its source."""
+    """Return the plan in a file, checked as far as possible without its source."""
     file = Path(path)
     try:
         text = file.read_text(encoding="utf-8")
@@ -192,14 +195,14 @@ def parse_plan(text: str) -> Plan:
     except tomllib.TOMLDecodeError as error:
         msg = f"the plan is not valid TOML: {error}."
         raise PlanError(msg) from None
-    known = {
+    sections = {
         "source": SourcePlan,
         "release": ReleasePlan,
         "custodian": CustodianPlan,
         "budget": BudgetPlan,
         "run": RunPlan,
     }
-    possible = (*known, "columns", "step", "gate", "unconfirmed")
+    possible = (*sections, "columns", "step", "gate", "unconfirmed")
     for key in tables:
         if key not in possible:
             raise PlanError.unknown("the plan's key", key, possible)
@@ -207,12 +210,14 @@ def parse_plan(text: str) -> Plan:
         msg = 'the plan has no [source].\n\nHint: [source] path = "people.csv".'
         raise PlanError(msg)
     parts = {
-        key: from_table(cls, tables[key], f"[{key}]") for key, cls in known.items() if key in tables
+        key: from_table(cls, tables[key], f"[{key}]")
+        for key, cls in sections.items()
+        if key in tables
     }
     steps = tables.get("step", [])
     if not isinstance(steps, list) or not steps:
         msg = (
-            "the plan has no [[step]]: say what to do.\n\nHint: [[step]] method ="
+            "the plan has no [[step]]: it needs at least one method.\n\nHint: [[step]] method ="
             ' "microaggregation".'
         )
         raise PlanError(msg)
@@ -230,7 +235,7 @@ def recipe_from(table: Any, where: str = "[[step]]") -> Recipe:
     """Return the recipe that a step of a plan describes."""
     if not isinstance(table, dict) or not isinstance(table.get("method"), str):
         msg = (
-            f"{where}: method must be given, as text.\n\nHint: possible:"
+            f"{where}: method must be given, as text.\n\nHint: the methods are"
             f" {', '.join(map(repr, registry.METHODS))}."
         )
         raise PlanError(msg)
@@ -250,12 +255,21 @@ def recipe_to(recipe: Recipe) -> dict[str, Any]:
 
 def steps_to_toml(recipe: Recipe) -> str:
     """Return a recipe as the ``[[step]]`` tables of a plan."""
-    recipes = recipe.recipes if isinstance(recipe, Steps) else (recipe,)
-    return "\n".join(_step_to_toml(recipe_to(one)) for one in recipes)
+    return "\n".join(_step_to_toml(recipe_to(step)) for step in recipes_of(recipe))
+
+
+def recipes_of(recipe: Recipe) -> tuple[Recipe, ...]:
+    """Return the recipes of a chain, or the one recipe itself."""
+    return recipe.recipes if isinstance(recipe, Steps) else (recipe,)
 
 
 def _step_to_toml(step: Mapping[str, Any]) -> str:
-    """Return one ``[[step]]`` with its tables below it, as people write it."""
+    flat, below = step_parts(step)
+    return "[[step]]\n" + tomli_w.dumps(flat) + below
+
+
+def step_parts(step: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    """Return the plain settings of a step, and its tables as the TOML text below them."""
     nested = {key: value for key, value in step.items() if isinstance(value, dict)}
     listed = {
         key: value
@@ -264,12 +278,7 @@ def _step_to_toml(step: Mapping[str, Any]) -> str:
     }
     flat = {key: value for key, value in step.items() if key not in nested and key not in listed}
     below = "".join(_item_to_toml(key, item) for key, items in listed.items() for item in items)
-    return (
-        "[[step]]\n"
-        + tomli_w.dumps(flat)
-        + (tomli_w.dumps({"step": nested}) if nested else "")
-        + below
-    )
+    return flat, (tomli_w.dumps({"step": nested}) if nested else "") + below
 
 
 def _item_to_toml(key: str, item: Mapping[str, Any]) -> str:

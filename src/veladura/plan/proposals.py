@@ -1,32 +1,31 @@
-"""The gate that a drafted plan proposes: limits on figures that suit the method, as comments to be taken or left."""
+"""The gate of a drafted plan: limits on figures that suit the method, as comments."""
 
 from __future__ import annotations
 
 from veladura.base.limits import Limit
 from veladura.core.recipe import Recipe
 from veladura.measures.registry import meaning_of
+from veladura.plan.commented import comment
 
 
 def gate_text(recipe: Recipe) -> str:
-    """Return the gate of a drafted plan, every limit with what its figure says."""
+    """Return the gate of a drafted plan, every limit with the meaning of its figure."""
     if recipe.private:
-        return (
-            "# No [gate]: whether a differentially private release passes a limit on its data would"
-            " tell something of them.\n"
+        reason = (
+            "No [gate]: whether a differentially private release passes a limit would disclose"
+            " something about the data."
         )
+        return "\n".join([*comment(reason), ""])
     lines = [
-        (
-            "# Limits on figures of the assessment: the run refuses a release that misses one, by"
-            " the unfavourable end of its interval."
-        ),
-        (
-            "# Take the ones you want by removing the #; `veladura assess` shows the figures beside"
-            " them."
+        *comment(
+            "Limits on risk and utility: the run refuses a release that fails one of them. The less"
+            " favourable end of the figure's interval is compared. To use a limit, remove the first"
+            " # of its line and of [gate]."
         ),
         "# [gate]",
     ]
     for figure, limit in recipe.proposed_gate().items():
-        lines += [f"# # {meaning_of(figure)}", f'# "{figure}" = {{{_ends(limit)}}}']
+        lines += [*comment(meaning_of(figure), "# # "), f'# "{figure}" = {{{_ends(limit)}}}']
     return "\n".join([*lines, ""])
 
 

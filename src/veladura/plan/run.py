@@ -1,4 +1,4 @@
-"""One table's way through: open, protect, assess, gate, package. Everything else calls this."""
+"""Run a plan: open the source, protect, assess, check the gate, write the release."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from veladura.errors import GateError
 from veladura.measures.assessment import assess
 from veladura.plan.plan import Plan, ledger_of
 from veladura.release import custodian as keeper
+from veladura.release.folder import check_folder
 from veladura.release.gate import Verdict, check_gate, gate, refuse_gate, require
-from veladura.release.package import check_folder, leave_report, save, write_tables
+from veladura.release.package import leave_report, save, write_tables
 
 if TYPE_CHECKING:
     from veladura.core.release import Release
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run made."""
+    """The result of a run."""
 
     release: Release
     assessment: Assessment
@@ -31,7 +32,7 @@ class Outcome:
 
 
 def check(plan: Plan, *, force: bool = False) -> Path:
-    """Refuse what can be refused before anything is drawn; return the custodian folder."""
+    """Check folders and gate before anything is drawn; return the custodian folder."""
     check_folder(plan.folder, force=force)
     custodian = keeper.place(plan.folder, plan.custodian_folder)
     keeper.refuse_existing(custodian, force=force)
@@ -52,7 +53,10 @@ def rehearse(plan: Plan, *, force: bool = False, unsafe_repeatable: bool = False
 def run(
     plan: Plan, *, force: bool = False, unsafe_repeatable: bool = False, progress: Progress = silent
 ) -> Outcome:
-    """Protect, assess and package a table as its plan says; refuse when a promise or a threshold does not hold."""
+    """Protect, assess and write a table as its plan says.
+
+    Refuse a release that breaks a promise or fails a limit of the gate.
+    """
     custodian = check(plan, force=force)
     with progress("reading the table", 1) as advance:
         table = plan.open()

@@ -1,58 +1,59 @@
-"""The first run ever: kernels are compiled into the cache in other processes, those needed at once beforehand, the others meanwhile."""
+"""The first demo ever: another process compiles what the demo needs later.
+
+A run compiles what it uses when it comes to it; a demo uses every method, so that a second core
+saves it half of the wait.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
-from veladura.base.context import Progress, silent
-
 HERE = Path(__file__).parents[1]
-AHEAD = ("methods.kanonymity", "measures", "numeric.points", "numeric.nearest")
-MEANWHILE = (
+LATER = (  # as a demo comes to them; what comes first it compiles itself
     "numeric.trees",
     "methods.masks",
     "inference",
     "methods.critical",
     "methods.geography",
 )
-LABEL = "compiling, at the first run only"
+DECLARED = re.compile(r"^@(compiled|handed)\(", re.MULTILINE)
 
 
 def cold_kernels() -> list[str]:
-    """Return the modules whose kernels are not in the cache, as named within the package; none where the cache is somewhere else."""
+    """Return the modules needed later whose kernels are not cached, as named within the package.
+
+    None where the cache is somewhere else.
+    """
     if os.environ.get("NUMBA_CACHE_DIR") or not os.access(HERE, os.W_OK):
         return []
-    found = []
-    for path in sorted(HERE.rglob("*.py")):
-        if "from veladura.base.jit import" in path.read_text(encoding="utf-8"):
-            kept = list((path.parent / "__pycache__").glob(f"{path.stem}.*.nbi"))
-            if not kept or max(file.stat().st_mtime for file in kept) < path.stat().st_mtime:
-                found.append(".".join(path.relative_to(HERE).with_suffix("").parts))
-    return found
+    paths = [path for folder in LATER for path in _sources(folder) if _is_cold(path)]
+    return [".".join(path.relative_to(HERE).with_suffix("").parts) for path in paths]
+
+
+def _sources(folder: str) -> list[Path]:
+    return sorted(HERE.joinpath(*folder.split(".")).rglob("*.py"))
+
+
+def _is_cold(path: Path) -> bool:
+    """Return whether a file declares kernels that are not in the cache, or older than the file."""
+    if not DECLARED.search(path.read_text(encoding="utf-8")):
+        return False
+    kept = list((path.parent / "__pycache__").glob(f"{path.stem}.*.nbi"))
+    return not kept or max(file.stat().st_mtime for file in kept) < path.stat().st_mtime
 
 
 @contextmanager
-def warming(progress: Progress = silent) -> Iterator[None]:
-    """Compile what is not in the cache; a process that fails leaves its kernels to the run itself."""
+def warming() -> Iterator[None]:
+    """Compile meanwhile what is not in the cache; the run compiles what this has not reached."""
     cold = cold_kernels()
-    ahead = [
-        some
-        for folder in AHEAD
-        if (some := [name for name in cold if name.startswith(f"{folder}.")])
-    ]
-    later = sorted((name for name in cold if not name.startswith(AHEAD)), key=_turn)
-    meanwhile = _started(later) if later else None
+    meanwhile = _started(cold) if cold else None
     try:
-        if ahead:
-            with progress(LABEL, len(ahead)) as advance, ThreadPoolExecutor(len(ahead)) as pool:
-                for _ in pool.map(lambda modules: _started(modules).wait(), ahead):
-                    advance()
         yield
     finally:
         if meanwhile is not None:
@@ -60,13 +61,10 @@ def warming(progress: Progress = silent) -> Iterator[None]:
             meanwhile.wait()
 
 
-def _turn(name: str) -> int:
-    return next((i for i, start in enumerate(MEANWHILE) if name.startswith(start)), len(MEANWHILE))
-
-
 def _started(modules: Sequence[str]) -> subprocess.Popen[bytes]:
-    """Start a process that imports modules, and so compiles them."""
-    code = "import " + ", ".join(f"{HERE.name}.{name}" for name in modules)
-    return subprocess.Popen(  # noqa: S603
+    """Start a process that compiles the kernels of modules."""
+    names = [f"{HERE.name}.{name}" for name in modules]
+    code = f"from veladura.base.jit import build_all; build_all({names})"
+    return subprocess.Popen(  # noqa: S603  # our own names
         [sys.executable, "-c", code], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )  # our own names
+    )

@@ -1,4 +1,4 @@
-"""What stays in: the custodian's folder with seed, source and row order."""
+"""The custodian's folder: seed, source and row order. It is private and never published."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
 import veladura
+from veladura.base.arrays import Ints
 from veladura.errors import FolderError, PlanError
 from veladura.table.database.scratch import custodian_home
 
@@ -27,9 +27,9 @@ RECORD, ROWS, REPORT = "record.json", "rows.parquet", "report-custodian.html"
 
 
 def place(release: Path, custodian: Path | None) -> Path:
-    """Return the custodian folder for a release, or refuse one that would leave with it.
+    """Return the custodian folder for a release; refuse one that could be published with it.
 
-    Inside, around or beside the release folder it would be copied or published along with it.
+    Inside, around or beside the release folder it would be copied along with it.
     """
     folder = custodian or custodian_home() / "records" / f"{release.name}-{secrets.token_hex(4)}"
     inner, outer = folder.resolve(), release.resolve()
@@ -42,28 +42,28 @@ def place(release: Path, custodian: Path | None) -> Path:
             or candidate.parent == outer.parent
         ):
             msg = (
-                f"the custodian folder {folder} is the release folder, or inside, around or beside"
-                " it.\n\nHint: put it elsewhere: custodian=..., [custodian] folder, or"
-                " VELADURA_CUSTODIAN."
+                f"the custodian folder {folder} is the release folder, or is inside, around or"
+                " beside it: it could be published by mistake.\n\nHint: name another folder with"
+                " custodian=..., [custodian] folder, or VELADURA_CUSTODIAN."
             )
             raise FolderError(msg)
     return folder
 
 
 def refuse_existing(folder: Path, *, force: bool) -> None:
-    """Refuse a custodian folder that has a record already: it may be the only one of a published release."""
+    """Refuse a custodian folder with a record: a published release may have no other."""
     if (folder / RECORD).exists() and not force:
         msg = (
-            f"{folder} has a record already.\n\nHint: name another custodian folder, or use force"
-            " (the old record is kept under another name)."
+            f"{folder} already holds a record.\n\nHint: name another custodian folder, or use"
+            " --force (the old record is kept under another name)."
         )
         raise FolderError(msg)
 
 
 def write_record(
-    folder: Path, record: dict[str, Any], rows: list[NDArray[np.int64] | None], report: str
+    folder: Path, record: dict[str, Any], rows: list[Ints | None], report: str
 ) -> None:
-    """Write the record, its row order and the custodian's report; an older record is kept aside."""
+    """Write the record, its row order and the custodian's report; an older record is set aside."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     if (folder / RECORD).exists():
         aside = folder / f"superseded-{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(2)}"
@@ -93,14 +93,12 @@ def build_record(release: Release, plan: str | None, digest: str) -> dict[str, A
         "source": None if source is None else _describe_source(source),
         "recipe": repr(release.recipe),
         "plan": plan,
-        "proofs": [
-            dict(promise.private) for promise in release.promises
-        ],  # what only the holder may know
+        "proofs": [dict(promise.private) for promise in release.promises],  # for the holder only
         "release": digest,
         "rows": (
             ROWS
             if release.rows is not None
-            else "no link: the released rows are new ones, or were recoded where the data lives"
+            else "no link: the released rows are synthetic, or were recoded in the database"
         ),
     }
 
@@ -117,26 +115,29 @@ def _describe_source(source: Source) -> dict[str, Any]:
     }
 
 
-def row_order(original: Table) -> NDArray[np.int64]:
-    """Return the rows of a source in an order that only its content decides.
+def row_order(original: Table) -> Ints:
+    """Return the rows of a source in an order that depends on their values only.
 
     Records point into this order, so that they fit the same table from another file or server.
     """
     return original.codes([]).rows
 
 
-def read_record(path: Path) -> tuple[dict[str, Any], list[NDArray[np.int64]]]:
-    """Return a record and, for each dataset, the place of every released row in the source's order."""
+def read_record(path: Path) -> tuple[dict[str, Any], list[Ints]]:
+    """Return a record and, for each dataset, the place of every released row in the source."""
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         msg = (
-            f"{path} is not a readable record.\n\nHint: name the record.json of the custodian"
+            f"{path} cannot be read as a record.\n\nHint: name the record.json in the custodian"
             " folder."
         )
         raise PlanError(msg) from None
     if record.get("format") != "veladura-record":
-        msg = f"{path} is not a record of a veladura release."
+        msg = (
+            f"{path} is not the record of a veladura release.\n\nHint: name the record.json in the"
+            " custodian folder."
+        )
         raise PlanError(msg)
     if not (path.parent / ROWS).exists():
         return record, []

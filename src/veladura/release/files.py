@@ -1,4 +1,4 @@
-"""Data files of a package: Parquet as it is, CSV with no live formula in it."""
+"""Data files of a package: Parquet, or CSV in which no spreadsheet finds a formula."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _NUMBER = r"^[+-]?[0-9]+(?:[.,][0-9]+)?$"
 
 
 def check_format(format_: str) -> None:
-    """Refuse a format that is not known."""
+    """Refuse an unknown format."""
     if format_ not in get_args(Format):
         raise PlanError.unknown("format", format_, get_args(Format))
 
 
 def write_data(table: pa.Table, path: Path, format_: str) -> None:
-    """Write one dataset; nothing but columns and values goes into the file."""
+    """Write one dataset: columns and values, without metadata."""
     bare = table.replace_schema_metadata(None)
     if format_ == "parquet":
         pq.write_table(bare, path, compression="zstd", store_schema=False)
@@ -37,7 +37,7 @@ def write_data(table: pa.Table, path: Path, format_: str) -> None:
 
 
 def write_stream(parquet: Path, path: Path) -> None:
-    """Write a Parquet file of ours as CSV, piece by piece: it may be larger than memory."""
+    """Write a Parquet file as CSV, piece by piece: it may be larger than memory."""
     with pq.ParquetFile(parquet) as file:
         pieces = file.iter_batches()
         names = [disarm_text(name) for name in file.schema_arrow.names]
@@ -54,7 +54,7 @@ def write_stream(parquet: Path, path: Path) -> None:
 
 
 def read_data(path: Path, names: list[str], types: list[pa.DataType]) -> pa.Table:
-    """Read one dataset back, exactly as it was before it was written."""
+    """Return one dataset, exactly as it was before it was written."""
     if path.suffix == ".parquet":
         table = pq.read_table(path)
         columns = [column.cast(type_) for column, type_ in zip(table.columns, types, strict=True)]
@@ -81,7 +81,7 @@ def read_data(path: Path, names: list[str], types: list[pa.DataType]) -> pa.Tabl
 
 
 def disarm(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Put an apostrophe before text that a spreadsheet would run, or that starts with one already."""
+    """Put an apostrophe before text that a spreadsheet would run or that starts with one."""
     live = pc.and_not(
         pc.match_substring_regex(column, _LIVE), pc.match_substring_regex(column, _NUMBER)
     )

@@ -1,4 +1,4 @@
-"""manifest.json and codebook.json: what the recipient is told, and nothing else."""
+"""manifest.json and codebook.json: everything that the recipient may know."""
 
 from __future__ import annotations
 
@@ -64,23 +64,26 @@ def build_manifest(release: Release, format_: str = "parquet") -> dict[str, Any]
 
 
 def check_manifest(manifest: Mapping[str, Any]) -> None:
-    """Refuse a manifest that this version does not know how to read."""
+    """Refuse a manifest that this version cannot read."""
     if manifest.get("format") != FORMAT:
-        msg = "the folder's manifest.json is not that of a veladura release."
+        msg = (
+            "manifest.json is not the manifest of a veladura release.\n\nHint: name a folder that"
+            " veladura run wrote."
+        )
         raise PromiseError(msg)
     if manifest.get("version") != VERSION:
         msg = (
-            f"the manifest has version {manifest.get('version')!r}, this library reads"
-            f" {VERSION}.\n\nHint: use a newer veladura."
+            f"the manifest has version {manifest.get('version')!r}, this version of veladura reads"
+            f" {VERSION}.\n\nHint: install a newer veladura."
         )
         raise PromiseError(msg)
     if lacking := sorted(_KEYS - set(manifest)):
-        msg = f"the manifest lacks {lacking}."
+        msg = f"manifest.json lacks {lacking}: it was cut off or edited."
         raise PromiseError(msg)
 
 
 def promises_of(manifest: Mapping[str, Any]) -> tuple[Promise, ...]:
-    """Return the promises a manifest makes."""
+    """Return the promises of a manifest."""
     return tuple(
         Promise(**{**promise, "datasets": tuple(promise["datasets"])})
         for promise in manifest["promises"]
@@ -113,14 +116,14 @@ def rule_of(manifest: Mapping[str, Any], steps: Sequence[Step]) -> Rule:
     try:
         return rule_named(manifest["rule"], settings, own)
     except PlanError as error:
-        msg = f"the manifest's combining rule cannot be used: {error}"
+        msg = f"the combining rule of the manifest cannot be used: {error}"
         raise PromiseError(msg) from None
 
 
 def build_codebook(tables: Sequence[Table]) -> list[dict[str, Any]]:
     """Return the description of every released column, made from the released values only."""
-    found = summarize(tables)
-    return [_describe(field, found[field.name]) for field in tables[0].schema]
+    summaries = summarize(tables)
+    return [_describe(field, summaries[field.name]) for field in tables[0].schema]
 
 
 def _describe(field: Field, summary: Summary) -> dict[str, Any]:

@@ -1,27 +1,31 @@
-"""The release folder: written whole or not at all, read back, with a hash of every file."""
+"""The release folder: data, codebook, manifest and report, written and read back."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
 import secrets
-import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Ints
 from veladura.core.promise import Proof
 from veladura.core.release import Dataset, Release
-from veladura.errors import FolderError, PromiseError
+from veladura.errors import PromiseError
 from veladura.release import custodian as keeper
 from veladura.release.files import check_format, read_data, write_data, write_stream
+from veladura.release.folder import (
+    SUMS,
+    check_folder,
+    file_hash,
+    new_folder,
+    read_json,
+    write_hashes,
+    write_json,
+)
 from veladura.release.manifest import (
     build_codebook,
     build_manifest,
@@ -37,17 +41,15 @@ from veladura.table.table import Source, from_arrow
 from veladura.table.write import check_database, stored_table, write_parquet
 
 if TYPE_CHECKING:
+    from veladura.base.limits import Verdict
     from veladura.measures.assessment import Assessment
-    from veladura.release.gate import Verdict
     from veladura.report.facts import Audience
     from veladura.table.table import Table
-
-SUMS = "SHA256SUMS"
 
 
 @dataclass(frozen=True)
 class Pages:
-    """What the public page and the custodian's have in common: proved, drawn and measured once."""
+    """What the two reports have in common: proved, drawn and measured once."""
 
     proofs: list[Proof]
     drawings: Mapping[str, bytes] = field(repr=False)
@@ -89,10 +91,10 @@ def save(
     folder
         The release folder. It appears whole or not at all.
     custodian
-        Where seed, source and row order stay. By default below ``VELADURA_CUSTODIAN`` or the
+        Where seed, source and row order are kept. By default below ``VELADURA_CUSTODIAN`` or the
         user's state folder.
     format
-        "parquet", or "csv" with text disarmed for spreadsheets.
+        "parquet", or "csv" with an apostrophe before text that a spreadsheet would run.
     force
         Replace a release folder that exists.
     """
@@ -114,7 +116,7 @@ def save(
     with new_folder(folder, force=force) as fresh:
         written, pages = write_package(shuffled, fresh, format, pages)
         if release.original is not None:
-            digest = hashlib.sha256((fresh / SUMS).read_bytes()).hexdigest()
+            digest = file_hash(fresh / SUMS)
             kept = tuple(
                 d if d.table.in_memory else w
                 for d, w in zip(release.tables, written.tables, strict=True)
@@ -130,54 +132,6 @@ def save(
     return folder
 
 
-def check_folder(folder: Path, *, force: bool) -> None:
-    """Refuse a release folder that exists, unless it is a release and may be replaced."""
-    if not folder.exists():
-        return
-    if not force:
-        msg = (
-            f"{folder} exists already.\n\nHint: name another folder, or use --force to replace it."
-        )
-        raise FolderError(msg)
-    if not folder.is_dir() or (any(folder.iterdir()) and not (folder / "manifest.json").exists()):
-        msg = (
-            f"{folder} exists and is not a release: it is never replaced.\n\nHint: name another"
-            " folder."
-        )
-        raise FolderError(msg)
-
-
-@contextmanager
-def new_folder(folder: Path, *, force: bool) -> Iterator[Path]:
-    """Yield a folder beside the wanted one, and give it that name only when all is written."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    prefix = f".{folder.name}.part-"
-    for stale in folder.parent.glob(f"{prefix}*"):
-        shutil.rmtree(stale, ignore_errors=True)  # left by a run that was killed
-    fresh = folder.parent / f"{prefix}{secrets.token_hex(4)}"
-    fresh.mkdir()
-    try:
-        yield fresh
-        for path in (*fresh.rglob("*"), fresh):
-            _sync(path)
-        if folder.exists() and force:
-            aside = folder.parent / f"{prefix}{secrets.token_hex(4)}"
-            folder.rename(aside)
-            fresh.rename(folder)
-            shutil.rmtree(aside, ignore_errors=True)
-        else:
-            fresh.rename(folder)
-        _sync(folder.parent)
-    except OSError as error:
-        msg = (
-            f"{folder} could not be written: {error.strerror}. Nothing was released.\n\nHint: check"
-            " space and rights there."
-        )
-        raise FolderError(msg) from None
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
-
-
 def write_package(
     release: Release,
     folder: Path,
@@ -186,8 +140,8 @@ def write_package(
 ) -> tuple[Release, Pages]:
     """Write data, codebook, manifest, report and hashes into an empty folder.
 
-    Return what was written and what its pages show. A lazy dataset is counted and proved anew from
-    its file: a database may have changed since it was drawn.
+    Return what was written and what its pages show. A lazy dataset is proved again from its file:
+    the database may have changed since it was drawn.
     """
     (folder / "data").mkdir()
     files = [folder / "data" / f"dataset-{i}.{format_}" for i in range(1, len(release.tables) + 1)]
@@ -198,19 +152,18 @@ def write_package(
         release = replace(release, tables=tables)
         pages = replace(pages, proofs=release.prove())
     manifest = build_manifest(release, format_)
-    _write_json(
+    write_json(
         folder / "codebook.json", build_codebook([dataset.table for dataset in release.tables])
     )
-    _write_json(folder / "manifest.json", manifest)
+    write_json(folder / "manifest.json", manifest)
     report = pages.render(replace(release, saved_manifest=manifest), "public")
     (folder / "report.html").write_text(report, encoding="utf-8")
-    lines = [f"{file_hash(folder / name)}  {name}" for name in listed_files(folder)]
-    (folder / SUMS).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_hashes(folder)
     return release, pages
 
 
 def write_dataset(dataset: Dataset, path: Path, format_: str) -> Dataset:
-    """Write one dataset and return it as it was written; the rows of a lazy one never come into memory."""
+    """Write one dataset and return it as written; rows of a lazy one never come into memory."""
     if dataset.table.in_memory:
         write_data(dataset.table.arrow, path, format_)
         return dataset
@@ -227,15 +180,15 @@ def write_dataset(dataset: Dataset, path: Path, format_: str) -> Dataset:
 
 def _write_record(
     release: Release,
-    order: list[NDArray[np.int64] | None],
+    order: list[Ints | None],
     folder: Path,
     digest: str,
     pages: Pages,
     plan: str | None,
 ) -> None:
-    """Write the custodian's side: where each row of each file stands in the source's own order."""
+    """Write the custodian's record: the place of every released row in the source."""
     assert release.original is not None  # noqa: S101  # the caller asked
-    rows: list[NDArray[np.int64] | None] = [None for _ in order]
+    rows: list[Ints | None] = [None for _ in order]
     if release.rows is not None:
         source_order = keeper.row_order(release.original)
         place = np.empty_like(source_order)
@@ -252,8 +205,8 @@ def _write_record(
     )
 
 
-def _file_order(release: Release, number: int) -> NDArray[np.int64] | None:
-    """Return the released rows in the order of the file: canonical, then shuffled, so that it says nothing.
+def _file_order(release: Release, number: int) -> Ints | None:
+    """Return the released rows in the random order of the file.
 
     None for a lazy table: it is written in the order of a hash of each row.
     """
@@ -264,13 +217,11 @@ def _file_order(release: Release, number: int) -> NDArray[np.int64] | None:
     order = np.arange(rows) if dataset.order is None else dataset.order
     if release.streams is None:
         return order
-    shuffle: NDArray[np.int64] = order[
-        release.streams("package", "shuffle", number).permutation(rows)
-    ]
+    shuffle: Ints = order[release.streams("package", "shuffle", number).permutation(rows)]
     return shuffle
 
 
-def _in_file_order(dataset: Dataset, order: NDArray[np.int64] | None) -> Dataset:
+def _in_file_order(dataset: Dataset, order: Ints | None) -> Dataset:
     if order is None:
         return dataset
     arrow = dataset.table.arrow.take(pa.array(order))
@@ -292,18 +243,18 @@ def leave_report(
 
 
 def write_tables(release: Release, source: Table, name: str, *, force: bool) -> None:
-    """Write the datasets as tables of the database the source lives in, in the order of the files."""
+    """Write the datasets as tables of the source's database, in the order of the files."""
     from veladura.table.write import write_arrow, write_table
 
     many = len(release.tables) > 1
     for i, dataset in enumerate(release.tables):
-        called = f"{name}_{i + 1}" if many else name
+        target = f"{name}_{i + 1}" if many else name
         order = _file_order(release, i)
         if order is None:
             check_database(source)
-            write_table(dataset.table, called, overwrite=force)
+            write_table(dataset.table, target, overwrite=force)
         else:
-            write_arrow(source, dataset.table.arrow.take(pa.array(order)), called, overwrite=force)
+            write_arrow(source, dataset.table.arrow.take(pa.array(order)), target, overwrite=force)
 
 
 def load(folder: str | Path) -> Release:
@@ -332,7 +283,7 @@ def load(folder: str | Path) -> Release:
     try:
         arrows = [read_data(file, names, types) for file in files]
     except (OSError, pa.ArrowException, ValueError):
-        msg = f"a data file of {path} cannot be read, or does not fit its codebook."
+        msg = f"a data file of {path} cannot be read, or does not fit codebook.json."
         raise PromiseError(msg) from None
     source = Source(manifest["name"])
     tables = tuple(Dataset(from_arrow(arrow, Schema(fields), source)) for arrow in arrows)
@@ -345,42 +296,3 @@ def load(folder: str | Path) -> Release:
         rule_of(manifest, steps),
         saved_manifest=manifest,
     )
-
-
-def read_json(path: Path) -> Any:
-    """Return a JSON file of a package."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        msg = f"{path} is missing or not valid JSON: this is not a whole release folder."
-        raise PromiseError(msg) from None
-
-
-def listed_files(folder: Path) -> list[str]:
-    """Return every file of a package but the list of hashes, by its path inside."""
-    return sorted(
-        path.relative_to(folder).as_posix()
-        for path in folder.rglob("*")
-        if path.is_file() and path.name != SUMS
-    )
-
-
-def file_hash(path: Path) -> str:
-    """Return the SHA-256 of a file."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def _write_json(path: Path, value: Mapping[str, Any] | list[dict[str, Any]]) -> None:
-    path.write_text(
-        json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8"
-    )
-
-
-def _sync(path: Path) -> None:
-    """Flush a file or folder to disk, so that a name never points to half of it."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from veladura.base.context import Progress, silent
 from veladura.base.limits import Limit
+from veladura.errors import PlanError
 from veladura.measures.assessment import Assessment
 from veladura.measures.assessment import assess as assess_linked
 from veladura.measures.measure import Measure
+from veladura.release import custodian as keeper
 from veladura.release.gate import Verdict, check_gate, gate, refuse_gate
-from veladura.release.link import with_source
 from veladura.release.package import load
+from veladura.table.files.dialect import Dialect
+from veladura.table.source import open as open_table
 
 if TYPE_CHECKING:
     from veladura.core.release import Release
+    from veladura.table.table import Table
 
 
 def assess(
@@ -79,14 +83,14 @@ def assess(
 
 @dataclass(frozen=True)
 class Reassessed:
-    """A loaded release with its figures and what a gate says of them."""
+    """A loaded release with its figures and the verdicts of a gate."""
 
     release: Release
     assessment: Assessment
     verdicts: tuple[Verdict, ...] = ()
 
     def page(self) -> str:
-        """Return the custodian's report of it."""
+        """Return the custodian's report."""
         from veladura.report.facts import gather
         from veladura.report.render import render
 
@@ -109,17 +113,17 @@ def reassess(
     limits: Mapping[str, Limit] | None = None,
     progress: Progress = silent,
 ) -> Reassessed:
-    """Return risk and utility of a release folder beside its source.
+    """Return risk and utility of a release folder against its source.
 
     Parameters
     ----------
     source
-        The table that was released: anything `veladura.open` takes.
+        The table that was protected: anything `veladura.open` takes.
     record
-        The custodian's record. It links released rows to those of the source; without it the
+        The custodian's record. It links released rows to rows of the source; without it the
         figures that need the link are listed with the reason.
     limits
-        What figures may be, as in a plan's ``[gate]``.
+        Limits on figures, as in a plan's ``[gate]``.
     """
     release = load(folder)
     check_gate(limits or {})
@@ -130,3 +134,73 @@ def reassess(
         source = release.original
     assessment = assess(source, release, limits=limits, progress=progress)
     return Reassessed(release, assessment, tuple(gate(assessment, limits or {})))
+
+
+def with_source(release: Release, source: Any, record: str | Path) -> Release:
+    """Return a loaded release with its original, every released row linked to its original row.
+
+    Figures that need linked rows can then be computed for a package too.
+
+    Parameters
+    ----------
+    release
+        A release that `veladura.load` gave.
+    source
+        The table that was protected: anything `veladura.open` takes. It is opened as the record
+        describes.
+    record
+        The ``record.json`` of the custodian's folder, with ``rows.parquet`` beside it.
+    """
+    content, places = keeper.read_record(Path(record))
+    if not same_source(source, content):
+        msg = (
+            "the source is not the file that the record describes: their checksums differ.\n\nHint:"
+            " give the table that was protected, unchanged."
+        )
+        raise PlanError(msg)
+    original = open_source(source, content).without_identifiers()
+    if not places:  # synthetic rows have no link
+        return replace(release, original=original)
+    original = original.fetched()  # links are row numbers of these very rows
+    sizes = [dataset.table.rows for dataset in release.tables]
+    if [rows.size for rows in places] != sizes or max(
+        int(rows.max(initial=-1)) for rows in places
+    ) >= original.rows:
+        msg = (
+            "the record does not belong to this release and source: it links"
+            f" {sum(rows.size for rows in places)} rows in {len(places)} datasets, the release has"
+            f" {sum(sizes)} in {len(sizes)}, and the source has {original.rows} rows.\n\nHint: give"
+            " the record that was written with this release."
+        )
+        raise PlanError(msg)
+    order = keeper.row_order(original)
+    linked = tuple(
+        replace(dataset, rows=order[rows])
+        for dataset, rows in zip(release.tables, places, strict=True)
+    )
+    return replace(release, original=original, tables=linked)
+
+
+def open_source(source: Any, record: dict[str, Any]) -> Table:
+    """Open the source as it was declared when the release was made."""
+    about = record["source"]
+    dialect = (
+        Dialect(**{**about["dialect"], "missing": tuple(about["dialect"]["missing"])})
+        if about["dialect"]
+        else None
+    )
+    return open_table(
+        source, about["columns"], table=about["table"], name=about["name"], dialect=dialect
+    )
+
+
+def same_source(source: Any, record: dict[str, Any]) -> bool:
+    """Compare hashes where both sides are files of the same kind; otherwise the proofs decide."""
+    recorded = (record.get("source") or {}).get("sha256")
+    if (
+        recorded is None
+        or not isinstance(source, (str, Path))
+        or Path(source).suffix != Path(record["source"]["file"]).suffix
+    ):
+        return True
+    return bool(keeper.source_hash(Path(source)) == recorded)

@@ -1,8 +1,7 @@
-"""Recompute everything a release folder claims; with source and record, the rest as well."""
+"""Check everything that a release folder claims; with source and record, also against those."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -11,16 +10,17 @@ from veladura.core.promise import Evidence, Promise, prove
 from veladura.core.release import Release
 from veladura.errors import PlanError, VeladuraError
 from veladura.release import custodian as keeper
-from veladura.release.link import same_source, with_source
+from veladura.release.folder import SUMS, file_hash, listed_files, read_hashes, read_json
 from veladura.release.manifest import build_codebook
-from veladura.release.package import SUMS, file_hash, listed_files, load, read_json
+from veladura.release.package import load
+from veladura.release.reassess import same_source, with_source
 
 Status = Literal["holds", "broken", "attested"]
 
 
 @dataclass(frozen=True)
 class Line:
-    """One claim and what became of it."""
+    """One claim, whether it holds, and a detail."""
 
     claim: str
     status: Status
@@ -28,18 +28,18 @@ class Line:
 
 
 def verify(folder: str | Path, source: Any = None, record: str | Path | None = None) -> list[Line]:
-    """Return every claim of a release folder with its proof.
+    """Return every claim of a release folder with the result of its check.
 
     Parameters
     ----------
     source, record
-        The original table and the custodian's record. With both, what only the original can
-        prove is proved again too; without them it is listed as attested.
+        The original table and the custodian's record. With both, promises about the original are
+        checked too; without them they are listed as attested.
     """
     if (source is None) != (record is None):
         msg = (
-            "source and record go together: the record links the released rows to those of the"
-            " source."
+            "source and record must be given together: the record links the released rows to rows"
+            " of the source."
         )
         raise PlanError(msg)
     path = Path(folder)
@@ -49,18 +49,18 @@ def verify(folder: str | Path, source: Any = None, record: str | Path | None = N
     except VeladuraError as error:
         return [
             *lines,
-            Line("The folder can be read as a release.", "broken", str(error).split("\n")[0]),
+            Line("The folder is a readable release.", "broken", str(error).split("\n")[0]),
         ]
     lines += [_shape(release), _codebook(release, path)]
     evidence, promises = release.evidence(), release.promises
     if source is not None and record is not None:
-        evidence, found = _with_source(release, path, source, Path(record))
+        evidence, own_lines = _with_source(release, path, source, Path(record))
         promises = _with_private(promises, Path(record))
-        lines += found
+        lines += own_lines
     for promise in promises:
         proofs = [
-            prove(promise, one, release.checks)
-            for i, one in enumerate(evidence)
+            prove(promise, beside, release.checks)
+            for i, beside in enumerate(evidence)
             if promise.concerns(i)
         ]
         worst: Status = next(
@@ -72,21 +72,19 @@ def verify(folder: str | Path, source: Any = None, record: str | Path | None = N
             "holds",
         )
         violations = sum(proof.violations for proof in proofs)
-        lines.append(Line(promise.claim, worst, f"{violations} violations" if violations else ""))
+        detail = "1 violation" if violations == 1 else f"{violations} violations"
+        lines.append(Line(promise.claim, worst, detail if violations else ""))
     return lines
 
 
 def release_folders(folder: Path) -> list[Path]:
     """Return the folder itself if it is a release, else the releases in it."""
     if not folder.is_dir():
-        msg = f"{folder} is not a folder.\n\nHint: name a release folder, or a folder of them."
+        msg = f"{folder} is not a folder.\n\nHint: name a release folder, or a folder of releases."
         raise PlanError(msg)
-    found = (
-        [folder]
-        if (folder / "manifest.json").exists()
-        else sorted(p.parent for p in folder.glob("*/manifest.json"))
-    )
-    return found or [folder]
+    if (folder / "manifest.json").exists():
+        return [folder]
+    return sorted(path.parent for path in folder.glob("*/manifest.json")) or [folder]
 
 
 def holds(lines: list[Line]) -> bool:
@@ -95,54 +93,48 @@ def holds(lines: list[Line]) -> bool:
 
 
 def _hashes(folder: Path) -> Line:
-    """Compare every file with its hash; a file more or less breaks the claim too."""
-    claim = "Every file is the one that was released."
+    """Compare every file with its checksum; an additional or missing file breaks the claim too."""
+    claim = "All files match their checksums."
     try:
-        pairs = [
-            line.split("  ", 1) for line in (folder / SUMS).read_text(encoding="utf-8").splitlines()
-        ]
-        listed = {name: digest for digest, name in pairs}
+        listed = read_hashes(folder)
     except (OSError, ValueError):
         return Line(claim, "broken", f"{SUMS} is missing or cannot be read")
-    found = listed_files(folder)
-    if strange := sorted(set(found) ^ set(listed)):
-        return Line(claim, "broken", f"missing or added: {', '.join(strange)}")
-    changed = [name for name in found if file_hash(folder / name) != listed[name]]
-    return Line(
-        claim,
-        "broken" if changed else "holds",
-        f"changed: {', '.join(changed)}" if changed else f"{len(found)} files",
-    )
+    names = listed_files(folder)
+    if different := sorted(set(names) ^ set(listed)):
+        return Line(claim, "broken", f"missing or added: {', '.join(different)}")
+    if changed := [name for name in names if file_hash(folder / name) != listed[name]]:
+        return Line(claim, "broken", f"changed: {', '.join(changed)}")
+    return Line(claim, "holds", f"{len(names)} files")
 
 
 def _shape(release: Release) -> Line:
-    told = release.manifest
-    rows = [dataset.table.rows for dataset in release.tables]
-    names = [column["name"] for column in told["columns"]]
-    right = rows == told["rows"] and all(dataset.table.names == names for dataset in release.tables)
-    return Line("Rows and columns are as the manifest tells.", "holds" if right else "broken")
+    manifest = release.manifest
+    tables = [dataset.table for dataset in release.tables]
+    names = [column["name"] for column in manifest["columns"]]
+    fits = [table.rows for table in tables] == manifest["rows"] and all(
+        table.names == names for table in tables
+    )
+    return _line("Rows and columns match the manifest.", holds=fits)
 
 
 def _codebook(release: Release, folder: Path) -> Line:
     fits = build_codebook([dataset.table for dataset in release.tables]) == read_json(
         folder / "codebook.json"
     )
-    return Line(
-        "The codebook describes the released values and no others.", "holds" if fits else "broken"
-    )
+    return _line("The codebook matches the released values.", holds=fits)
 
 
 def _with_source(
     release: Release, folder: Path, source: Any, record: Path
 ) -> tuple[list[Evidence], list[Line]]:
-    """Return the evidence with the original beside each dataset, and what the record itself proves."""
-    told, _ = keeper.read_record(record)
+    """Return the evidence with the original beside each dataset, and checks of the record."""
+    content, _ = keeper.read_record(record)
     lines = [
         _line(
             "The record belongs to this release.",
-            lambda: told["release"] == file_hash(folder / SUMS),
+            holds=content["release"] == file_hash(folder / SUMS),
         ),
-        _line("The source is the one that was released.", lambda: same_source(source, told)),
+        _line("The source is the table that was protected.", holds=same_source(source, content)),
     ]
     if any(line.status == "broken" for line in lines):
         return release.evidence(), lines
@@ -150,7 +142,7 @@ def _with_source(
 
 
 def _with_private(promises: tuple[Promise, ...], record_path: Path) -> tuple[Promise, ...]:
-    """Return the promises with what the record keeps of them."""
+    """Return the promises with the private settings that the record keeps."""
     kept = keeper.read_record(record_path)[0].get("proofs", [])
     if len(kept) != len(promises):
         return promises
@@ -159,5 +151,5 @@ def _with_private(promises: tuple[Promise, ...], record_path: Path) -> tuple[Pro
     )
 
 
-def _line(claim: str, check: Callable[[], bool]) -> Line:
-    return Line(claim, "holds" if check() else "broken")
+def _line(claim: str, *, holds: bool) -> Line:
+    return Line(claim, "holds" if holds else "broken")

@@ -1,7 +1,7 @@
-"""What the columns of a release hold, in words and small pictures of the released values.
+"""The columns of a release, in words and small pictures of the released values.
 
-Of the original only bars of at least ten rows are shown; where a single one is hidden, the
-smallest of the others is hidden as well, so that it cannot be found by subtraction.
+Bars of the original are shown for at least ten rows only. Where a single bar is hidden, the
+smallest of the others is hidden as well, so that it cannot be computed by subtraction.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Floats
 from veladura.report.tally import SPREAD, Tally, tally_of
 from veladura.report.words import KINDS, number, plural
 from veladura.table.codes import Column
@@ -68,21 +68,7 @@ def describe(
     facts = []
     for about in table.schema:
         column = tally_of(table, about.name)
-        before = None
-        if (
-            original is not None
-            and about.name in original.names
-            and original.schema[about.name].type == about.type
-        ):
-            before = tally_of(original, about.name)
-        bars, binned = _bars(
-            column,
-            (
-                before
-                if before is not None and (before.labels is None) == (column.labels is None)
-                else None
-            ),
-        )
+        bars, binned = _bars(column, _comparable(column, original))
         facts.append(
             ColumnFacts(
                 about.name,
@@ -97,29 +83,39 @@ def describe(
     return tuple(facts)
 
 
+def _comparable(column: Tally, original: Table | None) -> Tally | None:
+    """Return the same column of the original; None where it has other values or is not there."""
+    about = column.column.field
+    if original is None or about.name not in original.names:
+        return None
+    if original.schema[about.name].type != about.type:
+        return None
+    before = tally_of(original, about.name)
+    return before if (before.labels is None) == (column.labels is None) else None
+
+
 def _summary(tally: Tally) -> str:
-    """Return what the released values are like, in a phrase."""
+    """Return a phrase on the released values: their range and median, or how many there are."""
     column, lacking = tally.column, tally.lacking
     missing = f", {plural(lacking, 'missing value')}" if lacking else ""
     if lacking == tally.rows:
         return "no values"
     if column.labels is not None:
-        return f"{plural(int(np.unique(tally.known[0]).size), 'different value')}{missing}"
+        return f"{plural(int(np.unique(tally.present[0]).size), 'distinct value')}{missing}"
     lowest, middle, highest = (_text(column, value) for value in tally.quantiles([0, 0.5, 1]))
-    return f"from {lowest} to {highest}, middle value {middle}{missing}"
+    return f"from {lowest} to {highest}, median {middle}{missing}"
 
 
 def _text(column: Column, value: Any) -> str:
     """Return one number or date of a column as people write it."""
     if column.field.kind == "date":
-        one = column.with_values(
+        single = column.with_values(
             np.array([value]).astype(column.values.dtype), np.zeros(1, dtype=bool)
         )
-        return str(one.to_arrow()[0].as_py())
+        return str(single.to_arrow()[0].as_py())
     if float(value).is_integer() and abs(value) < 1e15:  # noqa: PLR2004  # exact as a float
-        return (
-            f"{int(value):,}" if abs(value) >= 10_000 else str(int(value))  # noqa: PLR2004
-        )  # years stay as they are
+        years_stay = abs(value) < 10_000  # noqa: PLR2004
+        return str(int(value)) if years_stay else f"{int(value):,}"
     return f"{value:.6g}"
 
 
@@ -144,9 +140,9 @@ def _label_bars(tally: Tally, before: Tally | None) -> tuple[Bar, ...]:
     released = _with_rest([sizes[label] for label in shown], tally)
     original = None
     if before is not None:
-        known = before.label_sizes()
-        original = _with_rest([known.get(label, 0) for label in shown], before)
-    bars = _shares([*words, f"{rest:,} other", "missing"], released, original)
+        sizes_before = before.label_sizes()
+        original = _with_rest([sizes_before.get(label, 0) for label in shown], before)
+    bars = _shares([*words, f"{rest:,} others", "missing"], released, original)
     return tuple(bar for bar in bars if bar.released > 0)
 
 
@@ -161,7 +157,10 @@ def _named(column: Column, label: str) -> str:
 
 
 def _bin_bars(tally: Tally, before: Tally | None) -> tuple[Bar, ...]:
-    """Return a histogram between the 1st and 99th hundredth of the released values, open at both ends."""
+    """Return a histogram from the 1st to the 99th percentile of the released values.
+
+    The first and the last bar hold what is beyond.
+    """
     column = tally.column
     low, _, _, high = map(float, tally.quantiles(SPREAD))
     whole = column.values.dtype.kind != "f"
@@ -174,8 +173,8 @@ def _bin_bars(tally: Tally, before: Tally | None) -> tuple[Bar, ...]:
     return tuple(_shares([f"{a} to {b}" for a, b in pairwise(ends)], released, original))
 
 
-def _histogram(tally: Tally, edges: NDArray[np.float64]) -> list[int]:
-    """Return the number of rows between each two edges, those outside with the first and the last."""
+def _histogram(tally: Tally, edges: Floats) -> list[int]:
+    """Return the number of rows between edges; rows outside count with the first and the last."""
     inner = tally.below(edges[1:-1])
     return [int(size) for size in np.diff([0, *inner, tally.rows - tally.lacking])]
 
@@ -201,7 +200,7 @@ def _shares(
     ]
 
 
-def told(bar: Bar) -> str:
+def in_words(bar: Bar) -> str:
     """Return a bar in words, for readers who do not see it."""
     beside = "" if bar.original is None else f", original {number(bar.original, 'share')}"
     return f"{bar.label}: {number(bar.released, 'share')}{beside}"

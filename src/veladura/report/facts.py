@@ -1,4 +1,4 @@
-"""Everything the report says, as plain records: gathered here, only laid out by the template."""
+"""Everything the report says, as plain records; the template only lays them out."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from veladura.base.limits import Light
+from veladura.base.limits import Light, Verdict
 from veladura.core.promise import Proof
 from veladura.core.rules import Conclusions
 from veladura.errors import PlanError
@@ -21,15 +21,20 @@ from veladura.report.snippets import command, snippet
 if TYPE_CHECKING:
     from veladura.core.release import Release, Step
     from veladura.measures.assessment import Assessment
-    from veladura.release.gate import Verdict
 
 Audience = Literal["public", "custodian"]
 WITHHELD = (
-    "Figures of a differentially private release would themselves tell something of the data. They"
-    " stay with the holder."
+    "Figures on risk and utility of a differentially private release would themselves disclose"
+    " something about the data. They stay with the holder."
 )
 HALF_A_PAGE = 640.0  # points; a wider picture has a row of its own
 UNMEASURED = "Risk and utility were not measured for this page."
+BETTER = {"low": "lower is better", "high": "higher is better", "neither": "for comparison"}
+VERDICTS: Mapping[Light, str] = {
+    "green": "passed",
+    "amber": "failed: the interval crosses the limit",
+    "red": "failed",
+}
 
 
 @dataclass(frozen=True)
@@ -53,7 +58,7 @@ class StepFacts:
 
 @dataclass(frozen=True)
 class PromiseFacts:
-    """A claim and what became of it."""
+    """A promise, whether it holds, and who can check it."""
 
     claim: str
     status: str
@@ -62,7 +67,7 @@ class PromiseFacts:
 
 @dataclass(frozen=True)
 class FigureFacts:
-    """One figure as it is printed, with the verdict of the gate if it has one."""
+    """One figure as it is printed, with the verdict of the gate if there is one."""
 
     name: str
     meaning: str
@@ -78,7 +83,7 @@ class FigureFacts:
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture as an address that holds it whole: a page without network can show that."""
+    """A picture as a data address: the page loads nothing from the network."""
 
     title: str
     address: str
@@ -87,7 +92,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Facts:
-    """What one page says."""
+    """The content of one page."""
 
     title: str
     audience: Audience
@@ -106,9 +111,7 @@ class Facts:
     details: tuple[Detail, ...] = ()
     intervals: tuple[IntervalGroup, ...] = ()
     pictures: tuple[Picture, ...] = field(default=(), repr=False)
-    texts: Mapping[str, str] = field(
-        default_factory=dict, repr=False
-    )  # drawn in characters, such as a tree
+    texts: Mapping[str, str] = field(default_factory=dict, repr=False)  # such as a tree
     recipe: str = field(default="", repr=False)
 
 
@@ -128,13 +131,13 @@ def gather(
     assessment
         Its figures; without them the page says that none were measured.
     proofs
-        What `Release.prove` returned.
+        The result of `Release.prove`.
     verdicts
-        What `veladura.release.gate.gate` returned.
+        The verdict on every limit of the plan's gate.
     audience
-        "public" for the page in the release folder, "custodian" for the private one.
+        "public" for the report in the release folder, "custodian" for the private one.
     drawings
-        What `public_drawings` returned, where it was called already.
+        The result of `public_drawings`, where it is there already.
     """
     if audience not in get_args(Audience):
         what = "audience"
@@ -150,18 +153,14 @@ def gather(
         summary=_summary(manifest),
         refused=sum(not verdict.passed for verdict in verdicts),
         steps=tuple(_step(step) for step in release.steps),
-        columns=describe(
-            release.tables[0].table,
-            original,
-            [name for step in release.steps for name in step.changed],
-        ),
+        columns=describe(release.tables[0].table, original, release.changed),
         promises=promise_facts(manifest, list(proofs)),
         figures={},
         no_figures=withheld,
         conclusions=release.rule.conclusions,
         snippet=snippet(release),
         command=command(release),
-        provenance=_provenance(manifest),
+        provenance=_provenance(release),
         intervals=interval_facts(release, release.original if mine else None),
     )
     if assessment is not None and not withheld:
@@ -192,7 +191,7 @@ def public_drawings(release: Release) -> dict[str, bytes]:
         title: svg for draw in release.public_pictures for title, svg in draw().items()
     }
     if release.rule.posterior:
-        from veladura.inference.posterior.show import pictures
+        from veladura.inference.posterior.pictures import pictures
 
         shown |= pictures(release)
     return shown
@@ -208,13 +207,13 @@ def _pictures(drawings: Mapping[str, bytes]) -> tuple[Picture, ...]:
 
 
 def _width(svg: bytes) -> float:
-    """Return the width of a picture in points, as it says itself."""
-    told = re.search(rb'<svg[^>]*? width="([0-9.]+)', svg)
-    return float(told[1]) if told else 0.0
+    """Return the width of a picture in points, from its own header."""
+    match = re.search(rb'<svg[^>]*? width="([0-9.]+)', svg)
+    return float(match[1]) if match else 0.0
 
 
 def _summary(manifest: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what was released and how, in three sentences."""
+    """Return three sentences: the size of the release, what was replaced, what was not."""
     names = [column["name"] for column in manifest["columns"]]
     changed = {name for step in manifest["steps"] for name in step["changed"]}
     kept = [name for name in names if name not in changed]
@@ -225,7 +224,7 @@ def _summary(manifest: Mapping[str, Any]) -> tuple[str, ...]:
         else f"{rows[0]:,} to {words.plural(rows[-1], 'row')}"
     )
     first = (
-        f"This release holds {words.plural(sets, 'dataset')} of"
+        f"This release has {words.plural(sets, 'dataset')} of"
         f" {size}{' each' if sets > 1 else ''}, with {words.plural(len(names), 'column')}."
     )
     replaced = [name for name in names if name in changed]
@@ -234,11 +233,7 @@ def _summary(manifest: Mapping[str, Any]) -> tuple[str, ...]:
         if replaced
         else "No value was replaced."
     )
-    third = (
-        f"The values of {words.enumerated(kept)} are released as they were."
-        if kept
-        else "No column is released as it was."
-    )
+    third = f"Unchanged: {words.enumerated(kept)}." if kept else "No column is unchanged."
     return first, second, third
 
 
@@ -255,7 +250,7 @@ def _step(step: Step) -> StepFacts:
 
 
 def sentence_of(step: Step) -> str:
-    """Return what a step did; this version may not know its method."""
+    """Return what a step did to the data; this version may not know its method."""
     return f"The method {step.method} was applied." if step.recipe is None else step.recipe.sentence
 
 
@@ -263,8 +258,8 @@ def promise_facts(manifest: Mapping[str, Any], proofs: list[Proof]) -> tuple[Pro
     """Return every promise with the worst of its proofs over the datasets."""
     facts = []
     for promise in manifest["promises"]:
-        found = {proof.status for proof in proofs if proof.promise.to_json() == promise}
-        status = next((s for s in ("broken", "attested", "holds") if s in found), "not checked")
+        statuses = {proof.status for proof in proofs if proof.promise.to_json() == promise}
+        status = next((s for s in ("broken", "attested", "holds") if s in statuses), "not checked")
         facts.append(
             PromiseFacts(
                 promise["claim"],
@@ -297,32 +292,28 @@ def _absent(shown: Iterable[Figure], judged: Sequence[str]) -> tuple[tuple[str, 
 
 
 def _figure(figure: Figure, verdict: Verdict | None) -> FigureFacts:
-    unit, estimate = figure.unit, figure.estimate
-    value = "not applicable" if estimate is None else words.number(estimate.value, unit)
-    interval = ""
-    if estimate is not None and not estimate.is_exact:
-        interval = f"{words.number(estimate.lower, unit)} to {words.number(estimate.upper, unit)}"
-    better = {"low": "lower is better", "high": "higher is better", "neither": "for comparison"}[
-        figure.better
-    ]
     facts = FigureFacts(
         figure.name,
         figure.meaning,
-        value,
-        interval,
-        better,
+        words.figure(figure),
+        words.interval(figure),
+        BETTER[figure.better],
         figure.why or figure.note,
         headline=figure.headline or verdict is not None,
     )
     if verdict is None:
         return facts
-    told = {"green": "passed", "amber": "missed by its interval", "red": "missed"}[verdict.light]
     return replace(
-        facts, limit=words.limit(verdict.limit, figure.unit), verdict=told, light=verdict.light
+        facts,
+        limit=words.limit(verdict.limit, figure.unit),
+        verdict=VERDICTS[verdict.light],
+        light=verdict.light,
     )
 
 
-def _provenance(manifest: Mapping[str, Any]) -> dict[str, str]:
+def _provenance(release: Release) -> dict[str, str]:
+    manifest = release.manifest
+    sizes = list(dict.fromkeys(f"{rows:,}" for rows in manifest["rows"]))
     sets, extension = manifest["datasets"], manifest["files"]["format"]
     data = (
         f"data/dataset-1.{extension}"
@@ -331,12 +322,12 @@ def _provenance(manifest: Mapping[str, Any]) -> dict[str, str]:
     )
     return {
         "Made with": str(manifest["library"]),
-        "Rows": ", ".join(f"{rows:,}" for rows in manifest["rows"]),
+        "Rows": words.enumerated(sizes) + (" in each dataset" if sets > 1 else ""),
         "Datasets": str(sets),
-        "Combining rule": str(manifest["rule"]),
+        "Combining rule": words.rule(release.rule),
         "Format": f"{manifest['format']}, version {manifest['version']}",
         "Files": (
-            f"{data}, codebook.json (columns), manifest.json (for programs), SHA256SUMS (hash of"
-            " every file)"
+            f"{data}, codebook.json (columns), manifest.json (for programs), SHA256SUMS (checksum"
+            " of every file)"
         ),
     }

@@ -1,8 +1,8 @@
-"""Standard estimates of a release with their 95 % intervals: means, shares and a few slopes, beside the original or alone.
+"""Standard estimates with 95 % confidence intervals: means, proportions, a few coefficients.
 
-Beside the original, for the custodian, every interval is drawn in standard errors of the original,
-so that its own interval is the same band in every row. Alone, for the recipient, everything is made
-of the released tables: nothing of the original is read.
+For the custodian every interval is drawn in standard errors of the original, so that the interval
+of the original is the same band in every row. For the recipient everything comes from the released
+tables: the original is not read.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Floats
 from veladura.base.estimate import Estimate
 from veladura.errors import NotApplicable
 from veladura.measures.pairing import Pairing, pair
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from veladura.measures.measure import Unit
     from veladura.table.table import Table
 
-Floats = NDArray[np.float64]
 MOST_MEANS, MOST_COLUMNS, MOST_SHARES, MOST_SLOPES = 8, 5, 3, 10
 FEWEST_ROWS = 10
 
@@ -44,7 +43,7 @@ class IntervalFacts:
     released: str
     original: str
     overlap: str
-    told: str
+    in_words: str  # for readers who do not see the picture
     mark: Mark | None = field(default=None, repr=False)
 
 
@@ -58,9 +57,9 @@ class IntervalGroup:
 
 
 def interval_facts(release: Release, original: Table | None) -> tuple[IntervalGroup, ...]:
-    """Return standard estimates of a release; with the original, beside those of the original.
+    """Return standard estimates of a release and, where it is given, of the original.
 
-    A private release has an exact posterior instead, or no interval that would know of its noise.
+    A differentially private release has an exact posterior instead, or no valid interval at all.
     """
     if release.rule.private:
         return (
@@ -70,15 +69,13 @@ def interval_facts(release: Release, original: Table | None) -> tuple[IntervalGr
         )
     tables = [dataset.table for dataset in release.tables]
     pairing = pair(tables[0], tables) if original is None else pair(original, release)
-    changed = [name for step in release.steps for name in step.changed]
+    changed = release.changed
     combined = combiner(release)
-    known = original is not None
+    both = original is not None
     groups = (
-        _group("Means", list(_means(pairing, changed, combined, known=known)), "number"),
-        _group(
-            "Shares of the rows", list(_shares(pairing, changed, combined, known=known)), "share"
-        ),
-        _slopes(pairing, changed, combined, known=known),
+        _group("Means", list(_means(pairing, changed, combined, both=both)), "number"),
+        _group("Proportions", list(_shares(pairing, changed, combined, both=both)), "share"),
+        _slopes(pairing, changed, combined, both=both),
     )
     return tuple(group for group in groups if group is not None)
 
@@ -87,9 +84,9 @@ Combiner = Callable[[Floats, Floats], tuple[Floats, Floats, Floats]]
 
 
 def _term(
-    name: str, q: Sequence[float], v: Sequence[float], combined: Combiner, *, known: bool
+    name: str, q: Sequence[float], v: Sequence[float], combined: Combiner, *, both: bool
 ) -> Term:
-    """Return a quantity from its estimates and variances: of the original first, then of every dataset."""
+    """Return a quantity from its estimates and variances: the original first, then each dataset."""
     value, lower, upper = (
         float(end[0]) for end in combined(np.array(q[1:])[:, None], np.array(v[1:])[:, None])
     )
@@ -97,7 +94,7 @@ def _term(
     return Term(
         name,
         Estimate(value, lower, upper),
-        Estimate(q[0], q[0] - half, q[0] + half) if known else None,
+        Estimate(q[0], q[0] - half, q[0] + half) if both else None,
     )
 
 
@@ -105,14 +102,14 @@ def _ordered(pairing: Pairing, changed: Sequence[str], form: str) -> list[str]:
     schema = pairing.original.schema
     fitting = [
         name
-        for name, found in pairing.forms.items()
-        if found == form and schema[name].role != "weight" and schema[name].kind != "text"
+        for name, own_form in pairing.forms.items()
+        if own_form == form and schema[name].role != "weight" and schema[name].kind != "text"
     ]
     return sorted(fitting, key=lambda name: (name not in changed, schema[name].role != "sensitive"))
 
 
 def _means(
-    pairing: Pairing, changed: Sequence[str], combined: Combiner, *, known: bool
+    pairing: Pairing, changed: Sequence[str], combined: Combiner, *, both: bool
 ) -> Iterator[Term]:
     for name in _ordered(pairing, changed, "numbers")[:MOST_MEANS]:
         tallies = [tally_of(table, name) for table in (pairing.original, *pairing.released)]
@@ -124,40 +121,39 @@ def _means(
             [mean for _, mean, _ in moments],
             [variance / rows for rows, _, variance in moments],
             combined,
-            known=known,
+            both=both,
         )
-        _, low, high, _ = (math.nan,) * 4 if known else map(float, tallies[1].quantiles(SPREAD))
+        _, low, high, _ = (math.nan,) * 4 if both else map(float, tallies[1].quantiles(SPREAD))
         yield Term(name, term.released, term.original, low, high)
 
 
 def _shares(
-    pairing: Pairing, changed: Sequence[str], combined: Combiner, *, known: bool
+    pairing: Pairing, changed: Sequence[str], combined: Combiner, *, both: bool
 ) -> Iterator[Term]:
     for name in _ordered(pairing, changed, "labels")[:MOST_COLUMNS]:
         sizes = [
             tally_of(table, name).label_sizes() for table in (pairing.original, *pairing.released)
         ]
-        rows = [sum(found.values()) for found in sizes]
+        rows = [sum(table.values()) for table in sizes]
         if min(rows) < FEWEST_ROWS:
             continue
         labels = sorted(sizes[0], key=lambda label: -sizes[0][label])
-        for label in labels[
-            : min(len(labels) - 1, MOST_SHARES)
-        ]:  # the last one is what the others leave
-            q = [found.get(label, 0) / n for found, n in zip(sizes, rows, strict=True)]
+        most = min(len(labels) - 1, MOST_SHARES)  # the last proportion follows from the others
+        for label in labels[:most]:
+            q = [table.get(label, 0) / n for table, n in zip(sizes, rows, strict=True)]
             yield _cut(
                 _term(
                     f"{name}: {label}",
                     q,
                     [p * (1 - p) / n for p, n in zip(q, rows, strict=True)],
                     combined,
-                    known=known,
+                    both=both,
                 )
             )
 
 
 def _cut(term: Term) -> Term:
-    """Return a share whose intervals end at 0 and 1, as shares do."""
+    """Return a proportion with its intervals cut at 0 and 1."""
     ends = [
         None if e is None else Estimate(e.value, max(e.lower, 0.0), min(e.upper, 1.0))
         for e in (term.released, term.original)
@@ -167,11 +163,11 @@ def _cut(term: Term) -> Term:
 
 
 def _slopes(
-    pairing: Pairing, changed: Sequence[str], combined: Combiner, *, known: bool
+    pairing: Pairing, changed: Sequence[str], combined: Combiner, *, both: bool
 ) -> IntervalGroup | None:
-    """Return the coefficients of the linear model that the table suggests; None where there is none."""
+    """Return the coefficients of a linear model that suits the table; None where there is none."""
     if not all(table.in_memory for table in (pairing.original, *pairing.released)):
-        return None  # a model looks at rows, and these stay where the data lives
+        return None  # a model needs the rows, and these stay in the database
     try:
         model = propose(pairing, changed)
         fits = fit_all(pairing, model)
@@ -179,34 +175,34 @@ def _slopes(
         return None
     q, v = fits.estimates, fits.variances
     terms = [
-        _term(name, q[:, j].tolist(), v[:, j].tolist(), combined, known=known)
+        _term(name, q[:, j].tolist(), v[:, j].tolist(), combined, both=both)
         for j, name in enumerate(fits.terms[:MOST_SLOPES])
     ]
     more = (
         f", the first {MOST_SLOPES} of {len(fits.terms)}" if len(fits.terms) > MOST_SLOPES else ""
     )
     return _group(
-        f"Slopes of {model}{more}", terms, "number", note="Numbers are in standard deviations."
+        f"Regression coefficients of {model}{more}",
+        terms,
+        "number",
+        note="Numeric columns are in standard deviations.",
     )
 
 
 def _posteriors(release: Release, original: Table) -> tuple[IntervalGroup, ...]:
-    """Return the marginal posteriors of a private release beside the shares of the original."""
+    """Return the marginal posteriors of a private release beside proportions of the original."""
     from veladura.inference.posterior.compare import column_table
+    from veladura.inference.posterior.pictures import MOST_CELLS_SHOWN
     from veladura.inference.posterior.posterior import posterior
     from veladura.inference.posterior.reading import model_of
-    from veladura.inference.posterior.show import MOST_CELLS_SHOWN
 
     if model_of(release).domain.cells > MOST_CELLS_SHOWN:
         return ()
-    found, terms = posterior(release), []
-    recoded = {
-        name for step in release.steps[:-1] for name in step.changed
-    }  # the original has other values there
-    for name in islice(
-        (name for name in found.domain.names if name in original.names and name not in recoded),
-        MOST_COLUMNS,
-    ):
+    shares, terms = posterior(release), []
+    # the original has other values in columns that an earlier step recoded
+    recoded = {name for step in release.steps[:-1] for name in step.changed}
+    comparable = (n for n in shares.domain.names if n in original.names and n not in recoded)
+    for name in islice(comparable, MOST_COLUMNS):
         counts, rows = original.counts([name]), original.rows
         sizes = {
             label_text(value): int(size)
@@ -214,10 +210,9 @@ def _posteriors(release: Release, original: Table) -> tuple[IntervalGroup, ...]:
                 counts.columns[0].to_arrow().to_pylist(), counts.size, strict=True
             )
         }
-        told = list(column_table(found, name).itertuples(index=False, name=None))
-        for label, share, lower, upper in sorted(told, key=lambda row: -row[1])[
-            : min(len(told) - 1, MOST_SHARES)
-        ]:
+        values = list(column_table(shares, name).itertuples(index=False, name=None))
+        most = min(len(values) - 1, MOST_SHARES)
+        for label, share, lower, upper in sorted(values, key=lambda row: -row[1])[:most]:
             p = sizes.get(label_text(label), 0) / max(rows, 1)
             half = NORMAL * math.sqrt(p * (1 - p) / max(rows, 1))
             terms.append(
@@ -229,7 +224,7 @@ def _posteriors(release: Release, original: Table) -> tuple[IntervalGroup, ...]:
                     )
                 )
             )
-    group = _group("Shares of the rows, from the exact posterior", terms, "share")
+    group = _group("Proportions, from the exact posterior", terms, "share")
     return () if group is None else (group,)
 
 
@@ -269,8 +264,10 @@ def written(estimate: Estimate, unit: Unit) -> str:
 
     Examples
     --------
-    >>> written(Estimate(0.5, 0.4, 0.6), "share"), written(Estimate(35213.2, 34105.9, 36320.5), "number")
-    ('50 % (40 to 60)', '35,200 (34,100 to 36,300)')
+    >>> written(Estimate(0.5, 0.4, 0.6), "share")
+    '50 % (40 to 60)'
+    >>> written(Estimate(35213.2, 34105.9, 36320.5), "number")
+    '35,200 (34,100 to 36,300)'
     """
     half = (estimate.upper - estimate.lower) / 2 * (100 if unit == "share" else 1)
     if not half > 0 or not math.isfinite(half):

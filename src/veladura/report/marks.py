@@ -1,4 +1,4 @@
-"""Where an interval stands in its little picture: lengths in the units of the drawing, nothing else."""
+"""The place of an interval in its small picture, in the units of the drawing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FEWEST_ERRORS, MOST_ERRORS = 4.0, 12.0  # what an axis beside the original reach
 
 @dataclass(frozen=True)
 class Term:
-    """One quantity: its interval from the original, if that is known, and from the release; and the ends of its axis."""
+    """One quantity: its estimates from the release and the original, and the ends of its axis."""
 
     name: str
     released: Estimate
@@ -42,7 +42,7 @@ class Mark:
     band
         The original's interval, or None.
     line
-        Where a thin upright line stands (no difference, or nought), or None.
+        The place of a thin upright line (no difference, or zero), or None.
     """
 
     left: float
@@ -54,7 +54,10 @@ class Mark:
 
 
 def beside(terms: Sequence[Term]) -> tuple[list[Mark | None], str]:
-    """Return marks in standard errors of the original, whose own interval is the band, and what the axis is."""
+    """Return marks in standard errors of the original, and a sentence on the axis.
+
+    The interval of the original is the band.
+    """
     scaled = [_in_errors(term) for term in terms]
     reach = max((abs(end) for ends in scaled if ends is not None for end in ends), default=0.0)
     limit = min(max(reach * 1.05, FEWEST_ERRORS), MOST_ERRORS)
@@ -65,14 +68,17 @@ def beside(terms: Sequence[Term]) -> tuple[list[Mark | None], str]:
     return (
         marks,
         (
-            "Grey band: the interval of the original, the same width in every row. Blue bar and"
-            " dark line: interval and estimate of the release, on that scale."
+            "Grey band: interval of the original, drawn with the same width in every row. Blue bar"
+            " and dark line: interval and estimate of the release on the same scale."
         ),
     )
 
 
 def _in_errors(term: Term) -> tuple[float, float, float] | None:
-    """Return lower end, value and upper end of the release in standard errors from the original's estimate; None where it has no error."""
+    """Return lower end, value and upper end of the release in standard errors from the original.
+
+    None where the original has no standard error.
+    """
     original, released = term.original, term.released
     if original is None or original.upper <= original.lower:
         return None
@@ -84,12 +90,12 @@ def _in_errors(term: Term) -> tuple[float, float, float] | None:
 
 
 def alone(terms: Sequence[Term], unit: Unit) -> tuple[list[Mark | None], str]:
-    """Return marks of the release by itself, and what the axis is."""
+    """Return marks of the release by itself, and a sentence on the axis."""
     if unit == "share":
         top = max(term.released.upper for term in terms) or 1.0
         return [
             _mark(_ends(term), 0.0, top) for term in terms
-        ], f"Blue bar and dark line: interval and estimate, from 0 to {number(top, unit)}."
+        ], f"Blue bar and dark line: interval and estimate. Axis: 0 to {number(top, unit)}."
     if all(math.isfinite(term.low) for term in terms):  # each mean on the scale of its own column
         marks = [
             _mark(_ends(term), term.low, term.high) if term.high > term.low else None
@@ -98,8 +104,8 @@ def alone(terms: Sequence[Term], unit: Unit) -> tuple[list[Mark | None], str]:
         return (
             marks,
             (
-                "Blue bar and dark line: interval and estimate, each between the values that a"
-                " tenth of the released rows is below and a tenth above."
+                "Blue bar and dark line: interval and estimate. Axis: 10th to 90th percentile of"
+                " the released values of the column."
             ),
         )
     limit = (
@@ -107,7 +113,7 @@ def alone(terms: Sequence[Term], unit: Unit) -> tuple[list[Mark | None], str]:
     )
     return [
         _mark(_ends(term), -limit, limit, line=WIDTH / 2) for term in terms
-    ], "Blue bar and dark line: interval and estimate. Grey line: no relation."
+    ], "Blue bar and dark line: interval and estimate. Grey line: zero, no association."
 
 
 def _ends(term: Term) -> tuple[float, float, float]:
@@ -127,5 +133,5 @@ def _mark(
 
 
 def _at(value: float, low: float, high: float) -> float:
-    """Return where a value stands, cut at both ends."""
+    """Return the place of a value, cut at both ends."""
     return WIDTH * min(max((value - low) / (high - low), 0.0), 1.0)

@@ -7,8 +7,9 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from veladura.report.codebook import told
+from veladura.report.codebook import in_words
 from veladura.report.facts import Facts
+from veladura.report.glossary import Glossary
 from veladura.report.words import number
 
 
@@ -21,14 +22,14 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["told"] = told
+    environment.filters["in_words"] = in_words
     environment.filters["px"] = lambda length: f"{length:.1f}"
     environment.filters["share"] = lambda value: number(value, "share")
     return environment
 
 
 def render(facts: Facts) -> str:
-    """Return the page that says these facts.
+    """Return the page with these facts.
 
     Examples
     --------
@@ -43,5 +44,5 @@ def render(facts: Facts) -> str:
 
 
 def page(template: str, **facts: Any) -> str:
-    """Return a template of this folder filled with facts."""
-    return _environment().get_template(template).render(**facts)
+    """Return a template of this folder, filled with facts."""
+    return _environment().get_template(template).render(glossary=Glossary(), **facts)

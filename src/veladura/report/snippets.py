@@ -1,4 +1,4 @@
-"""Lines that a recipient can copy: how to load, check and analyse a release."""
+"""Lines that a recipient can copy to load, check and analyse a release."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HEAD = f'import veladura as vd\n\nrelease = vd.load("{FOLDER}")'
 
 
 def snippet(release: Release) -> str:
-    """Return Python that loads the release and makes a first analysis with its combining rule."""
+    """Return Python lines that load the release and run a first analysis."""
     model, numbers = first_model(release), _numbers(release)
     formula = "" if model is None else _arguments(*model)
     lines = release.rule.snippet(formula, numbers[0] if numbers else "", len(release.tables))
@@ -25,7 +25,7 @@ def snippet(release: Release) -> str:
 
 
 def command(release: Release) -> str:
-    """Return what to type into a terminal: the check of the folder, then a first analysis."""
+    """Return two commands: the check of the folder, and a first analysis."""
     check = f"veladura verify {FOLDER}"
     if release.rule.posterior:
         return f"{check}\nveladura analyze {FOLDER} --posterior"
@@ -78,7 +78,7 @@ def _groups(release: Release) -> list[str]:
 
 
 def _of_kind(release: Release, kinds: tuple[str, ...]) -> list[str]:
-    changed = {name for step in release.steps for name in step.changed}
+    changed = set(release.changed)
     fields = [f for f in release.tables[0].table.schema if f.kind in kinds and f.role != "weight"]
     return [
         f.name for f in sorted(fields, key=lambda f: (f.role != "sensitive", f.name not in changed))
@@ -86,9 +86,9 @@ def _of_kind(release: Release, kinds: tuple[str, ...]) -> list[str]:
 
 
 def _levels(release: Release, name: str) -> int:
-    """Return how many categories a column has in the first dataset; of numbers, whether there are two."""
-    found = summarize([release.tables[0].table.select([name])])[name]
-    return len(set(found.ends)) if found.values is None else len(found.values)
+    """Return how many categories a column has in the first dataset; of numbers 1 or 2."""
+    summary = summarize([release.tables[0].table.select([name])])[name]
+    return len(set(summary.ends)) if summary.values is None else len(summary.values)
 
 
 def _is_word(name: str) -> bool:

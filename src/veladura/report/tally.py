@@ -1,4 +1,7 @@
-"""The values of one column with their numbers of rows, wherever the table lives: what pictures and plain estimates need."""
+"""The values of one column with their numbers of rows, in memory or in a database.
+
+Pictures and plain estimates need nothing else.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from veladura.base.arrays import Floats, Ints
 from veladura.table.codes import Column, encode
 from veladura.table.counts import Counts
 from veladura.table.quantiles import LARGEST, Spread, spread
@@ -18,20 +22,16 @@ from veladura.table.quantiles import LARGEST, Spread, spread
 if TYPE_CHECKING:
     from veladura.table.table import Table
 
-SPREAD = (
-    0.01,
-    0.1,
-    0.9,
-    0.99,
-)  # shares at which pictures of numbers begin and end: asked for together, as asking costs a sort
+# Where pictures of numbers begin and end: asked for together, as each question costs a sort.
+SPREAD = (0.01, 0.1, 0.9, 0.99)
 
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """A column row by row or, of a lazy table, its distinct values with the number of rows of each."""
+    """A column row by row or, of a lazy table, its distinct values with their numbers of rows."""
 
     column: Column
-    size: NDArray[np.int64]
+    size: Ints
 
     @property
     def labels(self) -> Any:
@@ -39,10 +39,10 @@ class Tally:
         return self.column.labels
 
     @property
-    def known(self) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    def present(self) -> tuple[NDArray[Any], Ints]:
         """The values that are not missing, and their numbers of rows."""
-        present = ~self.column.missing
-        return self.column.values[present], self.size[present]
+        given = ~self.column.missing
+        return self.column.values[given], self.size[given]
 
     @property
     def lacking(self) -> int:
@@ -55,8 +55,8 @@ class Tally:
         return int(self.size.sum())
 
     def quantiles(self, shares: Sequence[float]) -> list[Any]:
-        """Return values at some shares of the rows, each one that occurs."""
-        values, size = self.known
+        """Return quantiles, each a value that occurs."""
+        values, size = self.present
         order = np.argsort(values, kind="stable")
         reached = np.cumsum(size[order])
         places = [
@@ -65,15 +65,15 @@ class Tally:
         ]
         return [values[order[place]] for place in places]
 
-    def below(self, limits: NDArray[np.float64]) -> list[int]:
-        """Return how many known values are below each limit."""
-        values, size = self.known
+    def below(self, limits: Floats) -> list[int]:
+        """Return how many values are below each limit."""
+        values, size = self.present
         numbers = values.astype(np.float64)
         return [int(size[numbers < limit].sum()) for limit in limits]
 
     def moments(self) -> tuple[int, float, float]:
-        """Return how many numbers are known, their mean and their variance; not a number where there is none."""
-        values, size = self.known
+        """Return how many numbers there are, their mean and their variance (NaN without any)."""
+        values, size = self.present
         fit = np.abs(values.astype(np.float64)) < LARGEST
         numbers, size = values[fit].astype(np.float64), size[fit]
         rows = int(size.sum())
@@ -89,14 +89,14 @@ class Tally:
         labels = (
             [str(label) for label in self.labels.to_pylist()] if self.labels is not None else []
         )
-        codes, size = self.known
+        codes, size = self.present
         sizes = np.bincount(codes, weights=size, minlength=len(labels)).astype(np.int64).tolist()
         return {label: size for label, size in zip(labels, sizes, strict=True) if size}
 
 
 @dataclass(frozen=True, eq=False)
 class FarTally(Tally):
-    """The numbers of a lazy table, asked for where they are; its column is an empty one of the same form."""
+    """The numbers of a lazy table, computed in the database; its column is empty."""
 
     spread: Spread
 
@@ -111,21 +111,21 @@ class FarTally(Tally):
         return self.spread.rows
 
     def quantiles(self, shares: Sequence[float]) -> list[Any]:
-        """Return values at some shares of the rows, each one that occurs."""
+        """Return quantiles, each a value that occurs."""
         return self.spread.at_ranks([_rank(share, self.spread.known) for share in shares])
 
-    def below(self, limits: NDArray[np.float64]) -> list[int]:
-        """Return how many known values are below each limit."""
+    def below(self, limits: Floats) -> list[int]:
+        """Return how many values are below each limit."""
         return self.spread.below(limits.tolist())
 
     def moments(self) -> tuple[int, float, float]:
-        """Return how many numbers are known, their mean and their variance."""
+        """Return how many numbers there are, their mean and their variance."""
         return self.spread.moments()
 
 
-def _rank(share: float, known: int) -> int:
-    """Return the place, from nought, of the first value at or above which a share of the rows is reached."""
-    return min(max(math.ceil(share * known) - 1, 0), known - 1)
+def _rank(share: float, present: int) -> int:
+    """Return the zero-based rank of the smallest value that a share of the rows does not exceed."""
+    return min(max(math.ceil(share * present) - 1, 0), present - 1)
 
 
 def tally_of(table: Table, name: str) -> Tally:

@@ -1,4 +1,4 @@
-"""Sentences for people: what a method did, what a proof means, what may be concluded."""
+"""Numbers, names and proofs as sentences for people."""
 
 from __future__ import annotations
 
@@ -8,30 +8,32 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from veladura.base.limits import Limit
-from veladura.measures.measure import Unit
+from veladura.measures.measure import Figure, Unit
 
 if TYPE_CHECKING:
     from veladura.core.recipe import Recipe
+    from veladura.core.rules import Rule
 
+HOLDS_BY_SOURCE = (
+    "Checked against the original when the release was made. Only the holder can repeat the check."
+)
 PROOFS = {
-    ("holds", "package"): "Checked on the released files. Anyone who has them can check it again.",
     (
         "holds",
-        "source",
-    ): (
-        "Checked against the original when the release was made. Only the holder can repeat this"
-        " check."
+        "package",
+    ): "Checked on the released files. Anyone who has them can repeat the check.",
+    ("holds", "source"): HOLDS_BY_SOURCE,
+    ("attested", "source"): (
+        "Attested by the holder, who checked it against the original when the release was made."
     ),
-    (
-        "attested",
-        "source",
-    ): "Attested by the holder: it was checked against the original when the release was made.",
-    ("broken", "package"): "The released files do not keep this promise.",
-    ("broken", "source"): "Compared with the original, this promise is not kept.",
+    ("broken", "package"): "The released files break this promise.",
+    ("broken", "source"): "The comparison with the original breaks this promise.",
 }
 SMALLEST = 0.001
 UNCHECKED = "Not checked for this page."
 
+COUNTED = ("people", "rows")  # shares of so many people, or of so many released rows
+SHARES = ("share", *COUNTED)
 KINDS = {
     "category": "categories",
     "ordered": "ordered categories",
@@ -94,7 +96,7 @@ def enumerated(names: Sequence[str]) -> str:
 
 
 def number(value: float, unit: Unit = "number") -> str:
-    """Return a figure as people write it.
+    """Return a figure as people write it; a share of people in per cent.
 
     Examples
     --------
@@ -102,8 +104,8 @@ def number(value: float, unit: Unit = "number") -> str:
     ('12.3 %', '12,345', '0.00123')
     """
     if not math.isfinite(value):
-        return "not known"
-    if unit == "share":
+        return "unknown"
+    if unit in SHARES:
         return f"{number(100 * value)} %"
     if unit == "count":
         return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
@@ -112,8 +114,57 @@ def number(value: float, unit: Unit = "number") -> str:
     return "under 0.001" if 0 < value < SMALLEST else f"{value:.3g}"
 
 
+def figure(shown: Figure) -> str:
+    """Return the value of a figure: the number of people first, where it is a share of people.
+
+    Examples
+    --------
+    >>> from veladura.base.estimate import Estimate
+    >>> figure(Figure("risk.x.y", "", "low", Estimate.exact(3 / 33600), unit="people", base=33600))
+    '3 of 33,600 people (0.00893 %)'
+    """
+    estimate, unit, base = shown.estimate, shown.unit, shown.base
+    if estimate is None:
+        return "not applicable"
+    share = number(estimate.value, unit)
+    if unit not in COUNTED or not base or not math.isfinite(estimate.value):
+        return share
+    about = "" if estimate.is_exact else "about "
+    return f"{about}{_whole(estimate.value * base)} of {base:,} {unit} ({share})"
+
+
+def interval(shown: Figure) -> str:
+    """Return the interval of a figure, as numbers of people where it is a share of them.
+
+    Empty for a figure without uncertainty.
+    """
+    estimate, unit, base = shown.estimate, shown.unit, shown.base
+    if estimate is None or estimate.is_exact:
+        return ""
+    if unit in COUNTED and base and math.isfinite(estimate.upper):
+        return f"{_whole(estimate.lower * base)} to {_whole(estimate.upper * base)} {unit}"
+    return f"{number(estimate.lower, unit)} to {number(estimate.upper, unit)}"
+
+
+def _whole(count: float) -> str:
+    """Return an expected number of people: at least 1 unless it is 0."""
+    return "under 1" if 0 < count < 0.5 else f"{round(count):,}"  # noqa: PLR2004
+
+
+def rule(used: Rule) -> str:
+    """Return a combining rule with what it is for.
+
+    Examples
+    --------
+    >>> from veladura.core.rules import AsReleased
+    >>> rule(AsReleased())
+    'none: one table, analysed as it is'
+    """
+    return f"{used.name}: {used.title.removeprefix('no combining rule: ')}"
+
+
 def limit(given: Limit, unit: Unit = "number") -> str:
-    """Return what a figure may be, as people write it.
+    """Return the limit of a figure as people write it.
 
     Examples
     --------
@@ -136,7 +187,7 @@ def plural(count: int, word: str) -> str:
 
 
 def setting(value: object) -> str:
-    """Return a setting as text: lists without brackets, tables as pairs, what is not set left out.
+    """Return a setting as text: lists without brackets, tables as pairs.
 
     Examples
     --------

@@ -90,7 +90,7 @@ def test_the_risk_of_copying_a_tenth_is_about_a_tenth(name):
 
 @pytest.mark.parametrize("name", ATTACKS)
 def test_p_values_of_independent_samples_are_not_too_small(name):
-    """Of 40 independent samples no more have a p-value below 0.1 than a valid test allows at 1e-5."""
+    """Of 40 independent samples as few have p-values below 0.1 as a valid test allows at 1e-5."""
     small = sum(
         float(attacked(name, independent, seed, rows=300).p_value) < 0.1 for seed in range(1, 41)
     )

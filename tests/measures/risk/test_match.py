@@ -13,6 +13,8 @@ from veladura.core.release import Dataset, Release, Step
 from veladura.core.rules import AsReleased
 from veladura.errors import ColumnError, DataError, NotApplicable, PlanError
 
+pytestmark = pytest.mark.quick
+
 GUARD = 1e-9
 
 

@@ -40,7 +40,7 @@ def test_replicated_uniques_are_those_counted_by_hand(before, after):
 
 
 def test_coarser_keys_leave_those_alone_who_were_alone_before():
-    """Of a recoded release: the rows that are alone, each an original unique, by counting both tables by hand."""
+    """Uniques of a recoded release are uniques of the original: both tables counted by hand."""
     rng = np.random.default_rng(2)
     people = pd.DataFrame(
         {"zip": rng.integers(1000, 1400, 100).astype(str), "sex": rng.choice(list("fm"), 100)}

@@ -18,7 +18,7 @@ NAMES = ["a", "b", "c", "d"]
 
 
 def by_definition(frame, largest):
-    """All minimal sample uniques: sets in which a row is alone while it is in company in every proper part."""
+    """All minimal sample uniques: sets in which a row is unique, but in no proper part."""
     values = frame.astype(object).where(frame.notna(), "missing").to_numpy().tolist()
     columns = range(frame.shape[1])
 

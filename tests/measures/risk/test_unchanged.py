@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -96,10 +97,10 @@ def test_it_needs_a_link_a_change_and_rows():
     with pytest.raises(NotApplicable, match="changes no column"):
         vd.risk.unchanged(before, release(before, before, changed=[]))
     full = release(before, before)
-    none = full.tables[0].table.arrow.slice(0, 0)
-    full.tables[0].table.__dict__["arrow"] = none
+    table = full.tables[0].table
+    table = replace(table, data=table.data.slice(0, 0))
     empty = Release(
-        (Dataset(full.tables[0].table, np.array([], dtype=np.int64)),),
+        (Dataset(table, np.array([], dtype=np.int64)),),
         None,
         full.steps,
         (),

@@ -1,4 +1,4 @@
-"""Tables at the original's own detail: against a brute force that writes every row out over the values it may stand for."""
+"""Tables at the detail of the original, against every row written out over its values."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def recipe(**settings):
 
 
 def written_out(frame, release):
-    """Every released row as all the rows it may stand for, with weights: zips by their prefix, ages by their interval."""
+    """Every released row as all rows it covers, with weights: zips by prefix, ages by interval."""
     out = []
     for row in release.datasets[0].itertuples(index=False):
         zips = [

@@ -1,4 +1,4 @@
-"""Generalised data: figures by hand and against the quality models, and compared on the generalised domain."""
+"""Information loss of generalisation: by hand, against the quality models, on one domain."""
 
 from __future__ import annotations
 

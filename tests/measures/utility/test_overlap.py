@@ -1,4 +1,4 @@
-"""Interval overlap by hand and by property; the proposed model against statsmodels; combined intervals by the release's rule."""
+"""Interval overlap by hand and by property; the proposed model against statsmodels."""
 
 from __future__ import annotations
 

@@ -9,6 +9,8 @@ import pytest
 import veladura as vd
 from veladura.errors import PlanError
 
+pytestmark = pytest.mark.quick
+
 
 def population(rng, n):
     z = rng.normal(size=n)

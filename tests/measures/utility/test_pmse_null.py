@@ -1,4 +1,4 @@
-"""Standardised pMSE is 1 in expectation for correct synthesis, by both models, and clearly above for marginals only.
+"""The pMSE ratio is 1 in expectation for correct synthesis, and far above for marginals only.
 
 Claim: the mean of the ratio over independent replicates differs from 1 by less than five standard
 errors and the few per cent that a simulated null may be off (false alarm about 1e-5). Controls:

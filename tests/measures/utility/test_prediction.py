@@ -1,4 +1,4 @@
-"""Train on the release, test on the original: nothing is lost by a fresh sample, all by shuffled columns."""
+"""Prediction loss: none for a new sample, all for shuffled columns."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_a_fresh_sample_loses_nothing_and_shuffled_columns_lose_all():
 
 
 def test_variance_explained_is_that_of_ranks_and_of_shares():
-    """A category that another column gives away is explained wholly; noise is not explained at all."""
+    """A category that another column determines has R^2 1, noise has 0."""
     rng = np.random.default_rng(2)
     frame = pd.DataFrame(
         {"x": rng.choice(list("ab"), 2000), "noise": rng.normal(size=2000)}
@@ -59,7 +59,7 @@ def test_chosen_targets_are_taken_and_unknown_ones_refused():
 
 
 def test_released_versions_of_test_rows_are_not_learnt_from():
-    """A column of all different values gives its row away: a release that keeps it must not gain from that."""
+    """A column of distinct values identifies rows: a release that keeps it gains nothing."""
     rng = np.random.default_rng(5)
     frame = pd.DataFrame({"key": rng.normal(size=2000), "y": rng.normal(size=2000)})
     release = vd.Noise(columns=["y"], scale=0.01).protect(frame, seed=1)

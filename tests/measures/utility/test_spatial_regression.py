@@ -27,7 +27,7 @@ def world(seed, rows=120, sigma2=2.0, tau2=0.5, phi=1.0):
 
 
 def test_weights_are_the_marginal_likelihood_by_quadrature(monkeypatch):
-    """Beta and sigma2 integrated out numerically give the same ratio of two hypotheses as the closed form."""
+    """Beta and sigma2 integrated numerically give the ratio of two hypotheses in closed form."""
     frame, distance = world(1, rows=12)
     monkeypatch.setattr(regression, "RATIOS", np.array([0.2, 2.0]))
     y, design = frame["z"].to_numpy(), np.ones((12, 1))
@@ -52,7 +52,7 @@ def test_weights_are_the_marginal_likelihood_by_quadrature(monkeypatch):
 
 
 def test_intervals_hold_the_truth_as_often_as_they_say():
-    """Claim: 95 % intervals of the slope cover at their level. 60 worlds; fewer than 48 hits has chance below 1e-5."""
+    """Claim: 95 % intervals cover at their level; fewer than 48 of 60 has chance below 1e-5."""
     hits = 0
     for seed in range(60):
         frame, _ = world(seed, rows=60)

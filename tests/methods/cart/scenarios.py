@@ -1,4 +1,4 @@
-"""The three scenarios of the source: a regression on three binary columns, with normal and heavy-tailed errors."""
+"""The three scenarios of Martins (2019): a regression on three binary columns, three errors."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def shuffled(data, seed):
 
 
 def silverman(data, seed):
-    """Control: the normal-reference bandwidth 1.06 sd n^(-1/5), which one outlier stretches, with no cut to the leaf."""
+    """Control: the normal-reference bandwidth 1.06 sd n^(-1/5), not truncated to the leaf."""
     rng = np.random.default_rng(seed)
     q, v = [], []
     cell = data.groupby(["x1", "x2", "x3"]).ngroup().to_numpy()

@@ -12,13 +12,15 @@ import veladura as vd
 from veladura import testing
 from veladura.core.rules import Single
 from veladura.errors import ColumnError, DataError, PlanError, PromiseError
+from veladura.methods.cart.promises import single_numbers
 from veladura.methods.cart.rules import RuleWarning
-from veladura.methods.cart.single_numbers import single_numbers
+
+pytestmark = pytest.mark.quick
 
 
 @pytest.fixture(scope="module")
 def people():
-    """A table with everything that real ones have: missing values, spikes, dates, orders, booleans, a rule."""
+    """A table like real ones: missing values, spikes, dates, orders, booleans, a rule."""
     rng = np.random.default_rng(0)
     n = 800
     smoke = rng.choice(["NO", "YES"], n, p=[0.7, 0.3])
@@ -102,7 +104,7 @@ def test_missing_values_spikes_decimals_and_kinds_are_kept(people):
 
 
 def test_relations_are_kept_and_shuffled_columns_are_seen(people):
-    """Claim: the mean income by smoking and the pair table are kept; the control draws each column alone."""
+    """Claim: mean income by smoking and the pair table are kept; not so in the control."""
     frame = people.assign(
         income=people["income"].fillna(1) * np.where(people["smoke"] == "YES", 3, 1)
     )
@@ -232,7 +234,7 @@ def test_predictors_that_are_not_named_have_no_say(people):
     ("settings", "why"),
     [
         ({"m": 0}, "m \\(0\\)"),
-        ({"min_leaf": 1}, "copies its row"),
+        ({"min_leaf": 1}, "one row copies it"),
         ({"columns": []}, "empty"),
         ({"columns": "age"}, "list of names"),
         ({"model": "tree"}, "model 'tree'"),
@@ -241,7 +243,7 @@ def test_predictors_that_are_not_named_have_no_say(people):
         ({"order": "random"}, "order"),
         ({"rules": ["age = 3"]}, "write =="),
         ({"groups": [["a", "b"], ["b", "c"]]}, "two groups"),
-        ({"limits": {"age": (9, 3)}}, "min must not be above"),
+        ({"limits": {"age": (9, 3)}}, "must not be above max"),
         ({"limits": {"age": 3}}, "a min, a max"),
         ({"rows": 0}, "rows"),
         ({"bandwidth": 0}, "bandwidth"),
@@ -260,7 +262,7 @@ def test_settings_are_checked(settings, why):
     [
         ({"columns": ["agee"]}, ColumnError, "did you mean"),
         ({"columns": ["age"], "rows": 9}, PlanError, "every column is replaced"),
-        ({"predictors": {"age": ["sex"], "sex": ["age"]}}, PlanError, "circle"),
+        ({"predictors": {"age": ["sex"], "sex": ["age"]}}, PlanError, "cycle"),
         ({"predictors": {"sex": ["age"]}, "order": ["sex", "age"]}, PlanError, "drawn after it"),
         ({"predictors": {"age": ["age"]}}, PlanError, "itself"),
         ({"predictors": ["nobody"]}, ColumnError, "nobody"),
@@ -346,10 +348,12 @@ def test_categories_that_one_row_holds_are_told_as_a_risk(people):
 
 def test_a_promise_that_is_broken_is_seen(people, monkeypatch):
     monkeypatch.setattr(
-        "veladura.numeric.trees.column.Subject.accepted",
+        "veladura.numeric.trees.numbers.AllowedNumbers.accepted",
         lambda self, places: np.ones(places.size, dtype=bool),
     )
-    monkeypatch.setattr("veladura.numeric.trees.column.Subject.settle", lambda self, places: places)
+    monkeypatch.setattr(
+        "veladura.numeric.trees.numbers.AllowedNumbers.settle", lambda self, places: places
+    )
     with pytest.raises(PromiseError, match=r"occur once|occurs once"):
         vd.Cart(m=1, smoothing="none").protect(people, seed=1)
 

@@ -38,7 +38,7 @@ def test_forty_repetitions_of_every_scenario(errors):
 
 
 def covers(recipe, runs, seed=0, n=500):
-    """Return how often the combined intervals of a mean and of two slopes hold the truth, over simulated populations."""
+    """Return the coverage of combined intervals of a mean and two slopes, over populations."""
     hits = np.zeros(3)
     for i in range(runs):
         rng = np.random.default_rng([seed, i])
@@ -61,7 +61,7 @@ def mean_and_slopes(data):
 
 
 def scenario_coverage(recipe, runs):
-    """Return how often intervals of the mean and of the four coefficients hold the truth, normal errors."""
+    """Return the coverage of intervals of the mean and the four coefficients, normal errors."""
     population = scenarios.draw(np.random.default_rng(99), "normal", 400_000)["y"].mean()
     truth, hits = np.append(population, scenarios.TRUTH), np.zeros(5)
     for i in range(runs):
@@ -90,7 +90,7 @@ def test_the_check_of_coverage_sees_a_lost_relation():
 
 @pytest.mark.slow
 def test_intervals_cover_with_a_continuous_predictor():
-    """Leaves then hold five to ten rows: the kernel cut to their range loses a quarter of their variance, the local one little."""
+    """In leaves of five to ten rows the truncated kernel loses a quarter of the variance."""
     found = covers(vd.Cart(columns=["y"], m=5), 1000)
     assert (found > 0.92).all()
     assert (found < 0.98).all()

@@ -17,12 +17,13 @@ import veladura as vd
 from veladura.errors import PlanError
 from veladura.methods.cart.cart import Bounds
 from veladura.methods.critical.cells import Cells, Condition, read_condition, read_conditions
-from veladura.methods.critical.classes import find_classes, find_ties, first_split, order_columns
-from veladura.methods.critical.cluster import divide, moments
+from veladura.methods.critical.cluster_kernels import divide, moments
+from veladura.methods.critical.constraints import common_node
+from veladura.methods.critical.groups import find_classes, find_ties, first_split, order_columns
 from veladura.methods.critical.single import restricted
-from veladura.methods.critical.terms import common_node
-from veladura.methods.critical.tuples import Moving
-from veladura.numeric.trees.tree import END, FEATURE, LEFT, PARENT, START, Tree, grow, stack
+from veladura.methods.critical.tuples import JointKernel
+from veladura.numeric.trees.bins import binning_of, stack
+from veladura.numeric.trees.tree import END, FEATURE, LEFT, PARENT, START, Tree, grow, ranks
 
 NAMES = list("abcdefgh")
 
@@ -260,7 +261,7 @@ def kernel(rng, chosen):
     mean, root, size = moments(
         LEAF, np.ones(len(LEAF), dtype=bool), np.array([0]), np.array([len(LEAF)])
     )
-    moving = Moving(mean, root, size, np.array([True, True]), [None, None])
+    moving = JointKernel(mean, root, size, np.array([True, True]), [None, None])
     return moving.moved(
         rng,
         chosen,
@@ -291,7 +292,10 @@ def unmoved_mean(rng, chosen):
 
 
 def kept_pvalue(move, seed):
-    """Claim: donors drawn alike and moved have the leaf's mean and, but for (n - 1) / n in the donors' own part, its covariance."""
+    """Claim: moved donors have the mean and the covariance of the leaf.
+
+    But for the factor (n - 1) / n in the donors' own part of the covariance.
+    """
     rng = np.random.default_rng(seed)
     moved = move(rng, LEAF[rng.integers(len(LEAF), size=DRAWS)])
     h2 = 12 ** (-1 / 3)
@@ -320,9 +324,6 @@ def test_the_check_of_the_kernel_sees(broken):
 def test_the_common_node_of_leaves_is_their_lowest_ancestor():
     rng = np.random.default_rng(0)
     codes = vd.open(pd.DataFrame({"x": rng.normal(size=200)})).codes(["x"])
-    from veladura.numeric.trees.bins import binning_of
-    from veladura.numeric.trees.tree import ranks
-
     binning = binning_of(codes["x"])
     tree = grow(
         stack([binning.codes(codes["x"].values, codes["x"].missing)], [binning]),
@@ -344,9 +345,6 @@ def test_a_tree_of_all_rows_hands_out_critical_donors_only_and_enough_of_them():
     rng = np.random.default_rng(1)
     x = rng.normal(size=400)
     codes = vd.open(pd.DataFrame({"x": x})).codes(["x"])
-    from veladura.numeric.trees.bins import binning_of
-    from veladura.numeric.trees.tree import ranks
-
     binning = binning_of(codes["x"])
     base = stack([binning.codes(codes["x"].values, codes["x"].missing)], [binning])
     donors = codes["x"].values > 1.7

@@ -24,6 +24,8 @@ from veladura.methods.geography.region import (
     region_of,
 )
 
+pytestmark = pytest.mark.quick
+
 NOTHING = Writing((None, None), np.empty(0, dtype=complex))
 STAR = shapely.Polygon([(0, 0), (4, 1), (9, 0), (8, 5), (9.5, 9), (5, 7), (1, 9), (2, 5)])
 POND = shapely.Point(5, 4).buffer(1.5)
@@ -107,7 +109,7 @@ def test_the_border_is_inside_and_the_pond_s_border_is_too():
 
 
 def test_points_keep_clear_of_the_pond_and_spread_by_area():
-    """Claim: points of a cell are uniform in its usable part. Chi-square over a finer raster, level 1e-5."""
+    """Claim: points are uniform in the usable part of a cell (chi-square, level 1e-5)."""
     from scipy import stats
 
     grid = star((4, 3))

@@ -16,6 +16,8 @@ from veladura.errors import ColumnError, DataError, PlanError, PromiseError
 from veladura.plan.plan import parse_plan, read_plan, steps_to_toml
 from veladura.table.table import from_arrow
 
+pytestmark = pytest.mark.quick
+
 FRAME = pd.DataFrame(
     {
         "zip": ["02138", "02139", "02141", "02142"] * 5,

@@ -16,6 +16,8 @@ from veladura.methods.masks.microaggregation import merged_patterns, standardise
 from veladura.table.inspect import inspect_table
 from veladura.table.source import open as open_table
 
+pytestmark = pytest.mark.quick
+
 
 def slow_mdav(points, k):
     """MDAV written down from Domingo-Ferrer and Torra (2005) with sorting and sets."""

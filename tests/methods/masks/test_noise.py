@@ -15,6 +15,8 @@ from veladura.methods.masks.noise import _correlation, _root, noise_too_small
 from veladura.table.inspect import inspect_table
 from veladura.table.source import open as open_table
 
+pytestmark = pytest.mark.quick
+
 LEVEL = 1e-5
 SCALE = 0.5
 

@@ -26,6 +26,8 @@ from veladura.methods.masks.pram_matrix import (
 from veladura.table.inspect import inspect_table
 from veladura.table.source import open as open_table
 
+pytestmark = pytest.mark.quick
+
 LEVEL = 1e-5
 RARE = "canary-rare"
 CHANCES = np.array([[0.7, 0.2, 0.1], [0.0, 0.6, 0.4], [0.5, 0.0, 0.5]])

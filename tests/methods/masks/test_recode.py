@@ -25,6 +25,8 @@ from veladura.methods.masks.recode_rules import (
 from veladura.table.inspect import inspect_table
 from veladura.table.source import open as open_table
 
+pytestmark = pytest.mark.quick
+
 INT = np.iinfo(np.int64)
 
 

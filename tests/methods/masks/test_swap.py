@@ -20,6 +20,8 @@ from veladura.methods.masks.swap import carried_too_far, foreign_values, rank_mo
 from veladura.table.inspect import inspect_table
 from veladura.table.source import open as open_table
 
+pytestmark = pytest.mark.quick
+
 LEVEL = 1e-5
 
 

@@ -16,6 +16,8 @@ from veladura.methods.masks.topcode_limits import Limits, round_down
 from veladura.table.inspect import inspect_table
 from veladura.table.source import open as open_table
 
+pytestmark = pytest.mark.quick
+
 
 def test_values_beyond_take_the_limit_and_others_stay():
     frame = pd.DataFrame(

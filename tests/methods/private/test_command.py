@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from veladura.errors import PlanError
-from veladura.inference.posterior.show import read_groups
+from veladura.inference.posterior.compare import read_groups
 
 PLAN = """
 [source]
@@ -40,9 +40,9 @@ def test_a_run_is_charged_once_and_the_second_is_refused(veladura, home):
     again = veladura("run", "plan.toml", "--force", cwd=home)
     assert again.returncode == 5
     assert "Nothing was drawn" in again.stderr
-    told = veladura("budget", "plan.toml", "--events", cwd=home).stdout
-    assert "epsilon = 0.75" in told
-    assert "dirichlet-multinomial of sex, smokes: epsilon = 0.75" in told
+    printed = veladura("budget", "plan.toml", "--events", cwd=home).stdout
+    assert "epsilon = 0.75" in printed
+    assert "dirichlet-multinomial of sex, smokes: epsilon = 0.75" in printed
     (home / "plan.toml").write_text(
         PLAN.replace("[[step]]", "[budget]\nepsilon = 1.5\n[[step]]", 1), encoding="utf-8"
     )
@@ -115,5 +115,5 @@ def test_an_analyst_needs_the_folder_only(veladura, home):
 
 def test_a_group_is_column_and_value():
     assert read_groups("a=1|2, b=x") == {"a": ("1", "2"), "b": ("x",)}
-    with pytest.raises(PlanError, match="is no group"):
+    with pytest.raises(PlanError, match="is not a group"):
         read_groups("=x")

@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from veladura.base.streams import Streams
-from veladura.numeric.trees import draws as compiled
-from veladura.numeric.trees.leaf import Donors, Singles, draw_numbers
-from veladura.numeric.trees.tree import grow, stack
+from veladura.numeric.trees import leaf as compiled
+from veladura.numeric.trees.bins import stack
+from veladura.numeric.trees.leaf import Donors, draw_numbers
+from veladura.numeric.trees.numbers import Singles
+from veladura.numeric.trees.tree import grow
 
 LEVEL = 1e-5
 
@@ -68,7 +70,7 @@ def equal_weights(rng, values, size):
     ids=["ours", "equal"],
 )
 def test_means_vary_as_a_posterior_does(draw, right):
-    """Over datasets the variance of the mean is s2 / (n + 1) for the weights plus s2 / size for the draws."""
+    """The variance of the mean is s2 / (n + 1) for the weights plus s2 / size for the draws."""
     rng, values, size = Streams(1)("means"), np.arange(20.0), 50
     means = np.array([draw(rng, values, size).mean() for _ in range(2000)])
     variance = values.var()
@@ -108,7 +110,7 @@ def edge_kept(rng, values, size):
     ids=["kernel", "edge kept"],
 )
 def test_numbers_follow_the_cut_kernel(draw, right):
-    """One draw a dataset: the mean over Dirichlet weights is close to the kernel density with equal ones, cut to the range."""
+    """One draw a dataset: the mean over Dirichlet weights is close to the truncated density."""
     rng, values = (
         Streams(2)("kernel"),
         np.array([0.0, 0.0, 0.0, 4.0, 5.0, 6.0, 10.0, 10.0, 10.0, 10.0]),
@@ -121,7 +123,7 @@ def test_numbers_follow_the_cut_kernel(draw, right):
 
 
 def reflected_cdf(values, x, widths):
-    """Return the law of a donor's number moved by a normal of its own width, folded once at both ends."""
+    """Return the law of a donor's number plus a normal of its own width, reflected at the ends."""
     low, high = values.min(), values.max()
     inner = stats.norm.cdf((x - values) / widths) - stats.norm.cdf((2 * low - x - values) / widths)
     return np.mean(inner + stats.norm.sf((2 * high - x - values) / widths))
@@ -144,7 +146,7 @@ def one_width(rng, values):
     ids=["local", "kernel", "one width"],
 )
 def test_local_numbers_follow_the_reflected_kernels(draw, right):
-    """A skewed leaf; widths by hand: the robust bandwidth, but no farther than the farther neighbour."""
+    """A skewed leaf; widths by hand: the robust bandwidth, at most to the farther neighbour."""
     rng, values = Streams(2)("local"), np.array([1.0, 1.5, 2.0, 2.5, 3.0, 10.0, 11.0, 25.0])
     reach = np.array([0.5, 0.5, 0.5, 0.5, 7.0, 7.0, 14.0, 14.0])
     widths = np.minimum(spreads(values, [0], [8])[0, 0], reach)
@@ -163,7 +165,7 @@ def test_a_number_reaches_to_the_farther_other_value_beside_it():
 
 
 def test_local_kernels_keep_what_the_cut_one_loses_of_small_skewed_leaves():
-    """Leaves of eight exponential numbers: the share of draws below the population's median is a half, give or take."""
+    """Leaves of eight exponential numbers: about half of the draws are below the true median."""
     rng, below = Streams(6)("skewed"), {}
     for smoothing in ("local", "kernel"):
         found = np.concatenate(

@@ -8,10 +8,17 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from veladura.numeric.trees.bins import MAX_BINS, Binning, cuts
-from veladura.numeric.trees.model import Ground
+from veladura.numeric.trees.bins import MAX_BINS, Binning, cuts, stack
 from veladura.numeric.trees.prune import collapse, pruned_by
-from veladura.numeric.trees.tree import END, FEATURE, START, Growth, grow, ranks, stack
+from veladura.numeric.trees.tree import (
+    END,
+    FEATURE,
+    START,
+    Growth,
+    TrainingRows,
+    grow,
+    ranks,
+)
 
 
 def number_columns(*columns):
@@ -203,11 +210,9 @@ def test_prices_of_pruning_are_those_of_scikit_learn():
 def test_pruning_cuts_noise_away_and_keeps_what_predicts():
     rng = np.random.default_rng(9)
     x = rng.normal(size=1000)
-    ground = Ground(number_columns(x), np.arange(1000))
-    noise = pruned_by(5)(grow, ground, [0], ranks(rng.normal(size=1000)), 0, Growth(), 0)
-    signal = pruned_by(5)(
-        grow, ground, [0], ranks((x > 0) * 5 + rng.normal(size=1000)), 0, Growth(), 0
-    )
+    training = TrainingRows(number_columns(x), np.arange(1000))
+    noise = pruned_by(5)(training, [0], ranks(rng.normal(size=1000)), 0, Growth(), 0)
+    signal = pruned_by(5)(training, [0], ranks((x > 0) * 5 + rng.normal(size=1000)), 0, Growth(), 0)
     assert noise.leaves().size <= 3
     assert 2 <= signal.leaves().size <= 8
 
@@ -228,7 +233,7 @@ def walk(tree, predictors, row, node):
 
 @pytest.mark.parametrize("classes", [0, 4])
 def test_rows_that_go_down_together_end_where_each_would_alone(classes):
-    """Numbers with missing values, few categories, and more than a byte holds; large nodes and small ones, two strata."""
+    """Missing numbers, few categories, more than a byte holds; large and small nodes, strata."""
     rng = np.random.default_rng(10)
     x = np.where(rng.random(6000) < 0.1, np.nan, rng.normal(size=6000))
     few, many = rng.integers(0, 5, 6000), rng.integers(0, 700, 6000)

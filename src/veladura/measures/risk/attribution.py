@@ -215,7 +215,7 @@ MEASURE = Measure(
         "disco": Meaning(
             "DiSCO: people whose replaced value can be inferred, correctly and with certainty, from"
             " the known columns.",
-            unit="share",
+            unit="people",
             headline=True,
         ),
         "tcap": Meaning(

@@ -203,11 +203,11 @@ MEASURE = Measure(
     figures={
         "marketer": Meaning(
             "Marketer risk: expected share of released rows for which the right person is picked.",
-            unit="share",
+            unit="rows",
         ),
         "at_risk": Meaning(
             f"People at risk: those in the release whose prosecutor risk is above {RISKY:g}.",
-            unit="share",
+            unit="rows",
         ),
         "smallest": Meaning(
             "Smallest equivalence class (k): people who share the rarest combination of"

@@ -179,7 +179,7 @@ MEASURE = Measure(
     "risk.distance",
     figures={
         "copies": Meaning(
-            "Copies: released rows that equal a row of the original.", unit="share", headline=True
+            "Copies: released rows that equal a row of the original.", unit="rows", headline=True
         ),
         "ratio": Meaning(
             "Distance to the closest record (DCR), over the same distance between people of the"

@@ -170,7 +170,7 @@ MEASURE = Measure(
     "risk.individual",
     figures={
         "highest": Meaning(
-            "Individual risk, highest: probability to re-identify the person at greatest risk in"
+            "Individual risk, highest: probability of re-identifying the person at greatest risk in"
             " the population, by the sampling weights.",
             unit="share",
         ),

@@ -147,7 +147,7 @@ MEASURE = Measure(
         "correct": Meaning(
             "Record linkage: released rows whose nearest original row is the one they were made"
             " from.",
-            unit="share",
+            unit="rows",
         )
     },
     function=measure,

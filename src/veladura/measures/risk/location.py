@@ -208,7 +208,8 @@ MEASURE = Measure(
             "Matched distance: the smallest of these distances.", "high", public=False
         ),
         "nearest": Meaning(
-            "Nearest original place: mean distance from a new place to it, of anybody.", "neither"
+            "Nearest place: mean distance from a new place to the nearest original one.",
+            "neither",
         ),
         "same_cell": Meaning(
             "Same cell: people whose new place is in their own cell of the grid.", unit="share"

@@ -177,11 +177,11 @@ MEASURE = Measure(
         "emr": Meaning(
             "EMR / n: expected share of people whose row is picked right by an intruder who knows"
             " their other columns, and the changed ones roughly.",
-            unit="share",
+            unit="people",
         ),
         "tmr": Meaning(
             "True match rate (TMR): people for whom one row is the most likely, and it is theirs.",
-            unit="share",
+            unit="people",
             headline=True,
         ),
         "fmr": Meaning(

@@ -144,7 +144,7 @@ MEASURE = Measure(
         "uniques": Meaning(
             "Replicated uniques: people who are unique on the quasi-identifiers in both the"
             " original and the release.",
-            unit="share",
+            unit="people",
             headline=True,
         )
     },

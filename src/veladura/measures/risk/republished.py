@@ -11,7 +11,7 @@ from veladura.base.estimate import Estimate
 from veladura.core.promise import Evidence, source_column
 from veladura.errors import NotApplicable
 from veladura.measures.measure import Meaning, Measure, Subject
-from veladura.methods.cart.single_numbers import plain_values, singles_in
+from veladura.methods.cart.promises import plain_values, singles_in
 from veladura.table.source import open_quietly
 
 if TYPE_CHECKING:

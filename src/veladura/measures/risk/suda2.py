@@ -216,7 +216,7 @@ MEASURE = Measure(
         "special": Meaning(
             f"SUDA2 special uniques: people in the release whom {FEW} columns are enough to tell"
             " from all others.",
-            unit="share",
+            unit="rows",
         )
     },
     function=measure,

@@ -118,7 +118,7 @@ MEASURE = Measure(
         "rows": Meaning(
             "Unchanged rows: people whose values are the original ones in every column the method"
             " changes.",
-            unit="share",
+            unit="rows",
         ),
         "cells": Meaning(
             "Unchanged cells: original values left in the columns the method changes.",

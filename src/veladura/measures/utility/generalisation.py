@@ -171,7 +171,7 @@ MEASURE = Measure(
         "completeness": Meaning(
             "Completeness: people of the original who are in the release.",
             "high",
-            "share",
+            "people",
             headline=True,
         ),
         "discernibility": Meaning(

@@ -19,7 +19,8 @@ from veladura.measures.pairing import Pairing, pair
 from veladura.measures.utility.design import Raw, read_columns
 from veladura.measures.utility.propensity_tree import predictors_of
 from veladura.numeric.sampling import matched_rows, sample_note
-from veladura.numeric.trees.tree import Growth, Predictors, grow
+from veladura.numeric.trees.bins import Predictors
+from veladura.numeric.trees.tree import Growth, grow
 
 if TYPE_CHECKING:
     from veladura.table.table import Table

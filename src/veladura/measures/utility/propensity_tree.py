@@ -23,8 +23,8 @@ from veladura.base.streams import Streams
 from veladura.measures.utility.design import Raw, main_effects, read_columns
 from veladura.numeric.kmeans import k_means
 from veladura.numeric.sampling import matched_rows
-from veladura.numeric.trees.bins import Binning, cuts
-from veladura.numeric.trees.tree import END, START, Growth, Predictors, grow, stack
+from veladura.numeric.trees.bins import Binning, Predictors, cuts, stack
+from veladura.numeric.trees.tree import END, START, Growth, grow
 
 if TYPE_CHECKING:
     from veladura.table.table import Table

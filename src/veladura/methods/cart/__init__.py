@@ -1,1 +1,1 @@
-"""Synthetic tables: columns drawn one after the other from models of the original."""
+"""Sequential synthesis with CART: columns drawn one after the other from models of the original."""

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from veladura.base.checks import check_columns, is_number
+from veladura.base.bounds import Bounds, bounds_of
+from veladura.base.checks import check_choice, check_columns, check_named, is_number
 from veladura.base.context import Context
+from veladura.base.expression import parse
 from veladura.core.gates import SYNTHETIC
-from veladura.core.promise import LIMITS, Check
 from veladura.core.recipe import Recipe
-from veladura.errors import DataError, PlanError
-from veladura.methods.cart.order import check_named, grouped
-from veladura.methods.cart.rules import find_rules, read_rules, rows_against_rules
-from veladura.methods.cart.single_numbers import single_numbers
-from veladura.numeric.trees.column import check_levels
+from veladura.errors import PlanError
+from veladura.methods.cart.promises import CHECKS
+from veladura.methods.cart.rules import find_rules
 from veladura.numeric.trees.leaf import Smoothing
+from veladura.numeric.trees.variable import check_levels
 
 if TYPE_CHECKING:
     from veladura.methods.cart.fitted import FittedCart
@@ -25,89 +24,82 @@ if TYPE_CHECKING:
     from veladura.table.schema import Schema
     from veladura.table.table import Table
 
-Model = Literal["cart", "bagging", "forest", "parametric", "sample"]
-MAX_LEVELS = 20_000
-
-
-@dataclass(frozen=True, kw_only=True)
-class Bounds:
-    """Smallest and largest number a column may hold."""
-
-    min: float | None = None
-    max: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.min is not None and self.max is not None and self.min > self.max:
-            msg = "min must not be above max."
-            raise PlanError(msg)
+ModelName = Literal["cart", "bagging", "forest", "parametric", "sample"]
+OrderName = Literal["given", "dependence"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cart(Recipe):
-    """Replace columns by artificial values, drawn from the leaves of trees grown on the original.
+    """Sequential synthesis with CART: replace columns by artificial values drawn from trees.
 
-    Columns are drawn one after the other, each given those that stay and those drawn before it.
-    A row falls down the tree of a column to a leaf; a donor there is drawn by the Bayesian
-    bootstrap, and a number is moved by a Gaussian kernel cut to the range of the leaf. With every
-    column replaced the rows are new ones, linked to none of the original.
+    Columns are synthesised one after the other. The tree of a column is grown on the original; its
+    predictors are the columns that stay and those synthesised before. Each synthetic row falls down
+    the tree to a leaf, and a donor of that leaf is drawn by the Bayesian bootstrap. A category is
+    copied from the donor; a number is moved by a Gaussian kernel within the leaf.
+
+    With some columns replaced the release is *partially synthetic*: each row is still a person of
+    the original. With every column replaced it is fully artificial: no row belongs to anyone.
 
     Parameters
     ----------
     columns
         The columns to replace; all of them by default.
     m
-        Number of datasets. Standard errors of an analysis need at least 2 when some columns stay.
+        Number of synthetic datasets. With some columns replaced, standard errors need at least 2.
     order
-        Columns in the order they are drawn ("given": that of the table; "dependence": strong ties
-        first), or names.
+        The order of synthesis: "given" (that of the table), "dependence" (strongly associated
+        columns first), or a list of names.
     predictors
-        Columns that may predict, or by column those that predict it; by default all that stay or
-        were drawn before.
+        Columns that may predict, or the predictors of each column by its name; by default all that
+        stay and all that were synthesised before.
     groups
-        Columns that are drawn together, from one donor.
+        Lists of columns that are drawn together, from one donor.
     strata
-        Columns or conditions: each combination is synthesised by itself.
+        Columns or conditions: each combination is synthesised separately.
     rows
-        Rows of each dataset, when every column is replaced; as many as the original by default.
+        Number of rows of each dataset, when every column is replaced; that of the original by
+        default.
     proper
-        Grow the trees of each dataset on a bootstrap sample of its own.
+        Proper synthesis of the trees too: each dataset has trees of its own, grown on a bootstrap
+        sample.
     model
-        Draw from a tree ("cart"), several trees ("bagging", "forest"), a regression ("parametric"),
-        or the column alone ("sample").
+        What values are drawn from: one tree ("cart"), several trees ("bagging", "forest"), a
+        regression ("parametric"), or the column without predictors ("sample").
     models
-        Another model for some columns.
+        Another model for some columns, by name.
     trees
         Number of trees of "bagging" and "forest".
     smoothing
-        Move each donor's number by a normal, no farther than its neighbours in the leaf ("local"),
-        by the one bandwidth of the leaf and cut to its range ("kernel", the method as published),
-        or take it as it is ("none").
+        How a donor's number is moved: no farther than its neighbours in the leaf ("local"), by one
+        bandwidth for the whole leaf, truncated to its range ("kernel", as published), or not at all
+        ("none").
     bandwidth
-        Factor on the robust bandwidth of the kernel.
+        Factor on the bandwidth of the kernel.
     republish
-        Columns in which a number that occurs once in the original may come out; none by default.
+        Columns in which a number that occurs once in the original may be released; none by default.
     spikes
-        By column, values that many rows share and that stay as they are; found where not named.
+        By column, values that many rows share and that are released as they are; detected by
+        default.
     rules
-        Conditions that hold in every row, as in ``smoke == "NO" implies nociga == -8``.
+        Conditions that hold in every row, such as ``smoke == "NO" implies nociga == -8``.
     limits
-        By column, the smallest and largest number allowed.
+        By column, the smallest and the largest number allowed.
     min_leaf
-        Fewest rows in a leaf. A leaf of one would copy its row.
+        Smallest number of rows in a leaf. A leaf of one row would copy it.
     min_distinct
-        Fewest different values in a leaf.
+        Smallest number of distinct values in a leaf.
     complexity
-        Share of the root's impurity that every split must remove; none by default.
+        Share of the root's impurity that every split must remove; 0 by default.
     prune
-        Folds of the cross-validation that prunes the trees; 0 for none.
+        Number of folds of the cross-validation that prunes the trees; 0 for no pruning.
 
     Examples
     --------
     >>> import pandas as pd
     >>> import veladura as vd
-    >>> people = pd.DataFrame({"sex": ["f", "m"] * 50, "income": [1000 + 7 * i for i in range(100)]})
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 50, "income": range(1000, 1700, 7)})
     >>> release = vd.Cart(columns=["income"], m=2).protect(people, seed=7)
-    >>> len(release.datasets), release.rule
+    >>> len(release.datasets), release.rule.name
     (2, 'partial')
 
     References
@@ -120,25 +112,24 @@ class Cart(Recipe):
     """
 
     method = "cart"
-    sentence = "Values were replaced by artificial ones, drawn from a model of the original table."
-    checks = {
-        "limits": LIMITS,
-        "rules": Check(rows_against_rules),
-        "single-numbers": Check(single_numbers, linked=False),
-    }
+    sentence = (
+        "Sequential synthesis with CART: values were replaced by artificial ones, drawn from models"
+        " of the original table."
+    )
+    checks = CHECKS
     gate = SYNTHETIC
     synthesizes = True
 
     columns: tuple[str, ...] | None = None
     m: int = 5
-    order: Literal["given", "dependence"] | tuple[str, ...] = "given"
+    order: OrderName | tuple[str, ...] = "given"
     predictors: tuple[str, ...] | Mapping[str, tuple[str, ...]] | None = None
     groups: tuple[tuple[str, ...], ...] = ()
     strata: tuple[str, ...] = ()
     rows: int | None = None
     proper: bool = False
-    model: Model = "cart"
-    models: Mapping[str, Model] = field(default_factory=dict)
+    model: ModelName = "cart"
+    models: Mapping[str, ModelName] = field(default_factory=dict)
     trees: int = 10
     smoothing: Smoothing = "local"
     bandwidth: float = 1.0
@@ -158,64 +149,32 @@ class Cart(Recipe):
         _freeze(self)
         if self.columns is not None:
             check_columns(self.columns, "the columns to replace, or leave columns out for all")
-        self._check_numbers()
-        for setting, value, possible in (
-            ("model", self.model, get_args(Model)),
-            ("smoothing", self.smoothing, get_args(Smoothing)),
-            *(
-                (f"models.{name}: model", model, get_args(Model))
-                for name, model in self.models.items()
-            ),
-            *(
-                (("order", self.order, ("given", "dependence")),)
-                if isinstance(self.order, str)
-                else ()
-            ),
-        ):
-            if value not in possible:
-                raise PlanError.unknown(setting, str(value), possible)
-        twice = [
-            name
-            for i, group in enumerate(self.groups)
-            for name in group
-            if any(name in other for other in self.groups[:i])
-        ]
-        if twice:
-            msg = f"groups: columns that stand in two groups: {twice}."
-            raise PlanError(msg)
-        read_rules(self.rules)
-
-    def _check_numbers(self) -> None:
-        for name, least in (
-            ("m", 1),
-            ("trees", 1),
-            ("min_leaf", 2),
-            ("min_distinct", 1),
-            ("prune", 0),
-        ):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                why = ": a leaf of one copies its row" if name == "min_leaf" else ""
-                msg = f"{name} ({value}) must be a whole number of at least {least}{why}."
-                raise PlanError(msg)
-        if self.prune == 1:
-            msg = "prune (1) must be 0 or the number of folds, at least 2."
-            raise PlanError(msg)
-        if self.rows is not None and (
-            isinstance(self.rows, bool) or not isinstance(self.rows, int) or self.rows < 1
-        ):
-            msg = f"rows ({self.rows}) must be a whole number of at least 1."
-            raise PlanError(msg)
+        _check_counts(self)
         if not is_number(self.bandwidth) or self.bandwidth <= 0:
             msg = f"bandwidth ({self.bandwidth}) must be above 0."
             raise PlanError(msg)
         if not is_number(self.complexity) or not 0 <= self.complexity < 1:
-            msg = f"complexity ({self.complexity}) must be a share from 0 to below 1."
+            msg = f"complexity ({self.complexity}) must be a share: at least 0 and below 1."
             raise PlanError(msg)
+        check_choice("model", self.model, get_args(ModelName))
+        check_choice("smoothing", self.smoothing, get_args(Smoothing))
+        for name, model in self.models.items():
+            check_choice(f"models.{name}: model", model, get_args(ModelName))
+        if isinstance(self.order, str):
+            check_choice("order", self.order, get_args(OrderName))
+        named = [name for group in self.groups for name in set(group)]
+        if twice := sorted({name for name in named if named.count(name) > 1}):
+            msg = (
+                f"groups: columns that are in two groups: {twice}.\n\nHint: merge the groups, or"
+                " leave the columns out of one."
+            )
+            raise PlanError(msg)
+        for rule in self.rules:
+            parse(rule)  # refuses what cannot be read
 
     def apply(self, table: Table, context: Context) -> FittedCart:
         """Grow the trees."""
-        from veladura.methods.cart.fitted import fit
+        from veladura.methods.cart.fit import fit
 
         return fit(self, table, context)
 
@@ -224,17 +183,11 @@ class Cart(Recipe):
         if self.columns is not None:
             schema.check("columns", self.columns)
         names = [name for name in schema.names if self.columns is None or name in self.columns]
-        if text := [name for name in names if schema[name].kind == "text"]:
+        check_synthesisable(schema, names)
+        if self.rows is not None and set(names) != set(schema.names):
             msg = (
-                f"columns of free text cannot be synthesised: {text}.\n\nHint: declare role"
-                " 'identifier' to drop them, or another kind."
-            )
-            raise PlanError(msg)
-        everything = set(names) == set(schema.names)
-        if self.rows is not None and not everything:
-            msg = (
-                "rows can be chosen only when every column is replaced.\n\nHint: leave rows out, or"
-                " columns."
+                f"rows ({self.rows}) can be set only when every column is replaced.\n\nHint: leave"
+                " out rows, or leave out columns."
             )
             raise PlanError(msg)
         for setting, named in (
@@ -246,25 +199,19 @@ class Cart(Recipe):
             ("order", [] if isinstance(self.order, str) else list(self.order)),
             ("predictors", list(self.predictors) if isinstance(self.predictors, Mapping) else []),
         ):
-            check_named(setting, named, names)
+            if named:
+                check_named(setting, named, names)
         return names
 
     @classmethod
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> Cart:
         """Suggest that every column be replaced; weights last, for they depend on the rest."""
-        if text := [f.name for f in schema if f.kind == "text"]:
+        check_synthesisable(schema, schema.names)
+        rows = max((fact.rows for fact in facts.values()), default=0)
+        if not any(fact.present for fact in facts.values()) or rows < cls.min_leaf:
             msg = (
-                f"columns of free text cannot be synthesised: {text}.\n\nHint: declare role"
-                " 'identifier' to drop them."
-            )
-            raise PlanError(msg)
-        if (
-            not any(fact.present for fact in facts.values())
-            or max(fact.rows for fact in facts.values()) < cls.min_leaf
-        ):
-            msg = (
-                f"the table has fewer rows than a leaf ({cls.min_leaf}): there is nothing to draw"
-                " from."
+                f"the table has {rows} rows, fewer than a leaf needs ({cls.min_leaf}), or no values"
+                " at all: there is nothing to draw from."
             )
             raise PlanError(msg)
         weights = schema.of_role("weight")
@@ -278,20 +225,33 @@ class Cart(Recipe):
         suggested = cls.suggest(table.schema, facts)
         codes = table.codes(table.names)
         for column in codes.values():
-            check_levels(column, MAX_LEVELS)
+            check_levels(column)
         return replace(suggested, rules=find_rules(codes))
+
+
+def check_synthesisable(schema: Schema, names: Sequence[str]) -> None:
+    """Refuse columns of free text."""
+    if text := sorted(name for name in names if schema[name].kind == "text"):
+        msg = (
+            f"columns of free text cannot be synthesised: {text}.\n\nHint: declare role"
+            " 'identifier' to drop them, or another kind."
+        )
+        raise PlanError(msg)
 
 
 def _freeze(recipe: Cart) -> None:
     """Turn lists inside settings into tuples, and pairs of limits into bounds."""
     given: dict[str, Any] = {f.name: getattr(recipe, f.name) for f in fields(recipe)}
     if isinstance(given["republish"], bool):
-        msg = "republish names the columns in which single numbers may come out, as a list."
+        msg = (
+            "republish is a list: it names the columns in which numbers that occur once may be"
+            " released."
+        )
         raise PlanError(msg)
     tidy = {
         "groups": tuple(tuple(group) for group in given["groups"]),
         "predictors": (
-            {k: tuple(v) for k, v in given["predictors"].items()}
+            {name: tuple(names) for name, names in given["predictors"].items()}
             if isinstance(given["predictors"], Mapping)
             else given["predictors"]
         ),
@@ -305,30 +265,20 @@ def _freeze(recipe: Cart) -> None:
         object.__setattr__(recipe, name, value)
 
 
-def bounds_of(given: Any, setting: str) -> Bounds:
-    """Return bounds from a pair, a table of min and max, or bounds."""
-    if isinstance(given, Bounds):
-        return given
-    if isinstance(given, Sequence) and len(given) == 2:  # noqa: PLR2004
-        low, high = (None if end is None or math.isinf(end) else float(end) for end in given)
-        return Bounds(min=low, max=high)
-    if isinstance(given, Mapping) and set(given) <= {"min", "max"}:
-        return Bounds(**given)
-    msg = (
-        f'{setting}: each column has a min, a max, or both, as in {{"age": {{"min": 0, "max":'
-        " 110}}."
-    )
-    raise PlanError(msg)
+def _check_counts(recipe: Cart) -> None:
+    """Refuse settings that must be whole numbers and are not, or are too small."""
+    least = {"m": 1, "trees": 1, "min_leaf": 2, "min_distinct": 1, "prune": 0}
+    if recipe.rows is not None:
+        least["rows"] = 1
+    for name, smallest in least.items():
+        value = getattr(recipe, name)
+        if isinstance(value, bool) or not isinstance(value, int) or value < smallest:
+            why = ": a leaf of one row copies it" if name == "min_leaf" else ""
+            msg = f"{name} ({value}) must be a whole number of at least {smallest}{why}."
+            raise PlanError(msg)
+    if recipe.prune == 1:
+        msg = "prune (1) must be 0, or a number of folds of at least 2."
+        raise PlanError(msg)
 
 
-def check_rows(rows: int, min_leaf: int) -> None:
-    """Refuse a table with fewer rows than a leaf."""
-    if rows < min_leaf:
-        msg = (
-            f"the table has {rows} rows, fewer than a leaf (min_leaf = {min_leaf}): there is"
-            " nothing to draw from.\n\nHint: give more rows."
-        )
-        raise DataError(msg)
-
-
-__all__ = ["Bounds", "Cart", "bounds_of", "check_rows", "grouped"]
+__all__ = ["Bounds", "Cart"]

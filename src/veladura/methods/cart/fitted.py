@@ -1,322 +1,251 @@
-"""Sequential synthesis fitted to a table: the trees are grown, the datasets are drawn."""
+"""A fitted synthesis: draws the datasets, column by column, under the rules between columns."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.random import Generator
 
+from veladura.base.arrays import Ints, Mask
 from veladura.base.context import Context
 from veladura.base.expression import Expression
-from veladura.core.promise import Promise
 from veladura.core.recipe import Draw, Drawn, Fitted
-from veladura.core.rules import Partial, Rule, Single
-from veladura.methods.cart.cart import MAX_LEVELS, Cart, check_rows
-from veladura.methods.cart.drawing import Drawing
-from veladura.methods.cart.models import Model, build, margin
-from veladura.methods.cart.order import Unit, by_dependence, check_named, visit
-from veladura.methods.cart.plots import compared, tree_texts
-from veladura.methods.cart.rules import check_rules, decision_on, read_rules, rules_promise
-from veladura.methods.cart.strata import Strata, find_strata
-from veladura.numeric.trees.bins import Binning, binning_of
-from veladura.numeric.trees.column import Subject, check_levels, subject_of
-from veladura.numeric.trees.model import Ground, Where, load_kernels
-from veladura.numeric.trees.tree import Predictors, stack
-from veladura.table.codes import Codes, Column
+from veladura.core.rules import Partial, Single
+from veladura.errors import DataError
+from veladura.methods.cart.cart import Cart
+from veladura.methods.cart.order import Unit
+from veladura.methods.cart.pictures import compared
+from veladura.methods.cart.promises import promises_of
+from veladura.methods.cart.rules import decide, decision_on
+from veladura.methods.cart.strata import Strata
+from veladura.methods.cart.tree_text import tree_texts
+from veladura.numeric.trees.bins import Binning, Predictors
+from veladura.numeric.trees.model import Recipients, Values
+from veladura.numeric.trees.variable import Variable
+from veladura.table.codes import Column
 from veladura.table.conditions import holds
 
-if TYPE_CHECKING:
-    from veladura.table.schema import Schema
-    from veladura.table.table import Table
+REDRAWS = 25
+CANDIDATES = 500
 
-Ints = NDArray[np.int64]
-Mask = NDArray[np.bool_]
+
+class UnitModel(Protocol):
+    """What draws the columns of a unit."""
+
+    def draw(self, rng: Generator, recipients: Recipients) -> list[Values]:
+        """Return states and numbers for each column of the unit."""
+
+
+@runtime_checkable
+class Reweighted(Protocol):
+    """A model that is fitted again for each dataset."""
+
+    def weighted(self, rng: Generator) -> UnitModel:
+        """Return the model of one dataset."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FittedCart(Fitted[Cart]):
-    """Trees with their donors, ready to draw. Holds original values: never released.
+    """Models with their donors, ready to draw. Holds original values: never released.
 
     Attributes
     ----------
+    units
+        The columns in the order of synthesis.
+    rules
+        By column, the rules that can be kept when it is drawn.
     models
-        For each dataset with trees of its own, or once for all, the model of every unit.
+        The model of every unit: once for all datasets, or for each dataset with trees of its own.
+    margins
+        The model of every unit without predictors.
+    everything
+        Whether every column is replaced: then the rows are new ones.
     """
 
     units: Sequence[Unit]
-    subjects: Mapping[str, Subject]
+    variables: Mapping[str, Variable]
     binnings: Mapping[str, Binning]
     base: Predictors
-    strata: Strata
+    strata: Strata | None
     rules: Mapping[str, Sequence[Expression]]
-    models: Sequence[Sequence[Model]]
-    margins: Sequence[Model]
+    models: Sequence[Sequence[UnitModel]]
+    margins: Sequence[UnitModel]
     everything: bool
 
     def draw(self, context: Context) -> Drawn:
-        """Draw the m datasets, each from streams of its own."""
-        datasets = context.map(
-            "drawing datasets", lambda r: self._dataset(r, context), range(self.recipe.m)
-        )
+        """Draw the m datasets, each from streams of its own.
+
+        The draws are proper: Bayesian-bootstrap weights are a posterior draw for every leaf. The
+        combining rule is that of Raab et al. (2016) when every column is replaced, else that of
+        Reiter (2003).
+        """
+        recipe, original_rows = self.recipe, self.codes.rows.size
+        rows = original_rows if recipe.rows is None else recipe.rows
+        changed = tuple(name for name in self.table.names if name in self.variables)
+        guarded = [
+            name
+            for name in changed
+            if self.variables[name].guarded and self.variables[name].places is not None
+        ]
+        promised = [name for name in guarded if self.variables[name].allowed.free]
+        open_ = [name for name in guarded if name not in promised]
+        settings = {
+            **{
+                key: value
+                for key, value in recipe.settings().items()
+                if value not in (None, {}, [])
+            },
+            "columns": list(changed),
+            "rows": rows,
+            **({"single_numbers_in": open_} if open_ else {}),
+        }
+        kind = Single if self.everything else Partial
         return Drawn(
-            datasets=datasets,
-            changed=self.changed(),
-            rule=self.rule(),
-            settings=self.told(),
-            promises=self.promises(),
-            pictures=lambda _: self.pictures(),
+            datasets=context.map(
+                "drawing datasets", lambda r: self._dataset(r, rows, context), range(recipe.m)
+            ),
+            changed=changed,
+            rule=kind(rows=rows, original_rows=original_rows, proper=True),
+            settings=settings,
+            promises=promises_of(promised, recipe.rules, recipe.limits),
+            pictures=lambda _: tree_texts(self),
             public_pictures=compared,
         )
 
-    def pictures(self) -> dict[str, bytes | str]:
-        """Return the trees of the replaced columns for the custodian's page: splits and leaves show original values."""
-        return dict(tree_texts(self))
-
-    def changed(self) -> tuple[str, ...]:
-        """Return the replaced columns, in the order of the table."""
-        return tuple(name for name in self.table.names if name in self.subjects)
-
-    def rule(self) -> Rule:
-        """Return "single" when every column is replaced, "partial" otherwise (Raab et al. 2016; Reiter 2003)."""
-        kind = Single if self.everything else Partial
-        return kind(rows=self._rows(), original_rows=self.codes.rows.size, proper=True)
-
-    def told(self) -> dict[str, Any]:
-        """Return the settings, and what a combining rule needs: rows before and after, and that draws are proper."""
-        plain = {
-            key: value
-            for key, value in self.recipe.settings().items()
-            if value not in (None, {}, [])
-        }
-        open_ = [
-            name for name, subject in self.subjects.items() if subject.guarded and not subject.free
-        ]
-        return {
-            **plain,
-            "columns": list(self.changed()),
-            "rows": self._rows(),
-            **({"single_numbers_in": open_} if open_ else {}),
-        }
-
-    def promises(self) -> tuple[Promise, ...]:
-        """Promise that no single number came out, that the rules hold, and the limits."""
-        made = []
-        if names := self._guarded():
-            claim = (
-                f"No number that occurs once in the original {', '.join(names)} occurs there in the"
-                " release."
-            )
-            made.append(Promise("single-numbers", claim, "source", {"columns": names}))
-        if rules := read_rules(self.recipe.rules):
-            made.append(rules_promise(rules))
-        if limits := self.recipe.limits:
-            ends = {name: [bound.min, bound.max] for name, bound in limits.items()}
-            made.append(
-                Promise(
-                    "limits",
-                    f"The values of {', '.join(limits)} stay within their limits.",
-                    "package",
-                    {"columns": ends},
-                )
-            )
-        return tuple(made)
-
-    def _guarded(self) -> list[str]:
-        return [
-            name
-            for name in self.changed()
-            if self.subjects[name].guarded
-            and self.subjects[name].free
-            and self.subjects[name].places is not None
-        ]
-
-    def _rows(self) -> int:
-        return self.codes.rows.size if self.recipe.rows is None else self.recipe.rows
-
-    def _dataset(self, replicate: int, context: Context) -> Draw:
-        """Draw one dataset, column by column."""
-        size = self._rows()
-        bins = (
-            np.zeros((size, self.base.bins.shape[1]), dtype=np.uint16)
-            if self.everything
-            else self.base.bins.copy()
-        )
+    def _dataset(self, replicate: int, rows: int, context: Context) -> Draw:
+        """Draw one dataset, unit by unit."""
+        drawn: dict[str, Column] = {}
+        if self.everything:
+            bins = np.zeros((rows, self.base.bins.shape[1]), dtype=np.uint16)
+        else:
+            bins = self.base.bins.copy()
+            drawn = {name: self.codes[name] for name in self.codes if name not in self.variables}
         predictors = self.base._replace(bins=bins)
-        drawn: dict[str, Column] = (
-            {}
-            if self.everything
-            else {name: self.codes[name] for name in self.codes if name not in self.subjects}
-        )
         place = {name: i for i, name in enumerate(self.binnings)}
         models = self.models[replicate % len(self.models)]
-        for unit, model, spare in zip(self.units, models, self.margins, strict=True):
+        for unit, model, margin in zip(self.units, models, self.margins, strict=True):
+            roots = np.zeros(rows, dtype=np.int64)
+            if self.strata is not None:
+                roots = self.strata.roots(drawn, rows, unit.columns)
+            threads = max(1, context.threads // self.recipe.m)
+            recipients = Recipients(predictors, np.arange(rows), roots, threads)
             rng = context.streams("cart", unit.name, replicate)
-            where = Where(
-                predictors,
-                np.arange(size),
-                self.strata.roots(drawn, size, unit.columns),
-                max(1, context.threads // self.recipe.m),
-            )
-            for column in Drawing(self, unit, model, spare, drawn).run(rng, where):
+            for column in UnitDraw(self, unit, model, margin, drawn).run(rng, recipients):
                 drawn[column.name] = column
                 bins[:, place[column.name]] = self.binnings[column.name].codes(
                     column.values, column.missing
                 )
-        return Draw({name: drawn[name] for name in self.changed()}, linked=not self.everything)
+        columns = {name: drawn[name] for name in self.table.names if name in self.variables}
+        return Draw(columns, linked=not self.everything)
 
 
-def fit(recipe: Cart, table: Table, context: Context) -> FittedCart:
-    """Return the recipe fitted to a prepared table."""
-    replaced = recipe.replaced(table.schema)
-    kept = _kept(recipe, table.schema, replaced)
-    codes = table.codes(
-        [name for name in table.names if name in {*replaced, *kept, *_named(recipe, table.schema)}]
-    )
-    check_rows(codes.rows.size, recipe.min_leaf)
-    for column in codes.values():
-        check_levels(column, MAX_LEVELS)
-    rules = read_rules(recipe.rules)
-    check_rules(rules, codes)
-    subjects = {name: _subject(recipe, codes[name]) for name in replaced}
-    binnings = {
-        name: binning_of(column) for name, column in codes.items() if column.field.kind != "text"
-    }
-    base = stack(
-        [binnings[name].codes(codes[name].values, codes[name].missing) for name in binnings],
-        list(binnings.values()),
-    )
-    strata = find_strata(
-        recipe.strata,
-        codes,
-        replaced,
-        recipe.min_leaf,
-        everything=len(replaced) == len(table.names),
-    )
-    first = list(strata.drawn) + [
-        name for name in _order(recipe, codes, replaced) if name not in strata.drawn
-    ]
-    groups = (*recipe.groups, *([strata.drawn] if len(strata.drawn) > 1 else []))
-    fixed = strata.drawn if isinstance(recipe.order, str) else first
-    units = visit(
-        first + [name for name in replaced if name not in first],
-        kept,
-        fixed,
-        recipe.predictors,
-        groups,
-    )
-    binding = _binding(rules, units)
-    load_kernels(context)
-    place = {name: i for i, name in enumerate(binnings)}
+@dataclass(frozen=True, eq=False, repr=False)
+class UnitDraw:
+    """One unit of one dataset, drawn under the rules that bind it.
 
-    def grown(task: tuple[int, int]) -> Model:
-        replicate, number = task
-        unit = units[number]
-        rows = np.arange(codes.rows.size)
-        if recipe.proper:
-            rows = np.sort(
-                context.streams("cart", "bootstrap", replicate).integers(rows.size, size=rows.size)
+    Attributes
+    ----------
+    margin
+        The model without predictors, for rows in which the usual one keeps breaking a rule.
+    drawn
+        The columns that stay and those drawn before.
+    """
+
+    fitted: FittedCart
+    unit: Unit
+    model: UnitModel
+    margin: UnitModel
+    drawn: Mapping[str, Column]
+
+    def run(self, rng: Generator, recipients: Recipients) -> list[Column]:
+        """Draw the unit until its rules hold.
+
+        Rows that break a rule are drawn again, then from the margin, then searched one by one.
+        """
+        rules = [rule for name in self.unit.columns for rule in self.fitted.rules.get(name, ())]
+        usual = self.model.weighted(rng) if isinstance(self.model, Reweighted) else self.model
+        columns = self._once(usual, rng, recipients, np.arange(recipients.rows.size))
+        if not rules:
+            return columns
+        for attempt in range(2 * REDRAWS):
+            wrong = np.flatnonzero(~self._kept(rules, columns))
+            if not wrong.size:
+                return columns
+            model = usual if attempt < REDRAWS else self.margin
+            again = self._once(model, rng, recipients.at(wrong), wrong)
+            columns = [_patched(old, new, wrong) for old, new in zip(columns, again, strict=True)]
+        return self._searched(rng, rules, columns)
+
+    def _once(
+        self, model: UnitModel, rng: Generator, recipients: Recipients, rows: Ints
+    ) -> list[Column]:
+        """Draw the columns once, with the values that rules decide written in."""
+        columns: list[Column] = []
+        for name, values in zip(self.unit.columns, model.draw(rng, recipients), strict=True):
+            column = self.fitted.variables[name].assemble(*values)
+            decisions = [
+                decision
+                for rule in self.fitted.rules.get(name, ())
+                if (decision := decision_on(rule, name)) is not None
+            ]
+            if decisions:
+                others = [name for rule in decisions for name in rule.condition.columns]
+                given = {n: self.drawn[n].take(rows) for n in others if n in self.drawn}
+                given |= {done.name: done for done in columns}
+                ready = [rule for rule in decisions if set(rule.condition.columns) <= set(given)]
+                column = decide(column, ready, given)
+            columns.append(column)
+        return columns
+
+    def _kept(
+        self, rules: Sequence[Expression], columns: Sequence[Column], rows: Ints | None = None
+    ) -> Mask:
+        """Return the rows that keep the rules."""
+        needed = {name for rule in rules for name in rule.columns if name in self.drawn}
+        given = {
+            name: self.drawn[name] if rows is None else self.drawn[name].take(rows)
+            for name in needed
+        }
+        given |= {column.name: column for column in columns}
+        kept: Mask = np.logical_and.reduce([holds(rule, given) for rule in rules])
+        return kept
+
+    def _searched(
+        self, rng: Generator, rules: Sequence[Expression], columns: list[Column]
+    ) -> list[Column]:
+        """Try original values in the rows that are left; refuse where none fits."""
+        wrong = np.flatnonzero(~self._kept(rules, columns))
+        rows = self.fitted.codes.rows.size
+        tried = rng.permutation(rows)[: min(rows, CANDIDATES)]
+        variables = [self.fitted.variables[name] for name in self.unit.columns]
+        for variable in variables:
+            if variable.places is not None:
+                tried = tried[variable.allowed.accepted(variable.places[tried])]
+        offered = [variable.column.take(tried) for variable in variables]
+        failed = 0
+        for row in wrong:
+            fits = np.flatnonzero(self._kept(rules, offered, np.full(tried.size, row)))
+            failed += not fits.size
+            if fits.size:
+                columns = [
+                    _patched(old, new.take(fits[:1]), np.array([row]))
+                    for old, new in zip(columns, offered, strict=True)
+                ]
+        if failed:
+            texts = "; ".join(repr(rule.text) for rule in rules)
+            msg = (
+                f"in {failed} rows no value of {list(self.unit.columns)} keeps the rules {texts},"
+                " given the columns drawn before.\n\nHint: change order, or put the columns of the"
+                " rule into one of groups."
             )
-        ground = Ground(base, rows, strata.groups(rows, unit.columns))
-        ground = ground.where(~_decided(unit, binding, codes)[rows])
-        mine = [subjects[name] for name in unit.columns]
-        seed = int(context.streams("cart", "seed", unit.name, replicate).integers(2**63))
-        return build(recipe, mine, ground, [place[name] for name in unit.given], seed)
-
-    runs = recipe.m if recipe.proper else 1
-    tasks = [(r, i) for r in range(runs) for i in range(len(units))]
-    found = context.map("growing trees", grown, tasks[::-1])[
-        ::-1
-    ]  # the last have most predictors: begun first, none is waited for alone
-    models = [found[r * len(units) : (r + 1) * len(units)] for r in range(runs)]
-    margins = [
-        margin(
-            recipe,
-            [subjects[n] for n in u.columns],
-            Ground(base, np.arange(codes.rows.size)),
-            bool(binding),
-        )
-        for u in units
-    ]
-    return FittedCart(
-        recipe,
-        table,
-        codes,
-        units,
-        subjects,
-        binnings,
-        base,
-        strata,
-        binding,
-        models,
-        margins,
-        len(replaced) == len(table.names),
-    )
+            raise DataError(msg)
+        return columns
 
 
-def _subject(recipe: Cart, column: Column) -> Subject:
-    bound = recipe.limits.get(column.name)
-    return subject_of(
-        column,
-        spikes=recipe.spikes.get(column.name),
-        smoothing=recipe.smoothing,
-        guarded=column.name not in recipe.republish,
-        limits=(None, None) if bound is None else (bound.min, bound.max),
-    )
-
-
-def _kept(recipe: Cart, schema: Schema, replaced: Sequence[str]) -> list[str]:
-    """Return the columns that stay and may predict."""
-    stay = [name for name in schema.names if name not in replaced and schema[name].kind != "text"]
-    if recipe.predictors is None:
-        return stay
-    if isinstance(recipe.predictors, Mapping):
-        for name, given in recipe.predictors.items():
-            check_named(f"predictors.{name}", given, [*stay, *replaced])
-        listed = {name for given in recipe.predictors.values() for name in given}
-        return (
-            stay
-            if set(replaced) - set(recipe.predictors)
-            else [name for name in stay if name in listed]
-        )
-    check_named("predictors", recipe.predictors, [*stay, *replaced])
-    return [name for name in stay if name in recipe.predictors]
-
-
-def _named(recipe: Cart, schema: Schema) -> set[str]:
-    """Return the columns that rules and strata name."""
-    from veladura.methods.cart.strata import columns_of
-
-    named = {name for rule in read_rules(recipe.rules) for name in rule.columns}
-    schema.check("rules", sorted(named))
-    return named | columns_of(recipe.strata, schema.names)
-
-
-def _order(recipe: Cart, codes: Codes, replaced: Sequence[str]) -> Sequence[str]:
-    if recipe.order == "dependence":
-        return by_dependence(codes, replaced)
-    return replaced if isinstance(recipe.order, str) else recipe.order
-
-
-def _binding(rules: Sequence[Expression], units: Sequence[Unit]) -> dict[str, list[Expression]]:
-    """Return the rules by the column that is drawn last among theirs: there they can be kept."""
-    drawn = [name for unit in units for name in unit.columns]
-    binding: dict[str, list[Expression]] = {}
-    for rule in rules:
-        own = [name for name in drawn if name in rule.columns]
-        if own:
-            binding.setdefault(own[-1], []).append(rule)
-    return binding
-
-
-def _decided(unit: Unit, binding: Mapping[str, Sequence[Expression]], codes: Codes) -> Mask:
-    """Return the rows whose value a rule decides: they teach a tree nothing."""
-    decided = np.zeros(codes.rows.size, dtype=bool)
-    if len(unit.columns) > 1:
-        return decided
-    for rule in binding.get(unit.columns[0], ()):
-        if (decision := decision_on(rule, unit.columns[0])) is not None:
-            decided |= holds(decision.condition, codes)
-    return decided
+def _patched(old: Column, new: Column, rows: Ints) -> Column:
+    values, missing = old.values.copy(), old.missing.copy()
+    values[rows], missing[rows] = new.values, new.missing
+    return old.with_values(values, missing)

@@ -1,4 +1,4 @@
-"""Which column is drawn when, and given which others."""
+"""The order of synthesis: which columns are drawn when, and from which predictors."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from veladura.errors import ColumnError, PlanError
+from veladura.base.checks import check_named
+from veladura.errors import PlanError
+from veladura.numeric.association import associations
 
 if TYPE_CHECKING:
     from veladura.table.codes import Codes
-
-SAMPLED = 5000
 
 
 @dataclass(frozen=True)
@@ -25,7 +23,7 @@ class Unit:
 
     @property
     def name(self) -> str:
-        """What its stream is called."""
+        """The name of its random stream."""
         return "+".join(self.columns)
 
 
@@ -43,14 +41,14 @@ def grouped(columns: Sequence[str], groups: Sequence[Sequence[str]]) -> list[tup
     return list(dict.fromkeys(member.get(name, (name,)) for name in columns))
 
 
-def visit(
+def order_of_synthesis(
     replaced: Sequence[str],
     kept: Sequence[str],
     order: Sequence[str] | None,
     predictors: Sequence[str] | Mapping[str, Sequence[str]] | None,
     groups: Sequence[Sequence[str]] = (),
 ) -> list[Unit]:
-    """Return the units in the order they are drawn.
+    """Return the units in the order of synthesis.
 
     Parameters
     ----------
@@ -59,7 +57,7 @@ def visit(
     kept
         Columns that stay and may predict.
     order
-        Columns whose place is fixed: they come first, in this order.
+        Columns that come first, in this order.
     predictors
         Columns that may predict any, or by column those that predict it; by default all kept ones
         and all that were drawn before.
@@ -101,7 +99,7 @@ def _from_matrix(
         )
         msg = (
             f"predictors: {name!r} is predicted from {what}: {late}.\n\nHint: change order, or"
-            " leave them out."
+            f" leave them out of predictors.{name}."
         )
         raise PlanError(msg)
     return list(wanted)
@@ -110,7 +108,7 @@ def _from_matrix(
 def _sorted_by_need(
     columns: Sequence[str], matrix: Mapping[str, Sequence[str]], fixed: Sequence[str]
 ) -> list[str]:
-    """Return the columns so that each comes after those that predict it; a circle is refused."""
+    """Return the columns so that each comes after its predictors; a cycle is refused."""
     waiting, placed = list(columns), list[str]()
     while waiting:
         ready = [
@@ -121,8 +119,8 @@ def _sorted_by_need(
         ]
         if not ready:
             msg = (
-                f"predictors go round in a circle: {sorted(waiting)} wait for each other.\n\nHint:"
-                " a column is predicted from those drawn before it."
+                f"predictors form a cycle: {sorted(waiting)} depend on each other.\n\nHint: predict"
+                " each column only from columns that stay or are synthesised before it."
             )
             raise PlanError(msg)
         placed.append(ready[0])
@@ -131,68 +129,31 @@ def _sorted_by_need(
 
 
 def by_dependence(codes: Codes, names: Sequence[str]) -> list[str]:
-    """Return columns so that each is close to those before it: the one with the strongest ties first."""
-    ties = _ties(codes, names)
-    chosen = [int(ties.sum(axis=1).argmax())]
+    """Return the columns by association: the strongest first, each next close to one before it."""
+    strength = associations(codes, names)
+    chosen = [int(strength.sum(axis=1).argmax())]
     while len(chosen) < len(names):
-        closeness = ties[:, chosen].max(axis=1)
+        closeness = strength[:, chosen].max(axis=1)
         closeness[chosen] = -1.0
         chosen.append(int(closeness.argmax()))
     return [names[i] for i in chosen]
 
 
-def strongest_pairs(codes: Codes, most: int) -> list[tuple[str, str]]:
-    """Return the pairs of columns with the strongest ties."""
-    names = list(codes)
-    ties = _ties(codes, names) if names else np.zeros((0, 0))
-    found = [(-ties[i, j], j, i) for i in range(len(names)) for j in range(i)]
-    return [(names[first], names[second]) for _, first, second in sorted(found)[:most]]
-
-
-def _ties(codes: Codes, names: Sequence[str]) -> np.ndarray:
-    """Return Cramér's V of each pair of columns cut into at most eight bins, on at most 5000 evenly spaced rows."""
-    rows = np.unique(np.linspace(0, codes[names[0]].size - 1, SAMPLED).astype(np.int64))
-    coarse = [coarse_codes(codes[name].key()[rows]) for name in names]
-    ties = np.zeros((len(names), len(names)))
-    for i in range(len(names)):
-        for j in range(i):
-            ties[i, j] = ties[j, i] = cramer(coarse[i], coarse[j])
-    return ties
-
-
-def coarse_codes(values: np.ndarray, bins: int = 8) -> np.ndarray:
-    """Return the values as at most some codes, cut at quantiles."""
-    _, codes = np.unique(values, return_inverse=True)
-    codes = codes.reshape(-1)
-    if codes.max() < bins:
-        return codes
-    edges = np.quantile(codes, np.linspace(0, 1, bins + 1)[1:-1])
-    return np.searchsorted(np.unique(edges), codes, side="right")
-
-
-def cramer(a: np.ndarray, b: np.ndarray) -> float:
-    """Return Cramér's V of two columns of codes.
-
-    Examples
-    --------
-    >>> cramer(np.array([0, 1, 0, 1]), np.array([1, 0, 1, 0]))
-    1.0
-    """
-    rows, columns = int(a.max()) + 1, int(b.max()) + 1
-    if min(rows, columns) < 2:  # noqa: PLR2004
-        return 0.0
-    table = (
-        np.bincount(a * columns + b, minlength=rows * columns)
-        .reshape(rows, columns)
-        .astype(np.float64)
-    )
-    expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0, keepdims=True) / a.size
-    with np.errstate(invalid="ignore", divide="ignore"):
-        chi = float(np.nansum((table - expected) ** 2 / expected))
-    return float(np.sqrt(chi / a.size / (min(rows, columns) - 1)))
-
-
-def check_named(setting: str, names: Sequence[str], possible: Sequence[str]) -> None:
-    """Refuse names in a setting that are not among the columns it may name."""
-    if absent := [name for name in names if name not in possible]:
-        raise ColumnError.missing(setting, absent, list(possible))
+def predicting(
+    predictors: Sequence[str] | Mapping[str, Sequence[str]] | None,
+    stay: Sequence[str],
+    replaced: Sequence[str],
+) -> list[str]:
+    """Return the columns, of those that stay, that may predict."""
+    possible = [*stay, *replaced]
+    if predictors is None:
+        return list(stay)
+    if not isinstance(predictors, Mapping):
+        check_named("predictors", predictors, possible)
+        return [name for name in stay if name in predictors]
+    for name, given in predictors.items():
+        check_named(f"predictors.{name}", given, possible)
+    if set(replaced) - set(predictors):  # a column that is not listed may use all of them
+        return list(stay)
+    listed = {name for given in predictors.values() for name in given}
+    return [name for name in stay if name in listed]

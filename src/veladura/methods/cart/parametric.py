@@ -1,4 +1,4 @@
-"""Regressions as models of a column: normal ranks for numbers, logistic and multinomial for states."""
+"""Parametric synthesis: regressions of normal scores, and multinomial regressions of states."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ from functools import cached_property
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 from scipy import optimize, sparse, special
 
-from veladura.numeric.trees.column import Subject
+from veladura.base.arrays import Floats, Ints
+from veladura.numeric.trees.bins import Predictors
 from veladura.numeric.trees.leaf import TRIES
-from veladura.numeric.trees.model import Ground, Where
-from veladura.numeric.trees.tree import Predictors
+from veladura.numeric.trees.model import Recipients, Values
+from veladura.numeric.trees.tree import TrainingRows
+from veladura.numeric.trees.variable import Variable
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 MOST_LEVELS = 30
 RIDGE = 1e-4
 STEPS = 60  # of the search without weights; a weighted one starts close to its end
@@ -25,52 +24,52 @@ MORE_STEPS = 20
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Parametric:
-    """A regression of one column on others, fitted anew for each dataset with Dirichlet weights.
+class Regression:
+    """A regression of one variable on others, fitted again for each dataset with random weights.
 
-    Weighting the rows at random makes the fit a draw close to the posterior (Newton and Raftery
-    1994), so that the synthesis is proper like that from leaves. Each fit starts where the
-    unweighted one ended.
+    With exponential weights on the rows the fit is close to a draw from the posterior (weighted
+    likelihood bootstrap, Newton and Raftery 1994), so the synthesis is proper like that from
+    leaves. Each fit starts where the unweighted one ended.
     """
 
-    subject: Subject
-    ground: Ground
+    variable: Variable
+    training: TrainingRows
     features: tuple[int, ...]
 
     @cached_property
-    def known(self) -> sparse.csr_array:
+    def design(self) -> sparse.csr_array:
         """The design of the original rows."""
         return _design(
-            self.ground.predictors, self.ground.rows, self.features, self.ground.predictors
+            self.training.predictors, self.training.rows, self.features, self.training.predictors
         )
 
     @cached_property
     def centre(self) -> Floats:
         """The slopes of the states without weights: where every weighted fit starts."""
-        state = self.subject.state[self.ground.rows]
-        return _fit_states(self.known, state, np.ones(state.size), None)
+        state = self.variable.state[self.training.rows]
+        return _fit_states(self.design, state, np.ones(state.size), None)
 
-    def draw_all(self, rng: Generator, where: Where) -> list[tuple[Ints, Floats | None]]:
-        """Return states and numbers of the column."""
-        return self.weighted(rng).draw_all(rng, where)
+    def draw(self, rng: Generator, recipients: Recipients) -> list[Values]:
+        """Return the values of the variable: a list of one."""
+        return self.weighted(rng).draw(rng, recipients)
 
-    def weighted(self, rng: Generator) -> Weighted:
-        """Return the regression of one dataset, which serves however often its rows are drawn."""
-        state = self.subject.state[self.ground.rows]
+    def weighted(self, rng: Generator) -> WeightedRegression:
+        """Return the regression of one dataset; it serves all draws of that dataset."""
+        state = self.variable.state[self.training.rows]
         weights = rng.standard_exponential(state.size)
         present = np.unique(state)
-        slopes = _fit_states(self.known, state, weights, self.centre) if present.size > 1 else None
+        slopes = _fit_states(self.design, state, weights, self.centre) if present.size > 1 else None
         inside = np.flatnonzero(state == 0)
-        line = None
-        if self.subject.places is not None and inside.size:
-            values = self.subject.places[self.ground.rows[inside]]
-            line = _fit_scores(self.known[inside], values, weights[inside])
-        return Weighted(self, present, slopes, line)
+        scores = None
+        if self.variable.places is not None and inside.size:
+            values = self.variable.places[self.training.rows[inside]]
+            scores = _fit_scores(self.design[inside], values, weights[inside])
+        return WeightedRegression(self, present, slopes, scores)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Line:
-    """The regression of normal scores: slopes, residual deviation, and the numbers in order."""
+class ScoreRegression:
+    """The regression of normal scores: slopes, residual deviation, and the sorted numbers."""
 
     slopes: Floats
     spread: float
@@ -78,70 +77,73 @@ class Line:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Weighted:
+class WeightedRegression:
     """The regression of one dataset."""
 
-    model: Parametric
+    model: Regression
     present: Ints
     slopes: Floats | None
-    line: Line | None
+    scores: ScoreRegression | None
 
-    def draw_all(self, rng: Generator, where: Where) -> list[tuple[Ints, Floats | None]]:
-        """Return states and numbers of the column."""
+    def draw(self, rng: Generator, recipients: Recipients) -> list[Values]:
+        """Return the values of the variable: a list of one."""
         model = self.model
-        asked = _design(where.predictors, where.rows, model.features, model.ground.predictors)
-        state = self._states(rng, asked)
-        if model.subject.places is None:
+        wanted = _design(
+            recipients.predictors, recipients.rows, model.features, model.training.predictors
+        )
+        state = self._states(rng, wanted)
+        if model.variable.places is None:
             return [(state, None)]
         places = np.zeros(state.size)
         numbers = np.flatnonzero(state == 0)
-        if numbers.size and self.line is not None:
-            places[numbers] = self._numbers(rng, self.line, asked[numbers])
+        if numbers.size and self.scores is not None:
+            places[numbers] = self._numbers(rng, self.scores, wanted[numbers])
         return [(state, places)]
 
-    def _states(self, rng: Generator, asked: sparse.csr_array) -> Ints:
+    def _states(self, rng: Generator, wanted: sparse.csr_array) -> Ints:
         """Draw states by a multinomial logistic regression (a logistic one for two states)."""
         if self.slopes is None:
-            return np.full(asked.shape[0], self.present[0])
-        heights = np.cumsum(special.softmax(asked @ self.slopes, axis=1), axis=1)
+            return np.full(wanted.shape[0], self.present[0])
+        heights = np.cumsum(special.softmax(wanted @ self.slopes, axis=1), axis=1)
         picked = np.minimum(
-            (rng.random(asked.shape[0])[:, None] > heights).sum(axis=1), self.present.size - 1
+            (rng.random(wanted.shape[0])[:, None] > heights).sum(axis=1), self.present.size - 1
         )
         return np.asarray(self.present[picked])
 
-    def _numbers(self, rng: Generator, line: Line, asked: sparse.csr_array) -> Floats:
-        """Draw numbers by the regression of their normal scores; ranks between two rows give numbers between them."""
-        subject = self.model.subject
-        assert subject.grid is not None  # noqa: S101  # a column of numbers has one
-        size, ordered = line.ordered.size, line.ordered
-        centre, result = asked @ line.slopes, np.empty(asked.shape[0])
-        waiting = np.arange(asked.shape[0])
+    def _numbers(self, rng: Generator, scores: ScoreRegression, wanted: sparse.csr_array) -> Floats:
+        """Draw numbers by the regression of their normal scores.
+
+        A rank between two rows gives a number between theirs.
+        """
+        variable = self.model.variable
+        assert variable.grid is not None  # noqa: S101  # a column of numbers has one
+        size, ordered = scores.ordered.size, scores.ordered
+        centre, result = wanted @ scores.slopes, np.empty(wanted.shape[0])
+        waiting = np.arange(wanted.shape[0])
         for _ in range(TRIES):
-            share = special.ndtr(centre[waiting] + line.spread * rng.standard_normal(waiting.size))
+            share = special.ndtr(
+                centre[waiting] + scores.spread * rng.standard_normal(waiting.size)
+            )
             drawn = np.interp(share * size - 0.5, np.arange(size), ordered)
             result[waiting] = (
-                subject.grid.written(drawn)
-                if subject.smoothing != "none"
+                variable.grid.written(drawn)
+                if variable.smoothing != "none"
                 else ordered[np.minimum((share * size).astype(int), size - 1)]
             )
-            waiting = waiting[~subject.accepted(result[waiting])]
+            waiting = waiting[~variable.allowed.accepted(result[waiting])]
             if not waiting.size:
                 return result
-        result[waiting] = subject.settle(result[waiting])
+        result[waiting] = variable.allowed.settle(result[waiting])
         return result
-
-
-def fit_parametric(subject: Subject, ground: Ground, features: Sequence[int]) -> Parametric:
-    """Return the regression of a column; it is fitted when it is drawn from."""
-    return Parametric(subject, ground, tuple(features))
 
 
 def _design(
     predictors: Predictors, rows: Ints, features: Sequence[int], reference: Predictors
 ) -> sparse.csr_array:
-    """Return intercept, numbers as centred ranks of their bins, and indicators of the most frequent categories.
+    """Return the design matrix: intercept, centred bins of numbers, indicators of categories.
 
-    A row has an entry or two for each predictor, however many categories there are.
+    Only the most frequent categories have an indicator. A row has an entry or two for each
+    predictor, however many categories there are.
     """
     parts = [sparse.csr_array(np.ones((rows.size, 1)))]
     for f in features:
@@ -166,30 +168,31 @@ def _design(
     return sparse.csr_array(sparse.hstack(parts, format="csr"))
 
 
-def _fit_scores(known: sparse.csr_array, values: Floats, weights: Floats) -> Line:
+def _fit_scores(design: sparse.csr_array, values: Floats, weights: Floats) -> ScoreRegression:
     """Return the weighted regression of the normal scores of some numbers."""
     order = np.argsort(values, kind="stable")
     score = np.empty(values.size)
     score[order] = special.ndtri((np.arange(values.size) + 0.5) / values.size)
-    weighted = known.multiply(weights[:, None]).tocsr()
+    weighted = design.multiply(weights[:, None]).tocsr()
     slopes = np.linalg.solve(
-        (known.T @ weighted).toarray() + RIDGE * np.eye(known.shape[1]), weighted.T @ score
+        (design.T @ weighted).toarray() + RIDGE * np.eye(design.shape[1]), weighted.T @ score
     )
-    spread = float(np.sqrt(np.average((score - known @ slopes) ** 2, weights=weights)))
-    return Line(slopes, spread, values[order])
+    spread = float(np.sqrt(np.average((score - design @ slopes) ** 2, weights=weights)))
+    return ScoreRegression(slopes, spread, values[order])
 
 
 def _fit_states(
-    known: sparse.csr_array, state: Ints, weights: Floats, start: Floats | None
+    design: sparse.csr_array, state: Ints, weights: Floats, start: Floats | None
 ) -> Floats:
-    """Return the slopes of a multinomial logistic regression with a small ridge, a column for each state present.
+    """Return the slopes of a multinomial logistic regression with a small ridge penalty.
 
-    Predictors are scaled to the same mean square, so that rare categories do not slow the search.
+    They have a column for each state that occurs. Predictors are scaled to the same mean square,
+    so that rare categories do not slow the search.
     """
     present, code = np.unique(state, return_inverse=True)
-    code, shape = code.reshape(-1), (known.shape[1], present.size)
-    scale = 1 / np.sqrt(np.maximum(known.multiply(known).mean(axis=0), 1 / code.size))
-    scaled = known.multiply(scale[None, :]).tocsr()
+    code, shape = code.reshape(-1), (design.shape[1], present.size)
+    scale = 1 / np.sqrt(np.maximum(design.multiply(design).mean(axis=0), 1 / code.size))
+    scaled = design.multiply(scale[None, :]).tocsr()
     turned = scaled.T.tocsr()
     rows = np.arange(code.size)
 
@@ -207,11 +210,11 @@ def _fit_states(
         return value / code.size, (turned @ share + RIDGE * slopes).reshape(-1) / code.size
 
     first = np.zeros(shape) if start is None else start / scale[:, None]
-    found = optimize.minimize(
+    fitted = optimize.minimize(
         loss,
         first.reshape(-1),
         jac=True,
         method="L-BFGS-B",
         options={"maxiter": STEPS if start is None else MORE_STEPS},
     )
-    return np.asarray(found.x.reshape(shape) * scale[:, None])
+    return np.asarray(fitted.x.reshape(shape) * scale[:, None])

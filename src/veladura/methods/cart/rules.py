@@ -1,4 +1,4 @@
-"""Rules between columns: values they decide, rows they refuse, and the proof that they hold."""
+"""Rules between columns: the values they decide, and rules that a table seems to follow."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Mask
 from veladura.base.expression import (
-    WORDS,
     Both,
     Compare,
     Expression,
@@ -19,20 +18,18 @@ from veladura.base.expression import (
     Name,
     Node,
     as_text,
-    parse,
+    quoted,
 )
-from veladura.core.promise import Evidence, Promise
 from veladura.errors import DataError, PlanError
-from veladura.table.codes import Column, label_text
+from veladura.table.codes import Column, label_texts
 from veladura.table.conditions import as_number, holds
 
-Mask = NDArray[np.bool_]
-MOST_SLIPS = 0.05
+MOST_BROKEN = 0.05  # share of the rows: more, and the rule is refused
 FEWEST_ROWS, SHARED, FEW_VALUES, MOST_PROPOSED = 50, 0.05, 5, 20
 
 
 class RuleWarning(UserWarning):
-    """Rows of the original break a rule that the release will keep."""
+    """Rows of the original break a rule that every row of the release will keep."""
 
 
 @dataclass(frozen=True)
@@ -43,13 +40,8 @@ class Decision:
     value: str | float | bool | None
 
 
-def read_rules(texts: Sequence[str]) -> tuple[Expression, ...]:
-    """Return rules read from text."""
-    return tuple(parse(text) for text in texts)
-
-
 def decision_on(rule: Expression, column: str) -> Decision | None:
-    """Return what a rule decides about a column, if it has the form ``condition implies column == value``."""
+    """Return what a rule decides of a column: ``condition implies column == value``, else None."""
     node = rule.node
     if not isinstance(node, Both) or node.word != "implies":
         return None
@@ -72,65 +64,64 @@ def _decided(node: Node, column: str) -> Any:
     return _OPEN
 
 
-def decide(
-    column: Column, decisions: Sequence[Decision], columns: Mapping[str, Column]
-) -> tuple[Column, Mask]:
-    """Return the column with the decided values written in, and where."""
-    decided = np.zeros(column.size, dtype=bool)
+def decide(column: Column, decisions: Sequence[Decision], columns: Mapping[str, Column]) -> Column:
+    """Return the column with the decided values written in."""
     values, missing = column.values.copy(), column.missing.copy()
     for decision in decisions:
         here = holds(decision.condition, columns)
-        decided |= here
         missing[here] = decision.value is None
         values[here] = 0 if decision.value is None else _coded(column, decision.value)
-    return column.with_values(values, missing), decided
+    return column.with_values(values, missing)
 
 
 def _coded(column: Column, value: str | float | bool) -> Any:  # noqa: FBT001
     """Return a literal as the column holds it."""
     if column.labels is None:
         return as_number(column, value)
-    texts = [label_text(label) for label in column.labels.to_pylist()]
+    texts = label_texts(column)
     word = as_text(value)
     if word not in texts:
-        msg = f"a rule gives column {column.name!r} a category that it does not hold."
+        msg = (
+            f"a rule gives column {column.name!r} a category that does not occur in it.\n\nHint:"
+            " check the spelling of the category in the rule."
+        )
         raise PlanError(msg)
     return texts.index(word)
 
 
 def check_rules(rules: Sequence[Expression], columns: Mapping[str, Column]) -> None:
-    """Tell of rules that rows of the original break, with their number; refuse those that more than a few break.
+    """Warn of rules that a few rows of the original break; refuse those that more rows break.
 
-    The release keeps a rule in every row also where the original has a few slips.
+    The release keeps a rule in every row, also where some rows of the original do not.
     """
     rows = next(iter(columns.values())).size if columns else 0
     broken = {rule.text: int(np.count_nonzero(~holds(rule, columns))) for rule in rules}
     if refused := [
         f"{text!r} in {count} of {rows} rows"
         for text, count in broken.items()
-        if count > MOST_SLIPS * rows
+        if count > MOST_BROKEN * rows
     ]:
         msg = (
-            f"the original contradicts these rules: {'; '.join(refused)}.\n\nHint: correct the"
-            " rule."
+            f"the original contradicts these rules: {'; '.join(refused)}.\n\nHint: correct or"
+            f" remove a rule that more than {MOST_BROKEN:.0%} of the rows break."
         )
         raise DataError(msg)
-    if told := [f"{text!r} in {count} rows" for text, count in broken.items() if count]:
+    if few := [f"{text!r} in {count} rows" for text, count in broken.items() if count]:
         warnings.warn(
-            "rows of the original break these rules, rows of the release will not:"
-            f" {'; '.join(told)}.",
+            "some rows of the original break rules that every row of the release will keep:"
+            f" {'; '.join(few)}.",
             RuleWarning,
             stacklevel=2,
         )
 
 
 def find_rules(columns: Mapping[str, Column]) -> tuple[str, ...]:
-    """Return rules that a table seems to follow: a category that goes with one shared value of a number column.
+    """Return rules that a table seems to follow: a category implies one value of a number column.
 
     The category has at least 50 rows, at most one in a thousand of them has another value, and half
     of all rows with that value are of that category. They are proposals for the holder.
     """
-    found = []
+    rules: list[str] = []
     for target in columns.values():
         if target.labels is not None or target.field.kind == "date":
             continue
@@ -142,21 +133,18 @@ def find_rules(columns: Mapping[str, Column]) -> tuple[str, ...]:
         )
         for value in shared:
             here = (target.values == value) & ~target.missing
-            found += [
-                f"{quoted(other.name)} == {_literal(text)} implies {quoted(target.name)} =="
-                f" {value:g}"
+            rules += [
+                f'{quoted(other.name)} == "{text}" implies {quoted(target.name)} == {value:g}'
                 for other in columns.values()
                 if other.labels is not None
                 for text in _levels_with(other, here)
             ]
-    return tuple(found[:MOST_PROPOSED])
+    return tuple(rules[:MOST_PROPOSED])
 
 
 def _levels_with(column: Column, here: Mask) -> list[str]:
-    """Return the categories whose rows nearly all lie in a set of rows, and make up half of it."""
-    texts = (
-        [] if column.labels is None else [label_text(label) for label in column.labels.to_pylist()]
-    )
+    """Return the categories whose rows are nearly all in a set of rows, and are half of it."""
+    texts = label_texts(column)
     rows = np.bincount(column.values[~column.missing], minlength=len(texts))
     inside = np.bincount(column.values[~column.missing & here], minlength=len(texts))
     fits = (
@@ -166,32 +154,3 @@ def _levels_with(column: Column, here: Mask) -> list[str]:
         & (rows < 0.9 * column.size)
     )
     return [texts[i] for i in np.flatnonzero(fits) if '"' not in texts[i]]
-
-
-def quoted(name: str) -> str:
-    """Return a column's name as a condition writes it."""
-    return name if name.isidentifier() and name not in WORDS else f"`{name}`"
-
-
-def _literal(text: str) -> str:
-    return f'"{text}"'
-
-
-def rules_promise(rules: Sequence[Expression]) -> Promise:
-    """Return the promise that rules hold in every row."""
-    columns = list(dict.fromkeys(name for rule in rules for name in rule.columns))
-    told = "; ".join(rule.text for rule in rules)
-    return Promise(
-        "rules",
-        f"In every row: {told}.",
-        "package",
-        {"rules": [rule.text for rule in rules], "columns": columns},
-    )
-
-
-def rows_against_rules(evidence: Evidence, settings: Mapping[str, Any]) -> int:
-    """Return how many times a row breaks a rule."""
-    columns = {name: evidence.column(name) for name in settings["columns"]}
-    return sum(
-        int(np.count_nonzero(~holds(rule, columns))) for rule in read_rules(settings["rules"])
-    )

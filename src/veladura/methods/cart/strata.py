@@ -1,4 +1,4 @@
-"""Strata: combinations of columns and conditions that are synthesised each by itself."""
+"""Strata: combinations of columns and conditions that are synthesised separately."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Ints
 from veladura.base.expression import parse
 from veladura.errors import DataError, PlanError
 from veladura.table.codes import Codes, Column
 from veladura.table.conditions import holds
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -24,7 +22,7 @@ class Strata:
     ----------
     keys
         What a row's stratum is made of: columns or conditions.
-    known
+    combinations
         The combinations that occur in the original, in order.
     place
         The stratum of each row of the original.
@@ -32,26 +30,26 @@ class Strata:
         Columns among the keys that are themselves synthesised: they come first, together.
     """
 
-    keys: tuple[str, ...] = ()
-    known: NDArray[np.int64] | None = None
-    place: Ints | None = None
-    drawn: tuple[str, ...] = ()
+    keys: tuple[str, ...]
+    combinations: Ints
+    place: Ints
+    drawn: tuple[str, ...]
 
     def groups(self, rows: Ints, unit: Sequence[str]) -> Ints | None:
-        """Return the stratum of rows of the original; None for columns that make the strata."""
-        return None if self.place is None or set(unit) & set(self.drawn) else self.place[rows]
+        """Return the stratum of original rows; None for the columns that make the strata."""
+        return None if set(unit) & set(self.drawn) else self.place[rows]
 
     def roots(self, drawn: Mapping[str, Column], size: int, unit: Sequence[str]) -> Ints:
         """Return the stratum of each synthetic row."""
-        if self.place is None or self.known is None or set(unit) & set(self.drawn):
+        if set(unit) & set(self.drawn):
             return np.zeros(size, dtype=np.int64)
         key = _key(self.keys, drawn)
-        both = np.concatenate([self.known, key])
+        both = np.concatenate([self.combinations, key])
         _, number = np.unique(both, axis=0, return_inverse=True)
         number = number.reshape(-1)
         stratum = np.zeros(int(number.max()) + 1, dtype=np.int64)
-        stratum[number[: len(self.known)]] = np.arange(len(self.known))
-        return stratum[number[len(self.known) :]]
+        stratum[number[: len(self.combinations)]] = np.arange(len(self.combinations))
+        return stratum[number[len(self.combinations) :]]
 
 
 def columns_of(strata: Sequence[str], names: Sequence[str]) -> set[str]:
@@ -64,28 +62,26 @@ def columns_of(strata: Sequence[str], names: Sequence[str]) -> set[str]:
 def find_strata(
     strata: Sequence[str], codes: Codes, replaced: Sequence[str], min_leaf: int, *, everything: bool
 ) -> Strata:
-    """Return the strata of the original; those with fewer rows than a leaf are refused."""
-    if not strata:
-        return Strata()
+    """Return the strata of the original; refuse strata with fewer rows than a leaf needs."""
     drawn = [name for name in replaced if name in columns_of(strata, list(codes))]
     if drawn and (not everything or any(text not in codes for text in strata)):
         msg = (
-            f"strata: these columns are replaced too: {drawn}.\n\nHint: keep them, or name columns"
-            " only and replace every column of the table."
+            f"strata: these columns are replaced too: {drawn}.\n\nHint: leave them out of columns;"
+            " or name only columns as strata, and replace every column of the table."
         )
         raise PlanError(msg)
     key = _key(strata, codes)
-    known, place, size = np.unique(key, axis=0, return_inverse=True, return_counts=True)
+    combinations, place, size = np.unique(key, axis=0, return_inverse=True, return_counts=True)
     if small := int(np.count_nonzero(size < min_leaf)):
         msg = (
-            f"{small} of {size.size} strata have fewer rows than a leaf (min_leaf ="
+            f"{small} of {size.size} strata have fewer rows than a leaf needs (min_leaf ="
             f" {min_leaf}).\n\nHint: use coarser strata."
         )
         raise DataError(msg)
-    return Strata(tuple(strata), known, place.reshape(-1).astype(np.int64), tuple(drawn))
+    return Strata(tuple(strata), combinations, place.reshape(-1).astype(np.int64), tuple(drawn))
 
 
-def _key(strata: Sequence[str], columns: Mapping[str, Column]) -> NDArray[np.int64]:
+def _key(strata: Sequence[str], columns: Mapping[str, Column]) -> Ints:
     parts = []
     for text in strata:
         if text not in columns:
@@ -94,8 +90,8 @@ def _key(strata: Sequence[str], columns: Mapping[str, Column]) -> NDArray[np.int
         column = columns[text]
         if column.labels is None and column.values.dtype.kind == "f":
             msg = (
-                f"strata: column {text!r} holds numbers.\n\nHint: write a condition, as in `{text}"
-                " > 0`."
+                f"strata: column {text!r} holds numbers, and strata are categories.\n\nHint: write"
+                f" a condition, for instance `{text} > 0`."
             )
             raise PlanError(msg)
         parts.append(np.where(column.missing, np.iinfo(np.int64).max, column.values))

@@ -1,4 +1,4 @@
-"""Which cells are critical: conditions by column, rows marked by a mask, and the combinations that occur."""
+"""Which cells are critical: a condition for each column, rows, and the patterns that occur."""
 
 from __future__ import annotations
 
@@ -10,26 +10,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from veladura.base.arrays import Ints, Mask
+from veladura.base.bounds import Bounds
 from veladura.base.expression import Both, Compare, Expression, Name, Node, parse
 from veladura.errors import PlanError
-from veladura.methods.cart.cart import Bounds
 from veladura.table.conditions import holds
 
 if TYPE_CHECKING:
     from veladura.table.codes import Column
 
-Ints = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 ALL = "all"  # the word for a whole column
 
 
 class CriticalWarning(UserWarning):
-    """Something about the critical cells that the holder should know."""
+    """Something about the critical cells that the data holder should know."""
 
 
 @dataclass(frozen=True)
 class Condition:
-    """What makes a value of one column critical; without an expression every value is."""
+    """What makes a value of one column critical; without an expression, every value is."""
 
     column: str
     expression: Expression | None = None
@@ -41,7 +40,7 @@ class Condition:
 
     @property
     def alone(self) -> bool:
-        """Whether a value decides by itself, whatever else stands in the row."""
+        """Whether the value alone decides, not the other columns of its row."""
         return set(self.columns) <= {self.column}
 
     def marks(self, columns: Mapping[str, Column]) -> Mask:
@@ -57,19 +56,19 @@ class Condition:
         values: NDArray[Any],
         missing: Mask | None = None,
     ) -> Mask:
-        """Return which new values would be critical in their rows, the other columns being as in the original."""
+        """Return which new values are critical in their rows, with the other columns unchanged."""
         if self.expression is None:
             return np.ones(rows.size, dtype=bool)
-        known = {name: columns[name].take(rows) for name in self.columns if name != self.column}
+        tried = {name: columns[name].take(rows) for name in self.columns if name != self.column}
         own = columns[self.column]
-        known[self.column] = own.with_values(
+        tried[self.column] = own.with_values(
             values, np.zeros(rows.size, dtype=bool) if missing is None else missing
         )
-        return holds(self.expression, known)
+        return holds(self.expression, tried)
 
 
 def read_condition(column: str, given: str | Bounds) -> Condition:
-    """Return a condition from an expression, an interval or the word "all".
+    """Return a condition from an expression, an interval, or the word "all".
 
     Examples
     --------
@@ -85,8 +84,8 @@ def read_condition(column: str, given: str | Bounds) -> Condition:
     ]
     if not ends:
         msg = (
-            f"critical.{column}: an interval needs a min, a max, or both.\n\nHint: write {ALL!r}"
-            " when every value is critical."
+            f"critical.{column}: an interval needs a min, a max, or both.\n\nHint: write {ALL!r} if"
+            " every value is critical."
         )
         raise PlanError(msg)
     text = " and ".join(
@@ -96,13 +95,13 @@ def read_condition(column: str, given: str | Bounds) -> Condition:
 
 
 def read_conditions(critical: Mapping[str, str | Bounds]) -> dict[str, Condition]:
-    """Return the conditions of all columns; each but "all" must look at its own column or at others."""
+    """Return the condition of each column."""
     return {column: read_condition(column, given) for column, given in critical.items()}
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """Rows with the same critical columns."""
+    """The rows in which the same columns are critical."""
 
     columns: tuple[str, ...]
     rows: Ints = field(repr=False)
@@ -126,11 +125,10 @@ class Cells:
         cls, conditions: Mapping[str, Condition], columns: Mapping[str, Column], rows: Mask | None
     ) -> Cells:
         """Return the cells that meet their condition, in the rows of a mask if there is one."""
-        found = {name: condition.marks(columns) for name, condition in conditions.items()}
-        return cls(
-            conditions,
-            found if rows is None else {name: mark & rows for name, mark in found.items()},
-        )
+        marks = {name: condition.marks(columns) for name, condition in conditions.items()}
+        if rows is not None:
+            marks = {name: mark & rows for name, mark in marks.items()}
+        return cls(conditions, marks)
 
     @cached_property
     def count(self) -> dict[str, int]:
@@ -138,24 +136,23 @@ class Cells:
         return {name: int(np.count_nonzero(mark)) for name, mark in self.marks.items()}
 
     def patterns(self, columns: Sequence[str]) -> list[Pattern]:
-        """Return the combinations of critical columns that occur, most frequent first; time goes by rows, not by combinations."""
+        """Return the combinations of critical columns that occur, most frequent first."""
         rows = np.flatnonzero(np.logical_or.reduce([self.marks[name] for name in columns]))
         if not rows.size:
             return []
         packed = np.packbits(np.column_stack([self.marks[name][rows] for name in columns]), axis=1)
         key = np.zeros(rows.size, dtype=np.int64)
-        for byte in packed.T:  # numbered anew at each byte, so that no number of columns overflows
+        for byte in packed.T:  # numbered again at each byte, so that no number overflows
             _, key = np.unique(key * 256 + byte, return_inverse=True)
         order = np.argsort(key, kind="stable")
         ends = np.cumsum(np.bincount(key))
-        found = []
+        patterns = []
         for start, end in zip(np.append(0, ends[:-1]), ends, strict=True):
             here = rows[order[start:end]]
-            found.append(
-                Pattern(tuple(name for name in columns if self.marks[name][here[0]]), here)
-            )
+            critical = tuple(name for name in columns if self.marks[name][here[0]])
+            patterns.append(Pattern(critical, here))
         return sorted(
-            found,
+            patterns,
             key=lambda pattern: (
                 -pattern.rows.size,
                 [list(columns).index(name) for name in pattern.columns],

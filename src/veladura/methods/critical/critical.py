@@ -1,4 +1,4 @@
-"""The recipe that replaces critical cells only: which they are, which columns belong together, how far values may move."""
+"""The recipe that replaces critical cells only: which cells, which groups, which models."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
+from veladura.base.bounds import Bounds, bounds_of
 from veladura.base.checks import check_choice, is_number
 from veladura.base.context import Context
 from veladura.base.expression import parse
 from veladura.core.gates import SYNTHETIC
 from veladura.core.recipe import Recipe
 from veladura.errors import PlanError
-from veladura.methods.cart.cart import Bounds, bounds_of
 from veladura.methods.critical.cells import ALL, read_conditions
-from veladura.methods.critical.claims import CHECKS
+from veladura.methods.critical.promises import CHECKS
 from veladura.numeric.trees.leaf import Smoothing
 
 if TYPE_CHECKING:
@@ -29,65 +29,70 @@ Scale = Literal["rank", "deviation"]
 
 @dataclass(frozen=True, kw_only=True)
 class CriticalCart(Recipe):
-    """Replace critical cells by artificial values, correlated ones as whole tuples; everything else stays true.
+    """Partially synthetic data: replace critical cells only; every other cell stays as it is.
 
-    A condition marks the critical values of each confidential column. Columns whose correlations
-    must survive form groups; rows that are critical in several columns of a group are clustered,
-    and each gets the tuple of a donor of its cluster, moved by a joint kernel. A value that is
-    critical alone is drawn from the leaves of a tree.
+    A condition says which values of each confidential column are critical. A row that is critical
+    in one column gets a new value from the leaves of a CART tree. Columns whose correlations must
+    be kept form groups: rows that are critical in several columns of a group are clustered, and
+    each gets the whole tuple of a donor in its cluster, moved by a joint kernel.
 
     Parameters
     ----------
     critical
-        By column, a condition such as ``"income > 200_000"``, an interval, or "all"; or names of
-        columns, all of whose values are critical.
+        By column, a condition such as ``"income > 200_000"``, an interval, or "all"; or a list of
+        columns whose values are all critical.
     rows
-        A condition, or true and false for each row: only cells of these rows are critical.
+        A condition, or true or false for each row: only cells of these rows are critical.
     groups
-        Columns whose joint structure is kept; proposed from the data by default, none for
-        replacement column by column.
+        Lists of columns whose correlations are kept; proposed from the data by default. An empty
+        list replaces column by column.
     linked
-        The tie (rank correlation or Cramér's V) from which two columns are proposed as a group.
+        Association (rank correlation or Cramér's V) from which two columns are proposed as a group.
     m
-        Number of datasets. Standard errors of an analysis need at least 2.
+        Number of synthetic datasets. Standard errors of an analysis need at least 2.
     predictors
-        Columns that may split the trees; by default all.
+        Columns that may split the trees; all by default.
     keep_inside
-        Whether a new value meets the condition of the old one. If not, nobody can tell that the
-        true value is critical, but its range thins out.
+        Whether a new value meets the condition too. If it need not, a released value does not
+        disclose that the original one is critical, but fewer values lie in the critical range.
     others
         Whether the other values of the confidential columns are kept or replaced too ("keep",
         "replace").
     smoothing
-        Move every replaced number, one drawn alone as `Cart` does ("local", "kernel"), a tuple by a
-        joint kernel; or hand out values of other rows and move only those that came back ("none").
+        How a donor's number is moved: as in `Cart` ("local", "kernel"), tuples by a joint kernel;
+        or not at all, except where a value came back to its own row ("none").
     bandwidth
         Factor on the bandwidth of the kernels.
     min_leaf
-        Fewest rows in a leaf or cluster.
+        Smallest number of rows in a leaf or cluster.
     min_distinct
-        Fewest different values, or tuples, in a leaf or cluster.
+        Smallest number of distinct values, or tuples, in a leaf or cluster.
     scale
-        How numbers are made comparable in clusters: by their rank (as normal scores), or by their
+        How numbers are standardised for clusters: by their rank (normal scores) or by their
         standard deviation ("rank", "deviation").
     spread
-        A cluster whose root-mean-square standard deviation (columns standardised) is at most this
-        is not split.
+        A cluster is not split when its root-mean-square standard deviation (RMSSTD, of standardised
+        columns) is at most this.
     regrow
-        Grow each tree on the data as they stand, earlier columns replaced, anew for each dataset.
+        Grow the trees of each dataset again, on the data in which earlier columns are replaced.
     consistency
-        Without groups: rows with the same columns already replaced draw from one node of a tree.
+        Without groups: rows in which the same earlier columns were replaced draw from one node.
     tell
-        Whether the recipient is told the conditions.
+        Whether the manifest tells the recipient the conditions.
 
     Examples
     --------
     >>> import pandas as pd
     >>> import veladura as vd
-    >>> people = pd.DataFrame({"age": [30 + i % 40 for i in range(200)], "income": [1000 + 7 * i for i in range(200)]})
-    >>> release = vd.CriticalCart(critical={"income": "income > 2_000"}, groups=[], m=2).protect(people, seed=7)
-    >>> [int((data["income"] != people["income"]).sum()) for data in release.datasets], int((people["income"] > 2000).sum())
-    ([57, 57], 57)
+    >>> people = pd.DataFrame(
+    ...     {"age": [30 + i % 40 for i in range(200)], "income": range(1000, 2400, 7)}
+    ... )
+    >>> recipe = vd.CriticalCart(critical={"income": "income > 2_000"}, groups=[], m=2)
+    >>> release = recipe.protect(people, seed=7)
+    >>> int((people["income"] > 2000).sum())
+    57
+    >>> [int((data["income"] != people["income"]).sum()) for data in release.datasets]
+    [57, 57]
 
     References
     ----------
@@ -99,8 +104,8 @@ class CriticalCart(Recipe):
 
     method = "critical-cart"
     sentence = (
-        "Critical values were replaced by artificial ones, drawn from a model of the original"
-        " table. The other values are as they were."
+        "Partially synthetic data: critical values were replaced by artificial ones, drawn from"
+        " models of the original table. All other values are the original ones."
     )
     checks = CHECKS
     gate = SYNTHETIC
@@ -155,7 +160,7 @@ class CriticalCart(Recipe):
             msg = f"bandwidth ({self.bandwidth}) must be above 0."
             raise PlanError(msg)
         if not is_number(self.spread) or self.spread < 0:
-            msg = f"spread ({self.spread}) must not be below 0."
+            msg = f"spread ({self.spread}) must be at least 0."
             raise PlanError(msg)
 
     def apply(self, table: Table, context: Context) -> FittedCritical:
@@ -165,45 +170,45 @@ class CriticalCart(Recipe):
         return fit(self, table, context)
 
     def settings(self) -> dict[str, Any]:
-        """Return the settings that the recipient is told: the conditions only if asked to."""
-        told = super().settings()
+        """Return the settings that the recipient may see: the conditions only with ``tell``."""
+        public = super().settings()
         if self.tell:
-            told["critical"] = {
+            public["critical"] = {
                 name: given if isinstance(given, str) else [given.min, given.max]
                 for name, given in self.critical.items()
             }
-        return told
+        return public
 
     @classmethod
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> CriticalCart:  # noqa: ARG003
-        """Refuse: thresholds can be proposed only by looking at the values."""
+        """Refuse: thresholds can be proposed from the values only."""
         msg = (
-            "critical-cart needs a threshold for each confidential column.\n\nHint: give critical,"
-            " or let veladura init look at the table."
+            "critical-cart needs a condition for each confidential column.\n\nHint: give critical,"
+            " or let veladura init propose thresholds from the table."
         )
         raise PlanError(msg)
 
     @classmethod
     def suggest_for(cls, table: Table, facts: Mapping[str, Facts]) -> CriticalCart:
-        """Suggest round thresholds above which one value in twenty lies, and groups, for the holder to confirm."""
+        """Suggest round thresholds that one value in twenty exceeds, and groups, to confirm."""
         from veladura.methods.critical.propose import propose_recipe
 
         return propose_recipe(cls, table, facts)
 
 
 def _conditions(given: Any) -> dict[str, str | Bounds]:
-    """Return the conditions by column; names alone stand for whole columns."""
+    """Return the conditions by column; a list of names means whole columns."""
     if isinstance(given, str) or not given:
         msg = (
-            'critical names confidential columns with their conditions, as in {"income": "income >'
-            ' 200_000"}.'
+            f"critical must map columns to conditions, got {type(given).__name__}.\n\nHint: write"
+            ' critical={"income": "income > 200_000"}, for instance.'
         )
         raise PlanError(msg)
     if not isinstance(given, Mapping):
         return {str(name): ALL for name in given}
     return {
-        name: one if isinstance(one, str) else bounds_of(one, f"critical.{name}")
-        for name, one in given.items()
+        name: condition if isinstance(condition, str) else bounds_of(condition, f"critical.{name}")
+        for name, condition in given.items()
     }
 
 
@@ -211,8 +216,8 @@ def _groups(given: Any) -> tuple[tuple[str, ...], ...]:
     groups = tuple(tuple(group) for group in given if not isinstance(group, str))
     if len(groups) < len(given) or any(len(group) < 2 for group in groups):  # noqa: PLR2004
         msg = (
-            'groups is a list of lists with at least two columns each, as in [["income",'
-            ' "wealth"]].'
+            "groups must be a list of lists with at least two columns each.\n\nHint: write"
+            ' groups=[["income", "wealth"]], for instance.'
         )
         raise PlanError(msg)
     return groups

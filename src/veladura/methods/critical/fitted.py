@@ -1,58 +1,27 @@
-"""Critical cells fitted to a table: what is drawn for which rows, what may be told of it, and the draws."""
+"""Critical cells fitted to a table: draws the datasets, branch by branch."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.random import Generator
-from numpy.typing import NDArray
 
 from veladura.base.context import Context
-from veladura.core.promise import Promise
 from veladura.core.recipe import Draw, Drawn, Fitted
-from veladura.core.rules import Partial, Rule
+from veladura.core.rules import Partial
+from veladura.methods.cart.pictures import compared
+from veladura.methods.critical.branches import Branch
 from veladura.methods.critical.cells import Cells, Pattern
-from veladura.methods.critical.claims import promises_of
-from veladura.methods.critical.classes import Class, Tie
+from veladura.methods.critical.constraints import CriticalConstraints
 from veladura.methods.critical.critical import CriticalCart
+from veladura.methods.critical.groups import ColumnClass, Tie
 from veladura.methods.critical.pools import Pool, pools_of, replaceability
-from veladura.methods.critical.single import SingleModel
-from veladura.methods.critical.terms import CriticalTerms
-from veladura.methods.critical.tuples import TupleModel
-from veladura.numeric.trees.bins import Binning
-from veladura.numeric.trees.model import Where
-from veladura.numeric.trees.tree import Predictors
+from veladura.methods.critical.promises import promises_of
+from veladura.numeric.trees.bins import Binning, Predictors
+from veladura.numeric.trees.model import Recipients
 from veladura.table.codes import Column
-
-Ints = NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Branch:
-    """Rows of a class with the same critical columns, and what their new values are drawn from.
-
-    Attributes
-    ----------
-    widened
-        Whether the pool had to be taken from more rows than those of the branch.
-    rest
-        Whether it is about the other cells of a column, not the critical ones.
-    """
-
-    columns: tuple[str, ...]
-    rows: Ints
-    model: SingleModel | TupleModel
-    widened: bool = False
-    rest: bool = False
-
-    @property
-    def name(self) -> str:
-        """What its stream is called."""
-        return "+".join(self.columns) + (" rest" if self.rest else "")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,44 +35,56 @@ class FittedCritical(Fitted[CriticalCart]):
     order
         The confidential columns in the order of replacement.
     classes
-        The classes of columns that are kept together.
+        The classes of columns whose joint distribution is kept.
     ties
-        How strongly columns hang together, where groups were proposed.
+        The association of pairs of columns, where groups were proposed from the data.
     """
 
     cells: Cells
     order: Sequence[str]
-    classes: Sequence[Class]
+    classes: Sequence[ColumnClass]
     ties: Sequence[Tie]
-    terms: Mapping[str, CriticalTerms]
+    constraints: Mapping[str, CriticalConstraints]
     binnings: Mapping[str, Binning]
     base: Predictors
     branches: Sequence[Branch]
 
     def draw(self, context: Context) -> Drawn:
-        """Draw the m datasets, each from streams of its own."""
-        from veladura.methods.cart.plots import compared
+        """Draw the m datasets, each from streams of its own.
 
-        datasets = context.map(
-            "drawing datasets", lambda r: self._dataset(r, context), range(self.recipe.m)
-        )
+        Cells that are not critical are the original ones: partially synthetic data (Reiter 2003).
+        """
+        from veladura.methods.critical.pictures import pictures
+
+        recipe, changed = self.recipe, self.confidential
+        settings = {
+            **{
+                key: value
+                for key, value in recipe.settings().items()
+                if value not in (None, {}, [])
+            },
+            "columns": list(changed),
+            "classes": [[*class_.confidential, *class_.others] for class_ in self.classes],
+            "guard": {name: self.constraints[name].guard for name in changed},
+            "replaceability": replaceability(self.pools),
+            **({"not_replaceable_in": list(self.left)} if self.left else {}),
+        }
         return Drawn(
-            datasets=datasets,
-            changed=self.changed(),
-            rule=self.rule(),
-            settings=self.told(),
-            promises=self.promises(),
-            pictures=lambda _: self.pictures(),
+            datasets=context.map(
+                "drawing datasets", lambda r: self._dataset(r, context), range(recipe.m)
+            ),
+            changed=changed,
+            rule=Partial(original_rows=self.codes.rows.size, proper=True),
+            settings=settings,
+            promises=promises_of(self),
+            pictures=lambda _: pictures(self),
             public_pictures=compared,
         )
 
-    def changed(self) -> tuple[str, ...]:
-        """Return the confidential columns, in the order of the table."""
-        return tuple(name for name in self.table.names if name in self.terms)
-
-    def rule(self) -> Rule:
-        """Return "partial" (Reiter 2003): non-critical cells are the original ones."""
-        return Partial(original_rows=self.codes.rows.size, proper=True)
+    @property
+    def confidential(self) -> tuple[str, ...]:
+        """The confidential columns, in the order of the table."""
+        return tuple(name for name in self.table.names if name in self.constraints)
 
     @cached_property
     def structure(self) -> list[Pattern]:
@@ -112,73 +93,35 @@ class FittedCritical(Fitted[CriticalCart]):
 
     @cached_property
     def pools(self) -> dict[str, Pool]:
-        """What the critical cells of each column are drawn from."""
+        """The donors of the critical cells, by column."""
         return pools_of(self)
 
     @property
     def left(self) -> dict[str, int]:
-        """By column, the number of critical cells that nothing can replace; the record of a release lists them."""
-        return {
-            name: int(self.terms[name].fixed.sum())
-            for name in self.changed()
-            if self.terms[name].fixed.any()
-        }
-
-    def told(self) -> dict[str, Any]:
-        """Return the settings, the classes, how critical values are guarded, and how far replacement was possible."""
-        plain = {
-            key: value
-            for key, value in self.recipe.settings().items()
-            if value not in (None, {}, [])
-        }
-        return {
-            **plain,
-            "columns": list(self.changed()),
-            "classes": [[*one.confidential, *one.others] for one in self.classes],
-            "guard": {name: self.terms[name].guard for name in self.changed()},
-            "replaceability": replaceability(self.pools),
-            **({"not_replaceable_in": list(self.left)} if self.left else {}),
-        }
-
-    def promises(self) -> tuple[Promise, ...]:
-        """Promise that only critical cells changed, and that no critical value came out."""
-        return promises_of(self)
-
-    def pictures(self) -> Mapping[str, bytes]:
-        """Return the forced splits of every class, and the ties that groups were proposed from."""
-        from veladura.methods.critical.picture import pictures
-
-        return pictures(self)
+        """By column, the number of critical cells that cannot be replaced."""
+        fixed = {name: int(self.constraints[name].fixed.sum()) for name in self.confidential}
+        return {name: count for name, count in fixed.items() if count}
 
     def _dataset(self, replicate: int, context: Context) -> Draw:
         """Draw one dataset, branch by branch."""
         bins = self.base.bins.copy()
         predictors = self.base._replace(bins=bins)
         place = {name: i for i, name in enumerate(self.binnings)}
-        drawn = {name: _copied(self.codes[name]) for name in self.changed()}
+        drawn = {name: _copied(self.codes[name]) for name in self.confidential}
         for branch in self.branches:
             rng = context.streams("critical-cart", branch.name, replicate)
-            for name, new in zip(
-                branch.columns, self._columns(branch, rng, predictors), strict=True
-            ):
-                here = branch.rows[~self.terms[name].fixed[branch.rows]]
-                taken = new.take(np.flatnonzero(~self.terms[name].fixed[branch.rows]))
-                drawn[name].values[here], drawn[name].missing[here] = taken.values, taken.missing
+            roots = np.zeros(branch.rows.size, dtype=np.int64)
+            recipients = Recipients(predictors, branch.rows, roots)
+            values = branch.model.draw(rng, recipients)
+            for name, column_values in zip(branch.columns, values, strict=True):
+                constraints = self.constraints[name]
+                free = ~constraints.fixed[branch.rows]
+                here = branch.rows[free]
+                new = constraints.variable.assemble(*column_values).take(np.flatnonzero(free))
+                drawn[name].values[here], drawn[name].missing[here] = new.values, new.missing
                 if name in place:
-                    bins[here, place[name]] = self.binnings[name].codes(taken.values, taken.missing)
+                    bins[here, place[name]] = self.binnings[name].codes(new.values, new.missing)
         return Draw(drawn)
-
-    def _columns(self, branch: Branch, rng: Generator, predictors: Predictors) -> list[Column]:
-        """Return new values for the rows of a branch."""
-        if isinstance(branch.model, TupleModel):
-            found = branch.model.draw(rng)
-        else:
-            where = Where(predictors, branch.rows, np.zeros(branch.rows.size, dtype=np.int64))
-            found = [branch.model.draw(rng, where)]
-        return [
-            self.terms[name].subject.assemble(*one)
-            for name, one in zip(branch.columns, found, strict=True)
-        ]
 
 
 def _copied(column: Column) -> Column:

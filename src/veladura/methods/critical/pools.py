@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from veladura.base.arrays import Floats, Ints
-from veladura.methods.critical.terms import CriticalTerms
+from veladura.methods.critical.constraints import CriticalConstraints
 from veladura.methods.critical.tuples import TupleModel
-from veladura.numeric.trees.model import Pair
-from veladura.numeric.trees.tree import END, START, Predictors, Tree
+from veladura.numeric.trees.bins import Predictors
+from veladura.numeric.trees.tree import END, START, Tree
 
 if TYPE_CHECKING:
-    from veladura.methods.critical.fitted import Branch, FittedCritical
+    from veladura.methods.critical.branches import Branch
+    from veladura.methods.critical.fitted import FittedCritical
 
 FIGURES = ("two_donors", "donors", "range", "widened")
 
@@ -27,7 +28,7 @@ class Pool:
     Attributes
     ----------
     distinct
-        Number of different donor values of each cell.
+        Number of distinct donor values of each cell.
     share
         Range of its pool as a share of that of all critical values of the column.
     widened
@@ -41,7 +42,7 @@ class Pool:
     def figures(self) -> dict[str, float]:
         """Return the figures of the cells.
 
-        The share with at least two different donors, the median number of these, the median range,
+        The share with at least two distinct donors, the median number of these, the median range,
         and the share of cells whose pool was widened.
         """
         if not self.distinct.size:
@@ -58,11 +59,11 @@ class Pool:
 
 def pools_of(fitted: FittedCritical) -> dict[str, Pool]:
     """Return the pools of every confidential column."""
-    parts: dict[str, list[Pool]] = {name: [] for name in fitted.changed()}
+    parts: dict[str, list[Pool]] = {name: [] for name in fitted.confidential}
     for branch in fitted.branches:
         if not branch.rest:
             for name in branch.columns:
-                parts[name].append(_pool(branch, fitted.terms[name], fitted.base))
+                parts[name].append(_pool(branch, fitted.constraints[name], fitted.base))
     return {
         name: Pool(
             np.concatenate([np.empty(0, dtype=np.int64), *(pool.distinct for pool in pools)]),
@@ -73,18 +74,12 @@ def pools_of(fitted: FittedCritical) -> dict[str, Pool]:
     }
 
 
-def _pool(branch: Branch, terms: CriticalTerms, predictors: Predictors) -> Pool:
+def _pool(branch: Branch, constraints: CriticalConstraints, predictors: Predictors) -> Pool:
     tree, leaves = _leaves(branch, predictors)
-    values = (
-        terms.subject.places
-        if terms.subject.places is not None
-        else terms.subject.state.astype(np.float64)
-    )
-    held = (
-        np.where(terms.subject.state == 0, values, -1.0 - terms.subject.state)
-        if terms.subject.places is not None
-        else values
-    )
+    variable = constraints.variable
+    held = variable.state.astype(np.float64)
+    if variable.places is not None:  # a spike or missing value is one value, below all numbers
+        held = np.where(variable.state == 0, variable.places, -1.0 - held)
     used, place = np.unique(leaves, return_inverse=True)
     start, end = tree.nodes[used, START], tree.nodes[used, END]
     node = np.repeat(np.arange(used.size), end - start)
@@ -95,7 +90,7 @@ def _pool(branch: Branch, terms: CriticalTerms, predictors: Predictors) -> Pool:
     distinct = np.bincount(node[new], minlength=used.size)
     first = np.searchsorted(node, np.arange(used.size))
     last = np.append(first[1:], node.size) - 1
-    whole = float(np.ptp(terms.pool)) if terms.pool.size else 0.0
+    whole = float(np.ptp(constraints.pool)) if constraints.pool.size else 0.0
     share = (
         np.clip((sorted_held[last] - sorted_held[first]) / whole, 0, 1)
         if whole > 0
@@ -108,14 +103,11 @@ def _leaves(branch: Branch, predictors: Predictors) -> tuple[Tree, Ints]:
     """Return the tree of a branch and the node of each of its rows, as the original rows fall."""
     if isinstance(branch.model, TupleModel):
         return branch.model.tree, branch.model.leaves
-    tree = _main(branch.model.pair)
-    return tree, branch.model.terms.nodes(tree, tree.find(predictors, branch.rows), branch.rows)
-
-
-def _main(pair: Pair) -> Tree:
+    pair = branch.model.pair
     tree = pair.numbers or pair.states
     assert tree is not None  # noqa: S101  # a branch has rows, so one of them was grown
-    return tree
+    leaves = tree.find(predictors, branch.rows)
+    return tree, branch.model.constraints.nodes(tree, leaves, branch.rows)
 
 
 def replaceability(pools: Mapping[str, Pool]) -> dict[str, Any]:

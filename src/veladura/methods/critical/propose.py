@@ -1,4 +1,4 @@
-"""Thresholds and groups for a table nobody has declared any for: proposals that the holder must confirm."""
+"""Thresholds and groups read off a table: proposals that the data holder must confirm."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from veladura.base.expression import quoted
 from veladura.errors import PlanError
-from veladura.methods.cart.cart import MAX_LEVELS
-from veladura.methods.cart.rules import quoted
-from veladura.methods.critical.classes import find_classes, find_ties, propose
-from veladura.numeric.trees.column import FEW_VALUES, check_levels
+from veladura.methods.critical.groups import find_classes, find_ties, propose
+from veladura.numeric.trees.variable import FEW_VALUES, check_levels
 
 if TYPE_CHECKING:
     from veladura.methods.critical.critical import CriticalCart
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from veladura.table.inspect import Facts
     from veladura.table.table import Table
 
-SHARE = 0.05  # of the values lie above a proposed threshold
+SHARE = 0.05  # of the values are above a proposed threshold
 FEWEST_ROWS = 20
 MOST_COLUMNS = 6
 
@@ -28,10 +27,10 @@ MOST_COLUMNS = 6
 def propose_recipe(
     cls: type[CriticalCart], table: Table, facts: Mapping[str, Facts]
 ) -> CriticalCart:
-    """Return a recipe with a round threshold for each number column that looks confidential, and the groups they belong to.
+    """Return a recipe with a round threshold for each confidential number column, and groups.
 
-    Sensitive columns come first, then others that are neither weights nor places; what an outsider
-    may know is critical only where nothing else is.
+    Sensitive columns are taken; without any, columns of role "other"; without any, the
+    quasi-identifiers.
     """
     schema = table.schema
     text = schema.of_kind("text")
@@ -49,41 +48,41 @@ def propose_recipe(
             break
     if not chosen:
         msg = (
-            "no column of numbers has enough different values for a threshold.\n\nHint: give"
-            ' critical, as in {"diagnosis": \'diagnosis in ["..."]\'}.'
+            "no number column has enough distinct values for a threshold.\n\nHint: give critical,"
+            ' for instance critical={"diagnosis": \'diagnosis in ["..."]\'}.'
         )
         raise PlanError(msg)
     chosen = dict(list(chosen.items())[:MOST_COLUMNS])
     for column in codes.values():
-        check_levels(column, MAX_LEVELS)
+        check_levels(column)
     return cls(critical=chosen, groups=_groups(cls, codes, list(chosen)))
 
 
 def _groups(cls: type[CriticalCart], codes: Codes, names: list[str]) -> tuple[tuple[str, ...], ...]:
-    """Return the classes of columns that hang together, as groups."""
+    """Return the classes of associated columns, as groups."""
     links = propose(find_ties(codes, names, list(codes)), cls.linked)
     classes = find_classes(links, names, list(codes))
     return tuple(
-        (*one.confidential, *one.others)
-        for one in classes
-        if len(one.confidential) + len(one.others) > 1
+        (*class_.confidential, *class_.others)
+        for class_ in classes
+        if len(class_.confidential) + len(class_.others) > 1
     )
 
 
 def threshold(column: Column) -> str | None:
-    """Return the condition that about one known value in twenty meets, with a limit of two digits; None where too few would."""
-    known = column.values[~column.missing].astype(np.float64)
-    if known.size < FEWEST_ROWS or "`" in column.name:  # such a name cannot stand in a condition
+    """Return a condition that one value in twenty meets, with a round limit; None for too few."""
+    values = column.values[~column.missing].astype(np.float64)
+    if values.size < FEWEST_ROWS or "`" in column.name:  # a condition cannot name such a column
         return None
-    limit = rounded(float(np.quantile(known, 1 - SHARE)))
-    above = known[known > limit]
-    if np.unique(above).size < 2 or above.size > known.size / 3:  # noqa: PLR2004
+    limit = rounded(float(np.quantile(values, 1 - SHARE)))
+    above = values[values > limit]
+    if np.unique(above).size < 2 or above.size > values.size / 3:  # noqa: PLR2004
         return None
     return f"{quoted(column.name)} > {limit:.15g}"
 
 
 def rounded(number: float, digits: int = 2) -> float:
-    """Return a number with so many digits that count, rounded down.
+    """Return a number rounded down to so many significant digits.
 
     Examples
     --------

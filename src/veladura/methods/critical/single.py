@@ -1,4 +1,4 @@
-"""Replacement of one critical column from the leaves of a tree: relocation, and re-evaluation of what came back."""
+"""Replacement of one critical column: new values from the leaves of a tree."""
 
 from __future__ import annotations
 
@@ -7,16 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
-from veladura.methods.critical.terms import CriticalTerms
+from veladura.base.arrays import Ints, Mask
+from veladura.methods.critical.constraints import CriticalConstraints
+from veladura.numeric.trees.bins import Predictors
 from veladura.numeric.trees.leaf import TRIES
-from veladura.numeric.trees.model import Ground, Pair, TreeModel, Where, grow_pair, unpruned
-from veladura.numeric.trees.tree import END, FEATURE, LEFT, START, Growth, Predictors, Tree
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
+from veladura.numeric.trees.model import Pair, Recipients, TreeModel, Values, grow_pair
+from veladura.numeric.trees.tree import END, FEATURE, LEFT, START, Growth, TrainingRows, Tree
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -27,79 +24,77 @@ class SingleModel:
     ----------
     pair
         The trees of its states and numbers.
-    grown
-        How to grow them on other predictors, where every dataset grows its own.
+    grower
+        Grows them on other predictors, where every dataset grows its own.
     """
 
-    terms: CriticalTerms
+    constraints: CriticalConstraints
     pair: Pair
-    soil: Soil
+    grower: TreeGrower
     bandwidth: float
     smooth: bool
     regrow: bool
 
-    def draw(self, rng: Generator, where: Where) -> tuple[Ints, Floats | None]:
-        """Return states and numbers; a value that may not stand in its row is drawn anew, a category then stays."""
-        pair = self.soil.grow(where.predictors) if self.regrow else self.pair
-        model = TreeModel(self.terms.subject, (pair,), self.bandwidth, terms=self.terms)
-        if not self.smooth and self.terms.subject.places is not None:
-            return self._relocated(rng, model, where)
-        state, places = model.draw(rng, where)
-        if (
-            self.terms.subject.places is None
-            and self.terms.inside
-            and not self.terms.condition.alone
-        ):
-            self._fit_categories(rng, model, where, state)
-        return state, places
+    def draw(self, rng: Generator, recipients: Recipients) -> list[Values]:
+        """Return the values of the column: a list of one.
 
-    def _fit_categories(self, rng: Generator, model: TreeModel, where: Where, state: Ints) -> None:
-        """Draw categories anew that are not critical in their row, and let those stay that never fit."""
-        wrong = np.arange(state.size)
+        A value that is not accepted in its row is drawn again; a category that never is, stays.
+        """
+        constraints, variable = self.constraints, self.constraints.variable
+        pair = self.grower.grow(recipients.predictors) if self.regrow else self.pair
+        model = TreeModel(variable, (pair,), self.bandwidth, constraints)
+        if not self.smooth and variable.places is not None:
+            return [self._relocated(rng, model, recipients)]
+        state, places = model.draw(rng, recipients)[0]
+        if variable.places is None and constraints.inside and not constraints.condition.alone:
+            self._fit_categories(rng, model, recipients, state)
+        return [(state, places)]
+
+    def _fit_categories(
+        self, rng: Generator, model: TreeModel, recipients: Recipients, state: Ints
+    ) -> None:
+        """Draw categories again that are not critical in their row; those that never fit stay."""
+        rows, wrong = recipients.rows, np.arange(state.size)
         for _ in range(TRIES):
-            wrong = wrong[~self.terms.fits(where.rows[wrong], state[wrong])]
+            wrong = wrong[~self.constraints.fits(rows[wrong], state[wrong])]
             if not wrong.size:
                 return
-            state[wrong] = model.draw(rng, where.at(wrong))[0]
-        wrong = wrong[~self.terms.fits(where.rows[wrong], state[wrong])]
-        state[wrong] = self.terms.subject.state[where.rows[wrong]]
+            state[wrong] = model.draw(rng, recipients.at(wrong))[0][0]
+        wrong = wrong[~self.constraints.fits(rows[wrong], state[wrong])]
+        state[wrong] = self.constraints.variable.state[rows[wrong]]
 
-    def _relocated(
-        self, rng: Generator, model: TreeModel, where: Where
-    ) -> tuple[Ints, Floats | None]:
-        """Hand out donors' own numbers; those that came back to their own row are drawn from the kernel density of the leaf."""
-        subject = self.terms.subject
+    def _relocated(self, rng: Generator, model: TreeModel, recipients: Recipients) -> Values:
+        """Hand out donors' own numbers; those back in their own row are drawn from the kernel."""
+        variable = self.constraints.variable
         bare = replace(
             model,
-            subject=replace(subject, smoothing="none"),
-            terms=replace(self.terms, guard="drawn"),
+            variable=replace(variable, smoothing="none"),
+            constraints=replace(self.constraints, guard="drawn"),
         )
-        state, places = bare.draw(rng, where)
-        if places is None or subject.places is None:
+        state, places = bare.draw(rng, recipients)[0]
+        if places is None or variable.places is None:
             return state, places
-        same = np.flatnonzero(
-            (state == 0) & (subject.state[where.rows] == 0) & (places == subject.places[where.rows])
-        )
-        if subject.smoothing != "none" and same.size:
-            fresh, numbers = model.draw(rng, where.at(same))
-            state[same] = fresh
+        own_state, own = variable.state[recipients.rows], variable.places[recipients.rows]
+        same = np.flatnonzero((state == 0) & (own_state == 0) & (places == own))
+        if variable.smoothing != "none" and same.size:
+            state[same], numbers = model.draw(rng, recipients.at(same))[0]
             places[same] = places[same] if numbers is None else numbers
         return state, places
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Soil:
-    """What the trees of a column are grown from.
+class TreeGrower:
+    """Grows the trees of a column.
 
     Attributes
     ----------
     rows
         The rows to grow on.
     donors
-        Where too few rows are critical the trees are grown on all, and only these rows give values.
+        Where too few rows are critical the trees are grown on all, and only these are donors.
     """
 
-    terms: CriticalTerms
+    constraints: CriticalConstraints
     rows: Ints
     donors: Mask | None
     features: Sequence[int]
@@ -107,21 +102,19 @@ class Soil:
 
     def grow(self, predictors: Predictors) -> Pair:
         """Return the trees of states and numbers."""
-        pair = grow_pair(
-            self.terms.subject, Ground(predictors, self.rows), self.features, self.growth, unpruned
-        )
+        training = TrainingRows(predictors, self.rows)
+        pair = grow_pair(self.constraints.variable, training, self.features, self.growth)
         if self.donors is None:
             return pair
-        return Pair(
-            *(
-                None if tree is None else restricted(tree, self.donors, self.growth.min_leaf)
-                for tree in (pair.states, pair.numbers)
-            )
+        states, numbers = (
+            None if tree is None else restricted(tree, self.donors, self.growth.min_leaf)
+            for tree in (pair.states, pair.numbers)
         )
+        return Pair(states, numbers)
 
 
 def restricted(tree: Tree, donors: Mask, least: int) -> Tree | None:
-    """Return the tree with some rows only as donors, ended where a further split would leave fewer than a leaf holds."""
+    """Return the tree with some donors only, cut where a split would leave too few in a leaf."""
     kept = donors[tree.order]
     before = np.append(0, np.cumsum(kept))
     nodes = tree.nodes.copy()

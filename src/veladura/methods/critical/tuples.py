@@ -1,4 +1,4 @@
-"""Tuple-wise replacement: rows critical in several columns are clustered, and get whole tuples from their leaf."""
+"""Tuple-wise replacement: rows critical in several columns get the whole tuple of a donor."""
 
 from __future__ import annotations
 
@@ -8,27 +8,28 @@ from typing import Literal
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
-from veladura.methods.critical.terms import CriticalTerms
-from veladura.numeric.trees.column import Subject
+from veladura.base.arrays import Floats, Ints, Mask
+from veladura.methods.critical.cluster_kernels import divide, moments
+from veladura.methods.critical.constraints import CriticalConstraints
 from veladura.numeric.trees.leaf import TRIES, Donors
+from veladura.numeric.trees.model import Recipients, Values
 from veladura.numeric.trees.tree import END, PARENT, START, Tree, ranks
+from veladura.numeric.trees.variable import Variable
 from veladura.table.codes import Column
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 Scale = Literal["rank", "deviation"]
 MOST_LEVELS = 30  # of a category in distances; rarer levels have no axis of their own
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TupleModel:
-    """The leaves of one combination of critical columns. Holds original rows: its repr shows none.
+    """The clusters of one combination of critical columns. Holds original rows: no repr.
 
     Attributes
     ----------
+    columns
+        The critical columns, and what may replace their values.
     tree
         The clusters of the donors.
     rows
@@ -37,18 +38,22 @@ class TupleModel:
         The leaf of each of them.
     """
 
-    terms: Sequence[CriticalTerms]
+    columns: Sequence[CriticalConstraints]
     tree: Tree
     rows: Ints
     leaves: Ints
     bandwidth: float = 1.0
     smooth: bool = True
 
-    def draw(self, rng: Generator) -> list[tuple[Ints, Floats | None]]:
-        """Return states and numbers of every column: a donor's tuple by its weight, moved within the leaf, from higher nodes if refused."""
+    def draw(self, rng: Generator, recipients: Recipients) -> list[Values]:  # noqa: ARG002
+        """Return the values of every column: the tuple of a donor, moved within its cluster.
+
+        A tuple that is not accepted is drawn again, then from the cluster above. The rows were
+        assigned to clusters by their original values, so recipients play no part.
+        """
         donors = Donors.weighted(self.tree, rng)
-        state = np.zeros((self.rows.size, len(self.terms)), dtype=np.int64)
-        places = np.zeros((self.rows.size, len(self.terms)))
+        state = np.zeros((self.rows.size, len(self.columns)), dtype=np.int64)
+        places = np.zeros((self.rows.size, len(self.columns)))
         failed: list[Ints] = []
         pending, at = np.arange(self.rows.size), self.leaves
         while pending.size:
@@ -58,82 +63,70 @@ class TupleModel:
             pending, at = pending[waiting[above >= 0]], above[above >= 0]
         self._settle(rng, np.concatenate([np.empty(0, dtype=np.int64), *failed]), state, places)
         return [
-            (state[:, j], None if terms.subject.places is None else places[:, j])
-            for j, terms in enumerate(self.terms)
+            (state[:, j], None if column.variable.places is None else places[:, j])
+            for j, column in enumerate(self.columns)
         ]
 
     def _tried(
         self, rng: Generator, donors: Donors, pending: Ints, at: Ints, state: Ints, places: Floats
     ) -> Ints:
-        """Draw tuples from given nodes into some rows; return those whose tuple was never accepted."""
+        """Draw tuples from given nodes into some rows; return the rows where none was accepted."""
         used, place = np.unique(at, return_inverse=True)
-        moving = self._moving(used)
+        kernel = self._kernel(used)
         waiting = np.arange(pending.size)
         for attempt in range(TRIES):
             chosen = donors.places(rng, at[waiting])
             here, rows = pending[waiting], self.tree.order[chosen]
-            state[here] = np.column_stack([terms.subject.state[rows] for terms in self.terms])
-            drawn = np.column_stack([_places(terms.subject, rows) for terms in self.terms])
+            state[here] = np.column_stack([column.variable.state[rows] for column in self.columns])
+            drawn = np.column_stack([_places(column.variable, rows) for column in self.columns])
             if self.smooth or attempt:
-                drawn = moving.moved(rng, drawn, state[here] == 0, place[waiting], self.bandwidth)
+                drawn = kernel.moved(rng, drawn, state[here] == 0, place[waiting], self.bandwidth)
             places[here] = drawn
             waiting = waiting[~self._accepted(here, state, places).all(axis=1)]
             if not waiting.size:
                 break
         return waiting
 
-    def _moving(self, nodes: Ints) -> Moving:
-        """Return mean, spread and size of some nodes."""
-        from veladura.methods.critical.cluster import moments
-
+    def _kernel(self, nodes: Ints) -> JointKernel:
+        """Return the joint kernel of some nodes."""
         order = self.tree.order
-        values = np.column_stack([_places(terms.subject, order) for terms in self.terms])
-        moves = np.array([terms.moves for terms in self.terms])
-        known = np.logical_and.reduce(
-            [
-                terms.subject.state[order] == 0
-                for terms, moved in zip(self.terms, moves, strict=True)
-                if moved
-            ]
-            or [np.ones(order.size, dtype=bool)]
-        )
+        values = np.column_stack([_places(column.variable, order) for column in self.columns])
+        moves = np.array([column.moves for column in self.columns])
+        complete = np.ones(order.size, dtype=bool)
+        for column in self.columns:
+            if column.moves:
+                complete &= column.variable.state[order] == 0
         start, end = (np.ascontiguousarray(self.tree.nodes[nodes, place]) for place in (START, END))
-        means, roots, sizes = moments(np.ascontiguousarray(values[:, moves]), known, start, end)
-        return Moving(
-            means,
-            roots,
-            sizes,
-            moves,
-            [terms.subject.grid.written if terms.subject.grid else None for terms in self.terms],
-        )
+        means, roots, sizes = moments(np.ascontiguousarray(values[:, moves]), complete, start, end)
+        grids = [column.variable.grid for column in self.columns]
+        written = [None if grid is None else grid.written for grid in grids]
+        return JointKernel(means, roots, sizes, moves, written)
 
     def _accepted(self, here: Ints, state: Ints, places: Floats) -> Mask:
-        """Return which cells of some tuples may stand in their rows."""
-        good = np.ones((here.size, len(self.terms)), dtype=bool)
-        for j, terms in enumerate(self.terms):
+        """Return which cells of some tuples are accepted in their rows."""
+        good = np.ones((here.size, len(self.columns)), dtype=bool)
+        for j, column in enumerate(self.columns):
             rows, number = self.rows[here], state[here, j] == 0
-            if terms.subject.places is None:
-                good[:, j] = (
-                    ~terms.inside | terms.condition.alone | terms.fits(rows, state[here, j])
-                )
-            else:
-                good[number, j] = terms.accepted(places[here[number], j], rows[number])
+            if column.variable.places is not None:
+                good[number, j] = column.accepted(places[here[number], j], rows[number])
+            elif column.inside and not column.condition.alone:
+                good[:, j] = column.fits(rows, state[here, j])
         return good
 
     def _settle(self, rng: Generator, here: Ints, state: Ints, places: Floats) -> None:
-        """Give rows that no node had a tuple for their numbers one by one; a category stays the row's own."""
+        """Give rows without an accepted tuple their numbers one by one; categories stay."""
         good = self._accepted(here, state, places)
-        for j, terms in enumerate(self.terms):
+        for j, column in enumerate(self.columns):
             wrong = here[~good[:, j]]
-            if terms.subject.places is None:
-                state[wrong, j] = terms.subject.state[self.rows[wrong]]
+            if column.variable.places is None:
+                state[wrong, j] = column.variable.state[self.rows[wrong]]
             elif wrong.size:
-                places[wrong, j] = terms.settled(rng, places[wrong, j], self.rows[wrong])
+                places[wrong, j] = column.settled(rng, places[wrong, j], self.rows[wrong])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Moving:
-    """The joint kernel of some nodes: their means, Cholesky factors and sizes, and which columns move."""
+class JointKernel:
+    """The joint kernel of some nodes: means, Cholesky factors, sizes, and which columns move."""
 
     means: Floats
     roots: Floats
@@ -144,11 +137,11 @@ class Moving:
     def moved(
         self, rng: Generator, tuples: Floats, number: Mask, node: Ints, bandwidth: float
     ) -> Floats:
-        """Return tuples moved by h times a normal with the covariance of their node, and drawn back towards its mean.
+        """Return tuples moved by h times a normal variate, and shrunk towards the mean.
 
-        With h = n^(-1/(v+4)) and the factor 1/sqrt(1 + h^2), mean, variances and correlations of
-        the node are kept in expectation (the shrunken kernel of Silverman 1986, section 6.4.1, with
-        the covariance of Fukunaga 1972).
+        The variate has the covariance of the node. With h = n^(-1/(v+4)) and the factor
+        1/sqrt(1 + h^2), mean, variances and correlations of the node are kept in expectation (the
+        shrunken kernel of Silverman 1986, section 6.4.1, with the covariance of Fukunaga 1972).
         """
         wide = int(np.count_nonzero(self.moves))
         if not wide:
@@ -168,12 +161,12 @@ class Moving:
         return result
 
 
-def _places(subject: Subject, rows: Ints) -> Floats:
-    return np.zeros(rows.size) if subject.places is None else subject.places[rows]
+def _places(variable: Variable, rows: Ints) -> Floats:
+    return np.zeros(rows.size) if variable.places is None else variable.places[rows]
 
 
 def cluster(
-    terms: Sequence[CriticalTerms],
+    critical: Sequence[CriticalConstraints],
     members: Sequence[Column],
     donors: Ints,
     rows: Ints,
@@ -185,35 +178,35 @@ def cluster(
 ) -> tuple[Tree, Ints]:
     """Return the clusters of the donors, and the leaf of each row (rows are among the donors).
 
-    A category that is critical itself has no axis: its clusters would be of one kind, and replace
-    it by itself.
+    A category that is critical has no axis: clusters by its values would replace it by itself.
 
     Parameters
     ----------
+    critical
+        The critical columns: RMSSTD is taken over them.
     members
-        All columns of the class: distances are taken over them, RMSSTD over the critical ones.
+        All columns of the class: distances are taken over them.
     spread
         No cluster is split whose RMSSTD is at most this.
     scale
         How numbers are standardised.
     """
-    from veladura.methods.critical.cluster import divide
-
-    own = {one.subject.name for one in terms}
+    own = {column.variable.name for column in critical}
+    categories = {column.variable.name for column in critical if column.variable.places is None}
     parts = {column.name: axes(column.take(donors), scale) for column in members}
-    blind = (
-        {one.subject.name for one in terms if one.subject.places is None}
-        if len(own) < len(parts) or _any_number(terms)
-        else set()
+    if len(own) == len(parts) == len(categories):  # no other axis to cluster on
+        categories = set()
+    points = np.column_stack([part for name, part in parts.items() if name not in categories])
+    inner = np.column_stack([part for name, part in parts.items() if name in own])
+    numbers = np.column_stack([tuple_numbers([column], donors) for column in critical])
+    order, nodes, risk = divide(
+        np.ascontiguousarray(points),
+        np.ascontiguousarray(inner),
+        np.ascontiguousarray(numbers),
+        min_leaf,
+        min_distinct,
+        spread,
     )
-    points = np.ascontiguousarray(
-        np.column_stack([part for name, part in parts.items() if name not in blind])
-    )
-    inner = np.ascontiguousarray(
-        np.column_stack([part for name, part in parts.items() if name in own])
-    )
-    numbers = np.ascontiguousarray(np.column_stack([tuple_numbers([one], donors) for one in terms]))
-    order, nodes, risk = divide(points, inner, numbers, min_leaf, min_distinct, spread)
     tree = Tree(
         donors[order],
         nodes,
@@ -227,15 +220,11 @@ def cluster(
     return tree, leaf[rows]
 
 
-def _any_number(terms: Sequence[CriticalTerms]) -> bool:
-    return any(one.subject.places is not None for one in terms)
-
-
-def tuple_numbers(terms: Sequence[CriticalTerms], rows: Ints) -> Ints:
-    """Return a number for each different tuple of some columns."""
+def tuple_numbers(columns: Sequence[CriticalConstraints], rows: Ints) -> Ints:
+    """Return a number for each distinct tuple of some columns."""
     number = np.zeros(rows.size, dtype=np.int64)
-    for one in terms:
-        for part in (one.subject.state[rows], _places(one.subject, rows)):
+    for column in columns:
+        for part in (column.variable.state[rows], _places(column.variable, rows)):
             _, code = np.unique(part, return_inverse=True)
             _, number = np.unique(
                 number * (int(code.max(initial=0)) + 1) + code, return_inverse=True
@@ -244,21 +233,21 @@ def tuple_numbers(terms: Sequence[CriticalTerms], rows: Ints) -> Ints:
 
 
 def axes(column: Column, scale: Scale) -> Floats:
-    """Return a column as axes of distance: a number standardised, a category as indicators, missing beside them.
+    """Return a column as axes of distance: a standardised number, or indicators of categories.
 
     With scale "rank" a number is its normal score, the normal quantile of its mid-rank: no heavy
     tail can push all other rows into one cluster. With "deviation" it is centred and divided by its
-    standard deviation.
+    standard deviation. Missing numbers have an axis of their own.
     """
     if column.labels is not None and column.field.kind != "ordered":
         count = np.bincount(column.values[~column.missing], minlength=1)
         shown = np.sort(np.argsort(-count, kind="stable")[:MOST_LEVELS])
         return np.where(column.missing[:, None], 0.0, column.values[:, None] == shown[None, :])
     scaled = np.zeros(column.size)
-    known = column.values[~column.missing].astype(np.float64)
-    if known.size and known.min() < known.max():
+    numbers = column.values[~column.missing].astype(np.float64)
+    if numbers.size and numbers.min() < numbers.max():
         scaled[~column.missing] = (
-            _scores(known) if scale == "rank" else (known - known.mean()) / known.std()
+            _scores(numbers) if scale == "rank" else (numbers - numbers.mean()) / numbers.std()
         )
     return (
         np.column_stack([scaled, column.missing]) if column.missing.any() else scaled.reshape(-1, 1)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import gammaincinv
 
 from veladura.base.arrays import Floats
 from veladura.base.checks import check_columns, is_number
@@ -29,6 +28,8 @@ FALSE_ALARM = 1e-9
 
 def noise_too_small(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the columns whose noise is smaller than chance allows at the declared scale."""
+    from scipy.special import gammaincinv  # loading it takes longer than to add the noise
+
     small = 0
     for name in settings["columns"]:
         before, after = evidence.source_column(name), evidence.column(name)

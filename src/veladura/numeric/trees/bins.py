@@ -1,12 +1,16 @@
-"""Predictors as small codes: each value its own bin where there are few, quantiles where there are many."""
+"""Predictors as small codes: a bin for each value where there are few, quantiles where many."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from veladura.base.arrays import Floats, Ints, Mask
+from veladura.base.jit import compiled
 
 if TYPE_CHECKING:
     from veladura.table.codes import Column
@@ -27,30 +31,26 @@ class Binning:
     """
 
     levels: int
-    edges: NDArray[np.float64] | None = field(repr=False)
+    edges: Floats | None = field(repr=False)
 
     @property
     def categorical(self) -> bool:
         """Whether codes have no order."""
         return self.edges is None
 
-    def codes(
-        self, values: NDArray[np.float64] | NDArray[np.int64], missing: NDArray[np.bool_]
-    ) -> NDArray[np.uint16]:
-        """Return the codes of some values; a category the tree never saw has a code of its own, above all others."""
+    def codes(self, values: Floats | Ints, missing: Mask) -> NDArray[np.uint16]:
+        """Return the codes of some values; a category that is new to the tree has the highest."""
         if self.edges is None:
             return np.where(missing, self.levels - 1, np.minimum(values, self.levels)).astype(
                 np.uint16
             )
-        from veladura.numeric.trees.draws import bin_of
-
-        found: NDArray[np.uint16] = bin_of(self.edges, values.astype(np.float64))
-        found[missing] = self.levels - 1
-        return found
+        codes: NDArray[np.uint16] = bin_of(self.edges, values.astype(np.float64))
+        codes[missing] = self.levels - 1
+        return codes
 
 
 def binning_of(column: Column) -> Binning:
-    """Return the bins of a column: categories as they are, ordered ones and numbers by cuts between values.
+    """Return the bins of a column: its categories, or cuts between ordered values and numbers.
 
     Examples
     --------
@@ -58,7 +58,8 @@ def binning_of(column: Column) -> Binning:
     >>> from veladura.table.codes import encode
     >>> from veladura.table.schema import Field
     >>> column = encode(pa.array([1, 5, None, 9]), Field("x", "integer", pa.int64()))
-    >>> binning_of(column).codes(np.array([0, 4, 6, 0]), np.array([False, False, False, True])).tolist()
+    >>> missing = np.array([False, False, False, True])
+    >>> binning_of(column).codes(np.array([0, 4, 6, 0]), missing).tolist()
     [0, 1, 1, 3]
     """
     if column.labels is not None and column.field.kind != "ordered":
@@ -67,8 +68,8 @@ def binning_of(column: Column) -> Binning:
     return Binning(edges.size + 2, edges)
 
 
-def cuts(values: NDArray[np.float64], most: int = MAX_BINS) -> NDArray[np.float64]:
-    """Return cuts halfway between values: between all of them where there are few, else between quantiles.
+def cuts(values: Floats, most: int = MAX_BINS) -> Floats:
+    """Return cuts halfway between values: between all where there are few, else at quantiles.
 
     Examples
     --------
@@ -83,3 +84,51 @@ def cuts(values: NDArray[np.float64], most: int = MAX_BINS) -> NDArray[np.float6
     lower, upper = ordered[starts - 1], ordered[starts]
     middle = lower + (upper - lower) / 2
     return np.where(middle < upper, middle, lower)  # neighbours without a number between them
+
+
+class Predictors(NamedTuple):
+    """Binned columns side by side, with what the kernel must know of each."""
+
+    bins: NDArray[np.uint16]
+    categorical: Mask
+    levels: Ints
+
+
+def stack(columns: Sequence[NDArray[np.uint16]], binnings: Sequence[Binning]) -> Predictors:
+    """Return binned columns as the kernel takes them: a row for each record, side by side."""
+    bins = (
+        np.ascontiguousarray(np.column_stack(columns))
+        if columns
+        else np.zeros((0, 0), dtype=np.uint16)
+    )
+    categorical, levels = [b.categorical for b in binnings], [b.levels for b in binnings]
+    return Predictors(bins, np.array(categorical, dtype=bool), np.array(levels, dtype=np.int64))
+
+
+def bin_columns(columns: Mapping[str, Column]) -> tuple[dict[str, Binning], Predictors]:
+    """Return the bins of some columns by name, and the columns in these bins side by side."""
+    binnings = {name: binning_of(column) for name, column in columns.items()}
+    codes = [
+        binnings[name].codes(column.values, column.missing) for name, column in columns.items()
+    ]
+    return binnings, stack(codes, list(binnings.values()))
+
+
+@compiled("uint16[::1](float64[::1], float64[::1])")
+def bin_of(edges: Floats, values: Floats) -> NDArray[np.uint16]:
+    """Return how many edges lie below each value.
+
+    The same as ``searchsorted``, and faster for few edges and many values in no order.
+    """
+    bins = np.zeros(values.size, dtype=np.uint16)
+    if edges.size == 0:
+        return bins
+    for i in range(values.size):
+        low = 0
+        left = edges.size
+        while left > 1:
+            half = left >> 1
+            low += half * (edges[low + half - 1] < values[i])
+            left -= half
+        bins[i] = low + (edges[low] < values[i])
+    return bins

@@ -18,10 +18,9 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from veladura.base.arrays import Floats, Ints
 from veladura.base.jit import compiled, inner
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Bytes = NDArray[np.uint8]
 Words = NDArray[np.uint64]
 Scratch = tuple[Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints]
@@ -33,10 +32,10 @@ DENSE = 4  # counts by code and class may be this many times the rows
 LARGE = 2  # a node is large when its codes, times this, outnumber the cells of a histogram
 
 TARGET, ROW, HEAD = 0, 1, 2  # words of a record before its codes
-FEATURE, AT, HIGH, LEVELS, CATEGORICAL, BASE = range(
-    6
-)  # what is known of each predictor: see `grow_nodes`
-BEST, FOUND, CUT = range(3)  # the best split so far: predictor, codes present, codes that go left
+FEATURE, AT, HIGH, LEVELS, CATEGORICAL, BASE = range(6)  # of each predictor: see `grow_nodes`
+BEST, DISTINCT, CUT = range(
+    3
+)  # the best split so far: predictor, codes present, codes that go left
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -51,7 +50,7 @@ def _lowest(_context: Any, _word: Any) -> Any:
 
 @inner("int64[::1](int64)")
 def _ints(size: int) -> Ints:
-    """Return noughts; made in one place because every call compiled on its own takes its time."""
+    """Return zeros; one function, because every place that makes an array takes time to compile."""
     return np.zeros(size, dtype=np.int64)
 
 
@@ -88,11 +87,11 @@ def _code(codes: Bytes, i: int, at: int, high: int) -> int:
 
 
 @inner("void(int64[::1], int64, float64[::1])")
-def _sort_by_score(present: Ints, found: int, score: Floats) -> None:
-    """Put codes in ascending order of their score, equal ones by code (Shell sort: short, and compiled in no time)."""
-    gap = found // 2
+def _sort_by_score(present: Ints, distinct: int, score: Floats) -> None:
+    """Sort codes by their score, equal ones by code (Shell sort: short, and it compiles fast)."""
+    gap = distinct // 2
     while gap > 0:
-        for i in range(gap, found):
+        for i in range(gap, distinct):
             code = present[i]
             j = i
             while j >= gap and (
@@ -107,20 +106,20 @@ def _sort_by_score(present: Ints, found: int, score: Floats) -> None:
 
 @inner("int64(int64[::1], int64, int64, int64, int64, int64, float64[::1])")
 def _sweep_sums(
-    mass: Ints, found: int, rows: int, whole: int, shift: int, min_leaf: int, gain: Floats
+    mass: Ints, distinct: int, rows: int, whole: int, shift: int, min_leaf: int, gain: Floats
 ) -> int:
-    """Return the cut of a sequence of masses that lowers the sum of squares most (Breiman et al. 1984, eq. 8.11), 0 for none better.
+    """Return the cut of a sequence of masses that lowers the sum of squares most, 0 for none.
 
+    Breiman et al. (1984), equation 8.11.
     The gain is (n S_l - n_l S)^2 / (n n_l n_r), with n_l rows and the sum S_l left of the cut.
     """
     counted = (1 << shift) - 1
     before = 0
     cut = 0
-    over = (
-        gain[0] * rows
-    )  # the best gain so far as a fraction: comparing products is faster than dividing
+    # the best gain so far as a fraction: comparing products is faster than dividing
+    over = gain[0] * rows
     under = 1.0
-    for i in range(found - 1):
+    for i in range(distinct - 1):
         before += mass[i]
         left = before & counted
         if left < min_leaf:
@@ -146,7 +145,7 @@ def _sweep_sums(
 )
 def _sweep_classes(
     sequence: Ints,
-    found: int,
+    distinct: int,
     first: Ints,
     count: Ints,
     classes: Ints,
@@ -157,15 +156,16 @@ def _sweep_classes(
     min_leaf: int,
     gain: Floats,
 ) -> int:
-    """Return the cut that lowers the Gini impurity most; the cost is that of the rows, whatever the number of classes.
+    """Return the cut that lowers the Gini impurity most.
 
-    Rows move one by one to the left. Squares of class counts are updated, not summed anew.
+    The cost depends on the rows, not on the number of classes: rows move one by one to the left,
+    and squares of class counts are updated, not summed again.
     """
     squares_left = 0.0
     squares_right = squares
     level = squares / rows
     left = cut = 0
-    for i in range(found - 1):
+    for i in range(distinct - 1):
         code = sequence[i]
         for at in range(first[code], first[code] + count[code]):
             k = classes[at]
@@ -193,7 +193,7 @@ def _sweep_classes(
 )
 def _sweep_counts(
     sequence: Ints,
-    found: int,
+    distinct: int,
     count: Ints,
     cells: Ints,
     base: int,
@@ -204,13 +204,13 @@ def _sweep_counts(
     min_leaf: int,
     gain: Floats,
 ) -> int:
-    """Return the same cut from counts by code and class: faster where the rows are more than the counts."""
+    """Return the same cut from counts by code and class: faster where rows outnumber counts."""
     squares_left = 0.0
     squares_right = squares
     level = squares / rows
     left = cut = 0
     wide = of_class.size
-    for i in range(found - 1):
+    for i in range(distinct - 1):
         code = sequence[i]
         for k in range(wide):
             more = cells[base + code * wide + k]
@@ -239,7 +239,7 @@ def _sweep_counts(
 )
 def _score_by_component(  # noqa: C901, PLR0912  # compiled: counts or rows, one loop
     present: Ints,
-    found: int,
+    distinct: int,
     first: Ints,
     count: Ints,
     classes: Ints,
@@ -252,10 +252,11 @@ def _score_by_component(  # noqa: C901, PLR0912  # compiled: counts or rows, one
     weight: Floats,
     fresh: Floats,
 ) -> None:
-    """Score categories by the first principal component of their class shares (Coppersmith, Hong, Hosking 1999).
+    """Score categories by the first principal component of their class shares.
 
-    Power iteration from the most frequent class, on the counts or on the rows themselves, whichever
-    are fewer, so that the cost does not depend on the number of classes.
+    Coppersmith, Hong and Hosking (1999). Power iteration from the most frequent class, on the
+    counts or on the rows themselves, whichever are fewer, so that the cost does not depend on the
+    number of classes.
     """
     wide = of_class.size if dense else rows
     top = 0 if dense else classes[0]
@@ -267,7 +268,7 @@ def _score_by_component(  # noqa: C901, PLR0912  # compiled: counts or rows, one
     weight[top] = 1.0
     for _ in range(ROUNDS):
         mean = 0.0
-        for i in range(found):
+        for i in range(distinct):
             code = present[i]
             held = 0.0
             if dense:
@@ -280,7 +281,7 @@ def _score_by_component(  # noqa: C901, PLR0912  # compiled: counts or rows, one
             score[code] = held / count[code]
         mean /= rows
         norm = 0.0
-        for i in range(found):
+        for i in range(distinct):
             score[present[i]] -= mean
             norm += count[present[i]] * score[present[i]] ** 2
         if norm <= TINY:
@@ -288,7 +289,7 @@ def _score_by_component(  # noqa: C901, PLR0912  # compiled: counts or rows, one
         scale = 1.0 / np.sqrt(norm)
         for i in range(wide):
             fresh[i if dense else classes[i]] = 0.0
-        for i in range(found):
+        for i in range(distinct):
             code = present[i]
             step = score[code] * scale
             if dense:
@@ -304,7 +305,10 @@ def _score_by_component(  # noqa: C901, PLR0912  # compiled: counts or rows, one
 
 @inner("uint64(uint64[::1])")
 def _next_random(state: Words) -> np.uint64:
-    """Return the next number of splitmix64 (Steele, Lea, Flood 2014); for the choice of predictors in a forest."""
+    """Return the next number of splitmix64 (Steele, Lea and Flood 2014).
+
+    A forest chooses predictors by it.
+    """
     state[0] += np.uint64(0x9E3779B97F4A7C15)
     z = state[0]
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -316,17 +320,17 @@ def _next_random(state: Words) -> np.uint64:
 def _has_distinct(records: Ints, start: int, end: int, wanted: int) -> bool:
     """Whether at least some number of different targets stand in a stretch."""
     seen = _ints(wanted)
-    found = 0
+    distinct = 0
     for i in range(start, end):
         new = True
-        for j in range(found):
+        for j in range(distinct):
             if seen[j] == records[i, TARGET]:
                 new = False
                 break
         if new:
-            seen[found] = records[i, TARGET]
-            found += 1
-            if found == wanted:
+            seen[distinct] = records[i, TARGET]
+            distinct += 1
+            if distinct == wanted:
                 return True
     return False
 
@@ -335,7 +339,10 @@ def _has_distinct(records: Ints, start: int, end: int, wanted: int) -> bool:
 def _impurity(
     records: Ints, start: int, end: int, of_class: Ints, gini: bool, shift: int, whole: Ints
 ) -> float:
-    """Return the sum of squares about the mean, or the Gini impurity times the rows; fill the sum or the class counts."""
+    """Return the sum of squares about the mean, or the Gini impurity times the rows.
+
+    The sum or the class counts are filled in.
+    """
     rows = end - start
     squares = 0.0
     if gini:
@@ -370,7 +377,7 @@ def _fill_cells(
     gini: bool,
     cells: Ints,
 ) -> None:
-    """Add up the masses of a node's records by code, or count them by code and class, for all predictors at once."""
+    """Add up masses by code, or count records by code and class, for all predictors at once."""
     for i in range(cells.size):
         cells[i] = 0
     for block in range(start, end, BLOCK):
@@ -400,15 +407,15 @@ def _mark(bits: Words, code: int) -> int:
 @inner("int64(uint64[::1], int64, int64[::1])")
 def _list_bits(bits: Words, words: int, present: Ints) -> int:
     """List the codes whose bits are set in ascending order, and clear them."""
-    found = 0
+    distinct = 0
     for word in range(words):
         left = bits[word]
         bits[word] = np.uint64(0)
         while left != np.uint64(0):
-            present[found] = (word << 6) + int(_lowest(left))
+            present[distinct] = (word << 6) + int(_lowest(left))
             left &= left - np.uint64(1)
-            found += 1
-    return found
+            distinct += 1
+    return distinct
 
 
 @inner(
@@ -433,55 +440,55 @@ def _note_sums(
         code = _code(codes, i, at, high)
         top = max(top, _mark(bits, code))
         cells[code] += records[i, TARGET]
-    found = _list_bits(bits, top + 1, present)
-    for i in range(found):
+    distinct = _list_bits(bits, top + 1, present)
+    for i in range(distinct):
         mass[i] = cells[present[i]]
         cells[present[i]] = 0
-    return found
+    return distinct
 
 
 @inner("int64(int64, int64[::1], int64, int64[::1], int64[::1])")
 def _list_sums(levels: int, cells: Ints, base: int, present: Ints, mass: Ints) -> int:
     """List the codes that occur in a histogram, with their masses."""
-    found = 0
+    distinct = 0
     for code in range(levels):
-        present[found] = code
-        mass[found] = cells[base + code]
-        found += cells[base + code] != 0
-    return found
+        present[distinct] = code
+        mass[distinct] = cells[base + code]
+        distinct += cells[base + code] != 0
+    return distinct
 
 
 @inner("void(int64[::1], int64[::1], int64, int64, int64[::1], float64[::1])")
 def _sort_by_mean(
-    present: Ints, mass: Ints, found: int, shift: int, spare: Ints, score: Floats
+    present: Ints, mass: Ints, distinct: int, shift: int, spare: Ints, score: Floats
 ) -> None:
     """Put categories in ascending order of their mean target (Fisher 1958)."""
     counted = (1 << shift) - 1
-    for i in range(found):
+    for i in range(distinct):
         spare[present[i]] = mass[i]
         score[present[i]] = (mass[i] >> shift) / (mass[i] & counted)
-    _sort_by_score(present, found, score)
-    for i in range(found):
+    _sort_by_score(present, distinct, score)
+    for i in range(distinct):
         mass[i] = spare[present[i]]
         spare[present[i]] = 0
 
 
 @inner("void(int64[::1], int64)")
-def _turn(values: Ints, found: int) -> None:
+def _turn(values: Ints, distinct: int) -> None:
     """Put the last before all others."""
-    last = values[found - 1]
-    for i in range(found - 1, 0, -1):
+    last = values[distinct - 1]
+    for i in range(distinct - 1, 0, -1):
         values[i] = values[i - 1]
     values[0] = last
 
 
 @inner("void(int64, int64[::1], int64, int64, int64[::1], int64[::1])")
-def _keep(f: int, sequence: Ints, found: int, cut: int, split: Ints, kept: Ints) -> None:
+def _keep(f: int, sequence: Ints, distinct: int, cut: int, split: Ints, kept: Ints) -> None:
     """Write down the best split so far."""
     split[BEST] = f
-    split[FOUND] = found
+    split[DISTINCT] = distinct
     split[CUT] = cut
-    for i in range(found):
+    for i in range(distinct):
         kept[i] = sequence[i]
 
 
@@ -519,16 +526,19 @@ def _search_sums(
     gain: Floats,
     split: Ints,
 ) -> int:
-    """Find the best split for numbers or two classes; return how many predictors still vary, the others go last in ``choice``."""
+    """Find the best split for numbers or two classes; return how many predictors still vary.
+
+    The others go last in ``choice``.
+    """
     present, mass, kept, spare = scratch[0], scratch[1], scratch[2], scratch[3]
     j = 0
     while j < trials:
         f = choice[j]
         levels = layout[f, LEVELS]
         if large:
-            found = _list_sums(levels, cells, layout[f, BASE], present, mass)
+            distinct = _list_sums(levels, cells, layout[f, BASE], present, mass)
         else:
-            found = _note_sums(
+            distinct = _note_sums(
                 records,
                 codes,
                 start,
@@ -540,22 +550,22 @@ def _search_sums(
                 present,
                 mass,
             )
-        if found < 2:  # noqa: PLR2004
+        if distinct < 2:  # noqa: PLR2004
             _retire(choice, j, active)
             active -= 1
             trials = min(trials, active)
             continue
         j += 1
         categorical = layout[f, CATEGORICAL] > 0
-        if categorical and found > 2:  # noqa: PLR2004
-            _sort_by_mean(present, mass, found, shift, spare, scores[0])
-        for way in range(1 + int(not categorical and present[found - 1] == levels - 1)):
+        if categorical and distinct > 2:  # noqa: PLR2004
+            _sort_by_mean(present, mass, distinct, shift, spare, scores[0])
+        for way in range(1 + int(not categorical and present[distinct - 1] == levels - 1)):
             if way == 1:  # missing before all values instead of after them
-                _turn(present, found)
-                _turn(mass, found)
-            cut = _sweep_sums(mass, found, end - start, whole, shift, min_leaf, gain)
+                _turn(present, distinct)
+                _turn(mass, distinct)
+            cut = _sweep_sums(mass, distinct, end - start, whole, shift, min_leaf, gain)
             if cut > 0:
-                _keep(f, present, found, cut, split, kept)
+                _keep(f, present, distinct, cut, split, kept)
     return active
 
 
@@ -578,7 +588,10 @@ def _note_classes(
     count: Ints,
     present: Ints,
 ) -> int:
-    """Count the codes of one predictor in a small node, by class too where that is cheap; list those that occur in ascending order."""
+    """Count the codes of one predictor in a small node, by class too where that is cheap.
+
+    Those that occur are listed in ascending order.
+    """
     top = 0
     for i in range(start, end):
         code = _code(codes, i, at, high)
@@ -594,15 +607,15 @@ def _list_classes(
     levels: int, wide: int, cells: Ints, base: int, count: Ints, present: Ints
 ) -> int:
     """List the codes that occur in a histogram by class, and count their records."""
-    found = 0
+    distinct = 0
     for code in range(levels):
         rows = 0
         for k in range(wide):
             rows += cells[base + code * wide + k]
         count[code] = rows
-        present[found] = code
-        found += rows > 0
-    return found
+        present[distinct] = code
+        distinct += rows > 0
+    return distinct
 
 
 @inner(
@@ -617,7 +630,7 @@ def _group_classes(
     at: int,
     high: int,
     present: Ints,
-    found: int,
+    distinct: int,
     first: Ints,
     fill: Ints,
     count: Ints,
@@ -625,7 +638,7 @@ def _group_classes(
 ) -> None:
     """Put the classes of a node's records in the order of their codes."""
     place = 0
-    for i in range(found):
+    for i in range(distinct):
         code = present[i]
         first[code] = place
         fill[code] = place
@@ -661,7 +674,10 @@ def _search_classes(  # noqa: C901, PLR0912  # compiled: one loop over predictor
     gain: Floats,
     split: Ints,
 ) -> int:
-    """Find the best split for several classes; return how many predictors still vary, the others go last in ``choice``."""
+    """Find the best split for several classes; return how many predictors still vary.
+
+    The others go last in ``choice``.
+    """
     present, _, kept, first, fill, count, classes, of_class, moved = scratch
     rows = end - start
     j = 0
@@ -675,20 +691,20 @@ def _search_classes(  # noqa: C901, PLR0912  # compiled: one loop over predictor
         )
         dense = large or min(levels, rows) * wide <= DENSE * rows
         if large:
-            found = _list_classes(levels, wide, cells, base, count, present)
+            distinct = _list_classes(levels, wide, cells, base, count, present)
         else:
-            found = _note_classes(
+            distinct = _note_classes(
                 records, codes, start, end, at, high, wide, dense, cells, base, bits, count, present
             )
-        if found > 1 and not dense:
+        if distinct > 1 and not dense:
             _group_classes(
-                records, codes, start, end, at, high, present, found, first, fill, count, classes
+                records, codes, start, end, at, high, present, distinct, first, fill, count, classes
             )
         categorical = layout[f, CATEGORICAL] > 0
-        if categorical and found > 2:  # noqa: PLR2004
+        if categorical and distinct > 2:  # noqa: PLR2004
             _score_by_component(
                 present,
-                found,
+                distinct,
                 first,
                 count,
                 classes,
@@ -701,16 +717,16 @@ def _search_classes(  # noqa: C901, PLR0912  # compiled: one loop over predictor
                 scores[1],
                 scores[2],
             )
-            _sort_by_score(present, found, scores[0])
+            _sort_by_score(present, distinct, scores[0])
         for way in range(
-            0 if found == 1 else 1 + int(not categorical and present[found - 1] == levels - 1)
+            0 if distinct == 1 else 1 + int(not categorical and present[distinct - 1] == levels - 1)
         ):
             if way == 1:  # missing before all values instead of after them
-                _turn(present, found)
+                _turn(present, distinct)
             if dense:
                 cut = _sweep_counts(
                     present,
-                    found,
+                    distinct,
                     count,
                     cells,
                     base,
@@ -724,7 +740,7 @@ def _search_classes(  # noqa: C901, PLR0912  # compiled: one loop over predictor
             else:
                 cut = _sweep_classes(
                     present,
-                    found,
+                    distinct,
                     first,
                     count,
                     classes,
@@ -736,13 +752,13 @@ def _search_classes(  # noqa: C901, PLR0912  # compiled: one loop over predictor
                     gain,
                 )
             if cut > 0:
-                _keep(f, present, found, cut, split, kept)
-        for i in range(found):
+                _keep(f, present, distinct, cut, split, kept)
+        for i in range(distinct):
             count[present[i]] = 0
             if dense and not large:
                 for k in range(wide):
                     cells[base + present[i] * wide + k] = 0
-        if found > 1:
+        if distinct > 1:
             j += 1
         else:
             _retire(choice, j, active)
@@ -755,7 +771,7 @@ def _search_classes(  # noqa: C901, PLR0912  # compiled: one loop over predictor
 def _divide(
     records: Ints, codes: Bytes, start: int, end: int, at: int, high: int, mark: Ints, spare: Ints
 ) -> int:
-    """Move the records of a node so that those marked to go left come first; return where the others begin.
+    """Move the records of a node that go left to the front; return where the others begin.
 
     Each record is written to both sides and only one side moves on: no branch for the processor to
     guess.
@@ -779,10 +795,10 @@ def _divide(
 
 @inner("void(int64, int64[::1], int64[::1], int64[::1])")
 def _mark_sides(levels: int, kept: Ints, split: Ints, mark: Ints) -> None:
-    """Mark codes by 1 where they go left, 0 where they go right, -1 where the node never saw them."""
+    """Mark codes: 1 goes left, 0 goes right, -1 is new to the node."""
     for code in range(levels + 1):
         mark[code] = -1
-    for i in range(split[FOUND]):
+    for i in range(split[DISTINCT]):
         mark[kept[i]] = 1 if i < split[CUT] else 0
 
 
@@ -801,7 +817,7 @@ def _write_split(
     sets: Words,
     used: int,
 ) -> int:
-    """Write down where codes go at a node, those it never saw with the larger side; return how much of the sets is used."""
+    """Write where codes go at a node, new ones to the larger side; return the used part of sets."""
     f = split[BEST]
     levels = layout[f, LEVELS]
     nodes[node, 0] = layout[f, FEATURE]
@@ -818,7 +834,7 @@ def _write_split(
     missing = levels - 1
     low = -1
     high = missing
-    for i in range(split[FOUND]):
+    for i in range(split[DISTINCT]):
         code = kept[i]
         if code != missing and i < split[CUT]:
             low = max(low, code)
@@ -880,7 +896,7 @@ def grow_nodes(  # noqa: C901, PLR0912, PLR0915  # compiled: one loop over nodes
     tried: int,
     seed: int,
 ) -> tuple[Ints, Floats, Words, int, int]:
-    """Grow trees; return the nodes, their impurities and gains, sets of categories, and how many nodes and words are used.
+    """Grow trees; return nodes, impurities and gains, sets of categories, used nodes and words.
 
     The records are left in the order of the leaves.
 

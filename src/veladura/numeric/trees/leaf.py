@@ -1,35 +1,33 @@
-"""Draws from leaves: Bayesian bootstrap of the donors, then a Gaussian kernel cut to the range of the leaf."""
+"""Draws from leaves: Bayesian bootstrap of the donors, then a Gaussian kernel within the leaf."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Floats, Ints, Mask
+from veladura.base.jit import compiled, inner
 from veladura.numeric.trees.tree import END, PARENT, START, Tree
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 Accept = Callable[[Floats, Ints], Mask]
 Smoothing = Literal["local", "kernel", "none"]
 
-# a kernel cut at both ends accepts half of its draws at worst: what is left then waits for another
-# reason
+# A kernel cut at both ends accepts at least half of its draws: what is still left after so many
+# tries is refused for another reason.
 TRIES = 40
-TABLE = 10_000_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Donors:
     """The donors of a tree with Dirichlet(1, ..., 1) weights in every node at once.
 
-    One exponential a donor, cumulated: within any stretch of donors the steps are proportional to
-    the gaps between sorted uniforms of Rubin (1981), so a leaf and the nodes above it share them.
+    One exponential variate per donor, cumulated: within any stretch of donors the steps are
+    proportional to the gaps between sorted uniforms of Rubin (1981), so a leaf and the nodes above
+    it share them.
     """
 
     tree: Tree
@@ -42,53 +40,8 @@ class Donors:
 
     def places(self, rng: Generator, nodes: Ints) -> Ints:
         """Return for each row a donor of its node, as a place in the order of the tree."""
-        from veladura.numeric.trees.draws import pick
-
-        found: Ints = pick(self.heights, self.tree.stretches, nodes, rng.random(nodes.size))
-        return found
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Singles:
-    """The numbers that occur once in an original column, for quick questions. Its repr shows none."""
-
-    sorted: Floats
-    low: float = 0.0
-    scale: float = 0.0
-    table: Mask | None = field(default=None)
-
-    @classmethod
-    def of(cls, values: Floats, decimals: int | None) -> Singles:
-        """Return the numbers of a column that occur once; a table of yes and no where the grid is small.
-
-        Examples
-        --------
-        >>> Singles.of(np.array([1.0, 1.0, 2.0, 5.0]), 0).hit(np.array([1.0, 2.0, 3.0, 5.0, 9.0])).tolist()
-        [False, True, False, True, False]
-        """
-        distinct, count = np.unique(values, return_counts=True)
-        single = distinct[count == 1]
-        if (
-            single.size == 0
-            or decimals is None
-            or (single[-1] - single[0]) * 10.0**decimals > TABLE
-        ):
-            return cls(single)
-        scale, low = 10.0**decimals, float(single[0])
-        table = np.zeros(int(np.rint((single[-1] - low) * scale)) + 1, dtype=bool)
-        table[np.rint((single - low) * scale).astype(np.int64)] = True
-        return cls(single, low, scale, table)
-
-    def hit(self, values: Floats) -> Mask:
-        """Return which values are among them."""
-        if self.sorted.size == 0:
-            return np.zeros(values.shape, dtype=bool)
-        if self.table is not None:
-            place = np.rint((values - self.low) * self.scale)
-            inside = (place >= 0) & (place < self.table.size)
-            return inside & self.table[np.where(inside, place, 0).astype(np.int64)]
-        place = np.minimum(np.searchsorted(self.sorted, values), self.sorted.size - 1)
-        return np.asarray(self.sorted[place] == values)
+        places: Ints = pick(self.heights, self.tree.stretches, nodes, rng.random(nodes.size))
+        return places
 
 
 def draw_numbers(
@@ -103,10 +56,10 @@ def draw_numbers(
     bandwidth: float = 1.0,
     cut: bool = True,
 ) -> tuple[Floats, Ints]:
-    """Return a number for each row, drawn from its leaf, and the rows whose number was never accepted.
+    """Return a number for each row, drawn from its leaf, and the rows where none was accepted.
 
-    A donor is drawn by its weight and moved by h times a normal. What is written (rounded) and not
-    accepted is drawn anew, then from the node above, up to the root.
+    A donor is drawn by its weight and moved by h times a normal variate. A number that is not
+    accepted after rounding is drawn again, then from the node above, up to the root.
 
     Parameters
     ----------
@@ -117,19 +70,17 @@ def draw_numbers(
     accept
         Says which numbers may stand in which rows.
     smoothing
-        "kernel": h is the robust bandwidth of the leaf; outside its range donor and normal are
-        drawn anew, the exact law of the weighted kernel density cut to that range. "local": h is at
-        most the distance to the farther neighbour of the donor in its leaf, twice that at every
-        further try (where values are dense, many are refused), and the range reflects (Silverman
-        1986, sections 2.10 and 5.3): edges keep their weight and skewness stays. "none": the
-        donor's own number.
+        "kernel": h is the robust bandwidth of the leaf; outside its range donor and normal variate
+        are drawn again, the exact law of the weighted kernel density truncated to that range.
+        "local": h is at most the distance to the farther neighbour of the donor in its leaf, twice
+        that at every further try (where values are dense, many are refused), and the range reflects
+        (Silverman 1986, sections 2.10 and 5.3): edges keep their weight and skewness stays.
+        "none": the donor's own number.
     bandwidth
         Factor on the robust bandwidth.
     cut
         Whether numbers stay in the range of the leaf.
     """
-    from veladura.numeric.trees.draws import by_node, spreads
-
     nodes = donors.tree.nodes
     result = np.empty(leaves.size)
     failed: list[Ints] = []
@@ -175,7 +126,7 @@ def draw_numbers(
 def moved(
     rng: Generator, numbers: Floats, width: Floats, ends: tuple[Floats, Floats] | None
 ) -> Floats:
-    """Return numbers moved by a normal of some width; what falls beyond the ends is as far inside them."""
+    """Return numbers plus a normal variate of some width, reflected at the ends."""
     numbers = numbers + width * rng.standard_normal(numbers.size)
     if ends is None:
         return numbers
@@ -184,28 +135,118 @@ def moved(
     return np.where(numbers > high, 2 * high - numbers, numbers)
 
 
-def nearest_free(
-    number: float,
-    taken: Callable[[Floats], Mask],
-    low: float,
-    high: float,
-    step: float,
-    written: Callable[[Floats], Floats] = np.asarray,
-) -> float | None:
-    """Return the nearest number on a grid that is not taken, or None when every one is.
+@compiled("int64[::1](float64[::1], int64[:, ::1], int64[::1], float64[::1])")
+def pick(heights: Floats, stretches: Ints, which: Ints, uniforms: Floats) -> Ints:
+    """Return for each uniform variate the place whose step of the cumulated weights it falls on.
 
-    Examples
-    --------
-    >>> nearest_free(3.0, lambda x: np.isin(x, [2.0, 3.0, 4.0]), 0.0, 9.0, 1.0)
-    1.0
+    A stretch is a pair of start and end; ``which`` says in which stretch each variate is looked up.
+    ``heights`` has one entry more than there are places and begins with zero.
     """
-    reach = 16
-    while True:
-        offsets = np.arange(1, reach + 1)
-        around = written(np.concatenate([number - offsets * step, number + offsets * step]))
-        free = around[(around >= low) & (around <= high) & ~taken(around)]
-        if free.size:
-            return float(free[np.argmin(np.abs(free - number))])
-        if number - reach * step < low and number + reach * step > high:
-            return None
-        reach *= 8
+    picked = np.empty(uniforms.size, dtype=np.int64)
+    for i in range(uniforms.size):
+        low = stretches[which[i], 0]
+        end = stretches[which[i], 1]
+        wanted = heights[low] + uniforms[i] * (heights[end] - heights[low])
+        left = end - low
+        while left > 1:  # halved without a branch to guess: the reads of several rows overlap
+            half = left >> 1
+            low += half * (heights[low + half] <= wanted)
+            left -= half
+        picked[i] = low
+    return picked
+
+
+@inner("void(float64[::1])")
+def _sort(values: Floats) -> None:
+    """Sort numbers in place (Shell sort: leaves are small, and it compiles fast)."""
+    gap = values.size // 2
+    while gap > 0:
+        for i in range(gap, values.size):
+            value = values[i]
+            j = i
+            while j >= gap and values[j - gap] > value:
+                values[j] = values[j - gap]
+                j -= gap
+            values[j] = value
+        gap = gap // 2
+
+
+@inner("void(float64[::1], float64[::1], int64, int64, float64[::1])")
+def _note_reach(part: Floats, values: Floats, start: int, end: int, reach: Floats) -> None:
+    """Write for each value of a stretch its distance to the farther of its two neighbours.
+
+    ``part`` holds the values of the stretch, sorted.
+    """
+    distinct = np.empty(part.size)
+    count = 0
+    for value in part:
+        if count == 0 or value > distinct[count - 1]:
+            distinct[count] = value
+            count += 1
+    for j in range(start, end):
+        low = 0
+        left = count
+        while left > 1:
+            half = left >> 1
+            low += half * (distinct[low + half] <= values[j])
+            left -= half
+        below = distinct[low] - distinct[low - 1] if low > 0 else 0.0
+        above = distinct[low + 1] - distinct[low] if low + 1 < count else 0.0
+        reach[j] = max(below, above)
+
+
+@compiled("int64[::1](int64[::1], int64)")
+def by_node(nodes: Ints, count: int) -> Ints:
+    """Return the places of the rows, those of one node after those of another.
+
+    Rows that are drawn in that order read memory in order too.
+    """
+    begin = np.zeros(count + 1, dtype=np.int64)
+    for i in range(nodes.size):
+        begin[nodes[i] + 1] += 1
+    for node in range(count):
+        begin[node + 1] += begin[node]
+    places = np.empty(nodes.size, dtype=np.int64)
+    for i in range(nodes.size):
+        places[begin[nodes[i]]] = i
+        begin[nodes[i]] += 1
+    return places
+
+
+@compiled("float64[:, ::1](float64[::1], int64[::1], int64[::1], float64[::1])")
+def spreads(values: Floats, start: Ints, end: Ints, reach: Floats) -> Floats:
+    """Return bandwidth, smallest and largest value of each stretch; write the reach of each value.
+
+    The bandwidth is Silverman's rule of thumb, 0.9 min(sd, IQR / 1.34) n^(-1/5) (Silverman 1986,
+    eq. 3.31), with sd alone where the quartiles are equal. Quartiles are interpolated (type 7).
+    A value reaches as far as the farther of the two other values next to it in the stretch.
+    Nothing is written into an empty ``reach``.
+    """
+    spread = np.empty((start.size, 3))
+    for i in range(start.size):
+        size = end[i] - start[i]
+        part = np.empty(size)
+        for j in range(size):
+            part[j] = values[start[i] + j]
+        _sort(part)
+        mean = 0.0
+        for value in part:
+            mean += value / size
+        squares = 0.0
+        for value in part:
+            squares += (value - mean) ** 2
+        deviation = np.sqrt(squares / max(size - 1, 1))
+        quartiles = np.empty(2)
+        for q in range(2):
+            place = (size - 1) * (0.25 + 0.5 * q)
+            low = int(place)
+            high = min(low + 1, size - 1)
+            quartiles[q] = part[low] + (place - low) * (part[high] - part[low])
+        between = (quartiles[1] - quartiles[0]) / 1.34
+        width = deviation if between <= 0 else min(deviation, between)
+        spread[i, 0] = 0.9 * width * size**-0.2
+        spread[i, 1] = part[0]
+        spread[i, 2] = part[size - 1]
+        if reach.size > 0:
+            _note_reach(part, values, start[i], end[i], reach)
+    return spread

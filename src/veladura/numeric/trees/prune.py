@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Floats, Ints
 from veladura.base.jit import compiled
-from veladura.numeric.trees.model import Ground, unpruned
-from veladura.numeric.trees.tree import Growth, Tree, cut_at
+from veladura.numeric.trees.model import Grow
+from veladura.numeric.trees.tree import Growth, TrainingRows, Tree, cut_at, grow_on
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 MOST_TRIED = 40
 
 
 @compiled("float64[::1](int64[:, ::1], float64[::1])")
 def collapse(nodes: Ints, risk: Floats) -> Floats:  # noqa: C901
-    """Return for each node the price of a leaf at which it becomes one (Breiman et al. 1984, sec. 3.3).
+    """Return for each node the price of a leaf at which it becomes one.
 
-    The weakest link is cut first: the node with the smallest (R(t) - R(T_t)) / (|T_t| - 1), where
-    T_t are the leaves below t. A leaf has price 0.
+    Breiman et al. (1984), section 3.3. The weakest link is cut first: the node with the smallest
+    (R(t) - R(T_t)) / (|T_t| - 1), where T_t are the leaves below t. A leaf has price 0.
     """
     size = nodes.shape[0]
     below = risk.copy()
@@ -72,7 +70,7 @@ def collapse(nodes: Ints, risk: Floats) -> Floats:  # noqa: C901
 @compiled("float64[::1](int64[:, ::1], int64[::1], int64[::1], int64)")
 def answers(nodes: Ints, order: Ints, target: Ints, classes: int) -> Floats:
     """Return what each node predicts: its mean, or its most frequent class."""
-    found = np.zeros(nodes.shape[0])
+    answer = np.zeros(nodes.shape[0])
     count = np.zeros(max(classes, 1), dtype=np.int64)
     for node in range(nodes.shape[0]):
         start, end = nodes[node, 5], nodes[node, 6]
@@ -80,7 +78,7 @@ def answers(nodes: Ints, order: Ints, target: Ints, classes: int) -> Floats:
             total = 0.0
             for i in range(start, end):
                 total += target[order[i]]
-            found[node] = total / max(end - start, 1)
+            answer[node] = total / max(end - start, 1)
             continue
         top = 0
         for i in range(start, end):
@@ -91,8 +89,8 @@ def answers(nodes: Ints, order: Ints, target: Ints, classes: int) -> Floats:
                 top = k
         for i in range(start, end):
             count[target[order[i]]] = 0
-        found[node] = top
-    return found
+        answer[node] = top
+    return answer
 
 
 @dataclass(frozen=True)
@@ -103,33 +101,30 @@ class _Pruning:
 
     def __call__(
         self,
-        grown: Callable[..., Tree],
-        ground: Ground,
+        training: TrainingRows,
         features: Sequence[int],
         target: Ints,
         classes: int,
         growth: Growth,
         seed: int,
     ) -> Tree:
-        tree = unpruned(grown, ground, features, target, classes, growth, seed)
-        rows = ground.rows.size
+        tree = grow_on(training, features, target, classes, growth, seed)
+        rows = training.rows.size
         if len(tree.nodes) < 3 or rows < 2 * self.folds:  # noqa: PLR2004
             return tree
         price = collapse(tree.nodes, np.ascontiguousarray(tree.risks[:, 0])) / rows
-        known = np.unique(price[tree.nodes[:, 0] >= 0])
-        tried = np.append(
-            0.0, np.sqrt(known * np.append(known[1:], 2 * known[-1]))
-        )  # geometric means (sec. 8.5.2)
+        prices = np.unique(price[tree.nodes[:, 0] >= 0])
+        above = np.append(prices[1:], 2 * prices[-1])
+        tried = np.append(0.0, np.sqrt(prices * above))  # geometric means (sec. 8.5.2)
         if tried.size > MOST_TRIED:
             tried = tried[np.unique(np.linspace(0, tried.size - 1, MOST_TRIED).astype(int))]
-        fold = (
-            (np.arange(rows) * 2_654_435_761 + seed % 1009) % 2**32 % self.folds
-        )  # spread over the canonical order
+        # folds are spread over the canonical order of the rows
+        fold = (np.arange(rows) * 2_654_435_761 + seed % 1009) % 2**32 % self.folds
         loss = np.zeros(tried.size)
         for k in range(self.folds):
             loss += self._loss(
-                unpruned(grown, ground.where(fold != k), features, target, classes, growth, seed),
-                ground.where(fold == k),
+                grow_on(training.only(fold != k), features, target, classes, growth, seed),
+                training.only(fold == k),
                 target,
                 classes,
                 tried,
@@ -139,7 +134,9 @@ class _Pruning:
         )
 
     @staticmethod
-    def _loss(tree: Tree, held_out: Ground, target: Ints, classes: int, tried: Floats) -> Floats:
+    def _loss(
+        tree: Tree, held_out: TrainingRows, target: Ints, classes: int, tried: Floats
+    ) -> Floats:
         """Return the loss on rows held out, for each price of a leaf."""
         price = collapse(tree.nodes, np.ascontiguousarray(tree.risks[:, 0])) / max(
             tree.order.size, 1
@@ -156,6 +153,6 @@ class _Pruning:
         return np.array(losses)
 
 
-def pruned_by(folds: int) -> Callable[..., Tree]:
+def pruned_by(folds: int) -> Grow:
     """Return how trees are grown when they are pruned by cross-validation."""
     return _Pruning(folds)

@@ -1,4 +1,4 @@
-"""One tree: where its leaves are, which rows stand in them, and how new rows find theirs."""
+"""One tree: its leaves, the rows in them, how new rows find theirs, and how it is grown."""
 
 from __future__ import annotations
 
@@ -6,24 +6,35 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.numeric.trees.bins import Binning
+from veladura.base.arrays import Floats, Ints, Mask
+from veladura.numeric.trees.bins import Predictors
+from veladura.numeric.trees.records import find_leaves, layout_of, pack
 
-Ints = NDArray[np.int64]
-FEATURE, CUT, LEFT, MISSING_LEFT, SET, START, END, PARENT, DEPTH = range(9)
+FEATURE, CUT, LEFT, MISSING_LEFT = range(4)  # column 4, the set of a split, is for kernels only
+START, END, PARENT, DEPTH = range(5, 9)
 THREAD_ROWS = 20_000  # a thread costs more than it saves for fewer
 
 
-class Predictors(NamedTuple):
-    """Binned columns side by side, with what the kernel must know of each."""
+@dataclass(frozen=True)
+class TrainingRows:
+    """What a tree is grown on: predictors, the rows, and their strata.
 
-    bins: NDArray[np.uint16]
-    categorical: NDArray[np.bool_]
-    levels: Ints
+    A row may be in there twice (a bootstrap sample).
+    """
+
+    predictors: Predictors
+    rows: Ints
+    groups: Ints | None = None
+
+    def only(self, keep: Mask) -> TrainingRows:
+        """Return some of the rows."""
+        return TrainingRows(
+            self.predictors, self.rows[keep], None if self.groups is None else self.groups[keep]
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +46,7 @@ class Growth:
     min_leaf
         Fewest rows in a leaf.
     min_distinct
-        Fewest different values in a leaf: a split that would leave fewer is not made.
+        Fewest distinct values in a leaf: a split that would leave fewer is not made.
     complexity
         Share of the root's impurity that a split must remove.
     tried
@@ -57,8 +68,8 @@ class Tree:
     order
         Rows of the original, those of each leaf side by side.
     nodes
-        A row a node: feature, cut, left child, whether missing goes left, its set, start, end,
-        parent, depth.
+        A row for each node: feature, cut, left child, whether missing goes left, its set, start,
+        end, parent, depth.
     risks
         Impurity of each node, and what its split takes away.
     stop
@@ -67,7 +78,7 @@ class Tree:
 
     order: Ints
     nodes: Ints
-    risks: NDArray[np.float64]
+    risks: Floats
     sets: NDArray[np.uint64]
     stop: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
@@ -79,10 +90,10 @@ class Tree:
         """Where the rows of each node begin and end in ``order``."""
         return np.ascontiguousarray(self.nodes[:, START : END + 1])
 
-    def is_leaf(self) -> NDArray[np.bool_]:
-        """Return which nodes are ends; in a pruned tree some below them are never reached."""
-        ends: NDArray[np.bool_] = (self.nodes[:, FEATURE] < 0) | (self.stop > 0)
-        return ends
+    def is_leaf(self) -> Mask:
+        """Return which nodes are leaves; in a pruned tree nodes below them are never reached."""
+        leaf: Mask = (self.nodes[:, FEATURE] < 0) | (self.stop > 0)
+        return leaf
 
     def leaves(self) -> Ints:
         """Return the leaves that rows can reach."""
@@ -101,7 +112,7 @@ class Tree:
         root: Ints | None = None,
         threads: int = 1,
     ) -> Ints:
-        """Return the leaf of each row, looked for in some threads where the rows are many."""
+        """Return the leaf of each row; many rows are divided among some threads."""
         which = np.arange(len(predictors.bins)) if rows is None else rows
         parts = np.array_split(
             np.arange(which.size), max(1, min(threads, which.size // THREAD_ROWS))
@@ -109,18 +120,15 @@ class Tree:
         if len(parts) == 1:
             return self._find(predictors, which, root)
         with ThreadPoolExecutor(len(parts)) as pool:
-            found = pool.map(
+            leaves = pool.map(
                 lambda part: self._find(
                     predictors, which[part], None if root is None else root[part]
                 ),
                 parts,
             )
-            return np.concatenate(list(found))
+            return np.concatenate(list(leaves))
 
     def _find(self, predictors: Predictors, which: Ints, root: Ints | None) -> Ints:
-        from veladura.numeric.trees.records import layout_of, pack
-        from veladura.numeric.trees.walk import find_leaves
-
         place = np.arange(which.size)
         if root is None or not np.any(root):
             roots = np.array([0, which.size])
@@ -138,10 +146,10 @@ class Tree:
         records = np.zeros((which.size, words), dtype=np.int64)
         records[:, 0] = place
         pack(predictors.bins, which[place], used, at, high, records.view(np.uint8))
-        found: Ints = find_leaves(
+        leaves: Ints = find_leaves(
             records, records.view(np.uint8), layout, self.nodes, self.sets, self.stop, roots
         )
-        return found
+        return leaves
 
 
 def grow(
@@ -164,10 +172,9 @@ def grow(
     target
         For each row of ``predictors`` a class below ``classes`` or, with 0 classes, a whole number.
     rows
-        The rows to grow on; all of them by default. A row may stand there twice.
+        The rows to grow on; all of them by default. A row may be given twice.
     groups
-        A stratum for each of ``rows``, counted from nought: each is grown by itself, from a root of
-        its own.
+        The zero-based stratum of each of ``rows``: each has a root of its own.
     seed
         For the choice of columns when not all are tried.
     """
@@ -208,12 +215,32 @@ def grow(
     )
 
 
+def grow_on(
+    training: TrainingRows,
+    features: Sequence[int],
+    target: Ints,
+    classes: int,
+    growth: Growth,
+    seed: int,
+) -> Tree:
+    """Return the tree of a target on some training rows, unpruned."""
+    return grow(
+        training.predictors,
+        features,
+        target,
+        classes=classes,
+        rows=training.rows,
+        groups=training.groups,
+        growth=growth,
+        seed=seed,
+    )
+
+
 def _records(
     predictors: Predictors, features: Sequence[int], target: Ints, rows: Ints
 ) -> tuple[Ints, Ints]:
-    """Return the layout of a record and the records, each in one place in memory: target, row, and a byte or two a predictor."""
+    """Return the layout of a record, and the records: target, row, a byte or two a predictor."""
     from veladura.numeric.trees.kernels import HEAD, ROW, TARGET
-    from veladura.numeric.trees.records import layout_of, pack
 
     columns = np.asarray(features, dtype=np.int64)
     levels = predictors.levels[columns]
@@ -228,7 +255,7 @@ def _records(
 
 
 def _masses(target: Ints, rows: int, shift: int) -> Ints:
-    """Return numbers as masses: shifted, plus one, and coarser where millions of them would not add up in a word."""
+    """Return numbers as masses: shifted, plus one; coarser where the sum would overflow a word."""
     most = 2 ** (62 - shift) // max(rows, 1)
     largest = int(np.abs(target).max(initial=0))
     masses: Ints = ((target // (largest // most + 1)) << shift) + 1
@@ -236,14 +263,14 @@ def _masses(target: Ints, rows: int, shift: int) -> Ints:
 
 
 def cut_at(tree: Tree, nodes: Ints) -> Tree:
-    """Return the tree ended at some of its nodes."""
+    """Return the tree with some of its nodes as leaves."""
     stop = np.zeros(len(tree.nodes), dtype=np.int64)
     stop[nodes] = 1
     return replace(tree, stop=stop)
 
 
-def ranks(values: NDArray[np.float64]) -> Ints:
-    """Return doubled mid-ranks about nought: whole numbers that no heavy tail can stretch.
+def ranks(values: Floats) -> Ints:
+    """Return doubled mid-ranks about zero: whole numbers that no heavy tail can stretch.
 
     Examples
     --------
@@ -255,14 +282,3 @@ def ranks(values: NDArray[np.float64]) -> Ints:
     doubled = 2 * above - count + 1  # twice the mean of the ranks first to last
     centred: Ints = doubled[place.reshape(-1)] - (values.size + 1)
     return centred
-
-
-def stack(columns: Sequence[NDArray[np.uint16]], binnings: Sequence[Binning]) -> Predictors:
-    """Return binned columns as the kernel takes them: a row a record, so that a record is in one place in memory."""
-    bins = (
-        np.ascontiguousarray(np.column_stack(columns))
-        if columns
-        else np.zeros((0, 0), dtype=np.uint16)
-    )
-    categorical, levels = [b.categorical for b in binnings], [b.levels for b in binnings]
-    return Predictors(bins, np.array(categorical, dtype=bool), np.array(levels, dtype=np.int64))

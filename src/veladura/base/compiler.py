@@ -1,0 +1,134 @@
+"""From a declared kernel to machine code: Numba, with less to do than it does by default.
+
+Numba makes machine code of every kernel it meets, and optimises an inner one again in each kernel
+that calls it; it also gets ready to compile before it loads what is compiled already. Here inner
+kernels are only translated, all that belongs together is optimised once, and loading is loading.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from numba import _dynfunc, njit
+from numba.core.caching import FunctionCache
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.compiler_machinery import register_pass
+from numba.core.runtime import rtsys
+from numba.core.typed_passes import NativeLowering
+
+if TYPE_CHECKING:
+    from veladura.base import jit
+
+# Numba's own lock: with another one, two threads that each hold one could wait for each other.
+building = global_compiler_lock
+
+
+def build(kernel: jit.Kernel) -> Any:
+    """Return a kernel's machine code: from the cache, else compiled and cached."""
+    pipeline = _InnerCompiler if kernel.inner else _KernelCompiler
+    dispatcher = njit(nogil=True, error_model="numpy", pipeline_class=pipeline, **kernel.ways_in)(
+        kernel.function
+    )  # a division by zero is that of NumPy
+    if not kernel.inner:
+        dispatcher._cache = _Cache(kernel.function)  # noqa: SLF001  # where cache=True puts its own
+    with _without_collection():
+        dispatcher.compile(kernel.signature)
+    dispatcher.disable_compile()
+    return dispatcher
+
+
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """Pause the collection of garbage: a compiler makes millions of objects that live on."""
+    paused = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if paused:
+            gc.enable()
+
+
+class _Cache(FunctionCache):  # type: ignore[misc]
+    """Numba's cache, read without getting ready to compile: that takes longer than to load."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        rtsys.initialize(target_context)  # all that machine code needs; compiling asks for the rest
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
+
+
+class _Library(JITCodeLibrary):  # type: ignore[misc]
+    """The code of a kernel and of all that it calls, optimised together and not before."""
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        ll_module.data_layout = self._codegen._data_layout  # noqa: SLF001
+
+
+class _InnerLibrary(_Library):
+    """The code of an inner kernel: linked into others, which optimise it and make machine code."""
+
+    def finalize(self) -> None:
+        self._raise_if_finalized()
+        for library in dict.fromkeys(self._linking_libraries):
+            self._reload_init.update(library._reload_init)  # noqa: SLF001
+            module = library._get_module_for_linking()  # noqa: SLF001
+            self._final_module.link_in(module, preserve=True)
+        self._finalized = True
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _Lowering(NativeLowering):  # type: ignore[misc]
+    """From typed code to that of LLVM, optimised once."""
+
+    _name = "veladura_lowering"
+    library: type[_Library] = _Library
+
+    def run_pass(self, state: Any) -> bool:
+        state.library = self.library(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.enable_object_caching()
+        return bool(super().run_pass(state))
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _InnerLowering(_Lowering):
+    """The same without machine code; callers find the function by a name that leads nowhere."""
+
+    _name = "veladura_inner_lowering"
+    library = _InnerLibrary
+
+    def run_pass(self, state: Any) -> bool:
+        state.flags.no_compile = True
+        super().run_pass(state)
+        lowered, library = state["cr"], state.library
+        function = lowered.fndesc
+        name = function.qualname.split(".")[-1]
+        entry = _dynfunc.make_function(
+            function.lookup_module(), name, "inner kernel", 0, lowered.env, (library,)
+        )
+        state.targetctx.insert_user_function(entry, function, [library])
+        state["cr"] = lowered._replace(cfunc=entry)
+        return True
+
+
+class _KernelCompiler(CompilerBase):  # type: ignore[misc]
+    """Numba's passes, the lowering replaced."""
+
+    lowering = _Lowering
+
+    def define_pipelines(self) -> list[Any]:
+        passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        passes.passes = [
+            (self.lowering if step is NativeLowering else step, why) for step, why in passes.passes
+        ]
+        passes.finalize()
+        return [passes]
+
+
+class _InnerCompiler(_KernelCompiler):
+    lowering = _InnerLowering

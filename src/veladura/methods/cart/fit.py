@@ -1,0 +1,228 @@
+"""Fit a synthesis: decide the order of the columns, and grow the model of each on the original."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from veladura.base.arrays import Ints, Mask
+from veladura.base.context import Context
+from veladura.base.expression import Expression, parse
+from veladura.methods.cart.cart import Cart
+from veladura.methods.cart.fitted import FittedCart, UnitModel
+from veladura.methods.cart.joint import grow_joint
+from veladura.methods.cart.order import Unit, by_dependence, order_of_synthesis, predicting
+from veladura.methods.cart.rules import check_rules, decision_on
+from veladura.methods.cart.strata import Strata, columns_of, find_strata
+from veladura.numeric.trees.bins import Predictors, bin_columns
+from veladura.numeric.trees.model import Grow, Pair, TreeModel, grow_pair, load_kernels
+from veladura.numeric.trees.tree import Growth, TrainingRows, grow_on
+from veladura.numeric.trees.variable import Variable, check_levels, check_rows, variable_of
+from veladura.table.codes import Codes, Column
+from veladura.table.conditions import holds
+
+if TYPE_CHECKING:
+    from veladura.table.table import Table
+
+
+def fit(recipe: Cart, table: Table, context: Context) -> FittedCart:
+    """Return the recipe fitted to a prepared table."""
+    replaced = recipe.replaced(table.schema)
+    everything = len(replaced) == len(table.names)
+    usable = [name for name in table.names if table.schema[name].kind != "text"]
+    kept = predicting(
+        recipe.predictors, [name for name in usable if name not in replaced], replaced
+    )
+    rules = [parse(rule) for rule in recipe.rules]
+    codes = _codes(recipe, table, rules, {*replaced, *kept})
+    if rules:
+        check_rules(rules, codes)
+    variables = {name: _variable(recipe, name, codes[name]) for name in replaced}
+    binnings, base = bin_columns({name: codes[name] for name in codes if name in usable})
+    strata = None
+    if recipe.strata:
+        strata = find_strata(recipe.strata, codes, replaced, recipe.min_leaf, everything=everything)
+    units = _units(recipe, codes, replaced, kept, strata)
+    binding = _binding(rules, units)
+    load_kernels(context)
+    grower = _UnitGrower(recipe, codes, variables, list(binnings), base, strata, binding, context)
+    runs = recipe.m if recipe.proper else 1
+    tasks = [(run, unit) for run in range(runs) for unit in units]
+    # the last have most predictors: they start first, so that no thread waits for one of them
+    grown = context.map("growing trees", grower.grow, tasks[::-1])[::-1]
+    return FittedCart(
+        recipe,
+        table,
+        codes,
+        units=units,
+        variables=variables,
+        binnings=binnings,
+        base=base,
+        strata=strata,
+        rules=binding,
+        models=[grown[run * len(units) : (run + 1) * len(units)] for run in range(runs)],
+        margins=[grower.margin(unit) for unit in units],
+        everything=everything,
+    )
+
+
+def _codes(recipe: Cart, table: Table, rules: Sequence[Expression], names: set[str]) -> Codes:
+    """Return the columns that are replaced, predict, or are named by rules and strata; checked."""
+    ruled = {name for rule in rules for name in rule.columns}
+    table.schema.check("rules", sorted(ruled))
+    named = names | ruled
+    if recipe.strata:
+        named |= columns_of(recipe.strata, table.names)
+    codes = table.codes([name for name in table.names if name in named])
+    check_rows(codes.rows.size, recipe.min_leaf)
+    for column in codes.values():
+        check_levels(column)
+    return codes
+
+
+def _variable(recipe: Cart, name: str, column: Column) -> Variable:
+    bounds = recipe.limits.get(name)
+    return variable_of(
+        column,
+        spikes=recipe.spikes.get(name),
+        smoothing=recipe.smoothing,
+        guarded=name not in recipe.republish,
+        limits=(None, None) if bounds is None else (bounds.min, bounds.max),
+    )
+
+
+def _units(
+    recipe: Cart, codes: Codes, replaced: Sequence[str], kept: Sequence[str], strata: Strata | None
+) -> list[Unit]:
+    """Return the columns in the order of synthesis; those that make the strata come first."""
+    order: Sequence[str] = replaced if isinstance(recipe.order, str) else recipe.order
+    if recipe.order == "dependence":
+        order = by_dependence(codes, replaced)
+    stratifying = () if strata is None else strata.drawn
+    first = [*stratifying, *(name for name in order if name not in stratifying)]
+    return order_of_synthesis(
+        first + [name for name in replaced if name not in first],
+        kept,
+        stratifying if isinstance(recipe.order, str) else first,
+        recipe.predictors,
+        (*recipe.groups, *([stratifying] if len(stratifying) > 1 else [])),
+    )
+
+
+def _binding(rules: Sequence[Expression], units: Sequence[Unit]) -> dict[str, list[Expression]]:
+    """Return the rules by the column that is drawn last among theirs: there they can be kept."""
+    drawn = [name for unit in units for name in unit.columns]
+    binding: dict[str, list[Expression]] = {}
+    for rule in rules:
+        own = [name for name in drawn if name in rule.columns]
+        if own:
+            binding.setdefault(own[-1], []).append(rule)
+    return binding
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _UnitGrower:
+    """Grows the models of units, as the recipe asks."""
+
+    recipe: Cart
+    codes: Codes
+    variables: Mapping[str, Variable]
+    predictors: Sequence[str]
+    base: Predictors
+    strata: Strata | None
+    binding: Mapping[str, Sequence[Expression]]
+    context: Context
+
+    def grow(self, task: tuple[int, Unit]) -> UnitModel:
+        """Return the model of a unit, for all datasets or for the one with trees of its own."""
+        run, unit = task
+        streams = self.context.streams
+        rows = np.arange(self.codes.rows.size)
+        if self.recipe.proper:
+            sampled = streams("cart", "bootstrap", run).integers(rows.size, size=rows.size)
+            rows = np.sort(sampled)
+        groups = None if self.strata is None else self.strata.groups(rows, unit.columns)
+        training = TrainingRows(self.base, rows, groups)
+        training = training.only(~self._decided(unit)[rows])
+        seed = int(streams("cart", "seed", unit.name, run).integers(2**63))
+        return self._model(unit, training, seed)
+
+    def margin(self, unit: Unit) -> UnitModel:
+        """Return the model of a unit without predictors: the last resort of rows against a rule."""
+        variables = [self.variables[name] for name in unit.columns]
+        if not self.binding:
+            return TreeModel(variables[0], (Pair(None, None),))
+        training = TrainingRows(self.base, np.arange(self.codes.rows.size))
+        growth = Growth(min_leaf=self.recipe.min_leaf)
+        if len(variables) > 1:
+            return grow_joint(variables, training, (), growth, grow_on, self.recipe.bandwidth)
+        pair = grow_pair(variables[0], training, (), growth)
+        return TreeModel(variables[0], (pair,), self.recipe.bandwidth)
+
+    def _decided(self, unit: Unit) -> Mask:
+        """Return the rows whose value a rule decides: a tree learns nothing from them."""
+        decided = np.zeros(self.codes.rows.size, dtype=bool)
+        if len(unit.columns) > 1:
+            return decided
+        for rule in self.binding.get(unit.columns[0], ()):
+            if (decision := decision_on(rule, unit.columns[0])) is not None:
+                decided |= holds(decision.condition, self.codes)
+        return decided
+
+    def _model(self, unit: Unit, training: TrainingRows, seed: int) -> UnitModel:
+        recipe, variables = self.recipe, [self.variables[name] for name in unit.columns]
+        kind = recipe.models.get(unit.columns[0], recipe.model)
+        growth = Growth(
+            min_leaf=recipe.min_leaf, min_distinct=recipe.min_distinct, complexity=recipe.complexity
+        )
+        grow = _pruning(recipe.prune)
+        given = () if kind == "sample" else unit.given
+        features = tuple(self.predictors.index(name) for name in given)
+        if len(variables) > 1:
+            return grow_joint(variables, training, features, growth, grow, recipe.bandwidth)
+        variable = variables[0]
+        if kind == "parametric":
+            from veladura.methods.cart.parametric import Regression
+
+            return Regression(variable, training, features)
+        if kind in ("bagging", "forest"):
+            tried = max(1, len(features) // 3) if kind == "forest" else 0
+            growth = replace(growth, tried=tried)
+            pairs = _several(variable, training, features, growth, recipe.trees, seed)
+        else:
+            pairs = (grow_pair(variable, training, features, growth, grow, seed),)
+        return TreeModel(variable, pairs, recipe.bandwidth)
+
+
+def _pruning(folds: int) -> Grow:
+    if not folds:
+        return grow_on
+    from veladura.numeric.trees.prune import pruned_by
+
+    return pruned_by(folds)
+
+
+def _several(
+    variable: Variable,
+    training: TrainingRows,
+    features: Sequence[int],
+    growth: Growth,
+    trees: int,
+    seed: int,
+) -> tuple[Pair, ...]:
+    """Return trees on bootstrap samples of the rows (Breiman 1996)."""
+    rng = np.random.default_rng(seed)
+    size = training.rows.size
+    pairs = []
+    for number in range(trees):
+        picked: Ints = np.sort(rng.integers(size, size=size)) if size else training.rows
+        sample = TrainingRows(
+            training.predictors,
+            training.rows[picked],
+            None if training.groups is None else training.groups[picked],
+        )
+        pairs.append(grow_pair(variable, sample, features, growth, seed=seed + number))
+    return tuple(pairs)

@@ -1,0 +1,222 @@
+"""What is promised of critical cells: only they changed, and their values are not released."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from veladura.base.arrays import Ints, Mask
+from veladura.base.bounds import Bounds
+from veladura.base.expression import parse
+from veladura.base.settings import to_plain
+from veladura.core.promise import Check, Evidence, Promise, source_column
+from veladura.methods.critical.cells import Cells, read_conditions
+from veladura.table.codes import label_texts
+from veladura.table.conditions import holds
+
+if TYPE_CHECKING:
+    from veladura.methods.critical.fitted import FittedCritical
+    from veladura.table.codes import Column
+
+CLAIMS = {
+    "critical-cells": "In {}, only critical cells were changed.",
+    "critical-values": "No replaced cell of {} holds a critical value of the original.",
+    "critical-own": "No critical cell of {} kept its own value.",
+    "critical-inside": "Every replaced value of {} meets the condition for critical values too.",
+}
+
+
+def promises_of(fitted: FittedCritical) -> tuple[Promise, ...]:
+    """Return the promises; the conditions and rows that prove them are kept from the recipient."""
+    recipe, names = fitted.recipe, fitted.confidential
+    guards = {name: fitted.constraints[name].guard for name in names}
+    conditions = fitted.cells.conditions
+    about = {
+        "critical-cells": list(names) if recipe.others == "keep" else [],
+        "critical-values": [name for name in names if guards[name] == "values"],
+        "critical-own": [name for name in names if guards[name] == "own"],
+        "critical-inside": [
+            name for name in names if recipe.keep_inside and conditions[name].expression is not None
+        ],
+    }
+    read = {name for condition in conditions.values() for name in condition.columns}
+    if isinstance(recipe.rows, str):
+        read |= set(parse(recipe.rows).columns)
+    also = sorted(read - set(names))
+    private = {
+        "critical": to_plain(recipe.critical),
+        "rows": _rows(fitted),
+        "left": _left(fitted),
+        "shared": _shared(fitted),
+    }
+    return tuple(
+        Promise(
+            promise,
+            CLAIMS[promise].format(", ".join(columns)),
+            "source",
+            {"columns": [*columns, *also], "about": columns},
+            private=private,
+        )
+        for promise, columns in about.items()
+        if columns
+    )
+
+
+def _rows(fitted: FittedCritical) -> str | list[bool] | None:
+    """Return the mask of rows in canonical order, which only the content of the source decides."""
+    rows = fitted.recipe.rows
+    if rows is None or isinstance(rows, str):
+        return rows
+    return [rows[i] for i in fitted.table.codes([]).rows]
+
+
+def _left(fitted: FittedCritical) -> dict[str, list[int]]:
+    """Return the rows of cells that could not be replaced, numbered in canonical order."""
+    if not any(constraints.fixed.any() for constraints in fitted.constraints.values()):
+        return {}
+    order = fitted.table.codes([]).rows
+    place = np.empty_like(order)
+    place[order] = np.arange(order.size)
+    return {
+        name: sorted(int(row) for row in place[fitted.codes.rows[constraints.fixed]])
+        for name, constraints in fitted.constraints.items()
+        if constraints.fixed.any()
+    }
+
+
+def _shared(fitted: FittedCritical) -> dict[str, list[float]]:
+    """Return the spikes of columns that are replaced as a whole: they are released as they are."""
+    shared = {}
+    for name, constraints in fitted.constraints.items():
+        variable = constraints.variable
+        if variable.spikes is not None and variable.spikes.size and variable.grid is not None:
+            shared[name] = [float(value) for value in variable.grid.values(variable.spikes)]
+    return shared
+
+
+class _Original:
+    """The critical cells, identified again in the original, in its own order of rows."""
+
+    def __init__(self, evidence: Evidence, settings: Mapping[str, Any]) -> None:
+        assert evidence.original is not None  # noqa: S101  # the caller asked
+        self.evidence, self.settings = evidence, settings
+        conditions = read_conditions(
+            {
+                name: given if isinstance(given, str) else Bounds(**given)
+                for name, given in settings["critical"].items()
+            }
+        )
+        rows = settings["rows"]
+        named = {
+            *conditions,
+            *(name for c in conditions.values() for name in c.columns),
+            *(parse(rows).columns if isinstance(rows, str) else ()),
+        }
+        self.columns = {name: source_column(evidence, name) for name in named}
+        self.size = next(iter(self.columns.values())).size
+        self.cells = Cells.of(conditions, self.columns, self._mask(rows))
+
+    def _mask(self, rows: str | list[bool] | None) -> Mask | None:
+        if rows is None or isinstance(rows, str):
+            return None if rows is None else holds(parse(rows), self.columns)
+        mask = np.zeros(self.size, dtype=bool)
+        mask[self._order()] = rows
+        return mask
+
+    def _order(self) -> Ints:
+        assert self.evidence.original is not None  # noqa: S101
+        return self.evidence.original.codes([]).rows
+
+    def replaced(self, name: str) -> Mask:
+        """Return, for each row of the original, whether its cell had to be replaced."""
+        mark = self.cells.marks[name].copy()
+        if left := self.settings["left"].get(name):
+            mark[self._order()[left]] = False
+        return mark
+
+    def link(self) -> Ints:
+        """Return the original row of each released one."""
+        assert self.evidence.rows is not None  # noqa: S101  # proofs against the source are linked
+        return self.evidence.rows
+
+
+def _same(before: Column, after: Column) -> Mask:
+    """Return which cells are equal, missing ones too."""
+    if before.labels is None or after.labels is None:
+        equal = before.values == after.values
+    else:
+        texts = [np.array(label_texts(column) or [""], dtype=object) for column in (before, after)]
+        equal = texts[0][before.values] == texts[1][after.values]
+    return np.asarray(
+        np.where(before.missing | after.missing, before.missing & after.missing, equal), dtype=bool
+    )
+
+
+def changed_elsewhere(evidence: Evidence, settings: Mapping[str, Any]) -> int:
+    """Return the number of changed cells that are not critical."""
+    original = _Original(evidence, settings)
+    return sum(
+        int(
+            np.count_nonzero(
+                ~_same(original.columns[name].take(original.link()), evidence.column(name))
+                & ~original.replaced(name)[original.link()]
+            )
+        )
+        for name in settings["about"]
+    )
+
+
+def critical_values_out(evidence: Evidence, settings: Mapping[str, Any]) -> int:
+    """Return the number of replaced cells that hold a critical value of the original."""
+    original = _Original(evidence, settings)
+    violations = 0
+    for name in settings["about"]:
+        before, after, replaced = (
+            original.columns[name],
+            evidence.column(name),
+            original.replaced(name),
+        )
+        critical = before.values[original.cells.marks[name] & ~before.missing]
+        critical = critical[~np.isin(critical, settings["shared"].get(name, []))]
+        here = replaced[original.link()] & ~after.missing
+        violations += int(np.count_nonzero(np.isin(after.values[here], critical)))
+    return violations
+
+
+def kept_own(evidence: Evidence, settings: Mapping[str, Any]) -> int:
+    """Return the number of replaced cells that kept their own value."""
+    original = _Original(evidence, settings)
+    violations = 0
+    for name in settings["about"]:
+        before, after = original.columns[name].take(original.link()), evidence.column(name)
+        free = (
+            original.replaced(name)[original.link()]
+            & ~before.missing
+            & ~np.isin(before.values, settings["shared"].get(name, []))
+        )
+        violations += int(np.count_nonzero(_same(before, after) & free))
+    return violations
+
+
+def outside_condition(evidence: Evidence, settings: Mapping[str, Any]) -> int:
+    """Return the number of replaced values against the condition, other columns unchanged."""
+    original = _Original(evidence, settings)
+    violations = 0
+    for name in settings["about"]:
+        after = evidence.column(name)
+        columns = {
+            other: column.take(original.link()) for other, column in original.columns.items()
+        } | {name: after}
+        here = original.replaced(name)[original.link()]
+        violations += int(np.count_nonzero(here & ~original.cells.conditions[name].marks(columns)))
+    return violations
+
+
+CHECKS = {
+    "critical-cells": Check(changed_elsewhere),
+    "critical-values": Check(critical_values_out),
+    "critical-own": Check(kept_own),
+    "critical-inside": Check(outside_condition),
+}

@@ -1,0 +1,74 @@
+"""Comments of a drafted plan: what every setting of a step means, and its default."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, fields
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+import tomli_w
+
+from veladura.base.settings import to_plain
+from veladura.plan.plan import recipe_to, recipes_of, step_parts
+from veladura.report.words import setting_meanings
+
+if TYPE_CHECKING:
+    from veladura.core.recipe import Recipe
+
+WIDTH = 98
+OTHERS = "Other settings and their defaults. To change one, remove the first # of its line."
+
+
+def comment(text: str, mark: str = "# ") -> list[str]:
+    """Return a text as lines of comments.
+
+    Examples
+    --------
+    >>> comment("Two words.")
+    ['# Two words.']
+    """
+    return [f"{mark}{line}" for line in wrap(text, WIDTH - len(mark), break_on_hyphens=False)]
+
+
+def steps_text(recipe: Recipe) -> str:
+    """Return a recipe as commented ``[[step]]`` tables."""
+    return "\n".join("\n".join(_step_lines(step)) + "\n" for step in recipes_of(recipe))
+
+
+def _step_lines(recipe: Recipe) -> Iterator[str]:
+    meanings = setting_meanings(type(recipe))
+    summary = (type(recipe).__doc__ or "").strip().split("\n")[0]
+    flat, below = step_parts(recipe_to(recipe))
+    yield from comment(summary)
+    yield "[[step]]"
+    for name, value in flat.items():
+        yield from comment(meanings.get(name, ""))
+        yield tomli_w.dumps({name: value}).rstrip()
+    yield from _others(recipe, {*recipe_to(recipe)}, meanings)
+    yield ""
+    if below:
+        yield below.rstrip()
+
+
+def _others(recipe: Recipe, given: set[str], meanings: Mapping[str, str]) -> Iterator[str]:
+    """Return the settings that stay at their default, as comments."""
+    others = [field for field in fields(recipe) if field.init and field.name not in given]
+    if others:
+        yield ""
+        yield from comment(OTHERS)
+    for field in others:
+        meaning, line = meanings.get(field.name, ""), _default(field)
+        if line:
+            yield from comment(meaning, "# # ")
+            yield f"# {line}"
+        else:
+            yield from comment(f"{field.name} (not set): {meaning}", "# # ")
+
+
+def _default(field: Any) -> str:
+    """Return a setting at its default as a line of TOML; empty where TOML has no such line."""
+    if field.default is MISSING or field.default is None:
+        return ""
+    line = tomli_w.dumps({field.name: to_plain(field.default)}).strip()
+    return line if "\n" not in line else ""

@@ -1,0 +1,84 @@
+"""No picture shows a bar of fewer than ten original rows; trees are for the custodian only."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import veladura as vd
+from veladura.errors import ColumnError
+from veladura.methods.cart import pictures
+from veladura.methods.cart.tree_text import tree_text, tree_texts
+from veladura.table.codes import encode
+
+
+@pytest.fixture(scope="module")
+def case():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"x": np.append(rng.normal(size=299), 1e6), "g": ["rare", *["a"] * 150, *["b"] * 149]}
+    )
+    recipe = vd.Cart(m=2)
+    return frame, recipe.protect(frame, seed=1), recipe.fit(frame, seed=1)
+
+
+def test_every_bar_holds_ten_rows(case):
+    frame, release, _ = case
+    for name in ("x", "g"):
+        column = encode(release.original.arrow.column(name), release.original.schema[name])
+        labels, before, after = pictures.shares(column, pictures._released(release, name))
+        assert (before[before > 0] * len(frame) >= 9.99).all() or name == "x"
+        assert before.sum() == pytest.approx(1)
+        assert after.sum() == pytest.approx(1)
+        assert "rare" not in labels
+
+
+def test_figures_are_drawn(case):
+    _, release, fitted = case
+    assert len(pictures.marginals(release, release.original, ["x", "g"]).axes) == 2
+    assert len(pictures.pairs(release, release.original, "x", "g").axes) == 2
+    assert tree_text(fitted, "g").startswith("300 rows")
+    assert list(tree_texts(fitted)) == [
+        "Tree of x (first levels)",
+        "Tree of g (first levels)",
+    ]
+    with pytest.raises(ColumnError, match="nobody"):
+        tree_text(fitted, "nobody")
+
+
+def test_what_is_left_over_holds_ten_rows_or_none():
+    """Three missing values are not a bar of their own: the smallest category joins them."""
+    frame = pd.DataFrame({"g": ["a"] * 50 + ["b"] * 30 + [None] * 3, "x": range(83)})
+    release = vd.Cart(m=1).protect(frame, seed=1)
+    column = encode(release.original.arrow.column("g"), release.original.schema["g"])
+    labels, before, _ = pictures.shares(column, pictures._released(release, "g"))
+    assert labels == ["a", "others or missing"]
+    assert before[-1] * 83 == pytest.approx(33)
+
+
+def test_fewer_than_ten_numbers_are_not_shown():
+    frame = pd.DataFrame({"x": [1.5] * 4 + [None] * 30, "g": ["a", "b"] * 17})
+    column = encode(
+        vd.Cart(m=1).protect(frame, seed=1).original.arrow.column("x"), vd.open(frame).schema["x"]
+    )
+    assert pictures.shares(column, [column])[1].tolist() == [0.0]
+
+
+def test_the_pages_show_margins_to_all_and_trees_to_the_custodian(case, tmp_path):
+    _, release, _ = case
+    release.save(tmp_path / "out" / "release", custodian=tmp_path / "safe" / "record")
+    page = (tmp_path / "out" / "release" / "report.html").read_text()
+    assert "Original and synthetic distributions" in page
+    assert "x and g" in page
+    assert "Tree of" not in page
+    custodian = next((tmp_path / "safe").rglob("report-custodian.html")).read_text()
+    assert "Tree of x" in custodian
+    assert "300 rows\n  " in custodian  # the tree itself, in words
+
+
+def test_cuts_of_dates_are_told_as_dates():
+    days = pd.Series(pd.date_range("2001-01-01", periods=400)).dt.date
+    frame = pd.DataFrame({"day": days, "g": ["a"] * 200 + ["b"] * 200})
+    fitted = vd.Cart(columns=["g"], m=1).fit(frame, seed=1)
+    assert "day <= 2001-07-" in tree_text(fitted, "g")

@@ -1,0 +1,45 @@
+"""Drafted plans explain themselves: every setting is named, comments point nowhere else."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+
+import pytest
+
+from veladura import example
+from veladura.core import registry
+from veladura.plan.draft import draft
+from veladura.plan.plan import parse_plan, recipes_of
+
+METHODS = [name for name in registry.METHODS if name != "steps" and registry.available(name)]
+
+
+@pytest.fixture(scope="module", params=METHODS)
+def plan(request):
+    return draft(str(example.path("clinic.csv")), method=request.param)
+
+
+def step_of(text: str) -> str:
+    """The text from the first step to the release."""
+    return text[text.index("[[step]]") : text.index("[release]")]
+
+
+def test_every_setting_is_named(plan):
+    step = step_of(plan)
+    for recipe in recipes_of(parse_plan(plan).recipe):
+        for field in fields(recipe):
+            assert re.search(rf"(?m)^(# |# # |\[+step\.)?{field.name}\b", step), field.name
+
+
+def test_the_defaults_in_comments_are_the_defaults(plan):
+    """Uncommenting every default changes nothing."""
+    step = step_of(plan)
+    uncommented = re.sub(r"(?m)^# (?=\w+ = )", "", step)
+    assert parse_plan(plan.replace(step, uncommented)).recipe == parse_plan(plan).recipe
+
+
+def test_comments_fit_the_page_and_name_no_folder_of_the_project(plan):
+    comments = [line for line in plan.splitlines() if line.startswith("#")]
+    assert max(map(len, comments)) <= 100
+    assert not any("docs/" in line for line in comments)
