@@ -231,7 +231,7 @@ def test_models_with_a_population_refuse():
         vd.DeltaPresence(lower=0.5, upper=0.2, population="p.csv")
     with pytest.raises(PlanError, match="absent 'x' is not known"):
         vd.DeltaPresence(lower=0.1, upper=0.2, population="p.csv", absent="x")
-    with pytest.raises(PlanError, match="one population"):
+    with pytest.raises(PlanError, match="different population files"):
         vd.KAnonymity(
             quasi_identifiers=["q"],
             models=[vd.KMap(k=2, population="a.csv"), vd.KMap(k=2, population="b.csv")],

@@ -143,7 +143,7 @@ def test_the_checks_count_what_is_beyond():
         ({"columns": {"n": float("inf")}}, "finite number"),
         ({"columns": {"n": True}}, "finite number"),
         ({"columns": {"n": [3]}}, "finite number"),
-        ({"columns": {"n": "soon"}}, "no ISO date"),
+        ({"columns": {"n": "soon"}}, "but no ISO date"),
         ({"columns": {"n": {"upper": 1, "lower": 2}}}, "must not be above"),
         ({"columns": {"n": {"upper": 1, "lower": "2020-01-01"}}}, "must be numbers, or dates"),
         ({"columns": {"n": 1}, "replace": "mean"}, "replace 'mean' is not known"),

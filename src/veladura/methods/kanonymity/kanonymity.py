@@ -182,8 +182,8 @@ class KAnonymity(Recipe):
 
     def apply(self, table: Table, context: Context) -> FittedKAnonymity:
         """Count the tuples where the data lives and find every k-minimal generalisation."""
-        table.schema.check("quasi_identifiers", self.names)
-        table.schema.check("models", self.sensitive)
+        for setting, columns in (("quasi_identifiers", self.names), ("models", self.sensitive)):
+            table.schema.check(setting, columns)
         check_rows(self, table.rows)
         allowed = allowed_rows(self.max_suppression, table.rows)
         lattice, criteria = count_tuples(table, self)

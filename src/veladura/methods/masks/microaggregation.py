@@ -70,7 +70,7 @@ class Microaggregation(Recipe):
         "Microaggregation: people (rows) were put into small groups of similar ones, and each"
         " value was replaced by the mean of its group."
     )
-    caution = "microaggregation: values are group means, so their variance is too small"
+    caution = "microaggregation replaced values by group means; their variance is too small"
     checks = {"group-size": GROUP_SIZE}
     gate = MASKED
     random = False

@@ -82,8 +82,8 @@ class Noise(Recipe):
         " the true one. Means are kept on average."
     )
     caution = (
-        "additive noise: the slope of a noisy predictor shrinks towards 0 and those of"
-        " correlated columns move, a noisy response has larger errors"
+        "additive noise shrinks the slope of a noisy predictor towards 0 and moves those of"
+        " correlated columns; a noisy response has larger errors"
     )
     checks = {"noise-scale": Check(noise_too_small)}
     gate = MASKED
