@@ -1,4 +1,4 @@
-"""Numbers of methods/5 (exact method, right alpha), and coverage: over the prior and over the source's fixed shares."""
+"""Exact posterior: reference numbers; coverage over the prior and at shares of Marcolin (2018)."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ def test_coverage_over_the_prior_is_94_to_96_percent(k, epsilon):
 
 @pytest.mark.slow
 def test_coverage_at_the_sources_fixed_shares():
-    """methods/5: 91-99 % at k = 4, epsilon 2; the source reports 80, 60, 30."""
+    """91 to 99 % at k = 4, epsilon 2; Marcolin (2018) reports 80, 60 and 30 %."""
     assert 0.90 <= covered(4, 500, 2, 1000, 6, draw_shares=SHARES) / 4000 <= 0.995
 
 

@@ -106,7 +106,7 @@ def test_alpha_is_enough_and_hardly_more(epsilon, size):
 
 
 def test_the_sources_application():
-    """methods/5: 107 rows at epsilon 2 need 16.75, not the printed 39.36."""
+    """107 rows at epsilon 2 need 16.75, not the 39.36 that Marcolin (2018) prints."""
     assert float(exact.smallest_alpha(Fraction(2), 107)) == pytest.approx(16.75, abs=5e-3)
     assert 107 / math.e == pytest.approx(39.36, abs=5e-3)
 
