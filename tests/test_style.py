@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[1]
 FOLDERS = ("src", "tests", "benchmarks", "tools", "examples", "skeletons")
 SOURCES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
 PACKAGE = Path(veladura.__file__).parent
+PRAGMA = re.compile(r"\s*#.*\b(noqa|type: ignore)\b.*")  # as the linter counts
 RULES = {"none", "partial", "full", "single", "posterior", "private", "imputed"}
 
 
@@ -24,7 +25,7 @@ def test_lines_fit_in_the_eye():
         f"{path.relative_to(ROOT)}:{number}"
         for path in SOURCES
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
-        if mark in line or (len(line) > 100 and "# noqa" not in line and "://" not in line)
+        if mark in line or len(PRAGMA.sub("", line)) > 100
     ]
     assert long == []
 
