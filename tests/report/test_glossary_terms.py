@@ -1,4 +1,4 @@
-"""The glossary has one source; each term has one sentence on what it means and an example in numbers."""
+"""The glossary has one source; each term has a meaning and an example in numbers."""
 
 from __future__ import annotations
 
