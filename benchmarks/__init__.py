@@ -1,4 +1,7 @@
-"""Speed, memory and runs on real data: figures are ratios measured side by side, never timed tests."""
+"""Speed, memory and runs on real data.
+
+Figures are ratios measured side by side, never timed tests.
+"""
 
 from __future__ import annotations
 

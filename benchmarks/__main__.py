@@ -1,4 +1,7 @@
-"""`make bench`: every benchmark, one after the other. Names on the command line choose some of them."""
+"""`make bench`: every benchmark.
+
+One after the other. Names on the command line choose some of them.
+"""
 
 from __future__ import annotations
 

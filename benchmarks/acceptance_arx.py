@@ -1,4 +1,6 @@
-"""Optima that the tests of ARX expect on the Adult table, found again: score and levels, row by row.
+"""Optima that the tests of ARX expect on the Adult table, found again.
+
+Score and levels, row by row.
 
 Run with ``VELADURA_DATA=<folder> python -m benchmarks.acceptance_arx``; the folder holds ``adult/``
 with the table, its hierarchies, the research subset and ``arx_expected_results.csv``.
@@ -78,7 +80,10 @@ class Case:
 
     @property
     def ignores_absent(self) -> bool:
-        """Whether ARX leaves people out of account of whom none is in the subset: next to a model with a least group size."""
+        """Whether ARX leaves people out of account of whom none is in the subset.
+
+        Next to a model with a least group size.
+        """
         return "DPresence(0.05" in self.model and " + " in self.model
 
     def hierarchy(self, name: str) -> Any:
@@ -129,7 +134,10 @@ class Case:
                 )
 
     def measured(self) -> tuple[float, str, float, int]:
-        """Return the best score, its levels, the score at the levels ARX expects, and rows suppressed there beyond the limit."""
+        """Return the best score, its levels, the score at the levels ARX expects.
+
+        Rows suppressed there beyond the limit.
+        """
         try:
             fitted = self.recipe().fit(self.table)
         except DataError:
@@ -170,7 +178,10 @@ class HastyDiversity(LDiversity):
 
 
 def hasty_score(case: Case) -> float:
-    """Return the score at the expected levels when every group fails that any order of its values makes fail."""
+    """Return the score at the expected levels with the strictest order of values.
+
+    Every group fails that any order of its values makes fail.
+    """
     recipe = case.recipe()
     model = recipe.models[0]
     fitted = replace(

@@ -1,4 +1,7 @@
-"""assess on releases of real tables by several methods: every figure an estimate or a reason, and the order that utility must have."""
+"""assess on releases of real tables by several methods.
+
+Every figure an estimate or a reason, and the order that utility must have.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""CART synthesis on real data: whole tables from `veladura init`, rules, single numbers, and the Survey of Consumer Finances."""
+"""CART synthesis on real data.
+
+Whole tables from `veladura init`, rules, single numbers, and the Survey of Consumer Finances.
+"""
 
 from __future__ import annotations
 
@@ -103,7 +106,10 @@ def whole(data: Path, name: str) -> None:
 
 
 def survey(data: Path) -> pd.DataFrame:
-    """Return the households of the Survey of Consumer Finances as the source groups them, with the logarithm of their income."""
+    """Return the households of the Survey of Consumer Finances as the source groups them.
+
+    With the logarithm of their income.
+    """
     frame = pd.read_csv(data / "termlife.csv")
     frame = frame[frame["Income"] < 10_000_000].reset_index(drop=True)
     return pd.DataFrame(

@@ -1,4 +1,7 @@
-"""Critical cells: correlations kept beside column-by-column replacement, cells on real data, and coverage of combined intervals."""
+"""Critical cells: correlations kept beside column-by-column replacement, cells on real data.
+
+Coverage of combined intervals.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,10 @@ WAYS: dict[str, dict[str, Any]] = {
 
 
 def incomes(seed: int, rows: int = 1000, tail: float | None = 2.5) -> pd.DataFrame:
-    """Return three correlated incomes (Gaussian copula) and two columns that go with them; with Pareto tails, or log-normal ones."""
+    """Return three correlated incomes (Gaussian copula) and two columns that go with them.
+
+    With Pareto tails, or log-normal ones.
+    """
     rng = np.random.default_rng(seed)
     normal = rng.multivariate_normal(
         np.zeros(3), [[1, 0.7, 0.5], [0.7, 1, 0.6], [0.5, 0.6, 1]], rows
@@ -50,7 +56,10 @@ def conditions(frame: pd.DataFrame, names: Sequence[str], share: float) -> dict[
 def correlation_errors(
     frame: pd.DataFrame, names: list[str], share: float, seed: int, way: dict[str, Any]
 ) -> list[float]:
-    """Return mean absolute errors of the correlations among rows critical in at least two columns: of one dataset, and of the mean of m."""
+    """Return mean absolute errors of correlations: of one dataset, and of the mean of m.
+
+    Among rows critical in at least two columns.
+    """
     recipe = vd.CriticalCart(
         critical=conditions(frame, names, share), m=5, **{"groups": [names], **way}
     )
@@ -75,7 +84,10 @@ def correlation_errors(
 def correlations(
     title: str, frames: Callable[[int], pd.DataFrame], names: list[str], share: float
 ) -> None:
-    """Print the errors of each way over many repetitions, and as shares of the way of the source."""
+    """Print the errors of each way over many repetitions.
+
+    As shares of the way of the source.
+    """
     print(
         f"{title}: mean absolute error of correlations, {REPETITIONS} repetitions (one dataset /"
         " mean of 5)"
@@ -98,7 +110,11 @@ def correlations(
 
 
 def analyses(data: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Return means of the incomes, then a regression with a critical response and one with critical predictors, and their variances."""
+    """Return means of the incomes.
+
+    Then a regression with a critical response and one with critical predictors, and their
+    variances.
+    """
     amounts, school = data[NAMES].to_numpy(float), data["school"].to_numpy(float)
     logs = np.log(amounts)
     values, variances = [amounts.mean(axis=0)], [amounts.var(axis=0, ddof=1) / len(data)]
@@ -146,7 +162,10 @@ def coverage(tail: float | None, way: dict[str, Any]) -> None:
 
 
 def cells(frame: pd.DataFrame, names: list[str]) -> None:
-    """Check the promises by hand: other cells bit for bit, no critical value among the replaced ones, all of these changed."""
+    """Check the promises by hand.
+
+    Other cells bit for bit, no critical value among the replaced ones, all of these changed.
+    """
     critical = conditions(frame, names, 0.2)
     release = vd.CriticalCart(critical=critical, m=5).protect(frame, seed=1)
     for data in release.datasets:

@@ -1,4 +1,6 @@
-"""Differential privacy on real data and against the source: reference numbers, coverage, and marginals of ma2019.
+"""Differential privacy on real data and against the source.
+
+Reference numbers, coverage, and marginals of ma2019.
 
 ``python -m benchmarks.acceptance_dp reference coverage marginals`` runs the parts that are named.
 """
@@ -187,7 +189,10 @@ def share(
 
 
 def marginals(data: Path) -> None:
-    """Compare what two-way tables lose: marginals, independent noisy columns, and noisy counts of the whole product."""
+    """Compare what two-way tables lose.
+
+    Marginals, independent noisy columns, and noisy counts of the whole product.
+    """
     frame = pd.read_csv(data / "nist" / "ma2019.csv", dtype=str, keep_default_na=False)
     columns = [name for name in frame if frame[name].nunique() <= 30]
     print(

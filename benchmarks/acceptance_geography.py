@@ -1,4 +1,7 @@
-"""Synthetic geography: the source's simulated study, three public point patterns, and the clinic with its lake."""
+"""Synthetic geography: the source's simulated study, three public point patterns.
+
+The clinic with its lake.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +76,10 @@ def recipes(side: int) -> dict[str, vd.Geography | vd.NaiveGeography]:
 def measured(
     frame: pd.DataFrame, release: Release, boxes: np.ndarray
 ) -> tuple[float, float, float]:
-    """Return overlap, mean over combinations of their mean matched distances (as the source has it), and the share of rows that stay."""
+    """Return overlap, mean matched distance and share of rows that stay.
+
+    The distance is the mean over combinations of their means, as the source has it.
+    """
 
     def marked(data: pd.DataFrame) -> Marked:
         return Marked(data[["east", "north"]].to_numpy(), (data["y"] == "1").to_numpy())
@@ -93,7 +99,10 @@ def measured(
 
 
 def repeated(name: str, side: int, repetitions: int) -> np.ndarray:
-    """Return the figures of one method and grid, a row a repetition; every method sees the same data and rectangles."""
+    """Return the figures of one method and grid, a row a repetition.
+
+    Every method sees the same data and rectangles.
+    """
     rows = []
     for number in range(repetitions):
         frame = simulate(Streams(2018)("study", number))
@@ -193,14 +202,17 @@ def patterns(data: Path) -> dict[str, tuple[pd.DataFrame, vd.Geography]]:
 
 
 def released(name: str, frame: pd.DataFrame, recipe: vd.Geography, out: Path) -> None:
-    """Release a pattern, check its places by other means than the library's, and print its figures."""
+    """Release a pattern, check its places by other means than the library's.
+
+    Print its figures.
+    """
     began = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RegionWarning)
         release = recipe.protect(frame, seed=1)
         table = vd.open(frame, name=name)
     spent = time.process_time() - began
-    region, _ = recipe.ground()
+    region, _ = recipe.region_and_plane()
     for data in release.datasets:
         points = shapely.points(data[recipe.x], data[recipe.y])
         assert shapely.intersects(region.land, points).all()
@@ -242,7 +254,10 @@ def released(name: str, frame: pd.DataFrame, recipe: vd.Geography, out: Path) ->
 
 
 def vary(frame: pd.DataFrame, recipe: vd.Geography) -> None:
-    """Print the contrast that is kept for other seeds and coarser grids: how far does one release speak for its method."""
+    """Print the contrast that is kept for other seeds and coarser grids.
+
+    How far does one release speak for its method.
+    """
     for grid in ((12, 12), (8, 8), (6, 6), (4, 4)):
         found = [
             contrast_of(frame, replace(recipe, grid=grid).protect(frame, seed=seed))
@@ -257,7 +272,10 @@ def vary(frame: pd.DataFrame, recipe: vd.Geography) -> None:
 
 
 def plant(frame: pd.DataFrame, recipe: vd.Geography, seeds: tuple[int, ...] = (1, 2, 3, 4)) -> None:
-    """Plant contrasts into the places of humberside: a release of these places and numbers can keep one that is there."""
+    """Plant contrasts into the places of humberside.
+
+    A release of these places and numbers can keep one that is there.
+    """
     for strength in (0.0, 1.0, 2.0):
         readings = [
             read(drawn, recipe.protect(drawn, seed=seed))

@@ -1,4 +1,7 @@
-"""Inference: measured coverage of every rule and its controls, and models of real releases beside the original."""
+"""Inference: measured coverage of every rule and its controls.
+
+Models of real releases beside the original.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,10 @@ def coverage() -> None:
 
 
 def models(data: Path, name: str) -> None:
-    """Synthesise a whole table, analyse the folder from the command line, and compare with the original."""
+    """Synthesise a whole table, analyse the folder from the command line.
+
+    Compare with the original.
+    """
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         text = draft(

@@ -1,4 +1,6 @@
-"""k-anonymity on real tables: numbers of minimal vectors counted by another program, and a release that verifies.
+"""k-anonymity on real tables.
+
+Numbers of minimal vectors counted by another program, and a release that verifies.
 
 Run with ``VELADURA_DATA=<folder> python -m benchmarks.acceptance_kanonymity``; the folder holds
 ``adult/`` and ``sdcmicro/testdata.csv``.

@@ -1,4 +1,7 @@
-"""Risk on real data and on the three scenarios: match risk beside the source's tables, adult, francdat, attacks on adult."""
+"""Risk on real data and on the three scenarios.
+
+Match risk beside the source's tables, adult, francdat, attacks on adult.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What smoothing costs and gives: overlap, coverage, variance, skewness and match risk of the laws that a leaf can draw from."""
+"""What smoothing costs and gives.
+
+Overlap, coverage, variance, skewness and match risk of the laws that a leaf can draw from.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,10 @@ TRUTH = [1.5, 1.0, 1.0]
 
 
 def law(name: str, target: str, m: int = 5) -> vd.Cart:
-    """Return the recipe of a law for one column; donors' own numbers must be allowed to come out."""
+    """Return the recipe of a law for one column.
+
+    Donors' own numbers must be allowed to come out.
+    """
     return replace(LAWS[name], m=m, columns=[target], republish=[target] if name == "none" else [])
 
 
@@ -63,7 +69,10 @@ def overlap(name: str, errors: str) -> float:
 
 
 def coverage(name: str) -> tuple[Floats, float]:
-    """Return how often intervals of a mean and of two slopes hold the truth, and the variance of a slope over the original's."""
+    """Return how often intervals of a mean and of two slopes hold the truth.
+
+    The variance of a slope over the original's.
+    """
 
     def estimate(data: pd.DataFrame) -> tuple[Floats, Floats]:
         slopes, variances = regression(data, ["x", "z"])
@@ -86,7 +95,10 @@ def coverage(name: str) -> tuple[Floats, float]:
 
 
 def skewed(name: str) -> tuple[float, float]:
-    """Return the median over the original's and the Kolmogorov-Smirnov distance of a log-normal column that nothing predicts."""
+    """Return figures of a log-normal column that nothing predicts.
+
+    The median over the original's, and the Kolmogorov-Smirnov distance.
+    """
     rng = np.random.default_rng(12)
     data = pd.DataFrame(
         {

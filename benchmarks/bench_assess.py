@@ -1,4 +1,6 @@
-"""assess: a fully synthetic release of 100,000 x 15, m = 5, measure by measure; growth with rows; a lazy k-anonymised table.
+"""assess: a fully synthetic release of 100,000 x 15, m = 5, measure by measure.
+
+Growth with rows; a lazy k-anonymised table.
 
 Processor time beside wall time, as machines are shared. BENCH_ASSESS_ROWS chooses the sizes, as in
 25000,50000,100000.
@@ -52,7 +54,10 @@ def by_measure(table: Any, release: Any) -> None:
 
 
 def lazy(rows: int = 1_000_000) -> None:
-    """Assess a k-anonymised file that stays a file, its columns of numbers all different: once, and again from what is known."""
+    """Assess a k-anonymised file that stays a file, its columns of numbers all different.
+
+    Once, and again from what is known.
+    """
     frame = mixed(rows)
     with tempfile.TemporaryDirectory() as home:
         path = Path(home) / "people.parquet"

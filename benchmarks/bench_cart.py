@@ -1,4 +1,6 @@
-"""CART synthesis: the whole pass beside the same synthesis with scikit-learn trees, in one run; growth with rows; memory.
+"""CART synthesis: the whole pass beside the same synthesis with scikit-learn trees, in one run.
+
+Growth with rows; memory.
 
 Numbers on the command line after the name are ignored; BENCH_CART_ROWS chooses the sizes, as in
 10000,100000,1000000.
@@ -24,7 +26,10 @@ SIZES = (10_000, 100_000, 1_000_000)
 
 
 def mixed(rows: int, seed: int = 0) -> pd.DataFrame:
-    """Return 15 columns as surveys have them: categories of 2 to 60 levels, whole numbers, amounts with heavy tails, spikes, missing values."""
+    """Return 15 columns as surveys have them.
+
+    Categories of 2 to 60 levels, whole numbers, amounts with heavy tails, spikes, missing values.
+    """
     rng = np.random.default_rng(seed)
     latent = rng.normal(size=(rows, 3))
     age = np.clip(45 + 18 * latent[:, 0] + 5 * rng.normal(size=rows), 16, 97).astype(int)
@@ -62,7 +67,10 @@ def mixed(rows: int, seed: int = 0) -> pd.DataFrame:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LearnTree(synth_tree.Tree):
-    """A tree of scikit-learn behind the same interface; its leaves have no node above them but the root."""
+    """A tree of scikit-learn behind the same interface.
+
+    Its leaves have no node above them but the root.
+    """
 
     learnt: Any = None
     place: Any = None
@@ -124,7 +132,10 @@ def grow_by_scikit_learn(
 
 
 def timed(rows: int, grower: Any, threads: int) -> tuple[float, float]:
-    """Return seconds and processor seconds of one whole pass: grow all trees, draw one dataset, prove its promises."""
+    """Return seconds and processor seconds of one whole pass.
+
+    Grow all trees, draw one dataset, prove its promises.
+    """
     frame = mixed(rows)
     table = vd.open(frame).without_identifiers()
     recipe = vd.Cart(m=1)

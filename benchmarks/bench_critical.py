@@ -1,4 +1,7 @@
-"""Critical cells: the whole pass beside Cart replacing the same columns, in one run; combinations that do not occur cost nothing."""
+"""Critical cells: the whole pass beside Cart replacing the same columns, in one run.
+
+Combinations that do not occur cost nothing.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,10 @@ ROWS, COLUMNS, CRITICAL = 100_000, 20, 0.1
 
 
 def incomes(rows: int, columns: int = COLUMNS, seed: int = 0) -> pd.DataFrame:
-    """Return correlated amounts with heavy tails, and other columns: numbers, codes and categories."""
+    """Return correlated amounts with heavy tails, and other columns.
+
+    Numbers, codes and categories.
+    """
     rng = np.random.default_rng(seed)
     shared = rng.normal(size=rows)
     frame = {
@@ -51,7 +57,10 @@ def timed(recipe: vd.Recipe, frame: pd.DataFrame) -> tuple[float, float]:  # typ
 
 
 def many_columns(columns: int) -> tuple[float, int]:
-    """Return processor seconds for so many confidential columns with five combinations, whatever their number."""
+    """Return processor seconds for so many confidential columns with five combinations.
+
+    Whatever their number.
+    """
     rng = np.random.default_rng(0)
     rows, which = 20_000, np.arange(20_000) % 50
     frame = pd.DataFrame(

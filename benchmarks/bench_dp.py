@@ -1,4 +1,6 @@
-"""Seconds of processor of the exact posterior, and what an effective draw costs beside the Metropolis sampler, in one run.
+"""Seconds of processor of the exact posterior.
+
+What an effective draw costs beside the Metropolis sampler, in one run.
 
 Run with ``python -m benchmarks.bench_dp``.
 """

@@ -1,4 +1,6 @@
-"""The sampler of synthetic geography: sweeps by grid, effective draws beside the plain sweep and beside NUTS, in one run.
+"""The sampler of synthetic geography.
+
+Sweeps by grid, effective draws beside the plain sweep and beside NUTS, in one run.
 
 BENCH_NUMPYRO names a Python that has NumPyro (see benchmarks/reference_icar.py); without it NUTS is
 left out.
@@ -22,7 +24,7 @@ from numba import njit
 from veladura.methods.geography import icar_kernels as kernels
 from veladura.methods.geography.icar_arrays import Model
 from veladura.methods.geography.icar_chain import begin, lay_out, names_of_scalars, scalars, sweep
-from veladura.methods.geography.icar_model import Counts, Design, Graph, Priors
+from veladura.methods.geography.icar_model import CellCounts, EffectDesign, Graph, Priors
 
 WHOLE = 15_001  # sweeps of the source
 NUMPYRO = os.environ.get("BENCH_NUMPYRO", "")
@@ -30,7 +32,7 @@ NUMPYRO = os.environ.get("BENCH_NUMPYRO", "")
 
 def world(
     side: int, levels: tuple[int, ...] = (2, 2, 3), rows: int = 500, seed: int = 0
-) -> tuple[Counts, Graph, Design]:
+) -> tuple[CellCounts, Graph, EffectDesign]:
     """Return a square grid on which each combination has a hill of its own."""
     rng = np.random.default_rng(seed)
     codes = np.stack(np.meshgrid(*map(range, levels), indexing="ij"), axis=-1).reshape(
@@ -52,9 +54,9 @@ def world(
     ]
     near = [(i, j) for i, j in pairs if np.abs(at[i] - at[j]).max() == 1]
     return (
-        Counts(rng.poisson(rows * hills / hills.sum()), np.full(side**2, -2 * np.log(side))),
+        CellCounts(rng.poisson(rows * hills / hills.sum()), np.full(side**2, -2 * np.log(side))),
         Graph.of_pairs(side**2, near),
-        Design(codes.astype(np.int64)),
+        EffectDesign(codes.astype(np.int64)),
     )
 
 
@@ -95,7 +97,10 @@ def least(traces: list[Any], names: list[str]) -> tuple[float, str]:
 
 
 def mixing(side: int, sweeps: int) -> None:
-    """Effective draws per second of the slowest scalar: all moves beside the plain sweep, two chains each in turn."""
+    """Effective draws per second of the slowest scalar.
+
+    All moves beside the plain sweep, two chains each in turn.
+    """
     counts, graph, design = world(side)
     model = lay_out(counts, graph, design, Priors())
     names = names_of_scalars(model, list(design.names))
@@ -152,7 +157,10 @@ def compilation() -> None:
 
 
 def nuts(side: int = 6, sweeps: int = 6000) -> None:
-    """Effective draws per second beside NUTS in NumPyro, the same model and counts, warm-up in and compilation left out of both."""
+    """Effective draws per second beside NUTS in NumPyro, the same model and counts.
+
+    Warm-up in and compilation left out of both.
+    """
     counts, _, design = world(side)
     if not NUMPYRO:
         print(

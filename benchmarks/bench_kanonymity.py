@@ -45,7 +45,10 @@ def timed(function: Callable[[], Any], repeats: int = 5) -> float:
 
 
 def search_ratio() -> None:
-    """The search for all k-minimal nodes of adult, in units of one pandas groupby over the nine columns."""
+    """The search for all k-minimal nodes of adult.
+
+    In units of one pandas groupby over the nine columns.
+    """
     if not os.environ.get("VELADURA_DATA"):
         print("search: VELADURA_DATA is not set, so the adult data are not at hand; skipped.")
         return
@@ -84,7 +87,10 @@ def search_ratio() -> None:
 
 
 def many_rows() -> None:
-    """Ten million rows from Parquet to Parquet, beside DuckDB's GROUP BY plus scan and write of the same file."""
+    """Ten million rows from Parquet to Parquet.
+
+    Beside DuckDB's GROUP BY plus scan and write of the same file.
+    """
     for label, distinct in (
         ("about a million distinct tuples", False),
         ("nearly all tuples distinct", True),
@@ -115,7 +121,10 @@ def many_rows() -> None:
 
 
 def one(source: Path) -> None:
-    """Protect a Parquet file to a Parquet file; print processor seconds, memory and the number of tuples as JSON."""
+    """Protect a Parquet file to a Parquet file.
+
+    Print processor seconds, memory and the number of tuples as JSON.
+    """
     import veladura as vd
 
     laps: list[float] = []

@@ -1,4 +1,7 @@
-"""Both reports of a fully synthetic release of 100,000 x 15, m = 5: processor time and size, assessment apart."""
+"""Both reports of a fully synthetic release of 100,000 x 15, m = 5.
+
+Processor time and size, assessment apart.
+"""
 
 from __future__ import annotations
 

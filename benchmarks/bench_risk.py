@@ -1,4 +1,6 @@
-"""Seconds and memory of the risks for 100,000 rows and five releases, and how they grow with the rows.
+"""Seconds and memory of the risks for 100,000 rows and five releases.
+
+How they grow with the rows.
 
 Run with ``python -m benchmarks.bench_risk``.
 """
@@ -48,7 +50,10 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def growth(label: str, work: Callable[[int], Callable[[], object]]) -> None:
-    """Print the seconds of processor time for each size, and the power of the rows they grow with."""
+    """Print the seconds of processor time for each size.
+
+    The power of the rows they grow with.
+    """
     work(1_000)()  # compiled kernels load once
     taken = [seconds(work(rows)) for rows in SIZES]
     power = np.polyfit(np.log(SIZES), np.log(np.maximum(taken, 1e-3)), 1)[0]

@@ -127,7 +127,10 @@ def stages(source: Path, target: Path) -> dict[str, float]:
 
 
 def _protect(table: Table, seconds: dict[str, float]) -> Table:
-    """Return the table with three columns replaced. As in a recipe, the codes go when the release is there."""
+    """Return the table with three columns replaced. As in a recipe.
+
+    The codes go when the release is there.
+    """
     from veladura.table.recode import replace
 
     start = perf_counter()

@@ -1,4 +1,7 @@
-"""How to read `utility.location.contrast`: beside resamples of the original, beside shuffled labels, and beside contrasts that were planted."""
+"""How to read `utility.location.contrast`.
+
+Beside resamples of the original, beside shuffled labels, and beside contrasts that were planted.
+"""
 
 from __future__ import annotations
 
@@ -111,7 +114,10 @@ def read(frame: pd.DataFrame, release: Release) -> Reading:
 
 
 def planted(frame: pd.DataFrame, strength: float, seed: int) -> pd.DataFrame:
-    """Return the same places with as many cases, likelier to the east: log odds rise by ``strength`` a standard deviation."""
+    """Return the same places with as many cases, likelier to the east.
+
+    Log odds rise by ``strength`` a standard deviation.
+    """
     rng = Streams(1995)("planted", seed)
     cases = int((frame["mark"] == "case").sum())
     score = strength * (frame["x"] - frame["x"].mean()) / frame["x"].std() + rng.gumbel(

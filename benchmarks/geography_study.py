@@ -1,4 +1,7 @@
-"""The simulated study of the source: 500 rows on [0, 10]^2 whose places follow twelve mixtures of normals (Nunes 2018, sec. 3.1)."""
+"""The simulated study of the source.
+
+500 rows on [0, 10]^2 whose places follow twelve mixtures of normals (Nunes 2018, sec. 3.1).
+"""
 
 from __future__ import annotations
 

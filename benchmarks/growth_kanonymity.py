@@ -1,4 +1,7 @@
-"""How the cost of k-anonymity grows with rows, columns and nodes: processor seconds, as a table and a picture."""
+"""How the cost of k-anonymity grows with rows, columns and nodes.
+
+Processor seconds, as a table and a picture.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,10 @@ def spent(function: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def seconds_by_rows(rows: int) -> tuple[float, float]:
-    """Return what searching takes, and protecting a Parquet file to another, all counting and proving within."""
+    """Return what searching takes.
+
+    Protecting a Parquet file to another, all counting and proving within.
+    """
     import veladura as vd
     from veladura.methods.kanonymity.search import walk_lattice
     from veladura.methods.kanonymity.settings import allowed_rows
@@ -62,7 +68,7 @@ def seconds_by_rows(rows: int) -> tuple[float, float]:
 
 
 def seconds_by_columns(columns: int) -> tuple[int, int, float]:
-    """Return nodes, minimal nodes and the seconds of the search on columns with four levels each."""
+    """Return nodes, minimal nodes and seconds of the search on columns with four levels each."""
     import veladura as vd
     from veladura.methods.kanonymity.search import walk_lattice
     from veladura.methods.kanonymity.settings import allowed_rows

@@ -10,7 +10,10 @@ import psutil
 
 
 def peak_growth(work: Callable[[], object]) -> tuple[float, int]:
-    """Return the seconds a piece of work took, and by how many bytes this process grew at its peak."""
+    """Return the seconds a piece of work took.
+
+    By how many bytes this process grew at its peak.
+    """
     process, done = psutil.Process(), Event()
     before = peak = process.memory_info().rss
 

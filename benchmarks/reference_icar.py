@@ -1,8 +1,13 @@
-"""The disease-mapping model fitted by NUTS in NumPyro: an independent second opinion on the sampler.
+"""The disease-mapping model fitted by NUTS in NumPyro.
+
+An independent second opinion on the sampler.
 
     python -m venv numpyro-venv && numpyro-venv/bin/pip install numpyro==0.22.0
-    numpyro-venv/bin/python benchmarks/reference_icar.py             # writes tests/methods/geography/reference_icar.json anew
-    numpyro-venv/bin/python benchmarks/reference_icar.py case.json   # fits one case and prints its figures
+    numpyro-venv/bin/python benchmarks/reference_icar.py
+    numpyro-venv/bin/python benchmarks/reference_icar.py case.json
+
+The first writes tests/methods/geography/reference_icar.json anew, the second fits one case and
+prints its figures.
 
 It needs nothing of veladura, and shares no code with it. Effects are whitened in the eigenvectors
 of the intrinsic CAR precision; a case is a grid, counts by combination and cell, codes, covariates
@@ -39,7 +44,10 @@ def laplacian(rows: int, columns: int) -> np.ndarray:
 
 
 def simulated(case: str, seed: int) -> dict[str, Any]:
-    """Return a case: a 6x6 grid, two attributes of two and three levels, a covariate with smooth or normal slopes or none."""
+    """Return a case: a 6x6 grid, two attributes of two and three levels.
+
+    A covariate with smooth or normal slopes or none.
+    """
     rng = np.random.default_rng(seed)
     codes = [[a, b] for a in range(2) for b in range(3)]
     x, y = np.meshgrid(np.linspace(-1, 1, 6), np.linspace(-1, 1, 6))
@@ -72,7 +80,10 @@ def fit(
     *,
     again: bool = False,
 ) -> dict[str, Any]:
-    """Return posterior means, standard deviations, effective sample sizes and seconds; ``again``: of a second run, compiled already."""
+    """Return posterior means, standard deviations, effective sample sizes and seconds.
+
+    ``again``: of a second run, compiled already.
+    """
     import jax.numpy as jnp
     import numpyro
     import numpyro.distributions as dist

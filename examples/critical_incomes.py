@@ -1,4 +1,7 @@
-"""Only the highest incomes are replaced, with the wealth that goes with them; everything else stays true."""
+"""Only the highest incomes are replaced, with the wealth that goes with them.
+
+Everything else stays true.
+"""
 
 import numpy as np
 import pandas as pd

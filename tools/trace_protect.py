@@ -1,4 +1,6 @@
-"""Count the files that a reader opens to follow `protect`, and how often one has to change the file.
+"""Count the files that a reader opens to follow `protect`.
+
+How often one has to change the file.
 
 The functions and methods of the package that one call of ``protect`` enters are listed in the order
 of their first call: that is the order in which a reader meets them. *Files* is the number of
@@ -8,7 +10,7 @@ generator expressions belong to the function they are written in and do not coun
 bundled clinic table, 5,000 people) is opened before, one call of ``protect`` goes first so that
 imports, compiled kernels and cached codes do not count, and everything runs in one thread.
 
-``python tools/trace_protect.py`` prints a table. With ``--list METHOD`` it prints the functions too.
+``python tools/trace_protect.py`` prints a table, with ``--list METHOD`` the functions too.
 Another version of the code is traced with ``PYTHONPATH=path/to/its/src``.
 
 By this definition the code of commit e5638e6, before it was laid out anew, has

@@ -14,10 +14,10 @@ from veladura.inference.posterior.posterior import posterior as posterior
 from veladura.inference.stacking import stack as stack
 from veladura.methods.cart.cart import Cart as Cart
 from veladura.methods.critical.critical import CriticalCart as CriticalCart
-from veladura.methods.geography.baselines import Donut as Donut
-from veladura.methods.geography.baselines import NaiveGeography as NaiveGeography
 from veladura.methods.geography.choose import choose_grid as choose_grid
+from veladura.methods.geography.donut import Donut as Donut
 from veladura.methods.geography.geography import Geography as Geography
+from veladura.methods.geography.naive import NaiveGeography as NaiveGeography
 from veladura.methods.kanonymity.kanonymity import KAnonymity as KAnonymity
 from veladura.methods.kanonymity.privacy_models import DeltaPresence as DeltaPresence
 from veladura.methods.kanonymity.privacy_models import KMap as KMap

@@ -1,4 +1,7 @@
-"""Kernels become machine code when they are first called, once, and are loaded without a compiler."""
+"""Kernels become machine code when they are first called, once.
+
+Are loaded without a compiler.
+"""
 
 from __future__ import annotations
 

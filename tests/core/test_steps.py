@@ -44,7 +44,7 @@ def test_pictures_of_values_that_a_later_step_replaces_are_the_custodians():
     )
     titles = [
         [
-            any("Original beside synthetic" in title for draw in shown for title in draw())
+            any("Original and synthetic distributions" in title for draw in shown for title in draw())
             for shown in (release.public_pictures, release.pictures)
         ]
         for release in (alone.protect(frame, seed=1), chained.protect(frame, seed=1))

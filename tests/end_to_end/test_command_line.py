@@ -1,4 +1,7 @@
-"""The command line as a stranger uses it: one command after the other, and mistakes told in words."""
+"""The command line as a stranger uses it.
+
+One command after the other, and mistakes told in words.
+"""
 
 from __future__ import annotations
 

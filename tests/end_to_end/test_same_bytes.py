@@ -1,4 +1,7 @@
-"""The same plan on CSV, Parquet, DuckDB, SQLite and PostgreSQL gives the same data files, byte for byte."""
+"""The same plan on CSV, Parquet, DuckDB, SQLite and PostgreSQL gives the same data files.
+
+Byte for byte.
+"""
 
 from __future__ import annotations
 

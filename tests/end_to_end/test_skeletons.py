@@ -1,4 +1,7 @@
-"""The skeletons of a method and of a synthesizer work as they are, from one line of the registry."""
+"""The skeletons of a method and of a synthesizer work as they are.
+
+From one line of the registry.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +52,10 @@ def copied(tmp_path_factory):
 
 
 def run(home: Path, *arguments: object, cwd: Path | None = None) -> str:
-    """Run Python on the copied package; return what it prints, and show what it says when it fails."""
+    """Run Python on the copied package.
+
+    Return what it prints, and show what it says when it fails.
+    """
     done = subprocess.run(
         [sys.executable, *map(str, arguments)],
         cwd=cwd or home,

@@ -1,4 +1,7 @@
-"""Every tutorial runs as it is pasted, in order, in an empty folder; the site builds and all its links lead somewhere."""
+"""Every tutorial runs as it is pasted, in order, in an empty folder.
+
+The site builds and all its links lead somewhere.
+"""
 
 from __future__ import annotations
 

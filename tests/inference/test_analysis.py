@@ -381,10 +381,10 @@ def test_suppressed_values_are_no_category():
 @pytest.mark.parametrize(
     ("recipe", "why"),
     [
-        (vd.Noise(columns=["income"]), "noise was added"),
-        (vd.Swap(columns=["income"]), "swapped between rows"),
+        (vd.Noise(columns=["income"]), "additive noise shrinks"),
+        (vd.Swap(columns=["income"]), "rank swapping moved values"),
         (vd.Microaggregation(columns=["income"]), "group means"),
-        (vd.Pram(columns=["sex"]), "changed at random"),
+        (vd.Pram(columns=["sex"]), "post-randomisation changed categories"),
     ],
 )
 def test_masks_say_what_they_do_to_a_model(recipe, why):

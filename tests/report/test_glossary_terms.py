@@ -1,4 +1,7 @@
-"""The glossary has one source; each term has a meaning and an example in numbers."""
+"""The glossary has one source.
+
+Each term has one sentence on what it means and an example in numbers.
+"""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def from_plain(type_: Any, value: Any, where: str) -> Any:  # noqa: PLR0911  # o
         return value
     if isinstance(type_, type) and is_dataclass(type_):
         return from_table(type_, value, where)
-    if origin is tuple:
+    if origin in (tuple, Sequence):
         return _sequence(arguments, value, where)
     if origin in (Mapping, dict):
         _expect(dict, value, where)
@@ -136,7 +136,7 @@ def _sequence(arguments: Sequence[Any], value: Any, where: str) -> tuple[Any, ..
     if not isinstance(value, (list, tuple)):
         msg = f"{where}: expected a list, got {_word(type(value))}."
         raise PlanError(msg)
-    if len(arguments) == 2 and arguments[1] is Ellipsis:  # noqa: PLR2004  # tuple[X, ...]
+    if len(arguments) == 1 or arguments[1:] == (Ellipsis,):  # Sequence[X] or tuple[X, ...]
         return tuple(
             from_plain(arguments[0], item, f"{where}[{i}]") for i, item in enumerate(value)
         )
@@ -171,7 +171,7 @@ def _expect(type_: type, value: Any, where: str) -> None:
 
 
 def _word(type_: Any) -> str:
-    if get_origin(type_) in (tuple, list):
+    if get_origin(type_) in (tuple, list, Sequence):
         return "a list"
     if get_origin(type_) in (Mapping, dict) or (isinstance(type_, type) and is_dataclass(type_)):
         return "a table"

@@ -129,8 +129,8 @@ def show_posterior(
     out: Path | None,
 ) -> None:
     """Show the exact posterior of a private release: all cells, some columns, or an event."""
+    from veladura.inference.posterior.pictures import draw_picture
     from veladura.inference.posterior.posterior import posterior
-    from veladura.inference.posterior.show import draw_picture
     from veladura.release.package import load
 
     if among and event is None:
@@ -192,8 +192,7 @@ def _questions(
     """Return one table a question: an event in groups, the values of columns, or all cells."""
     import pandas as pd
 
-    from veladura.inference.posterior.compare import column_table
-    from veladura.inference.posterior.show import answers
+    from veladura.inference.posterior.compare import answers, column_table
 
     tables: dict[str, Any] = {}
     for name in columns:

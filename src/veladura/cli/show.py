@@ -236,7 +236,7 @@ def show_comparison(comparison: Comparison, page: Path, *, quiet: bool) -> None:
 def show_budget(folder: Path | None, *, events: bool) -> None:
     """Show the ledgers of a custodian folder, or of the one that a plan names."""
     from veladura.errors import PlanError
-    from veladura.inference.posterior.show import budget_rows, event_lines
+    from veladura.methods.private.ledger import budget_rows, event_lines
     from veladura.plan.plan import read_plan
     from veladura.table.database.scratch import custodian_home
 

@@ -57,7 +57,7 @@ class Promise:
 
 @dataclass(frozen=True)
 class Evidence:
-    """One released dataset and, where the holder has it, the original with the link between rows."""
+    """One released dataset and, for its holder, the original with the link between rows."""
 
     released: Table
     original: Table | None = None
@@ -126,7 +126,10 @@ def small_groups(evidence: Evidence, settings: Mapping[str, Any]) -> int:
 
 
 def starred_tuples(counts: Counts, settings: Mapping[str, Any]) -> NDArray[np.bool_]:
-    """Return which tuples are those of suppressed rows: ``*`` everywhere, or missing in the columns told as ``blank``."""
+    """Return which tuples are those of suppressed rows.
+
+    They hold ``*`` in every column, or nothing in the columns listed as ``blank``.
+    """
     if not settings.get("starred"):
         return np.zeros(counts.size.size, dtype=bool)
     blank = settings.get("blank", ())

@@ -82,7 +82,7 @@ class Drawn:
     """
 
     datasets: Sequence[Draw | Dataset]
-    changed: tuple[str, ...]
+    changed: Sequence[str]
     rule: Rule = field(default_factory=AsReleased)
     settings: Mapping[str, Any] | None = None
     promises: tuple[Promise, ...] = ()

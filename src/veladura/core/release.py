@@ -258,7 +258,7 @@ def unproved(fitted: Fitted[Any], drawn: Drawn, context: Context) -> Release:
     """Return a drawn release before its promises are proved."""
     recipe = fitted.recipe
     settings = recipe.settings() if drawn.settings is None else drawn.settings
-    own = Step(recipe.method, settings, drawn.changed, type(recipe))
+    own = Step(recipe.method, settings, tuple(drawn.changed), type(recipe))
     release = Release(
         tuple(as_dataset(fitted.table, fitted.codes, draw) for draw in drawn.datasets),
         fitted.table,

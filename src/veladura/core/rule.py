@@ -124,7 +124,8 @@ def f_freedom(d: int, m: int, r: float, sign: float) -> float:
     """Return the second degrees of freedom w of an F statistic.
 
     w = 4 + (t - 4)(1 + s (1 - 2/t)/r)^2 with t = d(m - 1), or (d + 1)(m - 1)(1 + s/r)^2 / 2 for
-    small t (Li, Raghunathan and Rubin 1991, eq. 1.17; s = -1 for fully synthetic data, Reiter 2005).
+    small t (Li, Raghunathan and Rubin 1991, eq. 1.17; s = -1 for fully synthetic data, Reiter
+    2005).
     """
     if r <= 0:
         return float("inf")

@@ -133,8 +133,8 @@ class Posterior(Uncombined):
     conclusions = Conclusions(
         (
             (
-                "Estimate the share of every combination of values, with the uncertainty of sampling"
-                " and of the noise."
+                "Estimate the share of every combination of values, with the uncertainty of"
+                " sampling and of the noise."
             ),
         ),
         (
@@ -165,8 +165,8 @@ class PrivateRows(Uncombined):
     conclusions = Conclusions(
         (
             (
-                "Estimate counts and shares of the columns that were measured together; the manifest"
-                " gives their noise."
+                "Estimate counts and shares of the columns that were measured together; the"
+                " manifest gives their noise."
             ),
         ),
         (

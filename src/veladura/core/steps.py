@@ -42,7 +42,7 @@ class Steps(Recipe):
     method = "steps"
     sentence = "Several methods were applied, one after the other."
 
-    recipes: tuple[Recipe, ...] = field(kw_only=False)
+    recipes: Sequence[Recipe] = field(kw_only=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -83,7 +83,7 @@ class Steps(Recipe):
             raise PlanError(msg)
 
     def apply(self, table: Table, context: Context) -> FittedSteps:
-        """Fit the first recipe; the others are fitted to what comes before them, when it is drawn."""
+        """Fit the first recipe; each other is fitted when the one before it is drawn."""
         first = self.recipes[0].apply(table, context.within("step", 0))
         return FittedSteps(self, table, first.codes, first)
 
@@ -237,7 +237,7 @@ def _joined_promises(outputs: Sequence[Release]) -> tuple[Promise, ...]:
 
 
 def _joined_step(outputs: Sequence[Release]) -> Step:
-    """Return the step as the manifest tells it; what was learnt from each dataset is told for each."""
+    """Return the step for the manifest; settings that differ are listed for each dataset."""
     steps = [output.steps[-1] for output in outputs]
     if all(step.settings == steps[0].settings for step in steps):
         return steps[0]

@@ -116,7 +116,7 @@ class Full(Synthetic):
         return np.where(good, total, self.share * within), freedom
 
     def test(self, form: float, spread: float, d: int, m: int, residual: float) -> Statistic:
-        """Return S = form / (d (r - 1)) with r = (1 + 1/m) tr(b v^-1)/d, above 1 only (Reiter 2005)."""
+        """Return S = form / (d (r - 1)) with r = (1 + 1/m) tr(b v^-1)/d > 1 (Reiter 2005)."""
         r = (1 + 1 / m) * spread / d
         if r <= 1:
             msg = (
@@ -137,8 +137,8 @@ class Single(Synthetic):
     conclusions = Conclusions(
         (
             (
-                "Estimate means, tables and models of large samples, with the wider intervals that the"
-                " rule gives."
+                "Estimate means, tables and models of large samples, with the wider intervals"
+                " that the rule gives."
             ),
         ),
         (
@@ -151,7 +151,7 @@ class Single(Synthetic):
     )
 
     def factor(self, m: int) -> float:
-        """Return T over v: k/n + (1 + k/n)/m for proper draws, k/n + 1/m for simple ones (table 1)."""
+        """Return T / v: k/n + (1 + k/n)/m for proper draws, k/n + 1/m for simple ones (table 1)."""
         return self.share + (1 + self.share if self.proper else 1.0) / m
 
     def total(

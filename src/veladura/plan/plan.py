@@ -260,7 +260,7 @@ def steps_to_toml(recipe: Recipe) -> str:
 
 def recipes_of(recipe: Recipe) -> tuple[Recipe, ...]:
     """Return the recipes of a chain, or the one recipe itself."""
-    return recipe.recipes if isinstance(recipe, Steps) else (recipe,)
+    return tuple(recipe.recipes) if isinstance(recipe, Steps) else (recipe,)
 
 
 def _step_to_toml(step: Mapping[str, Any]) -> str:

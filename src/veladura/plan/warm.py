@@ -50,7 +50,7 @@ def _is_cold(path: Path) -> bool:
 
 @contextmanager
 def warming() -> Iterator[None]:
-    """Compile meanwhile what is not in the cache; what it has not reached the run compiles itself."""
+    """Compile meanwhile what is not in the cache; the run compiles what this has not reached."""
     cold = cold_kernels()
     meanwhile = _started(cold) if cold else None
     try:

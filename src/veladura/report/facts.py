@@ -191,7 +191,7 @@ def public_drawings(release: Release) -> dict[str, bytes]:
         title: svg for draw in release.public_pictures for title, svg in draw().items()
     }
     if release.rule.posterior:
-        from veladura.inference.posterior.show import pictures
+        from veladura.inference.posterior.pictures import pictures
 
         shown |= pictures(release)
     return shown

@@ -192,9 +192,9 @@ def _slopes(
 def _posteriors(release: Release, original: Table) -> tuple[IntervalGroup, ...]:
     """Return the marginal posteriors of a private release beside proportions of the original."""
     from veladura.inference.posterior.compare import column_table
+    from veladura.inference.posterior.pictures import MOST_CELLS_SHOWN
     from veladura.inference.posterior.posterior import posterior
     from veladura.inference.posterior.reading import model_of
-    from veladura.inference.posterior.show import MOST_CELLS_SHOWN
 
     if model_of(release).domain.cells > MOST_CELLS_SHOWN:
         return ()

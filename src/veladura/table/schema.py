@@ -122,9 +122,7 @@ class Schema:
         return Schema(tuple(self[name] for name in names))
 
 
-def check_kinds(
-    schema: Schema, columns: tuple[str, ...], kinds: tuple[str, ...], hint: str
-) -> None:
+def check_kinds(schema: Schema, columns: Sequence[str], kinds: Sequence[str], hint: str) -> None:
     """Refuse names that the table does not have, and columns whose kinds a method cannot treat."""
     schema.check("columns", columns)
     if wrong := {name: schema[name].kind for name in columns if schema[name].kind not in kinds}:

@@ -1,4 +1,7 @@
-"""A recipe on trial: the frame with planted values, its releases made once, and what "the same" means of two of them."""
+"""A recipe on trial: the frame with planted values, its releases made once.
+
+What "the same" means of two of them.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,10 @@ class Case:
         return open_table(self.frame if frame is None else frame, columns, name="contract")
 
     def protect(self, frame: Any = None, *, seed: int = SEED, threads: int = 2) -> Release:
-        """Return a release of a frame, by default of the case's own; a private recipe is told that it is a test."""
+        """Return a release of a frame, by default of the case's own.
+
+        A private recipe is told that it is a test.
+        """
         given = seed if self.recipe.seedable else None
         return self.recipe.protect(
             self.table(frame), seed=given, threads=threads, unsafe_repeatable=True
@@ -77,7 +83,10 @@ class Case:
         return known[format_]
 
     def save(self, release: Release, format_: str = "parquet") -> Path:
-        """Return a new folder with a release in it: package and record. It is gone when the case is."""
+        """Return a new folder with a release in it.
+
+        Package and record. It is gone when the case is.
+        """
         home = Path(tempfile.mkdtemp())
         finalize(self, shutil.rmtree, home, ignore_errors=True)
         save(
@@ -97,7 +106,9 @@ class Case:
 
 
 def example_frame(rows: int = 400) -> pd.DataFrame:
-    """Return the head of the clinic register with varied dtypes, and canaries that must never come out.
+    """Return the head of the clinic register with varied dtypes.
+
+    Canaries that must never come out.
 
     They stand in the identifiers, the index, the attributes of the frame, an unused category and
     a rare cell of a category and of a number.

@@ -1,4 +1,7 @@
-"""The checks of the contract: each is a function with a name, and refuses a recipe that breaks it."""
+"""The checks of the contract.
+
+Each is a function with a name, and refuses a recipe that breaks it.
+"""
 
 from __future__ import annotations
 
@@ -83,7 +86,9 @@ def does_something(case: Case) -> None:
 
 
 def repeats_by_seed(case: Case) -> None:
-    """The same seed gives the same bytes for 1 and 2 threads; another seed, other draws if it draws at all.
+    """The same seed gives the same bytes for 1 and 2 threads.
+
+    Another seed, other draws if it draws at all.
 
     A private recipe refuses a seed, unless it is told that the run is a test.
     """
@@ -144,7 +149,10 @@ def follows_the_rows(case: Case) -> None:
 
 
 def returns_the_frame(case: Case) -> None:
-    """Frame type, index and dtypes come back; what is not changed is equal; no category is unused."""
+    """Frame type, index and dtypes come back; what is not changed is equal.
+
+    No category is unused.
+    """
     release = case.release
     kept = case.frame.drop(columns=list(case.identifiers))
     if release.rule.private:  # releases what it is asked to, in the order it is asked in
@@ -243,7 +251,10 @@ def survives_a_plan(case: Case) -> None:
 
 
 def leaks_no_canary(case: Case) -> None:
-    """Nothing of the original that is not in the release is in any file, name or piece of metadata."""
+    """Nothing of the original that is not in the release is in any file.
+
+    Name or piece of metadata.
+    """
     release = case.release
     texts = {
         str(value)
@@ -266,7 +277,10 @@ def leaks_no_canary(case: Case) -> None:
 
 
 def describes_itself(case: Case) -> None:
-    """The class says what the method did, what an analyst must know, and how promises are proved."""
+    """The class says what the method did, what an analyst must know.
+
+    How promises are proved.
+    """
     for recipe in getattr(case.recipe, "recipes", (case.recipe,)):
         kind = type(recipe)
         name = kind.__name__

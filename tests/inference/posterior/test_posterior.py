@@ -27,7 +27,7 @@ def line(k: int) -> Domain:
 
 
 def brute_force(released, alpha, gamma, n, log_noise=None):
-    """Return every table of n rows with its posterior chance, by summation of the model's own formula."""
+    """Every table of n rows with its posterior probability, by summing the model's formula."""
     tables = np.array([x for x in product(range(n + 1), repeat=len(gamma)) if sum(x) == n])
     logs = np.sum(gammaln(gamma + tables) - gammaln(tables + 1), axis=1)
     for r in np.atleast_2d(released):
@@ -57,46 +57,46 @@ def test_moments_equal_brute_force(k, n, m, epsilon):
     released, gamma = rng.multinomial(n + 2, np.ones(k) / k, size=m), rng.uniform(0.2, 2.5, k)
     alpha = (n + 2) / np.expm1(epsilon / m)
     tables, weights = brute_force(released, alpha, gamma, n)
-    found = from_counts(line(k), released, n, gamma, alpha=alpha)
+    posterior = from_counts(line(k), released, n, gamma, alpha=alpha)
     total = gamma.sum() + n
     mean = (gamma + weights @ tables) / total
     second = weights @ ((gamma + tables) * (gamma + tables + 1)) / (total * (total + 1))
-    np.testing.assert_allclose(found.mean, mean, rtol=1e-12)
-    np.testing.assert_allclose(found.variance, second - mean**2, rtol=1e-10)
-    assert found.error < 1e-12
+    np.testing.assert_allclose(posterior.mean, mean, rtol=1e-12)
+    np.testing.assert_allclose(posterior.variance, second - mean**2, rtol=1e-10)
+    assert posterior.error < 1e-12
     combination = rng.normal(size=k)
     shares = (gamma + tables) / total
     within = weights @ (
         ((shares * combination**2).sum(axis=1) - (shares @ combination) ** 2) / (total + 1)
     )
     between = weights @ (shares @ combination) ** 2 - (weights @ shares @ combination) ** 2
-    assert found.combination_variance(combination) == pytest.approx(within + between, rel=1e-8)
-    assert found.combine(combination).value == pytest.approx(mean @ combination, rel=1e-10)
+    assert posterior.combination_variance(combination) == pytest.approx(within + between, rel=1e-8)
+    assert posterior.combine(combination).value == pytest.approx(mean @ combination, rel=1e-10)
 
 
 def test_geometric_noise_has_the_same_exact_posterior():
     noisy, gamma, scale = np.array([4, -2, 5]), np.array([0.5, 1.0, 2.0]), 1.7
     tables, weights = brute_force(noisy, None, gamma, 7, lambda away: -np.abs(away) / scale)
-    found = from_counts(line(3), noisy, 7, gamma, scale=scale)
+    posterior = from_counts(line(3), noisy, 7, gamma, scale=scale)
     np.testing.assert_allclose(
-        found.mean, (gamma + weights @ tables) / (gamma.sum() + 7), rtol=1e-12
+        posterior.mean, (gamma + weights @ tables) / (gamma.sum() + 7), rtol=1e-12
     )
 
 
 def test_distribution_functions_and_intervals_equal_the_mixture_of_betas():
     released, gamma, n, alpha = np.array([3, 1, 8]), np.array([0.5, 0.5, 1.5]), 10, 4.0
     tables, weights = brute_force(released, alpha, gamma, n)
-    found = from_counts(line(3), released, n, gamma, alpha=alpha)
+    posterior = from_counts(line(3), released, n, gamma, alpha=alpha)
     points = np.linspace(0.01, 0.99, 9)
-    low, high = found.interval(0.9)
+    low, high = posterior.interval(0.9)
     for i in range(3):
         a = gamma[i] + tables[:, i]
         law = stats.beta(a[:, None], gamma.sum() + n - a[:, None])
-        np.testing.assert_allclose(found.cdf(points)[i], weights @ law.cdf(points), atol=1e-12)
-        np.testing.assert_allclose(found.pdf(points)[i], weights @ law.pdf(points), rtol=1e-9)
+        np.testing.assert_allclose(posterior.cdf(points)[i], weights @ law.cdf(points), atol=1e-12)
+        np.testing.assert_allclose(posterior.pdf(points)[i], weights @ law.pdf(points), rtol=1e-9)
         inside = weights @ (law.cdf([high[i]]) - law.cdf([low[i]]))
         assert inside == pytest.approx(0.9, abs=1e-9)
-        ends = found.interval(0.9, "equal")
+        ends = posterior.interval(0.9, "equal")
         assert weights @ law.cdf([ends.lower[i]]) == pytest.approx(0.05, abs=1e-9)
         assert high[i] - low[i] <= ends.upper[i] - ends.lower[i] + 1e-12
         nearby = [t for t in np.linspace(0, 0.1, 400) if 0 < t < 0.1]
@@ -113,56 +113,56 @@ def _quantile(weights, law, chance):
 
 
 def test_the_density_integrates_to_one_for_large_n():
-    found = from_counts(line(4), [700, 100, 150, 50], 1000, 0.5, alpha=1000 / np.expm1(2))
+    posterior = from_counts(line(4), [700, 100, 150, 50], 1000, 0.5, alpha=1000 / np.expm1(2))
     for i in range(4):
-        low, high = found.interval(1 - 1e-9)
-        area, _ = integrate.quad(lambda p, i=i: found.pdf(p)[i, 0], low[i], high[i], limit=200)
+        low, high = posterior.interval(1 - 1e-9)
+        area, _ = integrate.quad(lambda p, i=i: posterior.pdf(p)[i, 0], low[i], high[i], limit=200)
         assert area == pytest.approx(1, abs=1e-6)
 
 
 def test_cells_that_cannot_occur_have_no_share_and_move_nothing():
     domain = Domain({"a": (0, 1), "b": (0, 1, 2)}, zeros=({"a": (1,), "b": (2,)},))
-    found = from_counts(domain, [3, 1, 4, 1, 5, 0], 14, 0.5, alpha=9)
+    posterior = from_counts(domain, [3, 1, 4, 1, 5, 0], 14, 0.5, alpha=9)
     plain = from_counts(line(5), [3, 1, 4, 1, 5], 14, 0.5, alpha=9)
-    np.testing.assert_allclose(found.mean, [*plain.mean, 0], rtol=1e-12)
-    assert (found.draw(50, 1)[:, 5] == 0).all()
-    assert found.interval().upper[5] == 0
+    np.testing.assert_allclose(posterior.mean, [*plain.mean, 0], rtol=1e-12)
+    assert (posterior.draw(50, 1)[:, 5] == 0).all()
+    assert posterior.interval().upper[5] == 0
 
 
 def test_draws_follow_the_exact_moments():
-    found = from_counts(
+    posterior = from_counts(
         line(6), [30, 5, 1, 0, 60, 4], 120, [0.5, 1, 0.5, 0.3, 2, 0.5], alpha=100 / np.expm1(2)
     )
-    draws, counts = found.draw(40_000, 3), found.draw_counts(2000, 4)
+    draws, counts = posterior.draw(40_000, 3), posterior.draw_counts(2000, 4)
     assert (counts.sum(axis=1) == 120).all()
-    z = (draws.mean(axis=0) - found.mean) / np.sqrt(found.variance / len(draws))
+    z = (draws.mean(axis=0) - posterior.mean) / np.sqrt(posterior.variance / len(draws))
     assert np.abs(z).max() < stats.norm.isf(LEVEL / 12)
-    np.testing.assert_allclose(draws.var(axis=0), found.variance, rtol=0.08)
+    np.testing.assert_allclose(draws.var(axis=0), posterior.variance, rtol=0.08)
     for i in (0, 3):
-        assert stats.kstest(draws[:4000, i], lambda p, i=i: found.cdf(p)[i]).pvalue > LEVEL
-    np.testing.assert_array_equal(found.draw(5, 3), found.draw(5, 3))
-    assert found.predict(77, 9, 1).sum(axis=1).tolist() == [77] * 9
+        assert stats.kstest(draws[:4000, i], lambda p, i=i: posterior.cdf(p)[i]).pvalue > LEVEL
+    np.testing.assert_array_equal(posterior.draw(5, 3), posterior.draw(5, 3))
+    assert posterior.predict(77, 9, 1).sum(axis=1).tolist() == [77] * 9
     weights = np.array([1.0, -1, 0, 0, 2, 0.5])
-    estimate = found.combine(weights, seed=1)
+    estimate = posterior.combine(weights, seed=1)
     low, high = shortest(draws @ weights, 0.95)
     assert (estimate.lower, estimate.upper) == pytest.approx((low, high), abs=0.02)
 
 
 def test_sums_of_cells_are_exact():
-    found = from_counts(line(6), [30, 5, 1, 0, 60, 4], 120, 0.5, alpha=20)
+    posterior = from_counts(line(6), [30, 5, 1, 0, 60, 4], 120, 0.5, alpha=20)
     mask = np.array([1, 0, 1, 0, 0, 1], dtype=bool)
-    both = found.grouped([mask, ~mask])
-    assert both.mean[0] == pytest.approx(found.mean[mask].sum(), rel=1e-12)
+    both = posterior.grouped([mask, ~mask])
+    assert both.mean[0] == pytest.approx(posterior.mean[mask].sum(), rel=1e-12)
     assert both.variance[0] == pytest.approx(
-        found.draw(60_000, 5)[:, mask].sum(axis=1).var(), rel=0.05
+        posterior.draw(60_000, 5)[:, mask].sum(axis=1).var(), rel=0.05
     )
-    assert found.combine(np.ones(6)).value == pytest.approx(1)
-    with pytest.raises(PlanError, match="every possible cell once"):
-        found.grouped([mask, mask])
+    assert posterior.combine(np.ones(6)).value == pytest.approx(1)
+    with pytest.raises(PlanError, match="every possible cell exactly once"):
+        posterior.grouped([mask, mask])
 
 
 def samplers_pvalue(step, seed=0):
-    """Compare the means of a chain with the exact ones; p-value of the worst cell, from independent chains."""
+    """The p-value of the worst cell: means of independent chains against the exact ones."""
     released = np.array([[14.0, 3, 5, 2], [11, 5, 6, 2]])
     gamma, alpha, n = np.array([0.5, 1, 0.5, 0.5]), 24 / np.expm1(1.0), 20
     truth = from_counts(line(4), released, n, gamma, alpha=alpha)
@@ -217,18 +217,18 @@ def test_many_cells_add_up_and_the_approximation_states_its_error():
     counts = rng.multinomial(n, rng.dirichlet(np.ones(k)))
     alpha = float(exact.smallest_alpha(Fraction(2), n))
     released = rng.multinomial(n, rng.dirichlet(alpha + counts))
-    found = from_counts(line(k), released, n, 0.5, alpha=alpha)
-    assert found.method == "exact"
-    assert found.error < 1e-12
-    assert found.mean.sum() == pytest.approx(1, abs=1e-12)
-    rough = dataclasses.replace(found, method="approximate")
+    posterior = from_counts(line(k), released, n, 0.5, alpha=alpha)
+    assert posterior.method == "exact"
+    assert posterior.error < 1e-12
+    assert posterior.mean.sum() == pytest.approx(1, abs=1e-12)
+    rough = dataclasses.replace(posterior, method="approximate")
     assert 1e-9 < rough.error < 1e-3
-    assert np.abs(rough.mean - found.mean).max() < rough.error * found.mean.max()
+    assert np.abs(rough.mean - posterior.mean).max() < rough.error * posterior.mean.max()
 
 
 @pytest.mark.parametrize("prior", [0, -1, np.inf, [0.5, 0]])
 def test_a_prior_must_be_positive(prior):
-    with pytest.raises(PlanError, match="prior must be above 0"):
+    with pytest.raises(PlanError, match="prior must be a number above 0"):
         from_counts(line(2), [3, 4], 7, prior, alpha=2)
 
 
@@ -242,18 +242,22 @@ def test_a_bad_interval_is_refused(arguments, message):
 
 def test_questions_to_a_table():
     domain = Domain({"sex": ("f", "m"), "smokes": ("yes", "no")})
-    found = from_counts(domain, [10, 40, 30, 20], 100, 0.5, alpha=100 / np.expm1(6))
-    smokes, women, men = found.where(smokes="yes"), found.where(sex="f"), found.where(sex=["m"])
-    draws = found.draw(60_000, 1)
+    posterior = from_counts(domain, [10, 40, 30, 20], 100, 0.5, alpha=100 / np.expm1(6))
+    smokes, women, men = (
+        posterior.where(smokes="yes"),
+        posterior.where(sex="f"),
+        posterior.where(sex=["m"]),
+    )
+    draws = posterior.draw(60_000, 1)
     rate = draws[:, 0] / draws[:, :2].sum(axis=1), draws[:, 2] / draws[:, 2:].sum(axis=1)
-    assert found.share(smokes).value == pytest.approx(found.mean[[0, 2]].sum())
-    assert found.share(smokes, women).value == pytest.approx(rate[0].mean(), abs=0.005)
-    assert found.difference(smokes, men, women).value == pytest.approx(
+    assert posterior.share(smokes).value == pytest.approx(posterior.mean[[0, 2]].sum())
+    assert posterior.share(smokes, women).value == pytest.approx(rate[0].mean(), abs=0.005)
+    assert posterior.difference(smokes, men, women).value == pytest.approx(
         (rate[1] - rate[0]).mean(), abs=0.005
     )
     odds = np.median(draws[:, 2] * draws[:, 1] / (draws[:, 3] * draws[:, 0]))
-    assert found.odds_ratio(smokes, men, women).value == pytest.approx(odds, rel=0.05)
-    assert list(found.table().columns) == [
+    assert posterior.odds_ratio(smokes, men, women).value == pytest.approx(odds, rel=0.05)
+    assert list(posterior.table().columns) == [
         "sex",
         "smokes",
         "share",
@@ -262,12 +266,12 @@ def test_questions_to_a_table():
         "upper",
         "count",
     ]
-    assert column_table(found, "sex")["share"].sum() == pytest.approx(1)
+    assert column_table(posterior, "sex")["share"].sum() == pytest.approx(1)
     with pytest.raises(PlanError, match="overlap"):
-        found.difference(smokes, men, men)
+        posterior.difference(smokes, men, men)
     with pytest.raises(PlanError, match="has no value 'x'"):
-        found.where(sex="x")
+        posterior.where(sex="x")
     with pytest.raises(PlanError, match="column 'age'"):
-        found.where(age=1)
-    with pytest.raises(PlanError, match="hold no cell"):
-        found.share(smokes, men & women)
+        posterior.where(age=1)
+    with pytest.raises(PlanError, match="have no cell"):
+        posterior.share(smokes, men & women)

@@ -1,4 +1,4 @@
-"""Numbers of methods/5 (exact method, right alpha), and coverage: over the prior and over the source's fixed shares."""
+"""Reference numbers of the exact posterior, and coverage: over the prior and for fixed shares."""
 
 from __future__ import annotations
 
@@ -37,11 +37,13 @@ def releases(counts, size, m, epsilon, rng, number, alpha=None):
 def means(counts, size, m, epsilon, prior, number, seed, alpha=None):
     rng = Streams(seed)("reference", str(counts), m, str(epsilon))
     n = int(np.sum(counts))
-    found = [
+    posteriors = [
         from_counts(line(len(counts)), r, n, prior, alpha=a)
         for a, r in releases(counts, size, m, epsilon, rng, number, alpha)
     ]
-    return np.array([one.mean for one in found]), np.array([one.variance for one in found])
+    return np.array([posterior.mean for posterior in posteriors]), np.array(
+        [posterior.variance for posterior in posteriors]
+    )
 
 
 # n = size = 100, x = 30, epsilon 2, uniform prior: M, mean, variance of the mean over releases,
@@ -57,10 +59,10 @@ NUMBER = 400
 
 @pytest.mark.parametrize(("m", "mean", "between", "within"), BINARY)
 def test_the_binary_table_by_number_of_sets(m, mean, between, within):
-    found, variances = means((30, 70), 100, m, 2, 1.0, NUMBER, 1)
+    shares, variances = means((30, 70), 100, m, 2, 1.0, NUMBER, 1)
     error = math.sqrt(between / NUMBER)
-    assert found[:, 0].mean() == pytest.approx(mean, abs=4.5 * error + 0.0015)
-    assert found[:, 0].var() == pytest.approx(between, rel=4.5 * math.sqrt(2 / NUMBER) + 0.02)
+    assert shares[:, 0].mean() == pytest.approx(mean, abs=4.5 * error + 0.0015)
+    assert shares[:, 0].var() == pytest.approx(between, rel=4.5 * math.sqrt(2 / NUMBER) + 0.02)
     assert variances[:, 0].mean() == pytest.approx(within, rel=0.08)
 
 
@@ -69,9 +71,9 @@ def test_the_binary_table_by_number_of_sets(m, mean, between, within):
     [(0.1, 0.486), (0.5, 0.364), (1, 0.320), (2, 0.311), (3, 0.311), (250, 0.311)],
 )
 def test_the_binary_table_by_epsilon(epsilon, mean):
-    found, _ = means((30, 70), 100, 1, epsilon, 1.0, NUMBER, 2)
-    assert found[:, 0].mean() == pytest.approx(
-        mean, abs=4.5 * found[:, 0].std() / math.sqrt(NUMBER) + 0.0015
+    shares, _ = means((30, 70), 100, 1, epsilon, 1.0, NUMBER, 2)
+    assert shares[:, 0].mean() == pytest.approx(
+        mean, abs=4.5 * shares[:, 0].std() / math.sqrt(NUMBER) + 0.0015
     )
 
 
@@ -84,11 +86,11 @@ APPLICATION = {
 
 @pytest.mark.parametrize("alpha", APPLICATION)
 def test_the_collisions_of_chapter_four(alpha):
-    found, _ = means(SUSEP, 107, 1, 2, 0.5, NUMBER, 3, alpha)
-    error = 4.5 * found.std(axis=0) / math.sqrt(NUMBER)
+    shares, _ = means(SUSEP, 107, 1, 2, 0.5, NUMBER, 3, alpha)
+    error = 4.5 * shares.std(axis=0) / math.sqrt(NUMBER)
     # The printed reference is an average over an unknown number of releases; an error like ours is
     # granted for it.
-    assert np.all(np.abs(found.mean(axis=0) - APPLICATION[alpha]) < 2 * error + 0.0015)
+    assert np.all(np.abs(shares.mean(axis=0) - APPLICATION[alpha]) < 2 * error + 0.0015)
 
 
 SHARES = np.array([0.7, 0.1, 0.15, 0.05])
@@ -108,11 +110,11 @@ EXTREMES = [
 @pytest.mark.parametrize(("n", "size", "m", "expected"), EXTREMES)
 def test_rare_and_common_shares(n, size, m, expected):
     for p, mean in zip((0.01, 0.5, 0.99), expected, strict=True):
-        found, _ = means((round(n * p), n - round(n * p)), size, m, 2, 1.0, 200, 8)
+        shares, _ = means((round(n * p), n - round(n * p)), size, m, 2, 1.0, 200, 8)
         # The number of releases behind the reference is not known: twice our own error, for its
         # error too.
-        assert found[:, 0].mean() == pytest.approx(
-            mean, abs=2 * 4.5 * found[:, 0].std() / math.sqrt(200) + 0.0015
+        assert shares[:, 0].mean() == pytest.approx(
+            mean, abs=2 * 4.5 * shares[:, 0].std() / math.sqrt(200) + 0.0015
         )
 
 
@@ -131,19 +133,19 @@ FOUR = [
 @pytest.mark.parametrize(("n", "shares", "expected"), FOUR)
 def test_four_categories(n, shares, expected):
     rng = Streams(4)("reference", "four", n)
-    found = []
+    estimates = []
     for _ in range(200):
         x = rng.multinomial(n, shares)
         ((alpha, r),) = releases(x, n, 1, 2, rng, 1)
-        found.append(from_counts(line(4), r, n, 0.5, alpha=alpha).mean)
-    error = 4.5 * np.std(found, axis=0) / math.sqrt(200)
+        estimates.append(from_counts(line(4), r, n, 0.5, alpha=alpha).mean)
+    error = 4.5 * np.std(estimates, axis=0) / math.sqrt(200)
     # How many releases the reference averages is not known; 2.5 times our own error is granted for
     # its error too.
-    assert np.all(np.abs(np.mean(found, axis=0) - expected) < 2.5 * error + 0.0015)
+    assert np.all(np.abs(np.mean(estimates, axis=0) - expected) < 2.5 * error + 0.0015)
 
 
 def covered(k, n, epsilon, number, seed, model=lambda alpha: alpha, draw_shares=None):
-    """Return how many of ``number`` x k shares lie in their 95 % intervals, with the cells' shares drawn from the prior."""
+    """How many of ``number`` x k shares, drawn from the prior, lie in their 95 % intervals."""
     rng = Streams(seed)("coverage", k, str(epsilon))
     alpha = float(exact.smallest_alpha(Fraction(str(epsilon)), n))
     hits = 0
@@ -156,15 +158,15 @@ def covered(k, n, epsilon, number, seed, model=lambda alpha: alpha, draw_shares=
 
 
 def levels(k, n, epsilon, number, seed, model=lambda alpha: alpha):
-    """Return the posterior chance below the true share of the first cell: uniform when the posterior is right."""
+    """Posterior probability below the true first share: uniform when the posterior is right."""
     rng = Streams(seed)("levels", k, str(epsilon))
     alpha = float(exact.smallest_alpha(Fraction(str(epsilon)), n))
-    found = []
+    ranks = []
     for _ in range(number):
         p = rng.dirichlet(np.full(k, 0.5))
         r = rng.multinomial(n, rng.dirichlet(alpha + rng.multinomial(n, p)))
-        found.append(from_counts(line(k), r, n, 0.5, alpha=model(alpha)).cdf(p[0])[0, 0])
-    return found
+        ranks.append(from_counts(line(k), r, n, 0.5, alpha=model(alpha)).cdf(p[0])[0, 0])
+    return ranks
 
 
 def taken_as_data(alpha):
@@ -184,7 +186,7 @@ def four_times(alpha):
 
 @pytest.mark.parametrize("k", [2, 4])
 def test_the_whole_posterior_is_calibrated(k):
-    """Simulation-based calibration: shares drawn from the prior fall uniformly into their posteriors."""
+    """Simulation-based calibration: shares from the prior are uniform in their posteriors."""
     assert stats.kstest(levels(k, 100, 2, 800, 9), "uniform").pvalue > LEVEL
 
 
@@ -216,8 +218,8 @@ def test_coverage_over_the_prior_is_94_to_96_percent(k, epsilon):
 
 
 @pytest.mark.slow
-def test_coverage_at_the_sources_fixed_shares():
-    """methods/5: 91-99 % at k = 4, epsilon 2; the source reports 80, 60, 30."""
+def test_coverage_at_fixed_shares():
+    """91-99 % at k = 4, epsilon 2; Marcolin (2018) reports 80, 60 and 30 %."""
     assert 0.90 <= covered(4, 500, 2, 1000, 6, draw_shares=SHARES) / 4000 <= 0.995
 
 
@@ -226,7 +228,7 @@ def test_the_recipes_own_draw_gives_the_reference_mean():
     alpha = exact.smallest_alpha(Fraction(2), 100)
     bits = urn.Bits(Streams(7)("reference", "urn").bytes)
     drawn = [urn.draw(bits, [alpha] * 2, (30, 70), 100) for _ in range(NUMBER)]
-    found = [from_counts(line(2), r, 100, 1.0, alpha=alpha).mean[0] for r in drawn]
-    assert np.mean(found) == pytest.approx(
-        0.311, abs=4.5 * np.std(found) / math.sqrt(NUMBER) + 0.0015
+    shares = [from_counts(line(2), r, 100, 1.0, alpha=alpha).mean[0] for r in drawn]
+    assert np.mean(shares) == pytest.approx(
+        0.311, abs=4.5 * np.std(shares) / math.sqrt(NUMBER) + 0.0015
     )

@@ -1,11 +1,11 @@
-"""Small worlds for the tests of the sampler: graphs with parts and lone cells, draws from the joint law."""
+"""Small worlds for tests of the sampler: graphs with parts and lone cells, joint draws."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from veladura.methods.geography import icar_chain
-from veladura.methods.geography.icar_model import Counts, Design, Graph
+from veladura.methods.geography.icar_model import CellCounts, EffectDesign, Graph
 
 
 def lattice(rows, columns):
@@ -41,14 +41,14 @@ class World:
     def __init__(self, graph, codes, covariates, priors):
         self.graph, self.priors = graph, priors
         self.offset = np.linspace(-0.5, 0.5, graph.cells)
-        self.design = Design(codes, covariates)
-        empty = Counts(np.zeros((len(codes), graph.cells), dtype=np.int64), self.offset)
+        self.design = EffectDesign(codes, covariates)
+        empty = CellCounts(np.zeros((len(codes), graph.cells), dtype=np.int64), self.offset)
         self.model = icar_chain.lay_out(empty, graph, self.design, priors)
         values, vectors = np.linalg.eigh(precision_matrix(graph))
         self.root = vectors[:, values > 1e-9] / np.sqrt(values[values > 1e-9])
 
     def draw_effect(self, rng, precision, variance):
-        """An intrinsic CAR effect with its means: N(0, variance) by part; cells without neighbours around the first."""
+        """An ICAR effect with means N(0, variance) by part; lone cells around the first mean."""
         graph = self.graph
         means = rng.normal(0, np.sqrt(variance), graph.parts)
         effect = self.root @ rng.normal(size=self.root.shape[1]) / np.sqrt(precision)

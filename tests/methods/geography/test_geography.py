@@ -85,7 +85,10 @@ def contrast(data, places):
 
 
 def test_the_map_is_kept_where_the_model_sees_it(released):
-    """The ill live in the west. A sharp step is what a smooth map keeps worst; a third of it stays, and blindly dealt places keep none."""
+    """The ill live in the west: a third of the sharp step stays, and permuted places keep none.
+
+    A smooth map keeps a sharp step worst.
+    """
     original = people()
     truth = contrast(original, original)
     kept = np.mean([contrast(data, data) for data in released.datasets])
@@ -107,10 +110,10 @@ def test_a_continuous_variable_follows_its_new_place(released):
 
 def test_datasets_differ_and_the_manifest_tells_no_path(released):
     assert not released.datasets[0]["x"].equals(released.datasets[1]["x"])
-    told = json.dumps(released.manifest)
+    manifest = json.dumps(released.manifest)
     assert "region" not in released.manifest["steps"][0]["settings"]
     assert released.manifest["promises"][0]["settings"]["region"]["type"] == "Polygon"
-    assert "/" not in told.replace("geography", "")
+    assert "/" not in manifest.replace("geography", "")
     assert (
         released.manifest["steps"][0]["settings"]["cells"] == 24
         or released.manifest["steps"][0]["settings"]["cells"] == 25
@@ -204,7 +207,7 @@ MISTAKES = {
     "points in the lake": (
         lambda f: recipe(exclude=shapely.box(0, 0, 6, 6)).protect(f),
         DataError,
-        r"0 off the land, \d+ in an excluded area",
+        r"0 outside region, \d+ in an excluded area",
     ),
     "swapped": (
         lambda f: recipe(region=shapely.box(0, 10, 10, 20), exclude=None).protect(
@@ -229,7 +232,7 @@ MISTAKES = {
     "a number as attribute": (
         lambda f: recipe(attributes=["z"]).protect(f),
         PlanError,
-        "is of kind 'number'",
+        "has the kind 'number'",
     ),
     "a category as number": (
         lambda f: recipe(continuous=["sex"]).protect(f),
@@ -250,7 +253,7 @@ MISTAKES = {
     "too few draws": (
         lambda f: recipe(sweeps=10, burn=9, chains=1),
         PlanError,
-        "must leave at least m",
+        "must be at least m",
     ),
     "no addresses inside": (
         lambda f: recipe(addresses=[(20, 20), (30, 30)]).protect(f),
@@ -278,7 +281,7 @@ MISTAKES = {
             pd.DataFrame({"x": [0, 0, 1, 1], "y": [0, 1, 0, 1]})
         ),
         DataError,
-        "found no new point",
+        "have no new point",
     ),
 }
 
@@ -333,39 +336,39 @@ def test_donut_moves_by_no_less_and_no_more():
 
 
 def test_cell_means_of_one_person_are_shrunk():
-    """Two cells, one with a single far value: its surface lies between that value and the mean of all."""
+    """Two cells, one with a single far value: its surface is between that and the mean of all."""
     values = np.array([10.0, 11.0, 9.0, 10.5, 9.5, 30.0])
-    found = surface_of(values, np.zeros(6, dtype=int), np.array([0, 0, 0, 0, 0, 1]), (1, 3))
+    surface = surface_of(values, np.zeros(6, dtype=int), np.array([0, 0, 0, 0, 0, 1]), (1, 3))
     mean, s2 = values.mean(), np.var(values[:5], ddof=1)
     t2 = np.sum((np.array([10.0, 30.0]) - mean) ** 2)
-    assert found.mean[0, 1] == pytest.approx(mean + 1 / (1 + s2 / t2) * (30 - mean))
-    assert found.mean[0, 2] == pytest.approx(mean)  # an empty cell takes the mean
-    assert found.spread[0] == pytest.approx(np.sqrt(s2))
+    assert surface.mean[0, 1] == pytest.approx(mean + 1 / (1 + s2 / t2) * (30 - mean))
+    assert surface.mean[0, 2] == pytest.approx(mean)  # an empty cell takes the mean
+    assert surface.spread[0] == pytest.approx(np.sqrt(s2))
 
 
 def test_a_small_combination_takes_the_spread_of_all():
     values = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 99.0])
-    found = surface_of(values, np.array([0, 0, 0, 0, 0, 1]), np.zeros(6, dtype=int), (2, 1))
-    assert found.mean[1, 0] == pytest.approx(values.mean())
-    assert found.spread[1] == pytest.approx(values.std(ddof=1))
+    surface = surface_of(values, np.array([0, 0, 0, 0, 0, 1]), np.zeros(6, dtype=int), (2, 1))
+    assert surface.mean[1, 0] == pytest.approx(values.mean())
+    assert surface.spread[1] == pytest.approx(values.std(ddof=1))
 
 
 def test_the_choice_of_a_grid_gives_a_curve_and_a_reason():
     frame = people(150)
     choice = recipe(m=2).choose(frame, [(2, 2), (4, 4)], seed=1)
     assert choice.recommended in {(2, 2), (4, 4)}
-    assert [one.grid for one in choice.candidates] == [(2, 2), (4, 4)]
+    assert [candidate.grid for candidate in choice.candidates] == [(2, 2), (4, 4)]
     assert "keeps" in choice.reason
     assert "<- recommended" in str(choice)
     assert choice.picture().axes
 
 
 def test_the_recommended_grid_is_the_safest_of_the_useful_ones():
-    from veladura.methods.geography.choose import Candidate, _decide
+    from veladura.methods.geography.choose import GridCandidate, _decide
 
     curve = (
-        Candidate((5, 5), 25, 0.80, 1.0, 0.1),
-        Candidate((10, 10), 100, 0.79, 1.5, 0.1),
-        Candidate((20, 20), 400, 0.70, 2.0, 0.1),
+        GridCandidate((5, 5), 25, 0.80, 1.0, 0.1),
+        GridCandidate((10, 10), 100, 0.79, 1.5, 0.1),
+        GridCandidate((20, 20), 400, 0.70, 2.0, 0.1),
     )
     assert _decide(curve).recommended == (10, 10)

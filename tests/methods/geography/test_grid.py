@@ -109,7 +109,7 @@ def test_the_border_is_inside_and_the_pond_s_border_is_too():
 
 
 def test_points_keep_clear_of_the_pond_and_spread_by_area():
-    """Claim: points of a cell are uniform in its usable part. Chi-square over a finer raster, level 1e-5."""
+    """Claim: points are uniform in the usable part of a cell (chi-square, level 1e-5)."""
     from scipy import stats
 
     grid = star((4, 3))

@@ -1,4 +1,4 @@
-"""Draws from the posterior: exact in one dimension, the same for any threads, equal to an independent fit by NUTS."""
+"""Posterior draws: exact in one dimension, the same for any threads, equal to a fit by NUTS."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from veladura.base.context import Context
 from veladura.base.streams import Streams
 from veladura.methods.geography import icar_kernels as kernels
 from veladura.methods.geography.icar import sample
-from veladura.methods.geography.icar_model import Counts, Design, Priors
+from veladura.methods.geography.icar_model import CellCounts, EffectDesign, Priors
 from veladura.numeric.mcmc.diagnostics import ChainWarning
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -54,7 +54,7 @@ def log_density(t, count, rate, precision):
     ],
 )
 def test_one_dimensional_draws_follow_their_law(count, rate, precision):
-    """Kolmogorov's test against the law by numerical integration; both ways of proposing are met."""
+    """Kolmogorov's test against numerical integration; both kinds of proposal occur."""
     drawn = draw_many(Streams(0)("law"), float(count), float(rate), float(precision), 20_000)
     assert drawn[:, 1] == pytest.approx(np.exp(drawn[:, 0]))
     low, high = drawn[:, 0].min() - 3, drawn[:, 0].max() + 3
@@ -73,9 +73,9 @@ def small(seed=0):
     rng = np.random.default_rng(seed)
     counts = rng.poisson(2.0, (3, 9))
     return (
-        Counts(counts, np.zeros(9)),
+        CellCounts(counts, np.zeros(9)),
         BROKEN,
-        Design(CODES, rng.normal(size=(1, 3, 9)) * (counts > 0)),
+        EffectDesign(CODES, rng.normal(size=(1, 3, 9)) * (counts > 0)),
         Priors(slope="icar"),
     )
 
@@ -85,19 +85,21 @@ SHORT = {"sweeps": 900, "burn": 300, "thin": 2, "chains": 3}
 
 @pytest.mark.filterwarnings("ignore::veladura.numeric.mcmc.diagnostics.ChainWarning")
 def test_the_same_bytes_for_any_number_of_threads():
-    one, three = (
+    single, three = (
         sample(*small(), m=4, context=Context(Streams(5), threads=threads), **SHORT)
         for threads in (1, 3)
     )
-    assert one.intensity.tobytes() == three.intensity.tobytes()
-    assert one.mean.tobytes() == three.mean.tobytes()
-    assert all(one.traces[name].tobytes() == three.traces[name].tobytes() for name in one.traces)
-    assert one.intensity.shape == (4, 3, 9)
-    assert len({draw.tobytes() for draw in one.intensity}) == 4
+    assert single.intensity.tobytes() == three.intensity.tobytes()
+    assert single.mean.tobytes() == three.mean.tobytes()
+    assert all(
+        single.traces[name].tobytes() == three.traces[name].tobytes() for name in single.traces
+    )
+    assert single.intensity.shape == (4, 3, 9)
+    assert len({draw.tobytes() for draw in single.intensity}) == 4
 
 
 def test_chains_too_short_to_trust_are_told():
-    with pytest.warns(ChainWarning, match=r"have not mixed[\s\S]*Hint: raise sweeps"):
+    with pytest.warns(ChainWarning, match=r"have not converged[\s\S]*Hint: raise sweeps"):
         sample(
             *small(),
             m=2,
@@ -115,18 +117,18 @@ def test_a_level_without_rows_in_a_part_does_no_harm():
     counts, graph, design, _ = small()
     values = counts.values.copy()
     values[2, 6:8] = 0
-    found = sample(
-        Counts(values, counts.offset),
+    draws = sample(
+        CellCounts(values, counts.offset),
         graph,
-        Design(design.codes),
+        EffectDesign(design.codes),
         Priors(),
         m=2,
         context=Context(Streams(1)),
         sweeps=4000,
         burn=1000,
     )
-    assert np.all(np.isfinite(found.intensity))
-    assert np.all(found.intensity >= 0)
+    assert np.all(np.isfinite(draws.intensity))
+    assert np.all(draws.intensity >= 0)
 
 
 def standard_error(name, theirs, trace):
@@ -139,11 +141,11 @@ def standard_error(name, theirs, trace):
 
 @pytest.mark.parametrize("name", REFERENCE["cases"])
 def test_posterior_means_are_those_of_nuts(name):
-    """Means of intercepts, spreads and intensities against NumPyro's, each within Monte Carlo error at 1e-5 over all figures."""
+    """Posterior means against NumPyro's, within Monte Carlo error at 1e-5 over all figures."""
     stored = REFERENCE["cases"][name]
     case, figures = stored["case"], stored["figures"]
-    counts = Counts(np.array(case["counts"]), np.full(36, -np.log(36)))
-    design = Design(np.array(case["codes"]), np.array(case["covariates"]).reshape(-1, 6, 36))
+    counts = CellCounts(np.array(case["counts"]), np.full(36, -np.log(36)))
+    design = EffectDesign(np.array(case["codes"]), np.array(case["covariates"]).reshape(-1, 6, 36))
     draws = sample(
         counts,
         lattice(6, 6),

@@ -1,4 +1,4 @@
-"""The sweep leaves the joint law of parameters and counts alone (Geweke 2004), and the check sees sweeps that do not."""
+"""The sweep keeps the joint law of parameters and counts (Geweke 2004); broken ones are seen."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def note(model, state, trace):
 
 
 def summaries(model, state):
-    """What the chains trace, single effects of every kind of cell, and what ties parameters to counts."""
+    """The traced scalars, single effects of every kind of cell, and functions of the counts."""
     trace = np.zeros(scalars(model))
     note(model, state, trace)
     single = [
@@ -107,7 +107,7 @@ def adrift(model):
 
 
 def misplaced(model):
-    """Slip: lone cells move with the last part, not with the one around whose mean they are spread."""
+    """Slip: lone cells move with the last part instead of the first."""
     group = np.where(model.part < 0, model.part.max(), model.part)
     return model._replace(
         group=group, group_totals=model.totals @ np.eye(model.part.max() + 1)[group]
@@ -130,17 +130,17 @@ def swept(name, slip):
     """Summaries of other such draws, after sweeps of the parameters given the counts."""
     world, rng = WORLDS[name], Streams(0)("swept", name)
     trace, total = np.zeros((1, scalars(world.model))), np.zeros_like(world.model.counts)
-    found = []
+    rows = []
     for _ in range(REPLICATES):
         model, state = world.draw(rng)
         state.step[:] = 1.0
         sweep(rng, slip(model), state, 0, SWEEPS, trace, total)
-        found.append(summaries(model, state))
-    return np.array(found)
+        rows.append(summaries(model, state))
+    return np.array(rows)
 
 
 def invariance_pvalue(name, slip):
-    """Both samples must come from one law: Kolmogorov's test of each summary, Bonferroni over them."""
+    """Both samples come from one law: Kolmogorov's test of each summary, with Bonferroni."""
     pairs = [
         (a, b) for a, b in zip(fresh(name).T, swept(name, slip).T, strict=True) if np.ptp(a) > 1e-9
     ]

@@ -12,7 +12,13 @@ from hypothesis import strategies as st
 
 from veladura.errors import PlanError
 from veladura.methods.geography.icar_chain import lay_out, settle
-from veladura.methods.geography.icar_model import Counts, Design, Graph, Priors, standardise
+from veladura.methods.geography.icar_model import (
+    CellCounts,
+    EffectDesign,
+    Graph,
+    Priors,
+    standardise,
+)
 
 sys.path.insert(0, str(Path(__file__).parent))
 from tests.methods.geography.icar_world import BROKEN, CODES, World, lattice, precision_matrix
@@ -52,14 +58,14 @@ def test_a_world_observes_as_the_model_is_laid_out():
     world = World(BROKEN, CODES, rng.normal(size=(2, 3, 9)), Priors())
     for ours, laid in zip(
         world.observe(counts),
-        lay_out(Counts(counts.T, world.offset), BROKEN, world.design, Priors()),
+        lay_out(CellCounts(counts.T, world.offset), BROKEN, world.design, Priors()),
         strict=True,
     ):
         assert np.asarray(ours) == pytest.approx(np.asarray(laid))
 
 
 def test_dummies_name_the_levels_above_the_first():
-    design = Design(np.array([[0, 0], [0, 2], [1, 1]]))
+    design = EffectDesign(np.array([[0, 0], [0, 2], [1, 1]]))
     assert design.dummies.tolist() == [[1, 1, 1], [0, 0, 1], [0, 0, 1], [0, 1, 0]]
     assert design.names == (
         "common",
@@ -81,11 +87,11 @@ def test_standardising_runs_over_the_cells_that_hold_rows():
 
 
 def test_the_first_rates_are_the_formula():
-    """log lambda = mu + alpha + theta + phi + beta Zbar + eps + log area, cell by cell and combination by combination."""
+    """log lambda = mu + alpha + theta + phi + beta Zbar + eps + log area, in every cell."""
     rng = np.random.default_rng(0)
-    counts = Counts(rng.poisson(1.0, (3, 9)), rng.normal(size=9))
+    counts = CellCounts(rng.poisson(1.0, (3, 9)), rng.normal(size=9))
     z = rng.normal(size=(2, 3, 9)) * (counts.values > 0)
-    model = lay_out(counts, BROKEN, Design(CODES, z), Priors())
+    model = lay_out(counts, BROKEN, EffectDesign(CODES, z), Priors())
     effect, eps = rng.normal(size=(5, 9)), rng.normal(size=(9, 3))
     state = settle(model, counts.offset, effect, eps, np.ones(6))
     for b, (first, second) in enumerate(CODES):
@@ -98,22 +104,22 @@ def test_the_first_rates_are_the_formula():
 COUNTS = np.ones((3, 9), dtype=np.int64)
 REFUSED = {
     "pairs of two different cells": lambda: Graph.of_pairs(3, [(0, 3)]),
-    "whole numbers of at least 0": lambda: Counts(COUNTS - 2, np.zeros(9)),
-    "one finite log area": lambda: Counts(COUNTS, np.full(9, -np.inf)),
-    "by combination and attribute": lambda: Design(CODES + 0.5),
-    "from 0 to the largest": lambda: Design(CODES * 2),
-    "must be finite": lambda: Design(CODES, np.full((1, 3, 9), np.nan)),
+    "whole numbers of at least 0": lambda: CellCounts(COUNTS - 2, np.zeros(9)),
+    "one finite log area": lambda: CellCounts(COUNTS, np.full(9, -np.inf)),
+    "by combination and attribute": lambda: EffectDesign(CODES + 0.5),
+    "from 0 to the largest": lambda: EffectDesign(CODES * 2),
+    "must be finite": lambda: EffectDesign(CODES, np.full((1, 3, 9), np.nan)),
     "spatial_rate must be a number above 0": lambda: Priors(spatial_rate=0),
     "slope_variance must be": lambda: Priors(slope_variance=-1),
     "did you mean 'icar'": lambda: Priors(slope="icra"),
     "the design 3, the neighbours 4": lambda: lay_out(
-        Counts(COUNTS, np.zeros(9)), lattice(2, 2), Design(CODES), Priors()
+        CellCounts(COUNTS, np.zeros(9)), lattice(2, 2), EffectDesign(CODES), Priors()
     ),
     "covariates must have the shape": lambda: lay_out(
-        Counts(COUNTS, np.zeros(9)), BROKEN, Design(CODES, np.ones((1, 3, 8))), Priors()
+        CellCounts(COUNTS, np.zeros(9)), BROKEN, EffectDesign(CODES, np.ones((1, 3, 8))), Priors()
     ),
-    "no two of 9 usable cells touch": lambda: lay_out(
-        Counts(COUNTS, np.zeros(9)), Graph.of_pairs(9, []), Design(CODES), Priors()
+    "no two of the 9 usable cells are neighbours": lambda: lay_out(
+        CellCounts(COUNTS, np.zeros(9)), Graph.of_pairs(9, []), EffectDesign(CODES), Priors()
     ),
 }
 

@@ -13,7 +13,7 @@ from veladura.base.context import Context
 from veladura.base.streams import Streams
 from veladura.methods.geography import laplace
 from veladura.methods.geography.icar import sample
-from veladura.methods.geography.icar_model import Counts, Design, Priors
+from veladura.methods.geography.icar_model import CellCounts, EffectDesign, Priors
 
 sys.path.insert(0, str(Path(__file__).parent))
 from tests.methods.geography.icar_world import BROKEN, lattice, precision_matrix
@@ -27,9 +27,9 @@ def hills(side, rows, seed=0):
     lam = np.array([np.exp(-((x - a) ** 2 + (y - b) ** 2) / 0.1).ravel() for a, b in centres])
     codes = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
     return (
-        Counts(rng.poisson(rows * lam / lam.sum()), np.full(side**2, -2 * np.log(side))),
+        CellCounts(rng.poisson(rows * lam / lam.sum()), np.full(side**2, -2 * np.log(side))),
         lattice(side, side),
-        Design(codes),
+        EffectDesign(codes),
     )
 
 
@@ -38,10 +38,10 @@ def test_the_mode_maximises_the_log_posterior():
     rng = np.random.default_rng(1)
     graph, codes = lattice(3, 2), np.array([[0], [1]])
     counts, precision = (
-        Counts(rng.poisson(2.0, (2, 6)), rng.normal(size=6)),
+        CellCounts(rng.poisson(2.0, (2, 6)), rng.normal(size=6)),
         np.array([2.0, 3.0, 1.5]),
     )
-    system = laplace._system(counts, graph, Design(codes), Priors(intercept_variance=2.0))
+    system = laplace._system(counts, graph, EffectDesign(codes), Priors(intercept_variance=2.0))
     q, values = precision_matrix(graph), counts.values
 
     def minus_log_posterior(unknown):
@@ -65,11 +65,11 @@ def test_the_mode_maximises_the_log_posterior():
 
 
 def test_draws_have_the_covariance_of_the_normal_law():
-    """Perturbing and solving gives the inverse of the precision, entry by entry within six standard errors."""
+    """Perturbed solutions have the inverse precision as covariance, within six standard errors."""
     rng, m = np.random.default_rng(2), 20_000
-    counts = Counts(rng.poisson(2.0, (2, 6)), np.zeros(6))
+    counts = CellCounts(rng.poisson(2.0, (2, 6)), np.zeros(6))
     system = laplace._system(
-        counts, lattice(3, 2), Design(np.array([[0], [1]])), Priors(intercept_variance=2.0)
+        counts, lattice(3, 2), EffectDesign(np.array([[0], [1]])), Priors(intercept_variance=2.0)
     )
     precision = np.array([2.0, 3.0, 1.5])
     *_, solve, weight, _ = laplace._mode(
@@ -91,7 +91,7 @@ def test_draws_have_the_covariance_of_the_normal_law():
 
 
 def test_maps_are_close_to_those_of_the_chains():
-    """Shares of the cells within each combination are three times as close to the chains' as raw counts are, spreads nearly equal."""
+    """Cell shares are three times as close to the chains' as raw counts are; spreads agree."""
     model = hills(8, 150)
     quick = laplace.approximate(*model, Priors(), m=50, rng=Streams(0)("laplace"))
     slow = sample(*model, Priors(), m=2, context=Context(Streams(0)), sweeps=4000, burn=1000)
@@ -106,12 +106,12 @@ def test_maps_are_close_to_those_of_the_chains():
 @pytest.mark.parametrize("variance", [0.0, 1.0])
 def test_parts_lone_cells_and_covariates_are_taken(slope, variance):
     rng = np.random.default_rng(0)
-    counts = Counts(rng.poisson(2.0, (3, 9)), np.zeros(9))
-    design = Design(
+    counts = CellCounts(rng.poisson(2.0, (3, 9)), np.zeros(9))
+    design = EffectDesign(
         np.array([[0, 0], [0, 1], [1, 0]]), rng.normal(size=(2, 3, 9)) * (counts.values > 0)
     )
     priors = Priors(slope=slope, slope_variance=variance)
-    found = laplace.approximate(counts, BROKEN, design, priors, m=20, rng=Streams(0)("laplace"))
-    assert found.intensity.shape == (20, 3, 9)
-    assert np.all(np.isfinite(found.intensity))
-    assert np.corrcoef(found.mean.ravel(), counts.values.ravel())[0, 1] > 0.5
+    fit = laplace.approximate(counts, BROKEN, design, priors, m=20, rng=Streams(0)("laplace"))
+    assert fit.intensity.shape == (20, 3, 9)
+    assert np.all(np.isfinite(fit.intensity))
+    assert np.corrcoef(fit.mean.ravel(), counts.values.ravel())[0, 1] > 0.5

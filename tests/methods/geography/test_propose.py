@@ -1,4 +1,4 @@
-"""What `veladura init --method geography` makes of a table: coordinates by their names, or a refusal that says what to do."""
+"""`veladura init --method geography`: coordinates by their names, or an error with a hint."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_table_without_places_is_refused_with_the_names_that_were_looked_for(t
         "x with y",
     ):
         assert name in str(refused.value)
-    assert "Rename the columns" in str(refused.value)
+    assert "rename the columns" in str(refused.value)
     assert "--method cart" in str(refused.value)
 
 
@@ -53,7 +53,7 @@ def test_half_a_pair_is_no_place(tmp_path, names):
 def test_places_written_as_text_are_told_without_a_value(tmp_path):
     more = {"Lon": [f"8d{at}m E" for at in range(60)], "lat": [f"47d{at}m N" for at in range(60)]}
     with pytest.raises(
-        PlanError, match="'Lon' and 'lat' are called like coordinates, but they do not hold numbers"
+        PlanError, match="'Lon' and 'lat' have names of coordinates, but do not hold numbers"
     ) as refused:
         draft(survey(tmp_path, **more), method="geography")
     assert "47d" not in str(refused.value)

@@ -1,4 +1,4 @@
-"""The definitions of methods/1 in plain Python: every node of a lattice decided by itself, nothing shared with the library."""
+"""The definitions in plain Python: every node of a lattice by itself, no code of the library."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import veladura as vd
 
 @dataclass(frozen=True)
 class Small:
-    """A small table with explicit hierarchies: rows of the quasi-identifiers, then a sensitive value."""
+    """A small table with explicit hierarchies: quasi-identifiers, then a sensitive value."""
 
     names: tuple[str, ...]
     ladders: tuple[tuple[tuple[str, ...], ...], ...]  # for each column the rows of its hierarchy
@@ -85,7 +85,7 @@ def small_tables(draw: st.DrawFn, columns: int = 3, rows: int = 14, secrets: int
 
 
 def suppressed(table: Small, node, sets, good) -> int:
-    """Rows that go: those in a failing group of any quasi-identifier, counted again until none fails."""
+    """Rows that go: those in a failing class of any quasi-identifier, until none fails."""
     alive = [(table.raised(row, node), row[-1]) for row in table.rows]
     people = [table.raised(tuple(row), node) for row in table.population.itertuples(index=False)]
     while True:
@@ -155,7 +155,7 @@ def ordered(secrets, whole, t):
 
 
 def hierarchical(secrets, whole, t, ladder):
-    """The cheapest way to move one distribution into the other along a tree: level by level, what is left goes up."""
+    """The earth mover's distance along a tree: level by level, what is left goes up."""
     p, q = Counter(secrets), Counter(whole)
     height = len(ladder[0]) - 1
     extra = {row[0]: p[row[0]] / len(secrets) - q[row[0]] / len(whole) for row in ladder}

@@ -1,4 +1,4 @@
-"""The recipe: what it refuses, what it tells, and releases that keep their promise when counted by other code."""
+"""The recipe: what it refuses, its manifest, and promises counted again by other code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every privacy model finds exactly the minimal nodes that its definition, tried on every node, has."""
+"""Every privacy model finds the minimal nodes that its definition, tried on every node, has."""
 
 from __future__ import annotations
 
@@ -227,11 +227,11 @@ def test_t_closeness_refuses(settings, match):
 def test_models_with_a_population_refuse():
     with pytest.raises(PlanError, match="k of k-map"):
         vd.KMap(k=1, population="p.csv")
-    with pytest.raises(PlanError, match="must rise within"):
+    with pytest.raises(PlanError, match="lower not above upper"):
         vd.DeltaPresence(lower=0.5, upper=0.2, population="p.csv")
     with pytest.raises(PlanError, match="absent 'x' is not known"):
         vd.DeltaPresence(lower=0.1, upper=0.2, population="p.csv", absent="x")
-    with pytest.raises(PlanError, match="one population"):
+    with pytest.raises(PlanError, match="different population files"):
         vd.KAnonymity(
             quasi_identifiers=["q"],
             models=[vd.KMap(k=2, population="a.csv"), vd.KMap(k=2, population="b.csv")],
@@ -284,7 +284,10 @@ def test_a_sensitive_column_must_be_there_and_no_quasi_identifier():
 
 
 def test_the_corrected_entropy_lets_small_groups_pass():
-    """Two values in a group of four, three to one: 0.56 nats by shares, more by the correction (Stammler et al. 2016)."""
+    """Two values in a class of four, three to one: 0.56 nats by shares, more by the correction.
+
+    Stammler et al. (2016).
+    """
     from veladura.methods.kanonymity.equivalence_classes import ValueCounts
 
     counts = ValueCounts(np.array([0, 0]), np.array([0, 1]), np.array([3, 1]))

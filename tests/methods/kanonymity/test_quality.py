@@ -1,4 +1,4 @@
-"""Quality models: their definitions on a small table, and the best node of the whole satisfying part."""
+"""Quality models: their definitions on a small table, and the best of all good nodes."""
 
 from __future__ import annotations
 

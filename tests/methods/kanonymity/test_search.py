@@ -1,4 +1,4 @@
-"""The antichain of k-minimal vectors: the paper's examples, its false theorem, and brute force on small lattices."""
+"""The k-minimal vectors: examples and a false theorem of the paper, and brute force."""
 
 from __future__ import annotations
 
@@ -128,7 +128,10 @@ def test_weights_come_before_policies():
 
 
 def test_a_minimal_vector_need_not_be_a_distance_between_tuples():
-    """Rows (a1,c) (a2,c) (b,d1) (b,d2): the source's theorem says [1,0], [0,1] or [2,2]; the one answer is [1,1]."""
+    """Rows (a1,c) (a2,c) (b,d1) (b,d2): the one answer is [1,1].
+
+    The theorem of Samarati and Sweeney (1998) says [1,0], [0,1] or [2,2].
+    """
     frame = pd.DataFrame([("a1", "c"), ("a2", "c"), ("b", "d1"), ("b", "d2")], columns=["x", "y"])
     hierarchies = {
         "x": vd.Hierarchy.explicit([("a1", "A", "*"), ("a2", "A", "*"), ("b", "B", "*")]),
@@ -188,7 +191,7 @@ def test_several_quasi_identifiers_are_decided_at_the_fixed_point(table, allowed
 
 
 def test_one_pass_for_each_quasi_identifier_is_not_enough():
-    """A row removed for one quasi-identifier pulls a group of the other below k: everything must be counted again."""
+    """A row removed for one quasi-identifier pulls a class of the other below k: count again."""
     frame = pd.DataFrame(
         [("a", "x"), ("a", "x"), ("b", "x"), ("b", "y"), ("b", "y"), ("c", "y")], columns=["q", "r"]
     )

@@ -1,4 +1,4 @@
-"""The walk over sorted groups: as brute force has it whatever the width of a key, and watched while it runs."""
+"""The compiled walk: as brute force has it for any width of a key, and watched as it runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from veladura.methods.kanonymity.search import BAR_STEPS, descend, walk_lattice,
 
 
 def lattice_of(seed: int, columns: int, *, wide: bool):
-    """Return the lattice of random rows; ``wide`` columns have 5,000 values each, so that keys need several words."""
+    """Return the lattice of random rows; ``wide``: 5,000 values a column, keys of several words."""
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame(
         {f"q{c}": rng.integers(0, 6, 60) * (1 if c % 2 else 3) for c in range(columns)}

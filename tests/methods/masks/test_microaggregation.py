@@ -159,7 +159,7 @@ def test_a_suggestion_runs_or_says_why_not():
         assert suggested.columns == expected
         suggested.protect(frame)
     words = open_table(frame[["c"]])
-    with pytest.raises(PlanError, match="nothing to do"):
+    with pytest.raises(PlanError, match="nothing to microaggregate"):
         vd.Microaggregation.suggest(words.schema, inspect_table(words))
 
 

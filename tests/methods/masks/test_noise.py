@@ -39,7 +39,7 @@ def noise_of(scale: float, frame: pd.DataFrame, seed: int = 3) -> pd.DataFrame:
 
 
 def scale_pvalue(noise: pd.DataFrame, frame: pd.DataFrame) -> float:
-    """Two-sided chi-squared test of the noise's variance in both columns, and of its normal shape."""
+    """Two-sided chi-squared test of the noise's variance in both columns, and of its shape."""
     ps = []
     for name in noise:
         unit = noise[name] / (SCALE * frame[name].std())
@@ -169,7 +169,7 @@ def test_a_suggestion_runs_or_says_why_not():
     table = open_table(people(50).assign(still=1))
     assert vd.Noise.suggest(table.schema, inspect_table(table)).columns == ("x", "y")
     words = open_table(people(50)[["who"]])
-    with pytest.raises(PlanError, match="nothing to do"):
+    with pytest.raises(PlanError, match="nothing to add noise to"):
         vd.Noise.suggest(words.schema, inspect_table(words))
 
 

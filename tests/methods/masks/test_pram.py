@@ -214,7 +214,7 @@ def test_the_checks_count_what_is_wrong():
         ),
         (
             {"columns": ["c"], "matrix": {"c": {"a": {"a": 0.9}}}},
-            "1 rows whose chances do not add to one",
+            "1 rows whose probabilities do not add up to 1",
         ),
         ({"columns": ["c"], "matrix": {"c": {"a": {"b": 1}}}}, "1 categories that have no row"),
     ],
@@ -231,7 +231,7 @@ def test_the_data_must_fit_without_being_shown():
     assert RARE not in str(refused.value)
     with pytest.raises(DataError, match="no other category"):
         vd.Pram(columns=["c"]).protect(frame.head(1))
-    with pytest.raises(PlanError, match="Noise and Swap"):
+    with pytest.raises(PlanError, match="Noise or Swap"):
         vd.Pram(columns=["n"]).protect(frame)
     with pytest.raises(DataError, match="has 1001 categories"):
         vd.Pram(columns=["c"]).protect(
@@ -249,7 +249,7 @@ def test_a_suggestion_runs_or_says_why_not():
         assert suggested.columns == expected
         suggested.protect(table, seed=1)
     numbers = open_table(frame[["n"]], {"n": "integer"})
-    with pytest.raises(PlanError, match="nothing to do"):
+    with pytest.raises(PlanError, match="nothing to change"):
         vd.Pram.suggest(numbers.schema, inspect_table(numbers))
 
 

@@ -158,7 +158,7 @@ def test_the_checks_count_what_breaks_the_rule():
         ({"round": 0}, "must be a number above 0"),
         ({"round": 10**19}, "at most 1e18"),
         ({"round": "ten"}, "must be a number above 0"),
-        ({"round": 5, "other": "x"}, "other is a category"),
+        ({"round": 5, "other": "x"}, "other must be a category"),
         ({"groups": {}}, "at least one new category"),
         ({"groups": {"a": []}}, "a list of old ones"),
         ({"groups": {"a": "bc"}}, "a list of old ones"),
@@ -208,6 +208,6 @@ def test_a_suggestion_runs_and_names_no_value():
         assert suggested.columns == expected
         suggested.protect(frame)
     words = open_table(frame[["c"]])
-    with pytest.raises(PlanError, match="yours to declare") as refused:
+    with pytest.raises(PlanError, match="no group of categories is declared") as refused:
         vd.Recode.suggest(words.schema, inspect_table(words))
     assert "rare" not in str(refused.value)

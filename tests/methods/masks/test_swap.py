@@ -60,7 +60,7 @@ def law_of(choose, window: int, size: int, draws: int = 3000) -> dict[tuple[int,
 
 
 def law_pvalue(choose) -> float:
-    """Chi-squared test that two ways to choose partners have one law over pairings of seven ranks."""
+    """Chi-squared test that two ways to choose partners have one law over seven ranks."""
     one, other = law_of(slow_partners, 3, 7), law_of(choose, 3, 7)
     keys = sorted(set(one) | set(other))
     counts = np.array([[law.get(key, 0) for key in keys] for law in (one, other)])
@@ -202,7 +202,7 @@ def test_the_window_is_checked(window):
 def test_columns_are_checked():
     with pytest.raises(PlanError, match="columns is empty"):
         vd.Swap(columns=[])
-    with pytest.raises(PlanError, match="Pram masks categories"):
+    with pytest.raises(PlanError, match="use Pram for categories"):
         vd.Swap(columns=["c"]).protect(pd.DataFrame({"c": ["a", "b"]}))
     with pytest.raises(DataError, match="nothing to swap"):
         vd.Swap(columns=["n"]).protect(pd.DataFrame({"n": [1]}))
@@ -212,7 +212,7 @@ def test_a_suggestion_runs_or_says_why_not():
     table = open_table(pd.DataFrame({"n": [1, 2], "c": ["a", "b"], "still": [1.0, 1.0]}))
     assert vd.Swap.suggest(table.schema, inspect_table(table)).columns == ("n",)
     words = table.select(["c", "still"])
-    with pytest.raises(PlanError, match="nothing to do"):
+    with pytest.raises(PlanError, match="nothing to swap"):
         vd.Swap.suggest(words.schema, inspect_table(words))
 
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 import veladura as vd
 from veladura.core.promise import Evidence, outside_limits
 from veladura.errors import ColumnError, DataError, PlanError
-from veladura.methods.masks.topcode import Limits, dates_outside, round_down
+from veladura.methods.masks.topcode import dates_outside
+from veladura.methods.masks.topcode_limits import Limits, round_down
 from veladura.table.inspect import inspect_table
 from veladura.table.source import open as open_table
 
@@ -137,14 +138,14 @@ def test_the_checks_count_what_is_beyond():
         ({"columns": {"n": 1}, "quantile": 0.9}, "give each column its limit"),
         ({"columns": ["n"], "quantile": 1.0}, "quantile"),
         ({"columns": ["n"], "quantile": 0}, "quantile"),
-        ({"columns": {"n": {}}}, "upper or a lower"),
+        ({"columns": {"n": {}}}, "upper, lower or both"),
         ({"columns": {"n": {"uper": 3}}}, "did you mean 'upper'"),
         ({"columns": {"n": float("inf")}}, "finite number"),
         ({"columns": {"n": True}}, "finite number"),
         ({"columns": {"n": [3]}}, "finite number"),
-        ({"columns": {"n": "soon"}}, "no ISO date"),
+        ({"columns": {"n": "soon"}}, "but no ISO date"),
         ({"columns": {"n": {"upper": 1, "lower": 2}}}, "must not be above"),
-        ({"columns": {"n": {"upper": 1, "lower": "2020-01-01"}}}, "of one kind"),
+        ({"columns": {"n": {"upper": 1, "lower": "2020-01-01"}}}, "must be numbers, or dates"),
         ({"columns": {"n": 1}, "replace": "mean"}, "replace 'mean' is not known"),
     ],
 )
@@ -157,7 +158,7 @@ def test_settings_are_checked(given_, match):
     ("columns", "error", "match"),
     [
         ({"z": 1}, ColumnError, "not in the table"),
-        ({"c": 1}, PlanError, "Recode puts rare categories together"),
+        ({"c": 1}, PlanError, "use Recode for categories"),
         ({"n": 1.5}, PlanError, "whole number"),
         ({"n": "2020-01-01"}, PlanError, "must be a number"),
         ({"day": 3}, PlanError, "must be a date"),
@@ -186,5 +187,5 @@ def test_a_suggestion_runs_or_says_why_not():
         assert suggested.columns == expected
         suggested.protect(frame)
     few = open_table(frame[["few"]])
-    with pytest.raises(PlanError, match="nothing to do"):
+    with pytest.raises(PlanError, match="nothing to top-code"):
         vd.TopCode.suggest(few.schema, inspect_table(few))

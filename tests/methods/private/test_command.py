@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from veladura.errors import PlanError
-from veladura.inference.posterior.show import read_groups
+from veladura.inference.posterior.compare import read_groups
 
 PLAN = """
 [source]
@@ -35,14 +35,14 @@ def home(tmp_path):
 
 
 def test_a_run_is_charged_once_and_the_second_is_refused(veladura, home):
-    assert "no private draw" in veladura("budget", "plan.toml", cwd=home).stdout
+    assert "No private draws are recorded" in veladura("budget", "plan.toml", cwd=home).stdout
     assert veladura("run", "plan.toml", cwd=home).returncode == 0
     again = veladura("run", "plan.toml", "--force", cwd=home)
     assert again.returncode == 5
     assert "Nothing was drawn" in again.stderr
-    told = veladura("budget", "plan.toml", "--events", cwd=home).stdout
-    assert "epsilon = 0.75" in told
-    assert "dirichlet-multinomial of sex, smokes: epsilon = 0.75" in told
+    printed = veladura("budget", "plan.toml", "--events", cwd=home).stdout
+    assert "epsilon = 0.75" in printed
+    assert "dirichlet-multinomial of sex, smokes: epsilon = 0.75" in printed
     (home / "plan.toml").write_text(
         PLAN.replace("[[step]]", "[budget]\nepsilon = 1.5\n[[step]]", 1), encoding="utf-8"
     )
@@ -83,7 +83,7 @@ def test_an_analyst_needs_the_folder_only(veladura, home):
         cwd=home,
     )
     assert shown.returncode == 0, shown.stderr
-    assert "100 rows were protected" in shown.stdout
+    assert "100 people in the original" in shown.stdout
     assert list(pd.read_csv(home / "cells.csv").columns) == [
         "sex",
         "smokes",
@@ -115,5 +115,5 @@ def test_an_analyst_needs_the_folder_only(veladura, home):
 
 def test_a_group_is_column_and_value():
     assert read_groups("a=1|2, b=x") == {"a": ("1", "2"), "b": ("x",)}
-    with pytest.raises(PlanError, match="is no group"):
+    with pytest.raises(PlanError, match="is not a group"):
         read_groups("=x")

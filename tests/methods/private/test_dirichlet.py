@@ -1,9 +1,10 @@
-"""The private recipes: what they refuse, what they tell, and what a package says without its source."""
+"""The private recipes: errors, manifests, and what a package proves without its source."""
 
 from __future__ import annotations
 
 import json
 import math
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -41,12 +42,12 @@ def test_only_the_named_columns_come_out_with_their_types_and_size():
 
 
 def test_the_manifest_tells_all_that_inference_needs():
-    told = (
+    manifest = (
         recipe(m=2, structural_zeros=[{"sex": "f", "age": 2}])
         .protect(FRAME.query("not (sex == 'f' and age == 2)"))
         .manifest
     )
-    settings = told["steps"][0]["settings"]
+    settings = manifest["steps"][0]["settings"]
     assert {
         key: settings[key]
         for key in ("epsilon", "delta", "size", "m", "n", "neighbours", "repeatable")
@@ -63,7 +64,7 @@ def test_the_manifest_tells_all_that_inference_needs():
     assert settings["domain"] == DOMAIN
     assert settings["structural_zeros"] == [{"sex": ["f"], "age": [2]}]
     assert settings["events"][0]["epsilon"] == "1.5"
-    json.dumps(told)
+    json.dumps(manifest)
 
 
 def test_a_package_alone_gives_the_posterior_and_its_proof(tmp_path):
@@ -83,8 +84,8 @@ def tampered(home: Path, **settings) -> Path:
     folder = home / "out" / "release"
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     for key, value in settings.items():
-        for told in (manifest["steps"][0]["settings"], manifest["promises"][0]["settings"]):
-            told.pop(key, None) if value is None else told.update({key: value})
+        for stated in (manifest["steps"][0]["settings"], manifest["promises"][0]["settings"]):
+            stated.pop(key, None) if value is None else stated.update({key: value})
     (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     write_hashes(folder)
     return folder
@@ -127,6 +128,23 @@ def test_a_manifest_that_makes_no_sense_gives_no_posterior(tmp_path, key, value)
         vd.posterior(vd.load(tampered(tmp_path, **{key: value})))
 
 
+@dataclass(frozen=True, kw_only=True)
+class OwnMethod(vd.DirichletMultinomial):
+    """The same mechanism under a name that no table of methods has."""
+
+    method = "own-method"
+
+
+def test_the_class_of_a_recipe_says_how_its_posterior_is_read():
+    settings = {"columns": ["sex"], "domain": DOMAIN, "epsilon": 2}
+    own, usual = (
+        made(**settings).protect(FRAME, seed=1, unsafe_repeatable=True)
+        for made in (OwnMethod, vd.DirichletMultinomial)
+    )
+    assert own.steps[-1].method == "own-method"
+    np.testing.assert_array_equal(vd.posterior(own).mean, vd.posterior(usual).mean)
+
+
 def test_other_releases_have_no_posterior():
     with pytest.raises(PlanError, match="noise has no exact posterior"):
         vd.posterior(vd.Noise(columns=["other"]).protect(FRAME, seed=1))
@@ -144,8 +162,8 @@ def test_other_releases_have_no_posterior():
         ({"domain": {}}, "domain is missing"),
         ({"domain": {"sex": SEX}}, r"declares no values for \['age'\]"),
         ({"domain": {"sex": SEX, "age": []}}, "domain of 'age' is empty"),
-        ({"domain": {"sex": SEX, "age": [1, 2, 2]}}, "names 1 values twice"),
-        ({"domain": {"sex": SEX, "age": [1, "1"]}}, "names 1 values twice"),
+        ({"domain": {"sex": SEX, "age": [1, 2, 2]}}, "has repeated values .1."),
+        ({"domain": {"sex": SEX, "age": [1, "1"]}}, "has repeated values .1."),
         ({"domain": {"sex": SEX, "age": "123"}}, "must be a list"),
         ({"domain": {"sex": SEX, "age": [1, None]}}, "setting of their own: missing"),
         (
@@ -197,9 +215,9 @@ def test_missing_can_be_a_category_of_its_own():
     frame = FRAME.assign(sex=[None, *FRAME["sex"][1:]])
     release = recipe(missing=["sex"], size=2000).protect(frame)
     assert release.datasets[0]["sex"].isna().any()
-    found = vd.posterior(release)
-    assert found.mean.shape == (9,)
-    assert found.where(sex=None).sum() == 3
+    posterior = vd.posterior(release)
+    assert posterior.mean.shape == (9,)
+    assert posterior.where(sex=None).sum() == 3
 
 
 def test_truth_values_and_categories_come_back():
@@ -297,7 +315,7 @@ def test_only_steps_that_treat_each_row_alone_come_before():
 def test_two_categories_make_a_beta_binomial():
     release = vd.BetaBinomial(columns=["sex"], domain={"sex": SEX}, epsilon=2).protect(FRAME)
     assert vd.posterior(release, prior=1).mean.shape == (2,)
-    with pytest.raises(PlanError, match="two categories, the domain 6"):
+    with pytest.raises(PlanError, match="needs two categories, the domain has 6"):
         vd.BetaBinomial(columns=["sex", "age"], domain=DOMAIN, epsilon=2)
 
 

@@ -24,7 +24,7 @@ def rising(start: Fraction, steps: int) -> Fraction:
 
 
 def chance(drawn: tuple[int, ...], x: tuple[int, ...], alpha: tuple[Fraction, ...]) -> Fraction:
-    """Return the Dirichlet-multinomial chance of an outcome, exactly (the factor that no table moves is left out)."""
+    """The exact Dirichlet-multinomial probability of an outcome, without the constant factor."""
     weights = [a + count for a, count in zip(alpha, x, strict=True)]
     return math.prod(rising(w, r) for w, r in zip(weights, drawn, strict=True)) / rising(
         sum(weights, Fraction(0)), sum(drawn)
@@ -106,7 +106,7 @@ def test_alpha_is_enough_and_hardly_more(epsilon, size):
 
 
 def test_the_sources_application():
-    """methods/5: 107 rows at epsilon 2 need 16.75, not the printed 39.36."""
+    """107 rows at epsilon 2 need 16.75, not the 39.36 that Marcolin (2018) prints."""
     assert float(exact.smallest_alpha(Fraction(2), 107)) == pytest.approx(16.75, abs=5e-3)
     assert 107 / math.e == pytest.approx(39.36, abs=5e-3)
 

@@ -1,4 +1,4 @@
-"""The baselines on OpenDP and mbi: what they cost, what they tell, and that they stay near the data."""
+"""The baselines on OpenDP and mbi: privacy loss, manifests, and closeness to the data."""
 
 from __future__ import annotations
 
@@ -48,19 +48,19 @@ def test_noisy_counts_tell_their_noise_and_have_an_exact_posterior(tmp_path):
         epsilon=1,
         structural_zeros=[{"a": "y", "b": [1, 2]}, {"a": "x", "b": 3}],
     ).protect(FRAME)
-    told = release.manifest["steps"][0]["settings"]
-    assert (told["scale"], told["n"], len(told["noisy"])) == ("2", 4000, 3)
+    settings = release.manifest["steps"][0]["settings"]
+    assert (settings["scale"], settings["n"], len(settings["noisy"])) == ("2", 4000, 3)
     release.save(tmp_path / "out" / "release", custodian=tmp_path / "safe" / "record")
-    found = vd.posterior(vd.load(tmp_path / "out" / "release"))
+    posterior = vd.posterior(vd.load(tmp_path / "out" / "release"))
     truth = (
         FRAME.groupby(["a", "b"])
         .size()
         .reindex(pd.MultiIndex.from_product([["x", "y"], [1, 2, 3]]), fill_value=0)
         .to_numpy()
     )
-    assert np.abs(found.counts - truth).max() < 60
-    assert found.counts.sum() == pytest.approx(4000)
-    assert found.mean[2] == found.mean[3] == found.mean[4] == 0
+    assert np.abs(posterior.counts - truth).max() < 60
+    assert posterior.counts.sum() == pytest.approx(4000)
+    assert posterior.mean[2] == posterior.mean[3] == posterior.mean[4] == 0
 
 
 def test_opendp_states_the_cost_that_is_charged():
@@ -90,9 +90,9 @@ def test_marginals_keep_a_strong_pair_and_their_budget():
     joint = pd.crosstab(made["a"], made["b"], normalize=True)
     truth = pd.crosstab(FRAME["a"], FRAME["b"], normalize=True)
     assert float(np.abs(joint.to_numpy() - truth.to_numpy()).sum()) < 0.15
-    told = release.manifest["steps"][0]["settings"]
-    assert told["measured"][-1]["columns"] == ["a", "b"]
-    events = [Event.from_json(event) for event in told["events"]]
+    settings = release.manifest["steps"][0]["settings"]
+    assert settings["measured"][-1]["columns"] == ["a", "b"]
+    events = [Event.from_json(event) for event in settings["events"]]
     assert Fraction(99, 100) < epsilon_of(events, Fraction(1, 10**9)) <= 1
     assert release.rule.name == "private"
     with pytest.raises(PlanError, match="no exact posterior"):

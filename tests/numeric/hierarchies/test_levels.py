@@ -1,4 +1,4 @@
-"""Hierarchies applied to a column: nested codes, labels in two forms, and suggestions that give no value away."""
+"""Hierarchies applied to a column: nested codes, labels, suggestions that disclose no value."""
 
 from __future__ import annotations
 

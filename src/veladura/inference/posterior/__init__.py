@@ -1,1 +1,1 @@
-"""Exact posteriors of differentially private releases."""
+"""Exact Bayesian inference from a differentially private release."""

@@ -1,10 +1,9 @@
-"""The source's two samplers, corrected: independent checks of the exact posterior, and a measure of its speed.
+"""Two Markov chain samplers of the posterior: independent checks of the exact computation.
 
 Model: p ~ Dirichlet(gamma), x ~ Multinomial(n, p), q_m ~ Dirichlet(alpha + x), r_m ~
-Multinomial(size, q_m).
-Corrected against Marcolin (2018), section 3.1: q_m given the rest is Dirichlet(alpha + x + r_m); a
-proposal is accepted when u <= tau; tau holds the ratio of the proposals; the product runs over all
-m sets; adaptation stops.
+Multinomial(size, q_m). They are the samplers of Marcolin (2018), section 3.1, with these
+corrections: q_m given the rest is Dirichlet(alpha + x + r_m); a proposal is accepted when u <= tau;
+tau holds the ratio of the proposals; the product runs over all m sets; adaptation stops.
 """
 
 from __future__ import annotations
@@ -15,10 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 from scipy.special import gammaln
 
-Array = NDArray[np.float64]
+from veladura.base.arrays import Floats, Ints
+
 TINY = 1e-300
 EVERY = 500  # sweeps between adaptations
 
@@ -27,19 +26,19 @@ EVERY = 500  # sweeps between adaptations
 class ChainModel:
     """Everything that stays fixed: released counts (datasets in rows), alpha, prior and n."""
 
-    released: Array
-    alpha: Array
-    gamma: Array
+    released: Floats
+    alpha: Floats
+    gamma: Floats
     n: int
 
 
 class ChainState(NamedTuple):
-    """Position of a chain: counts, shares, released shares (datasets in rows), and the shares proposed from."""
+    """Position of a chain: counts, shares, released shares (datasets in rows), and proposal."""
 
-    x: NDArray[np.int64]
-    p: Array
-    q: Array
-    proposal: Array
+    x: Ints
+    p: Floats
+    q: Floats
+    proposal: Floats
 
 
 class ChainInfo(NamedTuple):
@@ -61,21 +60,24 @@ def start(rng: Generator, model: ChainModel) -> ChainState:
 
 
 def _refresh(rng: Generator, state: ChainState, model: ChainModel) -> ChainState:
-    """Draw p given x from Dirichlet(gamma + x), and each q_m given x and r_m from Dirichlet(alpha + x + r_m)."""
+    """Draw p ~ Dirichlet(gamma + x) and each q_m ~ Dirichlet(alpha + x + r_m)."""
     p = rng.dirichlet(model.gamma + state.x)
     q = np.array([rng.dirichlet(model.alpha + state.x + r) for r in model.released])
     return state._replace(p=np.maximum(p, TINY), q=np.maximum(q, TINY))
 
 
-def log_target(x: NDArray[np.int64], state: ChainState, model: ChainModel) -> float:
-    """Return log P(x | p, q) up to a constant: prod_i p_i^x_i / x_i! prod_m q_mi^x_i / Gamma(alpha_i + x_i)."""
+def log_target(x: Ints, state: ChainState, model: ChainModel) -> float:
+    """Return log P(x | p, q) up to a constant.
+
+    P is proportional to prod_i p_i^x_i / x_i! prod_m q_mi^x_i / Gamma(alpha_i + x_i).
+    """
     sets = len(model.released)
     slope = np.log(state.p) + np.log(state.q).sum(axis=0)
     return float(np.sum(x * slope - gammaln(x + 1) - sets * gammaln(model.alpha + x)))
 
 
 def gibbs(rng: Generator, state: ChainState, model: ChainModel) -> tuple[ChainState, ChainInfo]:
-    """Advance by one sweep: x of every pair of neighbours in a random order, given their sum; then p and q."""
+    """Advance by one Gibbs sweep: pairs of cells in random order given their sum; then p and q."""
     x = state.x.copy()
     slope = np.log(state.p) + np.log(state.q).sum(axis=0)
     order = rng.permutation(x.size)
@@ -95,7 +97,7 @@ def gibbs(rng: Generator, state: ChainState, model: ChainModel) -> tuple[ChainSt
 def metropolis(
     rng: Generator, state: ChainState, model: ChainModel
 ) -> tuple[ChainState, ChainInfo]:
-    """Advance by one sweep: x from Multinomial(n, proposal), accepted with the ratio of targets over that of proposals."""
+    """Advance by one Metropolis-Hastings step with the proposal x ~ Multinomial(n, proposal)."""
     x = rng.multinomial(model.n, state.proposal)
     gain = log_target(x, state, model) - log_target(state.x, state, model)
     gain -= _log_proposal(x, state.proposal) - _log_proposal(state.x, state.proposal)
@@ -103,14 +105,14 @@ def metropolis(
     return _refresh(rng, state._replace(x=x) if accepted else state, model), ChainInfo(accepted)
 
 
-def _log_proposal(x: NDArray[np.int64], shares: Array) -> float:
+def _log_proposal(x: Ints, shares: Floats) -> float:
     return float(np.sum(x * np.log(shares) - gammaln(x + 1)))
 
 
 def run(
     rng: Generator, step: Step, model: ChainModel, sweeps: int, burn_in: int
-) -> tuple[Array, float]:
-    """Return p after each sweep and the share of accepted proposals; the proposal adapts during burn-in only."""
+) -> tuple[Floats, float]:
+    """Return p after each sweep and the acceptance rate; adaptation ends with the burn-in."""
     state = start(rng, model)
     recent = [state.p]
     for sweep in range(1, burn_in + 1):
@@ -128,8 +130,8 @@ def run(
     return kept, accepted / sweeps
 
 
-def effective(draws: Array) -> float:
-    """Return the effective number of independent draws of one series (Geyer 1992, initial positive sequence)."""
+def effective(draws: Floats) -> float:
+    """Return the effective sample size of one series (Geyer 1992, initial positive sequence)."""
     away = draws - draws.mean()
     spectrum = np.fft.rfft(away, 2 * away.size)
     covariance = np.fft.irfft(spectrum * np.conj(spectrum))[: away.size]

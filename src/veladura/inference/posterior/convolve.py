@@ -1,9 +1,10 @@
-"""Whole numbers that must add up: marginals of independent counts given their sum, by tilted convolution.
+"""Marginals of independent counts given their sum, by tilted convolution.
 
-Given the release, the counts x of the cells have P(x) proportional to prod f_i(x_i) on sum x_i = n
-(methods/5; the Dirichlets are integrated out). Each f_i is tilted by exp(theta x) so that the sum
-has mean n: that changes no conditional law, and puts n where the convolution is most precise. Kinds
-of cells that look alike share one transform. Arrays in, arrays out.
+Given the release, the counts x of the cells have P(x) proportional to prod f_i(x_i) on sum x_i = n;
+the Dirichlet variables are integrated out (docs/methods/differential-privacy.md). Each f_i is
+tilted by exp(theta x) so that the sum has mean n: that changes no conditional law, and puts n where
+the convolution is most precise. Kinds of cells that look alike share one transform. Arrays in,
+arrays out.
 """
 
 from __future__ import annotations
@@ -18,21 +19,22 @@ from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import gammaln
 
-Array = NDArray[np.float64]
+from veladura.base.arrays import Floats, Ints
+
 DEPTH = 52.0  # what is exp(-52) below the top of a factor is left out
-FEW = 4096  # up to so many rows all numbers are looked at
-TAIL = 46.0  # chance of exp(-46) that the sum is beyond the transform
+FEW = 4096  # up to so many rows every count is a node
+TAIL = 46.0  # the sum is beyond the transform with probability exp(-46)
 
 
 @dataclass(frozen=True, eq=False)
 class Law:
-    """Chances of the whole numbers from ``low`` on; they add to one."""
+    """A distribution on whole numbers: their probabilities from ``low`` on."""
 
     low: int
-    chances: Array
+    chances: Floats
 
     @cached_property
-    def values(self) -> Array:
+    def values(self) -> Floats:
         """The numbers, as floats."""
         return self.low + np.arange(self.chances.size, dtype=np.float64)
 
@@ -57,13 +59,13 @@ class Factor:
     """
 
     gamma: float
-    released: Array
+    released: Floats
     alpha: float = 1.0
     scale: float | None = None
 
-    def ratios(self, x: Array) -> Array:
+    def ratios(self, x: Floats) -> Floats:
         """Return log f(x + 1) - log f(x)."""
-        prior: Array = np.log(self.gamma + x) - np.log1p(x)
+        prior: Floats = np.log(self.gamma + x) - np.log1p(x)
         if self.scale is not None:
             prior += (np.abs(self.released[0] - x) - np.abs(self.released[0] - x - 1)) / self.scale
             return prior
@@ -71,7 +73,7 @@ class Factor:
             prior += np.log1p(released / (self.alpha + x))
         return prior
 
-    def logs(self, x: Array) -> Array:
+    def logs(self, x: Floats) -> Floats:
         """Return log f(x), good enough to see where its mass is."""
         prior = gammaln(self.gamma + x) - gammaln(x + 1)
         if self.scale is not None:
@@ -80,8 +82,8 @@ class Factor:
             prior += gammaln(self.alpha + x + released) - gammaln(self.alpha + x)
         return np.asarray(prior)
 
-    def nodes(self, n: int) -> Array:
-        """Return numbers among which every top of f can be seen: all of them, or a grid as wide as a top is, and the release."""
+    def nodes(self, n: int) -> Floats:
+        """Return counts that resolve every mode of f: all, or a grid as fine as a mode is wide."""
         if n <= FEW:
             return np.arange(n + 1, dtype=np.float64)
         fine = 2.0 * max(1.0, math.sqrt(self.released.size))
@@ -90,7 +92,7 @@ class Factor:
         return np.unique(np.clip(np.concatenate([np.arange(100.0), grid, near, [n]]), 0, n))
 
 
-def tilted(factors: Sequence[Factor], counts: NDArray[np.int64], n: int) -> list[Law]:
+def tilted(factors: Sequence[Factor], counts: Ints, n: int) -> list[Law]:
     """Return the law of each kind of cell, tilted so that the sum over all cells has mean n.
 
     Parameters
@@ -103,12 +105,10 @@ def tilted(factors: Sequence[Factor], counts: NDArray[np.int64], n: int) -> list
     theta = -float(np.average([factor.ratios(place)[0] for factor in factors], weights=counts))
     low, high, step = -math.inf, math.inf, 1.0 / n
     for _ in range(200):
-        laws = [_law(factor, theta, *known) for factor, known in zip(factors, seen, strict=True)]
+        laws = [_law(factor, theta, *at) for factor, at in zip(factors, seen, strict=True)]
         excess = sum(c * law.mean for c, law in zip(counts.tolist(), laws, strict=True)) - n
         spread = sum(c * law.variance for c, law in zip(counts.tolist(), laws, strict=True))
-        if (
-            abs(excess) <= 0.05 * math.sqrt(spread) + 1e-9 * n
-        ):  # near is enough: the tilt changes no result
+        if abs(excess) <= 0.05 * math.sqrt(spread) + 1e-9 * n:  # the tilt changes no result
             break
         low, high = (theta, high) if excess < 0 else (low, theta)
         newton = theta - excess / spread if spread > 0 else math.nan
@@ -121,7 +121,7 @@ def tilted(factors: Sequence[Factor], counts: NDArray[np.int64], n: int) -> list
     return laws
 
 
-def _law(factor: Factor, theta: float, nodes: Array, logs: Array) -> Law:
+def _law(factor: Factor, theta: float, nodes: Floats, logs: Floats) -> Law:
     """Return a factor times exp(theta x), as chances over the window that holds its mass."""
     rough = logs + theta * nodes
     inside = np.flatnonzero(rough > rough.max() - DEPTH)
@@ -141,11 +141,11 @@ class Convolution:
     """Kinds of cells, how many there are of each, and the number that all cells add up to."""
 
     laws: Sequence[Law]
-    counts: NDArray[np.int64]
+    counts: Ints
     n: int
 
     def marginals(self) -> tuple[list[Law], float]:
-        """Return the law of a cell of each kind given the sum, and how far the results are from adding up.
+        """Return the law of a cell of each kind given the sum, and the error in adding up.
 
         P(x_i = v | sum = n) is proportional to g_i(v) P(the others add to n - v). All others of
         each kind are multiplied without a division: what is small in one factor is never divided
@@ -153,26 +153,30 @@ class Convolution:
         """
         length = self.length
         spectra = self._spectra(length)
-        found: list[Law] = [self.laws[0]] * len(self.laws)
+        marginals: list[Law] = [self.laws[0]] * len(self.laws)
         masses = np.zeros(len(self.laws))
         base = sum(law.low * int(c) for law, c in zip(self.laws, self.counts, strict=True))
         for kind, others in _leave_one_out(spectra, self.counts):
             law = self.laws[kind]
             rest = irfft(others, length)
-            places = (
-                self.n - base - np.arange(law.chances.size)
-            )  # how far the others are above their least
+            places = self.n - base - np.arange(law.chances.size)  # of the others above their least
             weights = law.chances * np.where(
                 places >= 0, np.maximum(rest[places % length], 0.0), 0.0
             )
             masses[kind] = weights.sum()
-            found[kind] = _trimmed(law.low, weights)
-        total = sum(int(c) * law.mean for law, c in zip(found, self.counts, strict=True))
+            marginals[kind] = _trimmed(law.low, weights)
+        total = sum(int(c) * law.mean for law, c in zip(marginals, self.counts, strict=True))
         error = max(float(np.ptp(masses) / masses.max()), abs(total - self.n) / self.n)
-        return found, error
+        return marginals, error
 
-    def sums(self, groups: Sequence[NDArray[np.int64]]) -> list[Law]:
-        """Return the law of the sum of each group, tilted as its cells are; a group says how many cells of each kind it has."""
+    def sums(self, groups: Sequence[Ints]) -> list[Law]:
+        """Return the tilted law of the sum of each group of cells.
+
+        Parameters
+        ----------
+        groups
+            The number of cells of each kind in each group.
+        """
         length = self.length
         products = np.ones((len(groups), length // 2 + 1), dtype=complex)
         for kind, law in enumerate(self.laws):
@@ -185,7 +189,7 @@ class Convolution:
             for product, group in zip(products, groups, strict=True)
         ]
 
-    def _sum(self, wrapped: Array, group: NDArray[np.int64]) -> Law:
+    def _sum(self, wrapped: Floats, group: Ints) -> Law:
         """Return the law of a group's sum from its transform, unwrapped around its mean."""
         kinds = np.flatnonzero(group).tolist()
         low = sum(self.laws[kind].low * int(group[kind]) for kind in kinds)
@@ -196,7 +200,7 @@ class Convolution:
         return _trimmed(first, chances[: max(1, self.n - first + 1)])
 
     def _spectra(self, length: int) -> NDArray[np.complex128]:
-        """Return the transform of each kind, cut to the frequencies that are not lost in the product of all."""
+        """Return the transform of each kind, without frequencies that vanish in the product."""
         weight, least = np.zeros(length // 2 + 1), np.zeros(length // 2 + 1)
         for law, count in zip(self.laws, self.counts.tolist(), strict=True):
             with np.errstate(divide="ignore"):
@@ -209,7 +213,7 @@ class Convolution:
 
     @cached_property
     def length(self) -> int:
-        """The length of the transform: the whole support, or what the sum leaves with no chance worth naming."""
+        """The length of the transform: the support of the sum, without negligible tails."""
         widths = np.array([law.chances.size for law in self.laws])
         whole = int(widths @ self.counts) + int(widths.max()) + 1
         enough = (
@@ -218,7 +222,7 @@ class Convolution:
         return int(next_fast_len(enough, real=True))
 
     def _radius(self) -> int:
-        """Return a distance from its mean that the sum exceeds with chance exp(-46) at most (Chernoff)."""
+        """Return the distance from the mean with tail probability exp(-46) at most (Chernoff)."""
         spread = math.sqrt(
             sum(int(c) * law.variance for law, c in zip(self.laws, self.counts, strict=True))
         )
@@ -242,10 +246,10 @@ class Convolution:
 
 
 def _leave_one_out(
-    spectra: NDArray[np.complex128], counts: NDArray[np.int64]
+    spectra: NDArray[np.complex128], counts: Ints
 ) -> Iterator[tuple[int, NDArray[np.complex128]]]:
     """Yield for each kind the product of all cells but one of that kind, by halves."""
-    powers = [_power(one, int(c)) for one, c in zip(spectra, counts, strict=True)]
+    powers = [_power(base, int(c)) for base, c in zip(spectra, counts, strict=True)]
 
     def halves(
         first: int, last: int, outside: NDArray[np.complex128]
@@ -271,7 +275,7 @@ def _power(base: NDArray[np.complex128], exponent: int) -> NDArray[np.complex128
     return result
 
 
-def _trimmed(low: int, weights: Array) -> Law:
+def _trimmed(low: int, weights: Floats) -> Law:
     """Return weights as a law without the zeros at its ends."""
     inside = np.flatnonzero(weights > 0)
     first, last = int(inside[0]), int(inside[-1])

@@ -1,28 +1,25 @@
-"""Marginals when the convolution would take too long: the sum of the others by its cumulants, with a stated error."""
+"""Edgeworth approximation of the marginals, where the convolution would take too long."""
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from veladura.inference.posterior.convolve import Convolution, Law
 
-Array = NDArray[np.float64]
-
 
 def approximate_marginals(whole: Convolution) -> tuple[list[Law], float]:
-    """Return the law of a cell of each kind given the sum, and the size of the last term of the expansion.
+    """Return the law of a cell of each kind given the sum, and the stated error.
 
     The others' sum has density phi(z) (1 + k3 H3(z) / 6 + k4 H4(z) / 24 + k3^2 H6(z) / 72) with
-    standardised cumulants k3, k4 (Edgeworth; Feller 1971, chapter XVI). The error told is the total
-    variation between the laws with and without the last two terms, the largest over the kinds: what
-    is left out is smaller.
+    standardised cumulants k3, k4 (Edgeworth; Feller 1971, chapter XVI). The stated error is the
+    total variation between the laws with and without the last two terms, the largest over the
+    kinds: what is left out is smaller.
     """
     cumulants = np.array([_cumulants(law) for law in whole.laws])
     every = whole.counts @ cumulants
-    found, error = [], 0.0
+    marginals, error = [], 0.0
     for law, own in zip(whole.laws, cumulants, strict=True):
         mean, variance, third, fourth = every - own
         z = (whole.n - law.values - mean) / math.sqrt(variance)
@@ -34,8 +31,8 @@ def approximate_marginals(whole: Convolution) -> tuple[list[Law], float]:
         rough, fine = (law.chances * np.maximum(factor, 0.0) for factor in (first, first + last))
         rough, fine = rough / rough.sum(), fine / fine.sum()
         error = max(error, float(np.abs(rough - fine).sum()) / 2)
-        found.append(Law(law.low, fine))
-    return found, error
+        marginals.append(Law(law.low, fine))
+    return marginals, error
 
 
 def _cumulants(law: Law) -> tuple[float, float, float, float]:

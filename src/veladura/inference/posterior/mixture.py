@@ -1,4 +1,4 @@
-"""A share whose count is uncertain: mixtures of Beta laws over a window of counts, with exact ends of intervals.
+"""The posterior of a share: a mixture of Beta laws over a window of counts.
 
 Given x, the share of a cell is Beta(gamma + x, total - gamma - x). Neighbouring Beta distribution
 functions differ by one term, I(a, b) - I(a + 1, b - 1) = p^a (1 - p)^(b - 1) Gamma(a + b) /
@@ -13,15 +13,15 @@ from functools import cached_property
 from math import exp, lgamma, log, log1p
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.interpolate import PchipInterpolator
 from scipy.special import betainc
 from scipy.stats import beta
 
+from veladura.base.arrays import Floats
 from veladura.base.jit import compiled
 from veladura.inference.posterior.convolve import Law
 
-Array = NDArray[np.float64]
 POINTS = 240
 EDGE = 1e-13
 
@@ -30,9 +30,15 @@ EDGE = 1e-13
     "void(float64[::1], int64, float64[::1], float64[::1], float64, float64, float64[:, ::1])"
 )
 def _sums(
-    points: Array, low: int, chances: Array, below: Array, gamma: float, total: float, out: Array
+    points: Floats,
+    low: int,
+    chances: Floats,
+    below: Floats,
+    gamma: float,
+    total: float,
+    out: Floats,
 ) -> None:
-    """Put into ``out`` the sums of term * below and of term * chances * (gamma + x) at each point."""
+    """Put into ``out`` the sums of term * below and of term * chances * (gamma + x) by point."""
     last = chances.size - 1
     for i in range(points.size):
         p = points[i]
@@ -96,15 +102,15 @@ class Share:
         mean = self.mean
         return (self.law.variance / self.total + mean * (1 - mean)) / (self.total + 1)
 
-    def cdf(self, points: ArrayLike) -> Array:
-        """Return the chance that the share is at most each point."""
+    def cdf(self, points: ArrayLike) -> Floats:
+        """Return the probability that the share is at most each point."""
         return self._both(np.atleast_1d(np.asarray(points, dtype=np.float64)))[0]
 
-    def pdf(self, points: ArrayLike) -> Array:
+    def pdf(self, points: ArrayLike) -> Floats:
         """Return the density at each point."""
         return self._both(np.atleast_1d(np.asarray(points, dtype=np.float64)))[1]
 
-    def _both(self, points: Array) -> tuple[Array, Array]:
+    def _both(self, points: Floats) -> tuple[Floats, Floats]:
         inside = np.clip(points, 1e-300, 1 - 1e-16)
         out = np.empty((inside.size, 2))
         _sums(inside, self.law.low, self.law.chances, self._below, self.gamma, self.total, out)
@@ -112,12 +118,12 @@ class Share:
         return out[:, 0] + betainc(last, self.total - last, inside), out[:, 1]
 
     @cached_property
-    def _below(self) -> Array:
+    def _below(self) -> Floats:
         return np.cumsum(self.law.chances)
 
     @cached_property
     def _inverse(self) -> PchipInterpolator:
-        """The square root of the share, as an angle, by its chance: smooth where a density has no limit."""
+        """The angle arcsin(sqrt(share)) by probability: smooth where a density is unbounded."""
         ends = self._support()
         first, last = np.arcsin(np.sqrt(ends)).tolist()
         angles = np.linspace(first, last, POINTS)
@@ -125,28 +131,28 @@ class Share:
         rising = np.concatenate([[True], np.diff(np.maximum.accumulate(chances)) > 0])
         return PchipInterpolator(chances[rising], angles[rising], extrapolate=False)
 
-    def _support(self) -> Array:
-        """Return ends beyond which there is no chance worth naming."""
+    def _support(self) -> Floats:
+        """Return ends beyond which the probability is negligible."""
         low = self.gamma + self.law.low + int(np.searchsorted(self._below, EDGE))
         high = self.gamma + self.law.low + int(np.searchsorted(self._below, 1 - EDGE))
         high = min(high, self.gamma + self.law.low + self.law.chances.size - 1)
         ends = np.array(
             [beta.ppf(EDGE, low, self.total - low), beta.isf(EDGE, high, self.total - high)]
         )
-        inside: Array = np.clip(ends, 0.0, 1.0)
+        inside: Floats = np.clip(ends, 0.0, 1.0)
         return inside
 
-    def quantile(self, chances: ArrayLike) -> Array:
-        """Return the shares below which the given chances are, by interpolation and Newton steps on the exact function."""
+    def quantile(self, chances: ArrayLike) -> Floats:
+        """Return the quantiles, by interpolation and Newton steps on the exact function."""
         wanted = np.atleast_1d(np.asarray(chances, dtype=np.float64))
-        known = self._inverse.x
-        points = np.sin(self._inverse(np.clip(wanted, known[0], known[-1]))) ** 2
+        grid = self._inverse.x
+        points = np.sin(self._inverse(np.clip(wanted, grid[0], grid[-1]))) ** 2
         for _ in range(3):
             reached, density = self._both(points)
             with np.errstate(divide="ignore", invalid="ignore"):
                 step = np.where(density > 0, (reached - wanted) / density, 0.0)
             points = np.clip(points - np.clip(step, -0.5 * points, 0.5 * (1 - points)), 0.0, 1.0)
-        return np.where(wanted <= known[0], 0.0, np.where(wanted >= known[-1], 1.0, points))
+        return np.where(wanted <= grid[0], 0.0, np.where(wanted >= grid[-1], 1.0, points))
 
     def interval(self, level: float = 0.95, kind: str = "hpd") -> tuple[float, float]:
         """Return the shortest interval of a level ("hpd"), or the one with equal tails ("equal").
@@ -161,17 +167,17 @@ class Share:
         return 0.0 if tail == 0 else float(low), 1.0 if tail >= 1 - level else float(high)
 
     def _shortest(self, level: float) -> float:
-        """Return the chance below the shortest interval, on a grid that is refined twice."""
-        known = self._inverse.x
+        """Return the probability below the shortest interval, on a grid that is refined twice."""
+        grid = self._inverse.x
 
-        def lengths(tails: Array) -> Array:
+        def lengths(tails: Floats) -> Floats:
             low = np.where(
-                tails <= known[0],
+                tails <= grid[0],
                 0.0,
-                np.sin(self._inverse(np.clip(tails, known[0], known[-1]))) ** 2,
+                np.sin(self._inverse(np.clip(tails, grid[0], grid[-1]))) ** 2,
             )
-            ends = np.clip(tails + level, known[0], known[-1])
-            high = np.where(tails + level >= known[-1], 1.0, np.sin(self._inverse(ends)) ** 2)
+            ends = np.clip(tails + level, grid[0], grid[-1])
+            high = np.where(tails + level >= grid[-1], 1.0, np.sin(self._inverse(ends)) ** 2)
             return np.asarray(high - low)
 
         first, last = 0.0, 1 - level

@@ -1,4 +1,4 @@
-"""What a private release says of the population: the exact posterior of every share, from the package alone."""
+"""The exact posterior of the cell shares in the population, from a private release alone."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from veladura.methods.private.domain import Domain
 if TYPE_CHECKING:
     from veladura.core.release import Release
 
-# kinds of cells times the length of a transform: about a minute; beyond, an approximation that
-# states its error
+# kinds of cells times the length of a transform: about a minute; beyond it, an approximation
 MOST = 1_000_000_000
 
 
@@ -30,21 +29,22 @@ def posterior(release: Release, prior: ArrayLike = 0.5) -> Posterior:
     release
         In memory or loaded from a package: its manifest has all that is needed.
     prior
-        The Dirichlet parameter of each cell: one number for all, or one a cell.
+        The Dirichlet parameter of the prior: one number for all cells, or an array over cells.
 
     Examples
     --------
     >>> import pandas as pd
     >>> import veladura as vd
     >>> table = pd.DataFrame({"sex": ["f"] * 30 + ["m"] * 70})
-    >>> release = vd.DirichletMultinomial(columns=["sex"], domain={"sex": ["f", "m"]}, epsilon=2).protect(table)
+    >>> recipe = vd.DirichletMultinomial(columns=["sex"], domain={"sex": ["f", "m"]}, epsilon=2)
+    >>> release = recipe.protect(table)
     >>> vd.posterior(release).interval(0.95).lower.shape
     (2,)
 
     References
     ----------
     Charest, A.-S. (2011); Marcolin (2018), section 3.1: the model. The counts and the released
-    probabilities are integrated out here, which the source leaves to a sampler.
+    probabilities are integrated out here; both papers leave that to a sampler.
     """
     from veladura.inference.posterior.reading import model_of
 
@@ -77,7 +77,7 @@ def from_counts(
         possible, np.broadcast_to(np.asarray(prior, dtype=np.float64), possible.shape), 0.0
     )
     if not np.isfinite(gamma).all() or (gamma[possible] <= 0).any():
-        msg = "prior must be above 0 in every cell."
+        msg = "prior must be a number above 0 in every cell.\n\nHint: prior=0.5."
         raise PlanError(msg)
     rows = np.atleast_2d(np.asarray(released, dtype=np.float64))[:, possible]
     keys, kind = np.unique(

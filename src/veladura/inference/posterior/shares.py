@@ -8,8 +8,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from veladura.base.arrays import Floats, Ints, Mask
 from veladura.base.estimate import Estimate
 from veladura.base.streams import Streams
 from veladura.errors import PlanError
@@ -22,14 +23,12 @@ from veladura.methods.private.domain import Domain
 if TYPE_CHECKING:
     import pandas as pd
 
-Array = NDArray[np.float64]
-
 
 class Interval(NamedTuple):
-    """Lower and upper ends, one of each a cell."""
+    """Lower and upper ends of credible intervals: arrays over the cells."""
 
-    lower: Array
-    upper: Array
+    lower: Floats
+    upper: Floats
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,19 +46,19 @@ class Posterior:
     n
         The number of rows that were protected.
     gamma
-        The Dirichlet parameter of the prior, one a cell; 0 where a cell cannot occur.
+        The Dirichlet parameter of the prior by cell; 0 where a cell cannot occur.
     kind
-        For each possible cell, which of ``tilted`` it follows before the sum is known.
+        For each possible cell, the one of ``tilted`` that it follows before the sum is given.
     error
-        How far the exact results are from adding up; for an approximation, how far it may be off.
+        The numerical error of the exact results; for an approximation, its stated error.
     """
 
     domain: Domain
     n: int
-    gamma: Array
-    kind: NDArray[np.int64]
+    gamma: Floats
+    kind: Ints
     tilted: Sequence[Law] = field(repr=False)
-    weights: Array = field(repr=False)  # the prior's weight of each kind
+    weights: Floats = field(repr=False)  # the prior's weight of each kind
     method: str = "exact"
 
     def __repr__(self) -> str:
@@ -71,45 +70,45 @@ class Posterior:
         return float(self.gamma.sum()) + self.n
 
     @cached_property
-    def _found(self) -> tuple[list[Law], float]:
+    def _marginals(self) -> tuple[list[Law], float]:
         whole = Convolution(self.tilted, np.bincount(self.kind, minlength=len(self.tilted)), self.n)
         return whole.marginals() if self.method == "exact" else approximate_marginals(whole)
 
     @property
     def error(self) -> float:
-        """The largest relative error found by adding up, or stated by the approximation."""
-        return self._found[1]
+        """The largest relative error in adding up, or that stated by the approximation."""
+        return self._marginals[1]
 
     @cached_property
     def _shares(self) -> list[Share]:
         return [
             Share(law, float(weight), self.total)
-            for law, weight in zip(self._found[0], self.weights, strict=True)
+            for law, weight in zip(self._marginals[0], self.weights, strict=True)
         ]
 
-    def _spread(self, values: Sequence[float]) -> Array:
-        """Return one value a kind as one a cell."""
+    def _spread(self, values: Sequence[float]) -> Floats:
+        """Return values by kind as values by cell."""
         result = np.zeros(self.domain.cells)
         result[self.domain.possible] = np.asarray(values, dtype=np.float64)[self.kind]
         return result
 
     @cached_property
-    def mean(self) -> Array:
-        """The expected share of each cell."""
+    def mean(self) -> Floats:
+        """The posterior mean of each share."""
         return self._spread([share.mean for share in self._shares])
 
     @cached_property
-    def variance(self) -> Array:
+    def variance(self) -> Floats:
         """The posterior variance of each share."""
         return self._spread([share.variance for share in self._shares])
 
     @cached_property
-    def counts(self) -> Array:
-        """The expected number of rows of each cell in the protected table."""
+    def counts(self) -> Floats:
+        """The posterior mean of the count of each cell in the original table."""
         return self._spread([share.law.mean for share in self._shares])
 
     def interval(self, level: float = 0.95, kind: str = "hpd") -> Interval:
-        """Return the shortest intervals of a level ("hpd"), or those of equal tails ("equal").
+        """Return credible intervals: shortest ("hpd"), or with equal tails ("equal").
 
         Parameters
         ----------
@@ -122,8 +121,8 @@ class Posterior:
             self._spread([low for low, _ in ends]), self._spread([high for _, high in ends])
         )
 
-    def cdf(self, points: ArrayLike) -> Array:
-        """Return the chance that each share is at most each point: cells in rows, points in columns."""
+    def cdf(self, points: ArrayLike) -> Floats:
+        """Return the distribution function of each share: cells in rows, points in columns."""
         wanted = np.atleast_1d(np.asarray(points, dtype=np.float64))
         result = np.ones((self.domain.cells, wanted.size))
         result[self.domain.possible] = np.array([share.cdf(wanted) for share in self._shares])[
@@ -131,7 +130,7 @@ class Posterior:
         ]
         return result
 
-    def pdf(self, points: ArrayLike) -> Array:
+    def pdf(self, points: ArrayLike) -> Floats:
         """Return the density of each share at each point: cells in rows, points in columns."""
         wanted = np.atleast_1d(np.asarray(points, dtype=np.float64))
         result = np.zeros((self.domain.cells, wanted.size))
@@ -141,10 +140,10 @@ class Posterior:
         return result
 
     @cached_property
-    def _tree(self) -> split.Node:
+    def _tree(self) -> split.SumNode:
         return split.build([self.tilted[kind] for kind in self.kind.tolist()])
 
-    def draw_counts(self, n: int, seed: int | Streams | None = None) -> NDArray[np.int64]:
+    def draw_counts(self, n: int, seed: int | Streams | None = None) -> Ints:
         """Return n independent draws of the counts of the protected table, one row each."""
         counts = np.zeros((n, self.domain.cells), dtype=np.int64)
         counts[:, self.domain.possible] = split.draw(
@@ -152,7 +151,7 @@ class Posterior:
         )
         return counts
 
-    def draw(self, n: int, seed: int | Streams | None = None) -> Array:
+    def draw(self, n: int, seed: int | Streams | None = None) -> Floats:
         """Return n independent draws of the shares, one row each: no chain, nothing to converge."""
         streams = Streams.of(seed)
         shapes = (self.draw_counts(n, streams) + self.gamma)[:, self.domain.possible]
@@ -161,19 +160,23 @@ class Posterior:
         shares[:, self.domain.possible] = gammas / gammas.sum(axis=1, keepdims=True)
         return shares
 
-    def predict(self, rows: int, n: int, seed: int | Streams | None = None) -> NDArray[np.int64]:
-        """Return n draws from the posterior predictive: the counts of a new sample of so many rows."""
+    def predict(self, rows: int, n: int, seed: int | Streams | None = None) -> Ints:
+        """Return n posterior predictive draws: the counts of a new sample of ``rows`` people."""
         streams = Streams.of(seed)
-        drawn: NDArray[np.int64] = streams("posterior", "predict").multinomial(
-            rows, self.draw(n, streams)
-        )
+        drawn: Ints = streams("posterior", "predict").multinomial(rows, self.draw(n, streams))
         return drawn
 
     def grouped(self, masks: Sequence[ArrayLike]) -> Posterior:
-        """Return the exact posterior of sums of cells; each mask is true for the cells of one group, and all together for every cell."""
+        """Return the exact posterior of sums of cells.
+
+        Parameters
+        ----------
+        masks
+            The cells of each group. Every possible cell is in exactly one of them.
+        """
         cells = [np.asarray(mask, dtype=bool)[self.domain.possible] for mask in masks]
         if not np.array_equal(np.sum(cells, axis=0), np.ones(self.kind.size)):
-            msg = "groups must hold every possible cell once."
+            msg = "groups must contain every possible cell exactly once."
             raise PlanError(msg)
         kept = [mask for mask in cells if mask.any()]
         whole = Convolution(self.tilted, np.bincount(self.kind, minlength=len(self.tilted)), self.n)
@@ -200,10 +203,10 @@ class Posterior:
         draws: int = 20_000,
         seed: int | None = None,
     ) -> Estimate:
-        """Return a linear combination of the shares.
+        """Return the posterior mean of a linear combination of the shares, with its interval.
 
         Mean and, for a sum of cells, the interval are exact. Other intervals come from exact draws
-        of the sums of cells that share a weight.
+        of the sums of cells with equal weights.
 
         Parameters
         ----------
@@ -226,7 +229,7 @@ class Posterior:
         return Estimate(mean, min(mean, low), max(mean, high), level)
 
     def combination_variance(self, weights: ArrayLike) -> float:
-        """Return the exact variance of a linear combination, from the variances of sums of its groups of cells."""
+        """Return the exact posterior variance of a linear combination of the shares."""
         given = np.asarray(weights, dtype=np.float64)
         values = np.unique(given[self.domain.possible])
         masks = [(given == value) & self.domain.possible for value in values]
@@ -237,12 +240,12 @@ class Posterior:
             result += 2 * float(values[i] * values[j]) * covariance
         return result
 
-    def _variance_of(self, mask: NDArray[np.bool_]) -> float:
+    def _variance_of(self, mask: Mask) -> float:
         if np.array_equal(mask, self.domain.possible):
             return 0.0
         return float(self.grouped([mask, self.domain.possible & ~mask]).variance[0])
 
-    def where(self, **values: Any) -> NDArray[np.bool_]:
+    def where(self, **values: Any) -> Mask:
         """Return which cells have the given values; a list means any of them, None means missing.
 
         For example ``posterior.where(sex="f", age=["18-25", "26-35"])``.
@@ -251,9 +254,7 @@ class Posterior:
 
         return cells_where(self.domain, values)
 
-    def share(
-        self, event: NDArray[np.bool_], given: NDArray[np.bool_] | None = None, level: float = 0.95
-    ) -> Estimate:
+    def share(self, event: Mask, given: Mask | None = None, level: float = 0.95) -> Estimate:
         """Return the share of some cells, among all or among those given."""
         from veladura.inference.posterior import compare
 
@@ -265,36 +266,36 @@ class Posterior:
 
     def difference(
         self,
-        event: NDArray[np.bool_],
-        one: NDArray[np.bool_],
-        other: NDArray[np.bool_],
+        event: Mask,
+        one: Mask,
+        other: Mask,
         level: float = 0.95,
     ) -> Estimate:
-        """Return how much more often the event occurs in one group than in another."""
+        """Return the difference of the shares of an event, one group less the other."""
         from veladura.inference.posterior import compare
 
         return compare.difference(self, event, one, other, level)
 
     def odds_ratio(
         self,
-        event: NDArray[np.bool_],
-        one: NDArray[np.bool_],
-        other: NDArray[np.bool_],
+        event: Mask,
+        one: Mask,
+        other: Mask,
         level: float = 0.95,
     ) -> Estimate:
-        """Return the odds of the event in one group over those in another."""
+        """Return the odds ratio of an event, one group over the other: the posterior median."""
         from veladura.inference.posterior import compare
 
         return compare.odds_ratio(self, event, one, other, level)
 
     def table(self, level: float = 0.95) -> pd.DataFrame:
-        """Return one row a cell: its values, share, standard deviation, interval and expected count."""
+        """Return a table of cells: values, posterior mean, sd and interval, mean count."""
         from veladura.inference.posterior import compare
 
         return compare.table(self, level)
 
 
-def shortest(draws: Array, level: float) -> tuple[float, float]:
+def shortest(draws: Floats, level: float) -> tuple[float, float]:
     """Return the shortest interval that holds a share of the draws."""
     ordered = np.sort(draws)
     inside = min(ordered.size - 1, int(np.ceil(level * ordered.size)))
@@ -303,7 +304,7 @@ def shortest(draws: Array, level: float) -> tuple[float, float]:
 
 
 def check_level(level: float, kind: str) -> None:
-    """Refuse a level that is no probability, and a kind of interval that is not known."""
+    """Refuse a level outside (0, 1), and an unknown kind of interval."""
     if not 0 < level < 1:
         msg = f"level ({level}) must be between 0 and 1."
         raise PlanError(msg)

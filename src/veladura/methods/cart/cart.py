@@ -120,12 +120,12 @@ class Cart(Recipe):
     gate = SYNTHETIC
     synthesizes = True
 
-    columns: tuple[str, ...] | None = None
+    columns: Sequence[str] | None = None
     m: int = 5
-    order: OrderName | tuple[str, ...] = "given"
-    predictors: tuple[str, ...] | Mapping[str, tuple[str, ...]] | None = None
-    groups: tuple[tuple[str, ...], ...] = ()
-    strata: tuple[str, ...] = ()
+    order: OrderName | Sequence[str] = "given"
+    predictors: Sequence[str] | Mapping[str, Sequence[str]] | None = None
+    groups: Sequence[Sequence[str]] = ()
+    strata: Sequence[str] = ()
     rows: int | None = None
     proper: bool = False
     model: ModelName = "cart"
@@ -133,11 +133,9 @@ class Cart(Recipe):
     trees: int = 10
     smoothing: Smoothing = "local"
     bandwidth: float = 1.0
-    republish: tuple[str, ...] = ()
-    spikes: Mapping[str, tuple[float, ...]] = field(
-        default_factory=dict, metadata={"private": True}
-    )
-    rules: tuple[str, ...] = ()
+    republish: Sequence[str] = ()
+    spikes: Mapping[str, Sequence[float]] = field(default_factory=dict, metadata={"private": True})
+    rules: Sequence[str] = ()
     limits: Mapping[str, Bounds] = field(default_factory=dict)
     min_leaf: int = 5
     min_distinct: int = 1

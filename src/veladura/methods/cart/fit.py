@@ -42,7 +42,9 @@ def fit(recipe: Cart, table: Table, context: Context) -> FittedCart:
         check_rules(rules, codes)
     variables = {name: _variable(recipe, name, codes[name]) for name in replaced}
     binnings, base = bin_columns({name: codes[name] for name in codes if name in usable})
-    strata = find_strata(recipe.strata, codes, replaced, recipe.min_leaf, everything=everything)
+    strata = None
+    if recipe.strata:
+        strata = find_strata(recipe.strata, codes, replaced, recipe.min_leaf, everything=everything)
     units = _units(recipe, codes, replaced, kept, strata)
     binding = _binding(rules, units)
     load_kernels(context)
@@ -71,7 +73,9 @@ def _codes(recipe: Cart, table: Table, rules: Sequence[Expression], names: set[s
     """Return the columns that are replaced, predict, or are named by rules and strata; checked."""
     ruled = {name for rule in rules for name in rule.columns}
     table.schema.check("rules", sorted(ruled))
-    named = names | ruled | columns_of(recipe.strata, table.names)
+    named = names | ruled
+    if recipe.strata:
+        named |= columns_of(recipe.strata, table.names)
     codes = table.codes([name for name in table.names if name in named])
     check_rows(codes.rows.size, recipe.min_leaf)
     for column in codes.values():
@@ -91,19 +95,20 @@ def _variable(recipe: Cart, name: str, column: Column) -> Variable:
 
 
 def _units(
-    recipe: Cart, codes: Codes, replaced: Sequence[str], kept: Sequence[str], strata: Strata
+    recipe: Cart, codes: Codes, replaced: Sequence[str], kept: Sequence[str], strata: Strata | None
 ) -> list[Unit]:
     """Return the columns in the order of synthesis; those that make the strata come first."""
     order: Sequence[str] = replaced if isinstance(recipe.order, str) else recipe.order
     if recipe.order == "dependence":
         order = by_dependence(codes, replaced)
-    first = [*strata.drawn, *(name for name in order if name not in strata.drawn)]
+    stratifying = () if strata is None else strata.drawn
+    first = [*stratifying, *(name for name in order if name not in stratifying)]
     return order_of_synthesis(
         first + [name for name in replaced if name not in first],
         kept,
-        strata.drawn if isinstance(recipe.order, str) else first,
+        stratifying if isinstance(recipe.order, str) else first,
         recipe.predictors,
-        (*recipe.groups, *([strata.drawn] if len(strata.drawn) > 1 else [])),
+        (*recipe.groups, *([stratifying] if len(stratifying) > 1 else [])),
     )
 
 
@@ -127,7 +132,7 @@ class _UnitGrower:
     variables: Mapping[str, Variable]
     predictors: Sequence[str]
     base: Predictors
-    strata: Strata
+    strata: Strata | None
     binding: Mapping[str, Sequence[Expression]]
     context: Context
 
@@ -139,7 +144,8 @@ class _UnitGrower:
         if self.recipe.proper:
             sampled = streams("cart", "bootstrap", run).integers(rows.size, size=rows.size)
             rows = np.sort(sampled)
-        training = TrainingRows(self.base, rows, self.strata.groups(rows, unit.columns))
+        groups = None if self.strata is None else self.strata.groups(rows, unit.columns)
+        training = TrainingRows(self.base, rows, groups)
         training = training.only(~self._decided(unit)[rows])
         seed = int(streams("cart", "seed", unit.name, run).integers(2**63))
         return self._model(unit, training, seed)

@@ -69,7 +69,7 @@ class FittedCart(Fitted[Cart]):
     variables: Mapping[str, Variable]
     binnings: Mapping[str, Binning]
     base: Predictors
-    strata: Strata
+    strata: Strata | None
     rules: Mapping[str, Sequence[Expression]]
     models: Sequence[Sequence[UnitModel]]
     margins: Sequence[UnitModel]
@@ -127,12 +127,11 @@ class FittedCart(Fitted[Cart]):
         place = {name: i for i, name in enumerate(self.binnings)}
         models = self.models[replicate % len(self.models)]
         for unit, model, margin in zip(self.units, models, self.margins, strict=True):
-            recipients = Recipients(
-                predictors,
-                np.arange(rows),
-                self.strata.roots(drawn, rows, unit.columns),
-                max(1, context.threads // self.recipe.m),
-            )
+            roots = np.zeros(rows, dtype=np.int64)
+            if self.strata is not None:
+                roots = self.strata.roots(drawn, rows, unit.columns)
+            threads = max(1, context.threads // self.recipe.m)
+            recipients = Recipients(predictors, np.arange(rows), roots, threads)
             rng = context.streams("cart", unit.name, replicate)
             for column in UnitDraw(self, unit, model, margin, drawn).run(rng, recipients):
                 drawn[column.name] = column

@@ -30,18 +30,18 @@ class Strata:
         Columns among the keys that are themselves synthesised: they come first, together.
     """
 
-    keys: tuple[str, ...] = ()
-    combinations: Ints | None = None
-    place: Ints | None = None
-    drawn: tuple[str, ...] = ()
+    keys: tuple[str, ...]
+    combinations: Ints
+    place: Ints
+    drawn: tuple[str, ...]
 
     def groups(self, rows: Ints, unit: Sequence[str]) -> Ints | None:
         """Return the stratum of original rows; None for the columns that make the strata."""
-        return None if self.place is None or set(unit) & set(self.drawn) else self.place[rows]
+        return None if set(unit) & set(self.drawn) else self.place[rows]
 
     def roots(self, drawn: Mapping[str, Column], size: int, unit: Sequence[str]) -> Ints:
         """Return the stratum of each synthetic row."""
-        if self.place is None or self.combinations is None or set(unit) & set(self.drawn):
+        if set(unit) & set(self.drawn):
             return np.zeros(size, dtype=np.int64)
         key = _key(self.keys, drawn)
         both = np.concatenate([self.combinations, key])
@@ -63,8 +63,6 @@ def find_strata(
     strata: Sequence[str], codes: Codes, replaced: Sequence[str], min_leaf: int, *, everything: bool
 ) -> Strata:
     """Return the strata of the original; refuse strata with fewer rows than a leaf needs."""
-    if not strata:
-        return Strata()
     drawn = [name for name in replaced if name in columns_of(strata, list(codes))]
     if drawn and (not everything or any(text not in codes for text in strata)):
         msg = (

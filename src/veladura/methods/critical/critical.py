@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
@@ -113,13 +113,11 @@ class CriticalCart(Recipe):
     proposed: ClassVar[tuple[str, ...]] = ("critical", "groups")
 
     critical: Mapping[str, str | Bounds] = field(metadata={"private": True})
-    rows: str | tuple[bool, ...] | None = field(
-        default=None, repr=False, metadata={"private": True}
-    )
-    groups: tuple[tuple[str, ...], ...] | None = None
+    rows: str | Sequence[bool] | None = field(default=None, repr=False, metadata={"private": True})
+    groups: Sequence[Sequence[str]] | None = None
     linked: float = 0.5
     m: int = 5
-    predictors: tuple[str, ...] | None = None
+    predictors: Sequence[str] | None = None
     keep_inside: bool = True
     others: Others = "keep"
     smoothing: Smoothing = "local"

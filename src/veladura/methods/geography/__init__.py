@@ -1,1 +1,1 @@
-"""Method 4: synthetic locations from disease-mapping models."""
+"""Synthetic geography: places drawn from disease-mapping models, and two geographic masks."""

@@ -1,4 +1,4 @@
-"""Which cell size: risk and usefulness over candidate grids, and the one to take, with the reason."""
+"""The choice of a grid: disclosure risk and utility of candidates, and a recommendation."""
 
 from __future__ import annotations
 
@@ -26,24 +26,25 @@ if TYPE_CHECKING:
     from veladura.table.table import Table
 
 SIDES = (5, 10, 15, 20)
-KEPT = 0.95  # share of the best usefulness that a recommended grid must keep
+KEPT = 0.95  # share of the best utility that a recommended grid must keep
 
 
 @dataclass(frozen=True)
-class Candidate:
-    """One grid and what its release would be like.
+class GridCandidate:
+    """One grid, with the disclosure risk and utility of its release.
 
     Attributes
     ----------
     grid, cells
         Squares from west to east and from south to north; usable cells.
     utility
-        Mean overlap of intervals in rectangles; without attributes, correlation of the smoothed
-        maps.
+        Mean confidence interval overlap in random rectangles; without attributes, correlation of
+        the smoothed maps.
     distance
-        Mean distance of matched places: further is safer.
+        Mean distance between matched original and synthetic places: larger is safer.
     near
-        Probability that an intruder who knows the attributes names a place near the true one.
+        Probability that an intruder who knows a person's attributes names a place near the true
+        one.
     """
 
     grid: tuple[int, int]
@@ -55,39 +56,39 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Choice:
-    """The risk-utility curve over grids. Its figures are of the original: for the holder."""
+    """The risk-utility map of grids. Its figures use the original: private, do not share."""
 
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[GridCandidate, ...]
     recommended: tuple[int, int]
     reason: str
 
     def __str__(self) -> str:
         head = f"{'grid':>9}  {'cells':>6}  {'utility':>8}  {'distance':>9}  {'near':>7}"
         rows = [
-            f"{'x'.join(map(str, one.grid)):>9}  {one.cells:>6}  {one.utility:>8.3f} "
-            f" {one.distance:>9.4g}  {one.near:>7.3f}"
-            + ("  <- recommended" if one.grid == self.recommended else "")
-            for one in self.candidates
+            f"{_text(each.grid):>9}  {each.cells:>6}  {each.utility:>8.3f} "
+            f" {each.distance:>9.4g}  {each.near:>7.3f}"
+            + ("  <- recommended" if each.grid == self.recommended else "")
+            for each in self.candidates
         ]
         return "\n".join([head, *rows, "", self.reason])
 
     def picture(self) -> Figure:
-        """Return the curve as a figure: usefulness against the distance of matched places."""
+        """Return the risk-utility map: utility against the distance of matched places."""
         figure = new_figure(5.2, 3.6)
         panel = figure.add_subplot()
         panel.plot(
-            [one.distance for one in self.candidates],
-            [one.utility for one in self.candidates],
+            [each.distance for each in self.candidates],
+            [each.utility for each in self.candidates],
             "-o",
             color="#1f5f8b",
             lw=1,
         )
-        for one in self.candidates:
-            chosen = one.grid == self.recommended
-            label = "x".join(map(str, one.grid)) + (" (recommended)" if chosen else "")
+        for each in self.candidates:
+            chosen = each.grid == self.recommended
+            label = _text(each.grid) + (" (recommended)" if chosen else "")
             panel.annotate(
                 label,
-                (one.distance, one.utility),
+                (each.distance, each.utility),
                 (5, 5),
                 textcoords="offset points",
                 fontsize=8,
@@ -95,7 +96,7 @@ class Choice:
             )
         panel.set(
             xlabel="mean distance of matched places (safer to the right)",
-            ylabel="usefulness (better above)",
+            ylabel="utility (more useful upwards)",
         )
         panel.spines[["top", "right"]].set_visible(False)
         panel.margins(0.15)
@@ -110,15 +111,16 @@ def choose_grid(
     seed: int | None = None,
     context: Context | None = None,
 ) -> Choice:
-    """Return risk and usefulness over candidate grids, each fitted approximately, and the grid to take.
+    """Return disclosure risk and utility of candidate grids, and the recommended grid.
 
-    Among the grids that keep 95 % of the best usefulness the one with the largest distance between
-    original and synthetic places is recommended.
+    Every candidate is fitted by the Laplace approximation. Among the grids that keep 95 % of the
+    best utility the one with the largest distance between original and synthetic places is
+    recommended.
 
     Parameters
     ----------
     recipe
-        The recipe; its grid is not looked at.
+        The recipe; its own grid is not used.
     table
         Anything `veladura.open` takes.
     grids
@@ -133,21 +135,21 @@ def choose_grid(
         for grid in grids or default_grids(recipe)
     )
     if not candidates:
-        msg = "grids is empty: name at least one grid to look at."
+        msg = "grids is empty: give at least one grid to compare."
         raise PlanError(msg)
     return _decide(candidates)
 
 
 def default_grids(recipe: Geography) -> list[tuple[int, int]]:
     """Return grids of nearly square cells over the bounds of the region."""
-    region, plane = recipe.ground()
+    region, plane = recipe.region_and_plane()
     x, y = plane.forward(*np.array(region.bounds).reshape(2, 2).T)
     wide, high = float(np.ptp(x)), float(np.ptp(y))
     shapes = [(side * min(wide / high, 1.0), side * min(high / wide, 1.0)) for side in SIDES]
     return [(max(round(across), 1), max(round(up), 1)) for across, up in shapes]
 
 
-def _candidate(recipe: Geography, table: Table, context: Context) -> Candidate:
+def _candidate(recipe: Geography, table: Table, context: Context) -> GridCandidate:
     fitted: FittedGeography = fit_quickly(recipe, table, context)
     release = placed(table, released(fitted, context))
     try:
@@ -156,7 +158,7 @@ def _candidate(recipe: Geography, table: Table, context: Context) -> Candidate:
         utility = float(np.mean(intensity_correlations(release)))
     distances = [np.concatenate(list(d.values())).mean() for d in matched_distances(release)]
     across, up = release.grid.shape
-    return Candidate(
+    return GridCandidate(
         (across, up),
         release.grid.cells,
         utility,
@@ -165,15 +167,19 @@ def _candidate(recipe: Geography, table: Table, context: Context) -> Candidate:
     )
 
 
-def _decide(candidates: tuple[Candidate, ...]) -> Choice:
-    best = max(candidates, key=lambda one: (one.utility, one.distance))
-    good = [one for one in candidates if one.utility >= KEPT * best.utility]
-    chosen = max(good, key=lambda one: (one.distance, -math.prod(one.grid)))
-    name, top = ("x".join(map(str, one.grid)) for one in (chosen, best))
+def _decide(candidates: tuple[GridCandidate, ...]) -> Choice:
+    best = max(candidates, key=lambda each: (each.utility, each.distance))
+    good = [each for each in candidates if each.utility >= KEPT * best.utility]
+    chosen = max(good, key=lambda each: (each.distance, -math.prod(each.grid)))
+    name, top = _text(chosen.grid), _text(best.grid)
     reason = (
-        f"{name} keeps {chosen.utility / best.utility:.0%} of the best usefulness"
-        f" ({chosen.utility:.3f}; {top} has {best.utility:.3f}), and of the {len(good)} of"
-        f" {len(candidates)} grids that keep at least {KEPT:.0%} it moves places furthest"
+        f"{name} keeps {chosen.utility / best.utility:.0%} of the best utility"
+        f" ({chosen.utility:.3f}; {top} has {best.utility:.3f}). {len(good)} of {len(candidates)}"
+        f" grids keep at least {KEPT:.0%}; of these it moves places furthest"
         f" ({chosen.distance:.4g} on average)."
     )
     return Choice(candidates, chosen.grid, reason)
+
+
+def _text(grid: tuple[int, int]) -> str:
+    return f"{grid[0]}x{grid[1]}"

@@ -1,4 +1,4 @@
-"""Which combination of attributes each row has; combinations share a map."""
+"""The combination of attributes of each row: rows of one combination share a map."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Ints, Mask
 from veladura.errors import PlanError
 from veladura.methods.geography.region import RegionWarning
 from veladura.table.codes import Column, label_text
@@ -17,7 +17,6 @@ from veladura.table.codes import Column, label_text
 if TYPE_CHECKING:
     from veladura.table.codes import Codes
 
-Ints = NDArray[np.int64]
 MANY = 100
 TOO_MANY = 1000
 FEW_ROWS = 5
@@ -30,11 +29,11 @@ class Combinations:
     Attributes
     ----------
     of_row
-        The combination of each row, counted from 0.
+        The combination of each row, zero-based.
     levels
-        The level of each attribute by combination, shape (B, number of attributes), from 0.
+        The zero-based level of each attribute by combination, shape (B, number of attributes).
     names
-        The levels of each combination in words, for maps; missing is a level of its own.
+        The levels of each combination as text, for maps; missing is a level of its own.
     """
 
     of_row: Ints = field(repr=False)
@@ -47,12 +46,10 @@ class Combinations:
         return np.bincount(self.of_row, minlength=len(self.levels))
 
 
-def combinations_of(
-    codes: Codes, attributes: Sequence[str], known: NDArray[np.bool_]
-) -> Combinations:
+def combinations_of(codes: Codes, attributes: Sequence[str], placed: Mask) -> Combinations:
     """Return the combinations of some columns among the rows that have a place."""
-    columns = [codes[name].take(np.flatnonzero(known)) for name in attributes]
-    rows = int(np.count_nonzero(known))
+    columns = [codes[name].take(np.flatnonzero(placed)) for name in attributes]
+    rows = int(np.count_nonzero(placed))
     if not columns:
         return Combinations(
             np.zeros(rows, dtype=np.int64), np.zeros((1, 0), dtype=np.int64), ("everyone",)
@@ -67,11 +64,11 @@ def combinations_of(
 
 
 def _ranked(column: Column) -> tuple[Ints, list[str]]:
-    """Return the rank of each value among those that occur, missing last, and what each is called."""
+    """Return the rank of each value, missing last, and the text of each rank."""
     if column.field.kind in ("number", "date", "text"):
         msg = (
-            f"attribute {column.name!r} is of kind {column.field.kind!r}: a map is made for each"
-            " category.\n\nHint: recode it into groups, or name a number under continuous."
+            f"attribute {column.name!r} has the kind {column.field.kind!r}, but attributes must be"
+            " categories.\n\nHint: recode it into groups, or name a number under continuous."
         )
         raise PlanError(msg)
     occurring = np.unique(column.values[~column.missing])
@@ -82,30 +79,27 @@ def _ranked(column: Column) -> tuple[Ints, list[str]]:
         else [label_text(column.labels[int(code)].as_py()) for code in occurring]
     )
     words = [f"{column.name} {text}" for text in texts]
-    return rank.astype(np.int64), (
-        [
-            *words,
-            f"{column.name} missing",
-        ]
-        if column.missing.any()
-        else words
-    )
+    if column.missing.any():
+        words.append(f"{column.name} missing")
+    return rank.astype(np.int64), words
 
 
-def advise(found: Combinations, attributes: Sequence[str]) -> None:
-    """Refuse far too many combinations, and say what to merge where there are many or they are nearly empty."""
+def advise(combinations: Combinations, attributes: Sequence[str]) -> None:
+    """Refuse too many combinations; warn where they are many, or most have few rows."""
     if not attributes:
         return
-    count, small = len(found.levels), int(np.count_nonzero(found.rows < FEW_ROWS))
-    widest, name = max(zip((found.levels.max(axis=0) + 1).tolist(), attributes, strict=True))
+    count = len(combinations.levels)
+    small = int(np.count_nonzero(combinations.rows < FEW_ROWS))
+    levels = (combinations.levels.max(axis=0) + 1).tolist()
+    widest, name = max(zip(levels, attributes, strict=True))
     merge = (
         f"Merge categories of {name!r} ({widest} levels) with a recode step, or name fewer"
         " attributes"
     )
     if count > TOO_MANY:
         msg = (
-            f"the attributes give {count} combinations, more than {TOO_MANY}: a map of each cannot"
-            f" be learnt.\n\nHint: {merge}."
+            f"the attributes give {count} combinations, more than the {TOO_MANY} that can be"
+            f" mapped.\n\nHint: {merge}."
         )
         raise PlanError(msg)
     if count > MANY or 2 * small > count:

@@ -1,4 +1,4 @@
-"""Continuous variables beside places: what cells tell of them, and new values for rows in their new cells."""
+"""Continuous variables: their cell means, and new values for rows in their new cells."""
 
 from __future__ import annotations
 
@@ -6,19 +6,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Floats, Ints
 from veladura.methods.geography.icar_model import standardise
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-# combinations with fewer values take mean and spread of all rows: their own would be someone's
-FEW_ROWS = 5
+FEW_ROWS = 5  # with fewer rows a combination takes mean and spread of all: its own would disclose
 
 
 @dataclass(frozen=True, eq=False)
 class Surface:
-    """One variable by combination and cell. Holds what was learnt from the original: never released.
+    """One variable by combination and cell. Learnt from the original: never released.
 
     Attributes
     ----------
@@ -36,21 +33,22 @@ class Surface:
     spread: Floats = field(repr=False)
 
     def draw(self, rng: Generator, combination: Ints, cell: Ints) -> Floats:
-        """Draw Z ~ N(mean of combination and new cell, spread of the combination squared) for each row."""
+        """Draw Z ~ N(mean of combination and new cell, spread^2 of the combination) for rows."""
         noise: Floats = rng.standard_normal(cell.size)
         return self.mean[combination, cell] + self.spread[combination] * noise
 
 
 def surface_of(values: Floats, combination: Ints, cell: Ints, shape: tuple[int, int]) -> Surface:
-    """Return what the cells tell of a variable; missing values are left out.
+    """Return cell means and spreads of a variable; missing values are left out.
 
-    The source draws with variance one on the scale of standardised cell means, which is the spread
-    of means and not of people; here people keep their own spread, s_b. A cell with one row has that
-    person's value as its mean, so means are shrunk towards that of the combination by n_ib / (n_ib
-    + s_b^2 / t_b^2), t_b^2 the variance of cell means. An empty cell takes the mean of b.
+    Nunes (2018) draws with variance one on the scale of standardised cell means, which is the
+    spread of means and not of people; here people keep their own spread, s_b. A cell with one row
+    has that person's value as its mean, so means are shrunk towards that of the combination by
+    n_ib / (n_ib + s_b^2 / t_b^2), t_b^2 the variance of cell means. An empty cell takes the mean of
+    combination b.
     """
-    known = ~np.isnan(values)
-    z, place = values[known], combination[known] * shape[1] + cell[known]
+    present = ~np.isnan(values)
+    z, place = values[present], combination[present] * shape[1] + cell[present]
     size = shape[0] * shape[1]
     count = np.bincount(place, minlength=size).reshape(shape).astype(float)
     total = np.bincount(place, weights=z, minlength=size).reshape(shape)
@@ -63,9 +61,8 @@ def surface_of(values: Floats, combination: Ints, cell: Ints, shape: tuple[int, 
     rows, cells = count.sum(axis=1), (count > 0).sum(axis=1)
     centre = np.divide(total.sum(axis=1), rows, out=np.zeros(shape[0]), where=rows > 0)
     within = np.divide(squares, rows - cells, out=np.full(shape[0], np.nan), where=rows > cells)
-    alone = np.bincount(
-        combination[known], weights=(z - centre[combination[known]]) ** 2, minlength=shape[0]
-    )
+    group = combination[present]
+    alone = np.bincount(group, weights=(z - centre[group]) ** 2, minlength=shape[0])
     within = np.where(
         np.isnan(within) | (within <= 0),
         np.divide(alone, rows - 1, out=np.zeros(shape[0]), where=rows > 1),

@@ -1,31 +1,29 @@
-"""Synthetic geography fitted to a table: draws of the intensities, and the datasets made from them."""
+"""Synthetic geography fitted to a table: posterior draws of the map, and datasets from them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Floats, Ints, Mask
 from veladura.base.context import Context
-from veladura.core.promise import Promise
 from veladura.core.recipe import Draw, Drawn, Fitted
 from veladura.core.rules import Partial
 from veladura.errors import PlanError
-from veladura.methods.geography.baselines import written
 from veladura.methods.geography.claims import inside_promise, moved_promise, new_places_promise
 from veladura.methods.geography.combinations import Combinations, advise, combinations_of
 from veladura.methods.geography.continuous import Surface, surface_of
 from veladura.methods.geography.geography import Geography
 from veladura.methods.geography.grid import Grid, grid_over
 from veladura.methods.geography.icar import Draws, sample
-from veladura.methods.geography.icar_model import Counts, Design, Graph
+from veladura.methods.geography.icar_model import CellCounts, EffectDesign, Graph
 from veladura.methods.geography.laplace import Approximation, approximate
 from veladura.methods.geography.located import Places, check_coordinates, places_of
-from veladura.methods.geography.place import Writing, draw_points
+from veladura.methods.geography.place import Writing, draw_points, written
 from veladura.methods.geography.snap import Addresses, addresses_of
 from veladura.table.schema import NUMERIC, check_kinds
 
@@ -33,12 +31,9 @@ if TYPE_CHECKING:
     from veladura.table.codes import Codes, Column
     from veladura.table.table import Table
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
 
 @dataclass(frozen=True, eq=False)
-class Ground:
+class GriddedRows:
     """A table's rows on a grid. Holds original values: never released.
 
     Attributes
@@ -63,14 +58,19 @@ class Ground:
             self.groups.of_row * shape[1] + self.cell, minlength=shape[0] * shape[1]
         ).reshape(shape)
 
-    def model(self) -> tuple[Counts, Graph, Design]:
-        """Return the data of the model; areas are told as shares of the mean cell, so that the intercept stays near nought."""
+    def model(self) -> tuple[CellCounts, Graph, EffectDesign]:
+        """Return the data of the model.
+
+        Areas are divided by that of the mean cell, so that the intercept stays near 0.
+        """
         offset = np.log(self.grid.area / self.grid.area.mean())
         stacked = [surface.covariate for surface in self.surfaces.values()]
-        design = (
-            Design(self.groups.levels, np.stack(stacked)) if stacked else Design(self.groups.levels)
+        covariates = {"covariates": np.stack(stacked)} if stacked else {}
+        return (
+            CellCounts(self.counts, offset),
+            Graph.of_pairs(self.grid.cells, self.grid.pairs),
+            EffectDesign(self.groups.levels, **covariates),
         )
-        return Counts(self.counts, offset), Graph.of_pairs(self.grid.cells, self.grid.pairs), design
 
     def draw_cells(self, rng: Generator, intensity: Floats, rows: Ints) -> Ints:
         """Draw a cell for some rows, each by the intensities of its combination."""
@@ -87,38 +87,44 @@ class Ground:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FittedGeography(Fitted[Geography]):
-    """The map of each combination, as draws from its posterior. Holds original values: never released."""
+    """Posterior draws of the map of each combination. Holds original values: never released."""
 
-    ground: Ground
+    ground: GriddedRows
     posterior: Draws | Approximation
     writing: Writing
     addresses: Addresses | None
 
     def draw(self, context: Context) -> Drawn:
-        """Return m datasets with new places; maps of the original are the custodian's."""
+        """Return m datasets with new places, each from its own draw of the intensities.
+
+        Maps of original places are for the custodian only.
+        """
         from veladura.methods.geography import maps
 
+        recipe, grid = self.recipe, self.ground.grid
+        settings = {**recipe.settings(), "grid": list(grid.shape), "cells": grid.cells}
+        if self.addresses is not None:
+            settings["addresses"] = self.addresses.size
+        settings["bayesian_analyses"] = "fit each dataset, stack the posterior draws"
+        # a valid address may well be another person's true one
+        new = new_places_promise if self.addresses is None else moved_promise
         return Drawn(
-            datasets=self._datasets(context),
-            changed=self.changed(),
+            datasets=context.map(
+                "drawing datasets", lambda number: self._dataset(number, context), range(recipe.m)
+            ),
+            changed=(recipe.x, recipe.y, *recipe.continuous),
             rule=Partial(),
-            settings=self.told(),
-            promises=self.promises(),
+            settings=settings,
+            promises=(inside_promise(recipe.x, recipe.y, grid.region), new(recipe.x, recipe.y)),
             pictures=lambda release: maps.custodian(maps.Shown.of(self, release)),
             public_pictures=lambda release: maps.public(maps.Shown.of(self, release)),
         )
 
-    def _datasets(self, context: Context) -> Sequence[Draw]:
-        """Draw the m datasets, each from its own draw of the intensities and its own stream."""
-        return context.map(
-            "drawing datasets", lambda r: self._dataset(r, context), range(self.recipe.m)
-        )
-
     def _dataset(self, number: int, context: Context) -> Draw:
+        """Draw a cell, a point and the continuous values of every row."""
         ground, intensity = self.ground, self.posterior.intensity[number]
         rng = context.streams("geography", "cell", number)
-        every = np.arange(ground.cell.size)
-        cell = ground.draw_cells(rng, intensity, every)
+        cell = ground.draw_cells(rng, intensity, np.arange(ground.cell.size))
 
         def another(rows: Ints) -> Ints:
             cell[rows] = ground.draw_cells(rng, intensity, rows)
@@ -130,46 +136,21 @@ class FittedGeography(Fitted[Geography]):
         if self.addresses is not None:
             x, y = self.addresses.nearest(x, y, ground.places)
         columns = written(
-            self.codes[self.recipe.x], self.codes[self.recipe.y], ground.places.known, x, y
+            self.codes[self.recipe.x], self.codes[self.recipe.y], ground.places.placed, x, y
         )
         for name, surface in ground.surfaces.items():
-            rng = context.streams("geography", "value", name, number)
-            columns[name] = self._redrawn(
-                self.codes[name], surface.draw(rng, ground.groups.of_row, cell)
-            )
+            stream = context.streams("geography", "value", name, number)
+            values = surface.draw(stream, ground.groups.of_row, cell)
+            columns[name] = _redrawn(self.codes[name], ground.places.placed, values)
         return Draw(columns)
 
-    def _redrawn(self, column: Column, new: Floats) -> Column:
-        """Return a continuous column with new values for the rows that have a place; missing ones stay missing."""
-        values = column.numbers()
-        values[self.ground.places.known] = new
-        values[column.missing] = np.nan
-        return column.rounded(values)
 
-    def changed(self) -> tuple[str, ...]:
-        """Return the replaced columns."""
-        return (self.recipe.x, self.recipe.y, *self.recipe.continuous)
-
-    def told(self) -> dict[str, Any]:
-        """Return the public settings, the number of cells, and how Bayesian analyses are combined."""
-        told = {
-            **self.recipe.settings(),
-            "grid": list(self.ground.grid.shape),
-            "cells": self.ground.grid.cells,
-        }
-        if self.addresses is not None:
-            told["addresses"] = self.addresses.size
-        return {
-            **told,
-            "bayesian_analyses": "fit each dataset, stack the posterior draws",
-        }
-
-    def promises(self) -> tuple[Promise, ...]:
-        """Promise usable places, none of them original; at valid addresses, that no row keeps its own."""
-        new = new_places_promise if self.addresses is None else moved_promise
-        return inside_promise(self.recipe.x, self.recipe.y, self.ground.grid.region), new(
-            self.recipe.x, self.recipe.y
-        )
+def _redrawn(column: Column, placed: Mask, new: Floats) -> Column:
+    """Return a column with new values for rows that have a place; missing ones stay missing."""
+    values = column.numbers()
+    values[placed] = new
+    values[column.missing] = np.nan
+    return column.rounded(values)
 
 
 def fit(recipe: Geography, table: Table, context: Context) -> FittedGeography:
@@ -192,7 +173,7 @@ def fit(recipe: Geography, table: Table, context: Context) -> FittedGeography:
 
 
 def fit_quickly(recipe: Geography, table: Table, context: Context) -> FittedGeography:
-    """Return the recipe fitted by Laplace's approximation: good enough to compare grids, not to release."""
+    """Return the recipe fitted by the Laplace approximation: to compare grids, not to release."""
     ground, codes = settle(recipe, table)
     posterior = approximate(
         *ground.model(), recipe.priors, m=recipe.m, rng=context.streams("geography", "approximate")
@@ -201,19 +182,22 @@ def fit_quickly(recipe: Geography, table: Table, context: Context) -> FittedGeog
 
 
 def _assembled(
-    recipe: Geography, table: Table, codes: Codes, ground: Ground, posterior: Draws | Approximation
+    recipe: Geography,
+    table: Table,
+    codes: Codes,
+    ground: GriddedRows,
+    posterior: Draws | Approximation,
 ) -> FittedGeography:
-    writing = Writing.of(codes[recipe.x], codes[recipe.y], ground.places.known)
+    writing = Writing.of(codes[recipe.x], codes[recipe.y], ground.places.placed)
     addresses = None
     if recipe.addresses is not None:
         addresses = addresses_of(recipe.addresses, (recipe.x, recipe.y), ground.grid, writing)
-        writing = replace(
-            writing, taken=writing.taken[:0]
-        )  # valid addresses may well be others' own
+        # a valid address may be another person's true one
+        writing = replace(writing, taken=writing.taken[:0])
     return FittedGeography(recipe, table, codes, ground, posterior, writing, addresses)
 
 
-def settle(recipe: Geography, table: Table) -> tuple[Ground, Codes]:
+def settle(recipe: Geography, table: Table) -> tuple[GriddedRows, Codes]:
     """Return the rows of a table on the grid of the recipe."""
     check_coordinates(recipe, table.schema)
     table.schema.check("attributes", recipe.attributes)
@@ -222,24 +206,24 @@ def settle(recipe: Geography, table: Table) -> tuple[Ground, Codes]:
             table.schema,
             recipe.continuous,
             NUMERIC,
-            "continuous names number columns; categories belong to attributes.",
+            "continuous takes number columns; categories belong to attributes.",
         )
     if isinstance(recipe.grid, str):
-        msg = "grid must be chosen first."
+        msg = "grid must be chosen first.\n\nHint: choose_grid(...).recommended."
         raise PlanError(msg)
-    region, plane = recipe.ground()
+    region, plane = recipe.region_and_plane()
     codes = table.codes([recipe.x, recipe.y, *recipe.attributes, *recipe.continuous])
     places = places_of(recipe, codes, region)
-    groups = combinations_of(codes, recipe.attributes, places.known)
+    groups = combinations_of(codes, recipe.attributes, places.placed)
     advise(groups, recipe.attributes)
     grid = grid_over(region, plane, recipe.grid)
     cell = grid.locate(places.x, places.y)
     shape = (len(groups.levels), grid.cells)
     surfaces = {
-        name: surface_of(codes[name].numbers()[places.known], groups.of_row, cell, shape)
+        name: surface_of(codes[name].numbers()[places.placed], groups.of_row, cell, shape)
         for name in recipe.continuous
     }
-    return Ground(grid, places, cell, groups, surfaces), codes
+    return GriddedRows(grid, places, cell, groups, surfaces), codes
 
 
-__all__ = ["FittedGeography", "Ground", "fit", "settle"]
+__all__ = ["FittedGeography", "GriddedRows", "fit", "settle"]

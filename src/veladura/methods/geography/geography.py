@@ -1,4 +1,4 @@
-"""The recipe of synthetic geography: places drawn anew from a map of how people with the same attributes are spread."""
+"""The recipe of synthetic geography: places drawn from a disease-mapping model."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from veladura.base.context import Context
 from veladura.core.gates import SYNTHETIC
 from veladura.errors import PlanError
-from veladura.methods.geography.baselines import check_grid
 from veladura.methods.geography.icar_model import Priors
-from veladura.methods.geography.located import LocationRecipe, check_whole
+from veladura.methods.geography.located import LocationRecipe, check_grid, check_whole
 
 if TYPE_CHECKING:
     from veladura.methods.geography.choose import Choice
@@ -25,25 +24,26 @@ Addresses = Path | tuple[tuple[float, float], ...]
 
 @dataclass(frozen=True, kw_only=True)
 class Geography(LocationRecipe):
-    """Replace places by artificial ones, drawn from a disease-mapping model of each combination of attributes.
+    """Replace places by synthetic ones, drawn from a disease-mapping (ICAR) model.
 
-    The declared region is cut into cells. The number of rows of each combination in each cell is
-    Poisson with a log-linear mean: main effects, a smooth surface over the cells for all and for
-    each level, and extra variation. For each of m draws from its posterior every row gets a cell by
-    the drawn intensities of its combination, then a point uniform in the usable part of the cell.
-    All other columns and the order of rows stay as they are.
+    The declared region is cut into grid cells. The number of people with each combination of
+    attributes in each cell is Poisson with a log-linear mean: main effects, intrinsic conditional
+    autoregressive (ICAR) surfaces over the cells, one for all and one for each level, and extra
+    variation. For each of m posterior draws every row gets a cell by the intensities of its
+    combination, then a uniform point in the usable part of the cell. All other columns and the
+    order of rows stay as they are.
 
     Parameters
     ----------
     x, y
         The columns of the coordinates.
     attributes
-        Columns of few categories: people alike in all of them share a map.
+        Columns of few categories: people with the same values in all of them share a map.
     continuous
-        Number columns that enter the model through their cell means and are replaced as well.
+        Number columns that enter the model by their cell means; their values are replaced too.
     region
-        The declared region: GeoJSON file, geometry, or [west, south, east, north]. Never from the
-        data.
+        The declared region: GeoJSON file, geometry, or [west, south, east, north]. It comes from
+        public knowledge, never from the data.
     exclude
         Areas of it where nobody may be placed (water, parks), in the same forms, or a list of them.
     grid
@@ -52,29 +52,40 @@ class Geography(LocationRecipe):
     coordinates
         "planar", or "degrees" for longitude (x) and latitude (y).
     m
-        Number of datasets. Standard errors of an analysis need at least 2.
+        Number of datasets. Valid standard errors need at least 2.
     missing
         What to do with rows that have no place: "refuse" the table, or "keep" them without one.
     stray
         What to do with a few places outside the region: "refuse", or count them in the "nearest"
         cell.
     addresses
-        Valid addresses, a table with columns x and y or a list of points: places move to the
-        nearest one.
+        Valid addresses, a table with columns x and y or a list of points: every synthetic place
+        moves to the nearest one.
     priors
         Hyperparameters of the model.
     sweeps, burn, chains
-        Sweeps of each chain, those dropped at its beginning, and the number of chains.
+        Sweeps of each Markov chain, burn-in sweeps that are dropped, and the number of chains.
 
     Examples
     --------
     >>> import numpy as np, pandas as pd
     >>> import veladura as vd
     >>> rng = np.random.default_rng(1)
-    >>> homes = pd.DataFrame({"x": rng.random(200).round(4), "y": rng.random(200).round(4), "ill": rng.random(200) < 0.3})
-    >>> recipe = vd.Geography(x="x", y="y", attributes=["ill"], region=[0, 0, 1, 1], grid=(4, 4), m=2, sweeps=800, burn=200, chains=2)
+    >>> homes = pd.DataFrame(rng.random((200, 2)).round(4), columns=["x", "y"])
+    >>> homes["ill"] = rng.random(200) < 0.3
+    >>> recipe = vd.Geography(
+    ...     x="x",
+    ...     y="y",
+    ...     attributes=["ill"],
+    ...     region=[0, 0, 1, 1],
+    ...     grid=(4, 4),
+    ...     m=2,
+    ...     sweeps=800,
+    ...     burn=200,
+    ...     chains=2,
+    ... )
     >>> release = recipe.protect(homes, seed=7)
-    >>> len(release.datasets), release.rule, release.datasets[0]["ill"].equals(homes["ill"])
+    >>> len(release.datasets), release.rule.name, release.datasets[0]["ill"].equals(homes["ill"])
     (2, 'partial', True)
 
     References
@@ -88,14 +99,14 @@ class Geography(LocationRecipe):
 
     method = "geography"
     sentence = (
-        "Places were replaced by artificial ones, drawn from a map of how people with these "
-        "attributes are spread."
+        "Synthetic geography: places were replaced by artificial ones, drawn from a statistical"
+        " model of where people with the same attributes live."
     )
     gate = SYNTHETIC
     synthesizes = True
 
-    attributes: tuple[str, ...] = ()
-    continuous: tuple[str, ...] = ()
+    attributes: Sequence[str] = ()
+    continuous: Sequence[str] = ()
     grid: tuple[int, int] | Literal["choose"] = (20, 20)
     m: int = 5
     addresses: Addresses | None = field(default=None, repr=False, metadata={"private": True})
@@ -113,8 +124,8 @@ class Geography(LocationRecipe):
             check_whole(name, getattr(self, name), least)
         if (self.sweeps - self.burn) * self.chains < self.m:
             msg = (
-                f"sweeps ({self.sweeps}) less burn ({self.burn}), over {self.chains} chains, must"
-                f" leave at least m ({self.m}) draws."
+                f"sweeps ({self.sweeps}) minus burn ({self.burn}), times {self.chains} chains, must"
+                f" be at least m ({self.m}).\n\nHint: raise sweeps."
             )
             raise PlanError(msg)
         if isinstance(self.priors, Mapping):
@@ -130,14 +141,14 @@ class Geography(LocationRecipe):
     def choose(
         self, table: Any, grids: Sequence[tuple[int, int]] | None = None, seed: int | None = None
     ) -> Choice:
-        """Return the risk-utility curve over some grids, with the recommended one and the reason."""
+        """Return the risk-utility map of some grids, with the recommended one and the reason."""
         from veladura.methods.geography.choose import choose_grid
 
         return choose_grid(self, table, grids, seed=seed)
 
     @classmethod
     def suggest_for(cls, table: Table, facts: Mapping[str, Facts]) -> Geography:
-        """Suggest coordinates, attributes of few categories and a rounded box, to be replaced by the true region."""
+        """Suggest coordinates, attributes, and a box to be replaced by the true region."""
         from veladura.methods.geography.propose import settings
 
         return cls(**settings(table, facts))
@@ -151,12 +162,12 @@ def _check_names(recipe: Geography) -> None:
             raise PlanError(msg)
     every = (recipe.x, recipe.y, *recipe.attributes, *recipe.continuous)
     if twice := sorted({name for name in every if every.count(name) > 1}):
-        msg = f"columns that are named twice among x, y, attributes and continuous: {twice}."
+        msg = f"x, y, attributes and continuous must be different columns; named twice: {twice}."
         raise PlanError(msg)
 
 
 def _plain_addresses(given: Any) -> Addresses | None:
-    """Return addresses as a recipe keeps them: a path, or points as tuples."""
+    """Return addresses in the form that the recipe stores: a path, or points as tuples."""
     if given is None or isinstance(given, Path):
         return given
     if isinstance(given, str):

@@ -1,6 +1,6 @@
 """A regular grid over a declared region: usable cells, their areas and their neighbours.
 
-The grid comes from the declared region alone, never from the data: its edges say nothing of
+The grid comes from the declared region alone, never from the data: its edges disclose nothing about
 where the outermost person lives.
 """
 
@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from veladura.base.arrays import Floats, Ints, Mask
 from veladura.errors import PlanError
 from veladura.methods.geography.projection import Plane
 from veladura.methods.geography.region import Region
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 SLIVER = 0.1  # squares with less than this share of a whole one usable join a neighbour
 MOST_SQUARES = 250_000
 
@@ -67,12 +66,12 @@ class Grid:
     @property
     def cell_of_square(self) -> Ints:
         """The cell of every square, -1 where nothing of it is usable."""
-        found = np.full(self.shape[0] * self.shape[1], -1, dtype=np.int64)
-        found[self.square] = self.piece_cell
-        return found
+        cells = np.full(self.shape[0] * self.shape[1], -1, dtype=np.int64)
+        cells[self.square] = self.piece_cell
+        return cells
 
     def locate(self, x: Floats, y: Floats) -> Ints:
-        """Return the cell of each point; one whose square has no usable part goes to the nearest piece."""
+        """Return the cell of each point; where a square has no usable part, the nearest cell."""
         across = np.clip(np.searchsorted(self.x_edges, x, side="right") - 1, 0, self.shape[0] - 1)
         up = np.clip(np.searchsorted(self.y_edges, y, side="right") - 1, 0, self.shape[1] - 1)
         cell: Ints = self.cell_of_square[up * self.shape[0] + across]
@@ -95,12 +94,13 @@ class Grid:
 
 
 def grid_over(region: Region, plane: Plane, shape: tuple[int, int]) -> Grid:
-    """Return the grid of a region: squares clipped to what is usable, slivers joined to a neighbour.
+    """Return the grid of a region: squares clipped to its usable part, slivers merged.
 
     Parameters
     ----------
     shape
         Squares from west to east and from south to north, over the bounds of the declared region.
+        A square with less than a tenth of its area usable joins a neighbour.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def grid_over(region: Region, plane: Plane, shape: tuple[int, int]) -> Grid:
     """
     across, up = shape
     if across * up > MOST_SQUARES:
-        msg = f"grid: {across} x {up} squares are more than {MOST_SQUARES:,}."
+        msg = f"grid has {across} x {up} squares, more than {MOST_SQUARES:,}.\n\nHint: use fewer."
         raise PlanError(msg)
     x_edges, y_edges = _edges(region, plane, shape)
     square, shapes, area, box = _pieces(region, plane, x_edges, y_edges)
@@ -135,14 +135,12 @@ def grid_over(region: Region, plane: Plane, shape: tuple[int, int]) -> Grid:
 
 
 def _edges(region: Region, plane: Plane, shape: tuple[int, int]) -> tuple[Floats, Floats]:
-    """Return the edges of the squares: equal steps in the plane, told in declared coordinates."""
+    """Return the edges of the squares in declared coordinates: equal steps in the plane."""
     west, south, east, north = _plane_bounds(region, plane)
     x, _ = plane.back(np.linspace(west, east, shape[0] + 1), np.zeros(shape[0] + 1))
     _, y = plane.back(np.zeros(shape[1] + 1), np.linspace(south, north, shape[1] + 1))
-    x[[0, -1]], y[[0, -1]] = (
-        region.bounds[0::2],
-        region.bounds[1::2],
-    )  # the way there and back may lose a last digit
+    # exact ends: projecting and back may lose a last digit
+    x[[0, -1]], y[[0, -1]] = region.bounds[0::2], region.bounds[1::2]
     return x, y
 
 
@@ -160,16 +158,15 @@ def _square_area(region: Region, plane: Plane, shape: tuple[int, int]) -> float:
 def _pieces(
     region: Region, plane: Plane, x_edges: Floats, y_edges: Floats
 ) -> tuple[Ints, NDArray[Any], Floats, Floats]:
-    """Return the usable part of every square that has one: square, shape, area and bounding box in the plane."""
+    """Return the usable parts: square, shape, and in the plane area and bounding box."""
     import shapely
 
     left, low = np.meshgrid(x_edges[:-1], y_edges[:-1])
     right, high = np.meshgrid(x_edges[1:], y_edges[1:])
     squares = shapely.box(left.ravel(), low.ravel(), right.ravel(), high.ravel())
     clipped = shapely.intersection(squares, region.open)
-    step = (
-        max(x_edges[1] - x_edges[0], y_edges[1] - y_edges[0]) / 8
-    )  # a straight line in degrees bends in the plane
+    # a straight line in degrees bends in the plane
+    step = max(x_edges[1] - x_edges[0], y_edges[1] - y_edges[0]) / 8
     flat = shapely.transform(
         shapely.segmentize(clipped, step),
         lambda at: np.column_stack(plane.forward(at[:, 0], at[:, 1])),
@@ -179,57 +176,58 @@ def _pieces(
     return some.astype(np.int64), clipped[some], area[some], shapely.bounds(flat[some])
 
 
-def _adjacent(square: Ints, shape: tuple[int, int]) -> tuple[Ints, Ints, NDArray[np.bool_]]:
-    """Return pairs of pieces whose squares share a side or corner, both ways, and which of them share a side."""
+def _adjacent(square: Ints, shape: tuple[int, int]) -> tuple[Ints, Ints, Mask]:
+    """Return pairs of pieces in adjacent squares, both ways, and which of them share a side."""
     across, up = shape
     place = np.full((up + 2, across + 2), -1, dtype=np.int64)
     row, column = np.divmod(square, across)
     place[row + 1, column + 1] = np.arange(square.size)
-    one, other, side = [], [], []
+    first, second, side = [], [], []
     for down in (-1, 0, 1):
         for right in (-1, 0, 1):
             if down or right:
-                found = place[row + 1 + down, column + 1 + right]
-                there = np.flatnonzero(found >= 0)
-                one.append(there)
-                other.append(found[there])
+                adjacent = place[row + 1 + down, column + 1 + right]
+                there = np.flatnonzero(adjacent >= 0)
+                first.append(there)
+                second.append(adjacent[there])
                 side.append(np.full(there.size, not (down and right)))
-    return np.concatenate(one), np.concatenate(other), np.concatenate(side)
+    return np.concatenate(first), np.concatenate(second), np.concatenate(side)
 
 
 def _merge_slivers(square: Ints, area: Floats, shape: tuple[int, int], least: float) -> Ints:
-    """Return the cell of each piece: small ones join their largest neighbour, one beside them before one across a corner."""
-    one, other, side = _adjacent(square, shape)
-    order = np.lexsort(
-        (other, -area[other], ~side, one)
-    )  # by piece, then side before corner, then the largest
-    one, other = one[order], other[order]
-    first = np.full(square.size, -1, dtype=np.int64)
-    lead = (
-        np.flatnonzero(np.r_[True, np.diff(one) > 0]) if one.size else np.empty(0, dtype=np.int64)
-    )
-    first[one[lead]] = other[lead]
+    """Return the cell of each piece; small pieces join their largest neighbour.
+
+    A neighbour that shares a side comes before one that shares a corner.
+    """
+    piece, other, side = _adjacent(square, shape)
+    # by piece, then side before corner, then the largest
+    order = np.lexsort((other, -area[other], ~side, piece))
+    piece, other = piece[order], other[order]
+    best = np.full(square.size, -1, dtype=np.int64)
+    if piece.size:
+        lead = np.flatnonzero(np.r_[True, np.diff(piece) > 0])
+        best[piece[lead]] = other[lead]
     root = np.arange(square.size)
 
-    def top(piece: int) -> int:
-        while root[piece] != piece:
-            piece = int(root[piece])
-        return piece
+    def top(at: int) -> int:
+        while root[at] != at:
+            at = int(root[at])
+        return at
 
     total = area.copy()
-    for piece in np.argsort(area, kind="stable").tolist():
-        mine, target = top(piece), first[piece]
-        if target < 0 or area[piece] >= least or total[mine] >= least or top(int(target)) == mine:
+    for at in np.argsort(area, kind="stable").tolist():
+        mine, target = top(at), best[at]
+        if target < 0 or area[at] >= least or total[mine] >= least or top(int(target)) == mine:
             continue
         joined = top(int(target))
         root[mine] = joined
         total[joined] += total[mine]
-    roots = np.array([top(piece) for piece in range(square.size)])
+    roots = np.array([top(at) for at in range(square.size)])
     return np.unique(roots, return_inverse=True)[1].astype(np.int64)
 
 
 def _pairs(square: Ints, cell: Ints, shape: tuple[int, int]) -> Ints:
     """Return the pairs of different cells that have neighbouring squares, in order."""
-    one, other, _ = _adjacent(square, shape)
-    found: Ints = np.unique(np.column_stack([cell[one], cell[other]]), axis=0)
-    return np.asarray(found[found[:, 0] != found[:, 1]])
+    first, second, _ = _adjacent(square, shape)
+    pairs: Ints = np.unique(np.column_stack([cell[first], cell[second]]), axis=0)
+    return np.asarray(pairs[pairs[:, 0] != pairs[:, 1]])

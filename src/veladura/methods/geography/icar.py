@@ -1,4 +1,4 @@
-"""Draws of the intensities from their posterior, and what is needed to trust them."""
+"""Posterior draws of the intensities of the disease-mapping model, with diagnostics."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from veladura.base.arrays import Floats
 from veladura.base.context import Context
-from veladura.methods.geography.icar_model import Counts, Design, Floats, Graph, Priors
+from veladura.methods.geography.icar_model import CellCounts, EffectDesign, Graph, Priors
 from veladura.numeric.mcmc.chain import check_lengths, run_chains, separated
 from veladura.numeric.mcmc.diagnostics import Diagnostics
 
 ADVICE = (
-    "raise sweeps (and burn with them), take a coarser grid, or merge rare levels of the"
-    " attributes."
+    "raise sweeps (and burn with them), use a coarser grid, or merge rare levels of the attributes."
 )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Draws:
-    """What the chains leave. Holds what was learnt from the original: never released.
+    """Posterior draws and traces of all chains. Learnt from the original: never released.
 
     Parameters
     ----------
@@ -41,9 +41,9 @@ class Draws:
 
 
 def sample(
-    counts: Counts,
+    counts: CellCounts,
     graph: Graph,
-    design: Design,
+    design: EffectDesign,
     priors: Priors,
     *,
     m: int,
@@ -60,19 +60,19 @@ def sample(
     counts, graph, design, priors
         The model.
     m
-        How many well separated draws of the intensities to keep.
+        Number of well separated draws of the intensities to keep.
     context
         Streams ("chain", number) under its path, threads and progress.
     sweeps, burn
-        Sweeps of each chain, and how many of them are dropped at its beginning.
+        Sweeps of each chain, and how many of them are burn-in.
     thin
         Every ``thin``-th sweep after that enters traces and posterior mean.
     chains
-        How many chains; never depends on the number of cores.
+        Number of chains; it never depends on the number of cores.
 
     Returns
     -------
-    The same bytes for any number of threads. A ChainWarning says when the chains have not mixed.
+    The same bytes for any number of threads. A ChainWarning says that chains have not converged.
     """
     from veladura.methods.geography.icar_chain import lay_out, names_of_scalars, run_chain
 

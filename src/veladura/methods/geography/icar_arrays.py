@@ -1,49 +1,44 @@
-"""What the sweeps of the disease-mapping model work on: arrays, and their compiled types."""
+"""The arrays of the sweeps of the disease-mapping model, and their compiled types."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import NamedTuple
 
-import numpy as np
 from numba import types
 from numpy.random import Generator
-from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from veladura.base.arrays import Floats, Ints
 
 
 class Model(NamedTuple):
-    """What stays fixed while a chain runs. G cells, B combinations, P parts, F effects: the last K are slopes of covariates."""
+    """What stays fixed while a chain runs.
+
+    G cells, B combinations, P parts, F effects, the last K of which are slopes of covariates.
+    """
 
     counts: Floats  # G x B
     start: Ints  # neighbours of each cell, in compressed rows
     neighbour: Ints
     part: Ints  # -1: no neighbours
-    group: (
-        Ints  # the part whose mean a cell shares: its own, the first for a cell without neighbours
-    )
+    group: Ints  # the part whose mean a cell shares: its own, or the first without neighbours
     size: Floats  # P + 1: cells of each part, then those without neighbours
     first: Ints  # combinations of each effect, in compressed rows; none for slopes
     member: Ints
     totals: Floats  # F x G: counts of an effect's combinations, each times its covariate for slopes
     group_totals: Floats  # F x P: their sums
-    # K G + 1: combinations with a covariate that is not 0, by covariate and cell, in compressed
-    # rows
+    # K G + 1: combinations with a covariate other than 0, by covariate and cell (compressed rows)
     slope_first: Ints
     slope_member: Ints
     covariate: Floats
     slopes: int  # K
-    mean_precision: (
-        Floats  # F: prior precision of an effect's mean over a part; below 0: the mean is held at 0
-    )
+    mean_precision: Floats  # F: prior precision of an effect's mean over a part; below 0: mean 0
     smooth: Ints  # F: 1 for intrinsic CAR, 0 for independent normals of fixed precision
     gamma: Floats  # shape and rate of the effects' precisions, then of the precision of eps
 
 
 class State(NamedTuple):
-    """Where a chain stands."""
+    """The state of a chain."""
 
     effect: Floats  # F x G
     mean: Floats  # F x P: of the effect over each part
@@ -91,7 +86,6 @@ Draw = Callable[[Generator, Model, State, int], None]
 Weigh = Callable[[Model, State, int, float], float]
 Widen = Callable[[Model, State, int, float], None]
 DRAW = NONE(RNG, MODEL, STATE, INT)  # gives effect j new values
-WEIGH = REAL(
-    MODEL, STATE, INT, REAL
-)  # returns the log likelihood that widening effect j by a walk of its log precision gains
+# the gain of log likelihood from widening effect j by a step of its log precision
+WEIGH = REAL(MODEL, STATE, INT, REAL)
 WIDEN = NONE(MODEL, STATE, INT, REAL)  # widens it so

@@ -1,4 +1,4 @@
-"""From the model's arrays to the kernels': layout, first state, one chain."""
+"""The layout of a model for the kernels, the first state, and one chain."""
 
 from __future__ import annotations
 
@@ -8,23 +8,24 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
+from veladura.base.arrays import Floats, Ints
 from veladura.base.jit import native
 from veladura.errors import PlanError
 from veladura.methods.geography import icar_kernels as kernels
 from veladura.methods.geography import icar_slopes as slope_kernels
 from veladura.methods.geography.icar_arrays import Draw, Model, State, Weigh, Widen
-from veladura.methods.geography.icar_model import Counts, Design, Floats, Graph, Ints, Priors
+from veladura.methods.geography.icar_model import CellCounts, EffectDesign, Graph, Priors
 
 
 class Chain(NamedTuple):
-    """What one chain leaves: intensities (draws, B, G), their sum over kept sweeps (B, G), traces (kept, scalars)."""
+    """Intensities (draws, B, G) of a chain, their sum over kept sweeps, traces (kept, scalars)."""
 
     intensity: Floats
     total: Floats
     trace: Floats
 
 
-def lay_out(counts: Counts, graph: Graph, design: Design, priors: Priors) -> Model:
+def lay_out(counts: CellCounts, graph: Graph, design: EffectDesign, priors: Priors) -> Model:
     """Return the model as the kernels want it: cells first, combinations side by side."""
     combinations, cells = counts.values.shape
     _check(counts, graph, design)
@@ -97,8 +98,8 @@ def _compress(covariates: Floats) -> tuple[Ints, Ints, Floats]:
     )
 
 
-def _check(counts: Counts, graph: Graph, design: Design) -> None:
-    """Refuse arrays that do not fit each other, and a grid in which no two cells touch."""
+def _check(counts: CellCounts, graph: Graph, design: EffectDesign) -> None:
+    """Refuse arrays that do not fit each other, and a grid without neighbouring cells."""
     combinations, cells = counts.values.shape
     if graph.cells != cells or len(design.codes) != combinations:
         msg = (
@@ -114,8 +115,8 @@ def _check(counts: Counts, graph: Graph, design: Design) -> None:
         raise PlanError(msg)
     if graph.parts == 0:
         msg = (
-            f"no two of {cells} usable cells touch, so there is nothing to smooth over.\n\nHint:"
-            " use a finer grid, or exclude less."
+            f"no two of the {cells} usable cells are neighbours, so the map cannot be"
+            " smoothed.\n\nHint: use a finer grid, or exclude less."
         )
         raise PlanError(msg)
 
@@ -139,14 +140,12 @@ def settle(model: Model, offset: Floats, effect: Floats, eps: Floats, precision:
     linear = np.repeat(offset[:, None], eps.shape[1], axis=1)
     for j, values in enumerate(effect):
         linear[:, model.member[model.first[j] : model.first[j + 1]]] += values[:, None]
-    row = np.repeat(
-        np.arange(model.slopes * cells), np.diff(model.slope_first)
-    )  # covariate and cell of each entry
+    # covariate and cell of each entry
+    row = np.repeat(np.arange(model.slopes * cells), np.diff(model.slope_first))
     slopes = effect[len(effect) - model.slopes :].ravel()
     np.add.at(linear, (row % cells, model.slope_member), model.covariate * slopes[row])
-    parts = (
-        np.eye(model.size.size)[model.part, :-1] / model.size[:-1]
-    )  # the last row, which -1 takes, is of no part
+    # a cell without neighbours has part -1: the last row, which belongs to no part
+    parts = np.eye(model.size.size)[model.part, :-1] / model.size[:-1]
     mean = effect @ parts
     return State(
         effect=effect,
@@ -171,7 +170,7 @@ def sweep(
 
 
 def _slope_kernels(model: Model) -> tuple[Draw, Weigh, Widen]:
-    """Return how slopes are drawn, weighed and widened.
+    """Return the kernels that draw, weigh and widen slopes.
 
     Where there are none, kernels that are part of a sweep anyway stand in and are not called.
     """
@@ -194,7 +193,13 @@ def run_chain(
     thin: int,
     draws: list[int],
 ) -> Chain:
-    """Run one chain: burn-in, then ``kept`` times ``thin`` sweeps; ``draws`` says after which of the kept ones to keep intensities."""
+    """Run one chain: burn-in, then ``kept`` times ``thin`` sweeps.
+
+    Parameters
+    ----------
+    draws
+        The kept sweeps after which the intensities are stored.
+    """
     state = begin(rng, model, offset, priors)
     trace = np.zeros((kept, scalars(model)))
     total = np.zeros_like(model.counts)
@@ -210,12 +215,12 @@ def run_chain(
 
 
 def scalars(model: Model) -> int:
-    """Return how many scalars a sweep is summarised by."""
+    """Return the number of scalars that are traced."""
     return len(names_of_scalars(model, [""] * len(model.totals)))
 
 
 def names_of_scalars(model: Model, effects: list[str]) -> list[str]:
-    """Return the names of the scalars, in the order of the kernels' summary."""
+    """Return the names of the traced scalars, in the order of the kernels."""
     parts = range(model.size.size - 1)
     spreads = [f"log sd of {name}" for name in (*effects, "eps")]
     of_effects = [

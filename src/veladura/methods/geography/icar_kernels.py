@@ -17,6 +17,7 @@ import numpy as np
 from numba import types
 from numpy.random import Generator
 
+from veladura.base.arrays import Floats, Ints
 from veladura.base.jit import compiled, handed, inner
 from veladura.methods.geography.icar_arrays import (
     AFTER,
@@ -37,8 +38,6 @@ from veladura.methods.geography.icar_arrays import (
     WEIGH,
     WIDEN,
     Draw,
-    Floats,
-    Ints,
     Model,
     State,
     Weigh,
@@ -52,12 +51,12 @@ AIM = 0.44  # accepted share that suits a random walk in one dimension (Roberts 
 
 @inner(types.UniTuple(REAL, 2)(RNG, REAL, REAL, REAL))
 def log_concave(rng: Generator, count: float, rate: float, precision: float) -> tuple[float, float]:
-    """Draw t from a law proportional to exp(count t - rate e^t - precision t^2 / 2), exactly; return t and e^t.
+    """Draw t with density proportional to exp(count t - rate e^t - precision t^2 / 2), exactly.
 
-    Both e^t and t^2 lie above their tangents. Replacing the one that bends less at the mode by its
-    tangent leaves a normal law or the law of a log gamma variable to propose from; at least 1 /
-    sqrt(2) are accepted, about. What is not a number is accepted, so that a chain gone astray ends,
-    and is told, instead of hanging.
+    Returns t and e^t. Both e^t and t^2 lie above their tangents. Replacing the one that bends less
+    at the mode by its tangent leaves a normal law or the law of a log gamma variable to propose
+    from; at least 1 / sqrt(2) are accepted, about. What is not a number is accepted, so that a
+    chain that diverges ends, with a warning, instead of hanging.
     """
     mode, height = 0.0, 1.0
     if count > rate:
@@ -182,7 +181,10 @@ def _lift(
 
 @inner(DRAW)
 def draw_intercept(rng: Generator, model: Model, state: State, j: int) -> None:
-    """Draw the mean of effect j over each part given all else, eps among it (Nunes 2018, eqs. 2.10 and 2.11)."""
+    """Draw the mean of effect j over each part given all else, eps included.
+
+    Nunes (2018), eqs. 2.10 and 2.11.
+    """
     member, low, high, group = model.member, model.first[j], model.first[j + 1], model.group
     mean, rate, boost, work = state.mean, state.rate, state.boost, state.work
     for p in range(mean.shape[1]):
@@ -235,7 +237,10 @@ def draw_centred_intercept(rng: Generator, model: Model, state: State, j: int) -
 
 @inner(NONE(RNG, MODEL, STATE))
 def draw_precisions(rng: Generator, model: Model, state: State) -> None:
-    """Draw the precisions given effects and eps (Nunes 2018, eqs. 2.15 to 2.17, with the rank: cells less parts, not cells)."""
+    """Draw the precisions given effects and eps (Nunes 2018, eqs. 2.15 to 2.17).
+
+    The rank of an effect is the number of cells less that of parts, not the number of cells.
+    """
     gamma, start, neighbour, part = model.gamma, model.start, model.neighbour, model.part
     effect, eps, precision = state.effect, state.eps, state.precision
     for j in range(effect.shape[0]):
@@ -258,7 +263,7 @@ def draw_precisions(rng: Generator, model: Model, state: State) -> None:
 
 @inner(REAL(TABLE, TABLE, TABLE, REAL, INT))
 def _level(mean: Floats, group_totals: Floats, work: Floats, held: float, j: int) -> float:
-    """Find the shifts of effect j's means that leave the rows expected in each part as before; return what they gain."""
+    """Return the gain from shifts of effect j's means that keep the expected counts by part."""
     gain = 0.0
     for p in range(mean.shape[1]):
         shift = np.log(work[BEFORE, p] / work[AFTER, p])
@@ -269,7 +274,9 @@ def _level(mean: Floats, group_totals: Floats, work: Floats, held: float, j: int
 
 @handed(WEIGH)
 def weigh_effect(model: Model, state: State, j: int, walk: float) -> float:
-    """Return the gain of log likelihood when log precision j walks with the whitened effect held: its distances to the mean widen or shrink.
+    """Return the gain of log likelihood from a step of log precision j with the effect whitened.
+
+    The distances of the effect to its mean widen or shrink.
 
     The mean moves too, so that the rows expected in a part stay; shifting by what does not depend
     on the mean itself keeps volumes.
@@ -310,7 +317,10 @@ def widen_effect(model: Model, state: State, j: int, walk: float) -> None:
 
 @inner(WEIGH)
 def weigh_eps(model: Model, state: State, j: int, walk: float) -> float:
-    """Return the gain of log likelihood when the log precision of eps walks with the whitened eps held; effect j keeps the rows expected."""
+    """Return the gain of log likelihood from a step of the log precision of eps, eps whitened.
+
+    Effect j shifts so that the expected counts stay.
+    """
     counts, group = model.counts, model.group
     eps, rate, boost, trial, work = state.eps, state.rate, state.boost, state.trial, state.work
     scale = np.exp(-0.5 * walk)
@@ -346,7 +356,7 @@ def widen_eps(model: Model, state: State, j: int, walk: float) -> None:
 
 @inner(REAL(RNG, FLOATS, INT))
 def _walk(rng: Generator, step: Floats, j: int) -> float:
-    """Propose how far log precision j walks."""
+    """Propose a step of log precision j."""
     return float(step[j] * rng.standard_normal())
 
 
@@ -361,7 +371,7 @@ def _accept(
     gain: float,
     tune: float,
 ) -> bool:
-    """Decide on a walk of log precision j that gains so much likelihood; tune the next step in burn-in only."""
+    """Accept or reject a step of log precision j; tune the step size in burn-in only."""
     at = 0 if j < precision.size - 1 else 2
     gain += gamma[at] * walk - gamma[at + 1] * precision[j] * (np.exp(walk) - 1.0)
     if tune > 0.0:
@@ -391,7 +401,10 @@ def keep_books(model: Model, state: State) -> None:
 
 @inner(NONE(MODEL, STATE, FLOATS))
 def summarise(model: Model, state: State, trace: Floats) -> None:
-    """Note the scalars of one sweep: log likelihood, log standard deviations, then of each effect the means and a contrast."""
+    """Record the scalars of one sweep.
+
+    Log likelihood, log standard deviations, then for each effect its means and a contrast.
+    """
     effect, mean, counts, rate, boost = (
         state.effect,
         state.mean,

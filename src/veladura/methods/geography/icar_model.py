@@ -1,4 +1,4 @@
-"""The disease-mapping model as plain arrays: counts by combination and cell, neighbours, design, priors.
+"""The disease-mapping model as plain arrays: counts, neighbours, design, priors.
 
 log lambda_ib = mu + sum_k alpha_k[x_k(b)] + theta_i + sum_k phi_ik[x_k(b)] + beta_i Zbar_ib +
 eps_ib + log area_i (Nunes 2018, eqs. 2.1 to 2.9 and 2.19, after Paiva et al. 2014; here with the
@@ -13,10 +13,9 @@ from typing import Literal, Self, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from veladura.base.arrays import Floats, Ints
 from veladura.errors import PlanError
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 SlopePrior = Literal["normal", "icar"]
 
 
@@ -40,7 +39,7 @@ class Graph:
 
     @classmethod
     def of_pairs(cls, cells: int, pairs: ArrayLike) -> Self:
-        """Return the graph of ``cells`` cells from pairs of neighbours, each named once or twice, in any order."""
+        """Return the graph from pairs of neighbours, each given once or twice, in any order."""
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
 
@@ -67,7 +66,7 @@ class Graph:
 
     @property
     def parts(self) -> int:
-        """The number of connected parts; a cell without neighbours is none."""
+        """The number of connected parts; a cell without neighbours does not count."""
         return int(self.part.max(initial=-1)) + 1
 
     @property
@@ -84,7 +83,7 @@ class Graph:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Counts:
+class CellCounts:
     """Rows of each combination in each cell. Holds original counts: never released.
 
     Parameters
@@ -116,11 +115,11 @@ class Counts:
             raise PlanError(msg)
 
     def __repr__(self) -> str:
-        return f"Counts({self.values.shape[0]} combinations, {self.values.shape[1]} cells)"
+        return f"CellCounts({self.values.shape[0]} combinations, {self.values.shape[1]} cells)"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Design:
+class EffectDesign:
     """Which levels and which covariates a combination has.
 
     Parameters
@@ -160,7 +159,7 @@ class Design:
 
     @property
     def dummies(self) -> NDArray[np.uint8]:
-        """Which spatial effects a combination has, shape (1 + sum of levels less one, B): the common one first."""
+        """The spatial effects of combinations, shape (1 + sum of (levels - 1), B): common first."""
         rows = [np.ones(len(self.codes), dtype=np.uint8)]
         rows += [
             (column == level).astype(np.uint8)
@@ -182,23 +181,23 @@ class Design:
 
 @dataclass(frozen=True, kw_only=True)
 class Priors:
-    """Hyperparameters; the source gives none, these are the prototype's (see docs/methods/geography.md).
+    """Hyperparameters of the disease-mapping model (see docs/methods/geography.md).
 
     Parameters
     ----------
     intercept_variance
-        Variance of mu and of every alpha, normal around 0.
+        Variance of the normal prior of mu and of every alpha; its mean is 0.
     spatial_shape, spatial_rate
-        Gamma law of the precision of each intrinsic CAR effect.
+        Gamma prior of the precision of each intrinsic CAR (ICAR) effect.
     extra_shape, extra_rate
-        Gamma law of the precision of the extra variation eps.
+        Gamma prior of the precision of the extra variation eps.
     slope
-        Law of the slopes of a covariate over the cells: ``normal``, N(0, v) independently, or
+        Prior of the slopes of a covariate over the cells: ``normal``, N(0, v) independently, or
         ``icar``.
     slope_variance
         v: the variance of the slopes (normal), or of their common part beta_0 (icar; 0 leaves it
-        out, as the source does). A large v publishes more of who lives where: look at the
-        risk-utility curve.
+        out, as Nunes 2018 does). A large v discloses more about who lives where: compare risk and
+        utility.
     """
 
     intercept_variance: float = 100.0
@@ -228,7 +227,7 @@ class Priors:
 
 
 def standardise(means: ArrayLike, counts: ArrayLike) -> Floats:
-    """Return cell means of one covariate standardised within each combination, 0 where there is no row.
+    """Return cell means of a covariate standardised within each combination, 0 in empty cells.
 
     Mean and standard deviation run over the non-empty cells of the combination; a combination whose
     cells do not differ gets 0 everywhere. Both arguments have the shape (B, G).

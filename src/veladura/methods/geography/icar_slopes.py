@@ -1,4 +1,4 @@
-"""Compiled draws of the slopes of covariates, handed to the sweeps of icar_kernels.py where a model has any.
+"""Compiled draws of the slopes of covariates, passed to the sweeps of icar_kernels.py.
 
 The conditional of a slope is a sum of several exponentials. A move shifts the slopes of the chosen
 cells, each by its factor times the shift; chosen cells and factors stand in the work space.
@@ -27,7 +27,7 @@ from veladura.methods.geography.icar_arrays import (
 
 @inner(REAL(MODEL, STATE, INT, INT, REAL))
 def _gain(model: Model, state: State, j: int, many: int, shift: float) -> float:
-    """Return the gain of log likelihood when the slopes of the chosen cells shift, by their factors times as much each."""
+    """Return the gain of log likelihood when the slopes of the chosen cells shift."""
     first, member, covariate, totals = (
         model.slope_first,
         model.slope_member,
@@ -50,10 +50,10 @@ def _gain(model: Model, state: State, j: int, many: int, shift: float) -> float:
 def _draw_along(
     rng: Generator, model: Model, state: State, j: int, many: int, slope: float, bend: float
 ) -> float:
-    """Draw a shift of the slopes of the chosen cells by slice sampling (Neal 2003, figs. 3 and 5), and put it into the rates.
+    """Draw a shift of the slopes of the chosen cells by slice sampling, and update the rates.
 
-    The log prior is slope x shift - bend x shift^2 / 2; it sets the width, and is all there is
-    where no covariate is.
+    Slice sampling as in Neal (2003), figs. 3 and 5. The log prior is slope x shift - bend x shift^2
+    / 2; it sets the width, and is all there is where no covariate is.
     """
     first, member, covariate = model.slope_first, model.slope_member, model.covariate
     rate, chosen, work = state.rate, state.chosen, state.work
@@ -111,7 +111,9 @@ def _pick(rng: Generator, model: Model, i: int) -> int:
 
 @handed(DRAW)
 def draw_smooth_slope(rng: Generator, model: Model, state: State, j: int) -> None:
-    """Draw the slopes of a covariate that are intrinsic CAR: neighbours against each other, then every cell and part by itself.
+    """Draw the slopes of a covariate with an ICAR prior.
+
+    Neighbours move against each other, then every cell and part by itself.
 
     The first kind of move keeps the means, so it serves also where they are held at 0; the others
     are left out there.
@@ -150,7 +152,7 @@ def draw_smooth_slope(rng: Generator, model: Model, state: State, j: int) -> Non
 
 @handed(WEIGH)
 def weigh_slope(model: Model, state: State, j: int, walk: float) -> float:
-    """Return the gain of log likelihood when log precision j walks with the whitened slopes held."""
+    """Return the gain of log likelihood from a step of log precision j, slopes whitened."""
     group, effect, mean, work = model.group, state.effect, state.mean, state.work
     for i in range(group.size):
         state.chosen[i] = i

@@ -1,4 +1,4 @@
-"""A fast approximate fit of the disease-mapping model, to compare cell sizes before the chains are run.
+"""The Laplace approximation of the disease-mapping model, to compare grids before sampling.
 
 Effects are normal around their posterior mode (Laplace), precisions are the modes of their
 approximate marginal law.
@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from veladura.methods.geography.icar_model import Counts, Design, Floats, Graph, Priors
+from veladura.base.arrays import Floats
+from veladura.methods.geography.icar_model import CellCounts, EffectDesign, Graph, Priors
 
 ROUNDS = 40  # at most, of mode and precisions in turn
-CHANGE = 0.03  # of a precision between rounds, from which on it counts as found
+CHANGE = 0.03  # relative, of a precision between rounds: below it, converged
 PROBES = 40  # draws that the traces come from, at least
 NEWTON = 3  # steps towards the mode in each round: rounds follow each other
 ENOUGH = 1e-3  # of a predictor's move
@@ -25,7 +26,7 @@ HELD = 0.05  # stands for a common slope variance of 0, which would hold a mean 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Approximation:
-    """An approximate posterior. Holds what was learnt from the original: never released.
+    """An approximate posterior. Learnt from the original: never released.
 
     Parameters
     ----------
@@ -43,17 +44,23 @@ class Approximation:
 
 
 class _System(NamedTuple):
-    """The model as sparse matrices; predictors run over (combination, cell), unknowns over (effect, cell)."""
+    """Sparse matrices: predictors by (combination, cell), unknowns by (effect, cell)."""
 
     matrix: Any  # predictors x unknowns
     rows: list[Any]  # of each effect: D with D'D the structure of its prior
     fixed: Floats  # prior precision of each unknown besides
-    free: list[bool]  # whether an effect has a precision to be found
+    free: list[bool]  # whether the precision of an effect is estimated
     ranks: list[int]
 
 
 def approximate(
-    counts: Counts, graph: Graph, design: Design, priors: Priors, *, m: int, rng: Generator
+    counts: CellCounts,
+    graph: Graph,
+    design: EffectDesign,
+    priors: Priors,
+    *,
+    m: int,
+    rng: Generator,
 ) -> Approximation:
     """Return an approximate fit with m approximate draws of the intensities.
 
@@ -94,7 +101,7 @@ def approximate(
     return Approximation(intensity[:m], intensity.mean(axis=0), precision)
 
 
-def _system(counts: Counts, graph: Graph, design: Design, priors: Priors) -> _System:
+def _system(counts: CellCounts, graph: Graph, design: EffectDesign, priors: Priors) -> _System:
     """Return the sparse matrices of the model."""
     from scipy import sparse
 
@@ -102,14 +109,14 @@ def _system(counts: Counts, graph: Graph, design: Design, priors: Priors) -> _Sy
 
     model = lay_out(counts, graph, design, priors)
     cells = graph.cells
-    one = sparse.eye_array(cells, format="csr")
-    blocks = [sparse.kron(has[:, None].astype(np.float64), one) for has in design.dummies]
+    identity = sparse.eye_array(cells, format="csr")
+    blocks = [sparse.kron(has[:, None].astype(np.float64), identity) for has in design.dummies]
     blocks += [
         sparse.vstack([sparse.diags_array(row) for row in z])
         for z in design.covariates[: model.slopes]
     ]
     smooth = _differences(graph)
-    rows = [smooth if kind else one for kind in model.smooth]
+    rows = [smooth if kind else identity for kind in model.smooth]
     held = np.where(model.mean_precision > 0, model.mean_precision, 1 / HELD)
     share = 1 / model.size[model.group]
     fixed = [
@@ -127,7 +134,10 @@ def _system(counts: Counts, graph: Graph, design: Design, priors: Priors) -> _Sy
 
 
 def _differences(graph: Graph) -> Any:
-    """Return D with D'D the intrinsic CAR structure; a cell without neighbours leans a little on all cells of the first part."""
+    """Return D with D'D the ICAR structure.
+
+    A cell without neighbours is tied weakly to all cells of the first part.
+    """
     from scipy import sparse
 
     pairs = graph.pairs
@@ -155,7 +165,10 @@ def _prior(system: _System, precision: Floats) -> Any:
 def _mode(
     system: _System, values: Floats, offset: Floats, precision: Floats, effect: Floats, eps: Floats
 ) -> tuple[Floats, Floats, Any, Floats, Floats]:
-    """Find the mode of effects and eps by Newton's method, eps eliminated: its weight on the predictor is rate tau / (rate + tau)."""
+    """Find the mode of effects and eps by Newton's method.
+
+    With eps eliminated its weight on the predictor is rate tau / (rate + tau).
+    """
     from scipy import sparse
     from scipy.sparse.linalg import splu
 
@@ -172,9 +185,8 @@ def _mode(
         move = solve(slope)
         shift = matrix @ move
         bend = (slope_eps - rate * shift) / (rate + tau)
-        length = min(
-            1.0, 2.0 / max(np.abs(shift + bend).max(), 1e-12)
-        )  # an exponential is not to be trusted further
+        # a quadratic approximates an exponential over a short step only
+        length = min(1.0, 2.0 / max(np.abs(shift + bend).max(), 1e-12))
         effect, eps = effect + length * move, eps + length * bend
         if max(np.abs(shift).max(), np.abs(bend).max()) < ENOUGH:
             break
@@ -206,18 +218,18 @@ def _update(
     slack: Floats,
 ) -> Floats:
     """Return the next precisions (Schall 1991, with the gamma priors)."""
-    found = precision.copy()
+    updated = precision.copy()
     cells = effect.size // len(system.rows)
     for j, rows in enumerate(system.rows):
         if system.free[j]:
             at = slice(j * cells, (j + 1) * cells)
             lost = precision[j] * np.mean(np.sum((rows @ spread[at]) ** 2, axis=0))
             kept = max(system.ranks[j] - lost, 0.0)
-            found[j] = (kept + 2 * priors.spatial_shape) / (
+            updated[j] = (kept + 2 * priors.spatial_shape) / (
                 np.sum((rows @ effect[at]) ** 2) + 2 * priors.spatial_rate
             )
     lost = precision[-1] * np.mean(np.sum(slack**2, axis=0))
-    found[-1] = (max(eps.size - lost, 0.0) + 2 * priors.extra_shape) / (
+    updated[-1] = (max(eps.size - lost, 0.0) + 2 * priors.extra_shape) / (
         np.sum(eps**2) + 2 * priors.extra_rate
     )
-    return found
+    return updated

@@ -1,15 +1,15 @@
-"""What every recipe that moves places shares: its settings, the checks of the places, and what it promises."""
+"""What all recipes for places share: their settings, and the checks of the places."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Floats, Mask
 from veladura.base.checks import check_choice
 from veladura.base.limits import Limit
 from veladura.core.gates import MASKED
@@ -17,6 +17,7 @@ from veladura.core.promise import Check
 from veladura.core.recipe import Recipe
 from veladura.errors import DataError, PlanError
 from veladura.methods.geography.claims import CHECKS
+from veladura.methods.geography.place import Writing
 from veladura.methods.geography.projection import Coordinates, Plane, looks_like_degrees, plane_of
 from veladura.methods.geography.region import Region, RegionWarning, Shape, plain_shape, region_of
 from veladura.table.schema import NUMERIC, check_kinds
@@ -25,10 +26,9 @@ if TYPE_CHECKING:
     from veladura.table.codes import Codes
     from veladura.table.inspect import Facts
     from veladura.table.schema import Schema
+    from veladura.table.table import Table
 
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-FEW_ASTRAY = 0.1  # more of the rows than that outside is a mistake in the region, not in the rows
+FEW_ASTRAY = 0.1  # a larger share of rows outside is a mistake in the region, not in the rows
 LONGITUDES = ("lon", "lng", "longitude", "long")
 LATITUDES = ("lat", "latitude")
 
@@ -44,7 +44,7 @@ class LocationRecipe(Recipe):
     x: str
     y: str
     region: Shape = field(repr=False)
-    exclude: Shape | tuple[Shape, ...] | None = field(default=None, repr=False)
+    exclude: Shape | Sequence[Shape] | None = field(default=None, repr=False)
     coordinates: Coordinates = "planar"
     m: int = 1
     missing: Literal["refuse", "keep"] = "refuse"
@@ -59,8 +59,8 @@ class LocationRecipe(Recipe):
         ):
             msg = (
                 "region must be declared: one GeoJSON file, geometry or [west, south, east,"
-                " north].\n\nHint: it comes from public knowledge (a border, a map), never from the"
-                " data: its edge would tell where the outermost row is."
+                " north].\n\nHint: take it from public knowledge (a border, a map), never from the"
+                " data: its edge would disclose where the outermost person lives."
             )
             raise PlanError(msg)
         if not isinstance(self.x, str) or not isinstance(self.y, str) or self.x == self.y:
@@ -71,32 +71,43 @@ class LocationRecipe(Recipe):
         check_choice("stray", self.stray, ("refuse", "nearest"))
         check_whole("m", self.m, 1)
 
-    def ground(self) -> tuple[Region, Plane]:
-        """Return the declared region and its plane."""
+    def region_and_plane(self) -> tuple[Region, Plane]:
+        """Return the declared region and the plane it is measured in."""
         region = region_of(self.region, self.exclude)
         return region, plane_of(region.bounds, self.coordinates)
 
     def settings(self) -> dict[str, Any]:
-        """Return the public settings; the region itself stands in the promise that every place keeps to it."""
-        told = super().settings()
+        """Return the public settings; the promise about the region has the region itself."""
         return {
             name: value
-            for name, value in told.items()
+            for name, value in super().settings().items()
             if name not in ("region", "exclude", "addresses") and value not in (None, [])
         }
 
     @classmethod
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> Recipe:  # noqa: ARG003
         """Refuse: a region needs places, from which `suggest_for` proposes one to be confirmed."""
-        msg = f"{cls.method} needs a declared region: counts about the columns do not tell it."
+        msg = f"{cls.method} needs a declared region, which counts about the columns do not give."
         raise PlanError(msg)
 
 
 def check_whole(name: str, value: object, least: int) -> None:
-    """Refuse a setting that is no whole number of at least so much."""
+    """Refuse a setting that is not a whole number of at least ``least``."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         msg = f"{name} ({value}) must be a whole number of at least {least}."
         raise PlanError(msg)
+
+
+def check_grid(grid: object) -> None:
+    """Refuse a grid that is not two whole numbers."""
+    if not isinstance(grid, tuple) or len(grid) != 2:  # noqa: PLR2004
+        msg = (
+            "grid must be two whole numbers: squares from west to east and from south to"
+            " north.\n\nHint: grid=(20, 20)."
+        )
+        raise PlanError(msg)
+    for side in grid:
+        check_whole("grid", side, 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,13 +116,33 @@ class Places:
 
     Attributes
     ----------
-    known
+    placed
         Which rows have a place; ``x`` and ``y`` are of these only.
     """
 
-    known: Mask = field(repr=False)
+    placed: Mask = field(repr=False)
     x: Floats = field(repr=False)
     y: Floats = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Located:
+    """The rows of a table in the declared region. Holds original values: never released."""
+
+    region: Region
+    plane: Plane
+    places: Places
+    writing: Writing
+
+
+def locate(recipe: LocationRecipe, table: Table) -> tuple[Codes, Located]:
+    """Return the coordinates of a table and the places they give, checked against the region."""
+    check_coordinates(recipe, table.schema)
+    region, plane = recipe.region_and_plane()
+    codes = table.codes([recipe.x, recipe.y])
+    places = places_of(recipe, codes, region)
+    writing = Writing.of(codes[recipe.x], codes[recipe.y], places.placed)
+    return codes, Located(region, plane, places, writing)
 
 
 def places_of(recipe: LocationRecipe, codes: Codes, region: Region) -> Places:
@@ -121,8 +152,8 @@ def places_of(recipe: LocationRecipe, codes: Codes, region: Region) -> Places:
     if missing.any() and recipe.missing == "refuse":
         msg = (
             f"{int(missing.sum())} of {missing.size} rows have no {recipe.x} or no"
-            f' {recipe.y}.\n\nHint: missing="keep" releases such rows without a place; or leave'
-            " them out of the table."
+            f' {recipe.y}.\n\nHint: missing="keep" releases such rows without a place; or remove'
+            " them from the table."
         )
         raise DataError(msg)
     if missing.all():
@@ -135,7 +166,7 @@ def places_of(recipe: LocationRecipe, codes: Codes, region: Region) -> Places:
 
 
 def check_coordinates(recipe: LocationRecipe, schema: Schema) -> None:
-    """Refuse coordinates that are no number columns of the table."""
+    """Refuse coordinates that are not number columns of the table."""
     check_kinds(
         schema, (recipe.x, recipe.y), NUMERIC, "x and y name the columns of the coordinates."
     )
@@ -159,25 +190,22 @@ def _check_inside(recipe: LocationRecipe, places: Places, region: Region) -> Non
     if not astray:
         return
     wet = int(np.count_nonzero(region.in_excluded(places.x, places.y)))
-    told = (
-        f"{astray} of {inside.size} places lie outside the usable region ({astray - wet} off the"
-        f" land, {wet} in an excluded area)."
+    outside = (
+        f"{astray} of {inside.size} places lie outside the usable region ({astray - wet} outside"
+        f" region, {wet} in an excluded area)."
     )
     if recipe.stray == "nearest" and astray <= FEW_ASTRAY * inside.size:
-        warnings.warn(f"{told} They are counted in the nearest cell.", RegionWarning, stacklevel=2)
+        warnings.warn(f"{outside} Each counts in its nearest cell.", RegionWarning, stacklevel=2)
         return
     raise DataError(
-        f"{told}\n\nHint: {_likely_mistake(recipe, places, region, float(inside.mean()))}"
+        f"{outside}\n\nHint: {_likely_mistake(recipe, places, region, float(inside.mean()))}"
     )
 
 
 def _likely_mistake(recipe: LocationRecipe, places: Places, region: Region, share: float) -> str:
     """Return the mistake that would explain places outside the region."""
     if region.beside(places.y, places.x).mean() > max(share, 0.5):
-        return (
-            f"x and y look swapped: the other way round the places fit. x={recipe.y!r},"
-            f" y={recipe.x!r}."
-        )
+        return f"x and y look swapped: the places fit with x={recipe.y!r} and y={recipe.x!r}."
     degrees = looks_like_degrees((places.x.min(), places.y.min(), places.x.max(), places.y.max()))
     if degrees != looks_like_degrees(region.bounds):
         place, land = ("degrees", "metres") if degrees else ("metres", "degrees")
@@ -186,6 +214,6 @@ def _likely_mistake(recipe: LocationRecipe, places: Places, region: Region, shar
             " coordinates."
         )
     return (
-        'check that region and exclude cover the right area; stray="nearest" counts a few strays in'
-        " the nearest cell."
+        'check that region and exclude cover the right area; stray="nearest" counts a few such'
+        " places in the nearest cell."
     )

@@ -1,4 +1,4 @@
-"""Maps as SVG: synthetic places and smooth intensities for everyone, the original places for the custodian only."""
+"""Maps as SVG: synthetic places and intensities are public, original places are private."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Floats, Ints
 from veladura.base.pictures import image_of, new_figure, style
 from veladura.methods.geography.grid import Grid
 from veladura.table.codes import encode
@@ -20,18 +20,16 @@ if TYPE_CHECKING:
     from veladura.core.release import Release
     from veladura.methods.geography.fitted import FittedGeography
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-FEWEST_ROWS = 10  # combinations with fewer rows get no public map
+FEWEST_ROWS = 10  # combinations with fewer people get no public map
 MOST_PANELS = 6
-STEPS = 7  # classes of intensity: shades tell an order, not a count
+STEPS = 7  # classes of intensity: shades show an order, not a count
 LAND, WATER, LINE = "#f4f1ea", "#c6dbe8", "#8a8478"
 INK, NEW = "#9c3d2e", "#1f5f8b"
 
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """What maps are drawn from. Holds original places: only `custodian` looks at them."""
+    """What maps are drawn from. Holds original places, which only `custodian` shows."""
 
     grid: Grid
     names: tuple[str, ...] = field(repr=False)
@@ -43,9 +41,9 @@ class Shown:
 
     @classmethod
     def of(cls, fitted: FittedGeography, release: Release) -> Shown:
-        """Return the first dataset beside what it was drawn from; rows are those that have a place."""
+        """Return the first dataset and its original, without rows that have no place."""
         ground, first = fitted.ground, release.tables[0]
-        order = np.asarray(first.order)[np.flatnonzero(ground.places.known)]
+        order = np.asarray(first.order)[np.flatnonzero(ground.places.placed)]
         x, y = (
             encode(first.table.arrow.column(name), first.table.schema[name]).numbers()[order]
             for name in (fitted.recipe.x, fitted.recipe.y)
@@ -62,7 +60,7 @@ class Shown:
 
     @property
     def largest(self) -> list[int]:
-        """The combinations with enough rows for a map, the largest first."""
+        """The combinations with enough people for a map, the largest first."""
         order = np.argsort(-self.rows, kind="stable")
         return [int(b) for b in order if self.rows[b] >= FEWEST_ROWS][:MOST_PANELS]
 
@@ -73,17 +71,17 @@ def public(shown: Shown) -> dict[str, bytes]:
     pictures = {f"Synthetic places{around} (first dataset)": _svg(lambda: _places(shown))}
     if shown.largest:
         title = (
-            f"Smooth intensity of the {len(shown.largest)} largest combinations (posterior mean,"
-            f" {STEPS} shades of equally many cells in each map)"
+            f"People per area, posterior mean, for the {len(shown.largest)} largest combinations of"
+            f" attributes ({STEPS} shades, each with the same number of cells)"
         )
         pictures[title] = _svg(lambda: _intensities(shown))
     return pictures
 
 
 def custodian(shown: Shown) -> dict[str, bytes]:
-    """Return the maps that only the custodian may see: the original places beside the synthetic ones."""
+    """Return the private maps: the original places beside the synthetic ones."""
     return {
-        "Original and synthetic places (first dataset), all rows and the largest combinations": (
+        "Original and synthetic places (first dataset): everyone and the largest combinations": (
             _svg(lambda: _compared(shown))
         )
     }
@@ -96,7 +94,7 @@ def _places(shown: Shown) -> Figure:
 
 
 def _intensities(shown: Shown) -> Figure:
-    """Draw a panel a combination: rows for each area, in classes of equal numbers of cells."""
+    """Draw a panel for each combination: people per area, in quantile classes of cells."""
     chosen = shown.largest
     wide = 2 if len(chosen) == 4 else min(3, len(chosen))  # noqa: PLR2004  # no lone map in a second row
     figure = _figure(-(-len(chosen) // wide), wide, shown.grid, 3.0)
@@ -117,7 +115,7 @@ def _compared(shown: Shown) -> Figure:
             (("original", shown.original, INK), ("synthetic", shown.synthetic, NEW))
         ):
             panel = _panel(figure, 2, len(chosen), i + row * len(chosen), shown.grid)
-            panel.set_title(f"{word}: {'all rows' if b is None else shown.names[b]}", fontsize=7)
+            panel.set_title(f"{word}: {'everyone' if b is None else shown.names[b]}", fontsize=7)
             _dots(panel, x[mine], y[mine], colour)
     return figure
 
@@ -134,7 +132,7 @@ def _figure(rows: int, columns: int, grid: Grid, width: float) -> Figure:
 
 
 def _aspect(grid: Grid) -> tuple[float, float]:
-    """Return how much longer a unit of y is than one of x on the ground, and width over height of the region."""
+    """Return the length of a unit of y over that of x, and width over height of the region."""
     west, south, east, north = grid.region.bounds
     x, y = grid.plane.forward(np.array([west, east]), np.array([south, north]))
     wide, high = float(np.ptp(x)), float(np.ptp(y))
@@ -142,7 +140,7 @@ def _aspect(grid: Grid) -> tuple[float, float]:
 
 
 def _panel(figure: Figure, rows: int, columns: int, number: int, grid: Grid) -> Axes:
-    """Return an empty map: land, excluded areas, and a ground that is not stretched."""
+    """Return an empty map with land and excluded areas, not stretched."""
     panel = figure.add_subplot(rows, columns, number)
     west, south, east, north = grid.region.bounds
     _fill(panel, grid.region.land, LAND, LINE, 0)
@@ -196,7 +194,7 @@ def _shade(panel: Axes, grid: Grid, density: Floats) -> None:
     edges = np.quantile(density, np.linspace(0, 1, STEPS + 1)[1:-1])
     colours = _shades()[np.searchsorted(edges, density)][grid.piece_cell]
     paths = [_path(shape) for shape in grid.shapes]
-    # lines of the cells' own shade: without any, the ground shows through between cells
+    # edges of the cells' own shade: without them the ground shows through between cells
     panel.add_collection(
         PathCollection(
             paths, facecolor=colours, edgecolor=colours, linewidth=0.4, zorder=1, rasterized=True
@@ -206,13 +204,13 @@ def _shade(panel: Axes, grid: Grid, density: Floats) -> None:
 
 
 def _key(figure: Figure) -> None:
-    """Explain the shades below the maps: which are few rows for the area, which are many."""
+    """Explain the shades below the maps."""
     from matplotlib.patches import Patch
 
     shades = [Patch(facecolor=colour, edgecolor=LINE, linewidth=0.3) for colour in _shades()]
     figure.legend(
         [Patch(visible=False), *shades],
-        ["few rows for the area ", *[""] * (STEPS - 1), "many"],
+        ["few people per area ", *[""] * (STEPS - 1), "many"],
         loc="outside lower left",
         ncols=STEPS + 1,
         fontsize=8,

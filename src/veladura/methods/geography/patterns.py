@@ -98,8 +98,8 @@ def bandwidth_of(points: Floats) -> float:
     return float(len(points) ** (-1 / 6) * points.std(axis=0).mean())
 
 
-def correlation(one: Floats, other: Floats) -> float:
+def correlation(first: Floats, second: Floats) -> float:
     """Return the correlation of two surfaces; nan where one is flat."""
-    if one.std() == 0 or other.std() == 0:
+    if first.std() == 0 or second.std() == 0:
         return float("nan")
-    return float(np.corrcoef(one, other)[0, 1])
+    return float(np.corrcoef(first, second)[0, 1])

@@ -1,8 +1,8 @@
-"""Points for rows: uniform in the usable part of a cell, written with the decimals of the source."""
+"""New points: uniform in the usable part of a cell, with the decimals of the source."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -10,21 +10,24 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from veladura.base.arrays import Floats, Ints, Mask
+from veladura.core.recipe import Draw
+from veladura.core.rules import AsReleased, Partial, Rule
 from veladura.errors import DataError
 from veladura.methods.geography.grid import Grid
 
 if TYPE_CHECKING:
-    from veladura.table.codes import Column
+    from veladura.base.context import Context
+    from veladura.methods.geography.located import Located, LocationRecipe
+    from veladura.table.codes import Codes, Column
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 PATIENCE = 512  # tries in one piece before the row takes another cell
 MOST_TRIES = 8192
 
 
 @dataclass(frozen=True, eq=False)
 class Writing:
-    """How coordinates are written, and which points may not be: the original ones.
+    """The decimals of coordinates, and the original points, which may not be released.
 
     Attributes
     ----------
@@ -38,11 +41,11 @@ class Writing:
     taken: NDArray[np.complex128] = field(repr=False)
 
     @classmethod
-    def of(cls, x: Column, y: Column, known: NDArray[np.bool_]) -> Writing:
+    def of(cls, x: Column, y: Column, placed: Mask) -> Writing:
         """Return how two columns are written."""
         return cls(
             (x.decimals, y.decimals),
-            np.unique(joined(x.values[known].astype(float), y.values[known].astype(float))),
+            np.unique(joined(x.values[placed].astype(float), y.values[placed].astype(float))),
         )
 
     def written(self, x: Floats, y: Floats) -> tuple[Floats, Floats]:
@@ -53,8 +56,8 @@ class Writing:
         ]
         return parts[0], parts[1]
 
-    def free(self, x: Floats, y: Floats) -> NDArray[np.bool_]:
-        """Return which points are no original ones."""
+    def free(self, x: Floats, y: Floats) -> Mask:
+        """Return which points are not original ones."""
         if not self.taken.size:
             return np.ones(x.size, dtype=bool)
         points = joined(x, y)
@@ -67,6 +70,35 @@ def joined(x: Floats, y: Floats) -> NDArray[np.complex128]:
     return np.asarray(x + 1j * y)
 
 
+def written(x: Column, y: Column, placed: Mask, new_x: Floats, new_y: Floats) -> dict[str, Column]:
+    """Return the columns with new places for the rows that have one, and missing for others."""
+    columns = {}
+    for column, new in ((x, new_x), (y, new_y)):
+        values = column.values.copy()
+        values[placed] = new.astype(values.dtype)
+        values[~placed] = 0
+        columns[column.name] = column.with_values(values, ~placed)
+    return columns
+
+
+def moved_datasets(
+    recipe: LocationRecipe,
+    codes: Codes,
+    located: Located,
+    points: Callable[[Generator], tuple[Floats, Floats]],
+    context: Context,
+) -> Sequence[Draw]:
+    """Return m datasets of a mask: the new points of each come from a stream of its own."""
+    x, y, placed = codes[recipe.x], codes[recipe.y], located.places.placed
+    streams = (context.streams(recipe.method, number) for number in range(recipe.m))
+    return [Draw(written(x, y, placed, *points(rng))) for rng in streams]
+
+
+def rule_of_masks(m: int) -> Rule:
+    """Return the combining rule of m masked datasets."""
+    return Partial() if m > 1 else AsReleased()
+
+
 def draw_points(
     rng: Generator,
     grid: Grid,
@@ -77,17 +109,17 @@ def draw_points(
     """Draw a point for each row, uniform in the usable part of its cell.
 
     A piece of the cell is drawn by its area, then points in its bounding box until one is usable as
-    it will be written and is no original point. Where a piece is so small that the decimals of the
-    source hit nothing in it, ``another`` gives new cells to the rows that are waiting.
+    it will be written and is not an original point. Where a piece is too small for the decimals of
+    the source, ``another`` gives new cells to the rows that still wait.
     """
     ladder, before = _ladder(grid)
     piece = _pick_pieces(rng, ladder, before, cells)
     x, y = np.empty(cells.size), np.empty(cells.size)
     waiting = np.arange(cells.size)
     for tries in range(1, MOST_TRIES + 1):
-        found_x, found_y = writing.written(*_points_in(rng, grid, piece[waiting]))
-        good = grid.region.usable(found_x, found_y) & writing.free(found_x, found_y)
-        x[waiting[good]], y[waiting[good]] = found_x[good], found_y[good]
+        new_x, new_y = writing.written(*_points_in(rng, grid, piece[waiting]))
+        good = grid.region.usable(new_x, new_y) & writing.free(new_x, new_y)
+        x[waiting[good]], y[waiting[good]] = new_x[good], new_y[good]
         waiting = waiting[~good]
         if not waiting.size:
             return x, y
@@ -95,9 +127,9 @@ def draw_points(
             fresh = cells[waiting] if another is None else another(waiting)
             piece[waiting] = _pick_pieces(rng, ladder, before, fresh)
     msg = (
-        f"{waiting.size} rows found no new point in their cells: written with so few decimals, the"
-        " usable places are all original ones or none.\n\nHint: use fewer, larger cells, or give"
-        " the coordinates more decimals."
+        f"{waiting.size} rows have no new point in their cells: with so few decimals all usable"
+        " points there are original ones.\n\nHint: use fewer, larger cells, or give the"
+        " coordinates more decimals."
     )
     raise DataError(msg)
 
@@ -113,9 +145,8 @@ def _ladder(grid: Grid) -> tuple[tuple[Ints, Floats], Floats]:
 def _pick_pieces(rng: Generator, ladder: tuple[Ints, Floats], before: Floats, cells: Ints) -> Ints:
     order, running = ladder
     after = np.append(before[1:], running[-1])
-    rung = (
-        before[cells] + (1.0 - rng.random(cells.size)) * (after - before)[cells]
-    )  # above the lower end, so that none falls below it
+    # 1 - u is above 0, so that no rung falls on the last one of the cell before
+    rung = before[cells] + (1.0 - rng.random(cells.size)) * (after - before)[cells]
     return np.asarray(order[np.minimum(np.searchsorted(running, rung), order.size - 1)])
 
 

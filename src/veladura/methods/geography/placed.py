@@ -130,9 +130,9 @@ class PlacedRelease:
             )
             for name in ("x", "y")
         )
-        known = np.flatnonzero(~x.missing & ~y.missing)
-        at_x, at_y = x.numbers()[known], y.numbers()[known]
-        return Scene(*self.plane.forward(at_x, at_y), self.grid.locate(at_x, at_y), known)
+        present = np.flatnonzero(~x.missing & ~y.missing)
+        at_x, at_y = x.numbers()[present], y.numbers()[present]
+        return Scene(*self.plane.forward(at_x, at_y), self.grid.locate(at_x, at_y), present)
 
 
 def _moves_places(step: Step) -> bool:

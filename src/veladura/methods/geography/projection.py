@@ -1,4 +1,4 @@
-"""Declared coordinates to a plane and back: as they are, or degrees by a local equal-area map."""
+"""Projection of declared coordinates: planar ones as they are, degrees by an equal-area map."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Floats
 from veladura.errors import PlanError
 
 Coordinates = Literal["planar", "degrees"]
-Floats = NDArray[np.float64]
 EARTH = 6_371_008.8  # mean radius in metres
-TALLEST = 30.0  # degrees of latitude over which one plane is not yet absurd
+TALLEST = 30.0  # degrees of latitude: beyond, one plane distorts too much
 WIDEST = 180.0
 
 
@@ -32,12 +31,12 @@ class Plane:
 
 @dataclass(frozen=True)
 class EqualArea(Plane):
-    """Longitude and latitude on a cylinder that touches the region's middle: areas are true, in square metres.
+    """Cylindrical equal-area projection of longitude and latitude: areas are true, in metres^2.
 
-    x = R cos(lat0) (lon - lon0), y = R (sin(lat) - sin(lat0)) / cos(lat0) (Lambert's cylindrical
-    equal-area projection; Snyder 1987, eq. 10-1 and 10-2). A rectangle in degrees stays a
-    rectangle, so a point uniform in a cell of the plane is uniform on the ground. Distances are
-    true to the share by which cos(lat) changes over the region.
+    x = R cos(lat0) (lon - lon0), y = R (sin(lat) - sin(lat0)) / cos(lat0), lon0 and lat0 the middle
+    of the region (Lambert's projection; Snyder 1987, eqs. 10-1 and 10-2). A rectangle in degrees is
+    one in the plane, so a point uniform in a cell of the plane is uniform on the ground. Distances
+    are true to the share by which cos(lat) changes over the region.
 
     Examples
     --------
@@ -86,8 +85,8 @@ def plane_of(bounds: tuple[float, float, float, float], coordinates: Coordinates
     if north - south > TALLEST or east - west > WIDEST:
         msg = (
             f"the region spans {east - west:.0f} by {north - south:.0f} degrees, too much for one"
-            f" map ({WIDEST:.0f} by {TALLEST:.0f} at most).\n\nHint: cut the table into parts, or"
-            " project the coordinates and declare them planar."
+            f" map ({WIDEST:.0f} by {TALLEST:.0f} at most).\n\nHint: split the table, or project"
+            " the coordinates and declare them planar."
         )
         raise PlanError(msg)
     return EqualArea((west + east) / 2, (south + north) / 2)

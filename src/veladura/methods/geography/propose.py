@@ -1,4 +1,4 @@
-"""First settings for `veladura init`: which columns are places, and a rough box to be replaced by the true region."""
+"""Settings for `veladura init` to propose: coordinates, attributes, and a box as region."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ FEW_ROWS = 1000
 def settings(table: Table, facts: Mapping[str, Facts]) -> dict[str, Any]:
     """Return coordinates, attributes, grid and a rounded box around the places.
 
-    The box comes from the data, so the plan names the region as not confirmed. Its ends are rounded
-    outwards to one digit of its size: they tell no place, but they are no border either.
+    The box comes from the data, so the plan marks the region as not confirmed. Its ends are rounded
+    outwards to one digit of its size: they disclose no place, but they are not the border either.
     """
     x, y = _columns(table, facts)
     columns = [encode(table.arrow.column(name), table.schema[name]) for name in (x, y)]
-    known = ~columns[0].missing & ~columns[1].missing
-    if not known.any():
+    placed = ~columns[0].missing & ~columns[1].missing
+    if not placed.any():
         msg = f"no row has both {x} and {y}: there is no place to protect."
         raise PlanError(msg)
-    ends = [_rounded(column.numbers()[known]) for column in columns]
+    ends = [_rounded(column.numbers()[placed]) for column in columns]
     box = (ends[0][0], ends[1][0], ends[0][1], ends[1][1])
     degrees = x.lower() in LONGITUDES and looks_like_degrees(
         (
-            columns[0].values[known].min(),
-            columns[1].values[known].min(),
-            columns[0].values[known].max(),
-            columns[1].values[known].max(),
+            columns[0].values[placed].min(),
+            columns[1].values[placed].min(),
+            columns[0].values[placed].max(),
+            columns[1].values[placed].max(),
         )
     )
     if degrees:
@@ -59,39 +59,36 @@ def settings(table: Table, facts: Mapping[str, Facts]) -> dict[str, Any]:
         "y": y,
         "region": box,
         "coordinates": "degrees" if degrees else "planar",
-        "missing": "refuse" if known.all() else "keep",
+        "missing": "refuse" if placed.all() else "keep",
         "grid": (10, 10) if table.rows < FEW_ROWS else (20, 20),
         "attributes": _attributes(table, facts, (x, y)),
     }
 
 
 def _columns(table: Table, facts: Mapping[str, Facts]) -> tuple[str, str]:
-    """Return the columns that are called like coordinates."""
+    """Return the columns with names of coordinates."""
     numbers = {field.name.lower(): field.name for field in table.schema if field.kind in NUMERIC}
     for x, y in PAIRS:
         if x in numbers and y in numbers:
             return numbers[x], numbers[y]
-    every = {
-        name.lower(): name for name in facts
-    }  # those too that look like identifiers, as texts of places do
+    every = {name.lower(): name for name in facts}  # text columns too
     if texts := [(every[x], every[y]) for x, y in PAIRS if x in every and y in every]:
         msg = (
-            f"the columns {texts[0][0]!r} and {texts[0][1]!r} are called like coordinates, but they"
-            " do not hold numbers.\n\nHint: write each as one decimal number, with a point and"
-            " without letters or signs of degrees."
+            f"the columns {texts[0][0]!r} and {texts[0][1]!r} have names of coordinates, but do not"
+            " hold numbers.\n\nHint: write each coordinate as one decimal number, with a point and"
+            " without letters or degree signs."
         )
         raise PlanError(msg)
     msg = (
-        "new places need the old ones, and no two number columns of the table are called like"
-        f" coordinates.\n\nHint: looked for {_looked_for()}, in capitals or not. Rename the columns"
-        " of the coordinates so; if there are none, take a method that needs no places, such as"
-        " --method cart."
+        "this method needs coordinates, and no two number columns of the table have names of"
+        f" coordinates.\n\nHint: rename the columns; recognised names are {_recognised()}, in upper"
+        " or lower case. For a table without coordinates use another method, such as --method cart."
     )
     raise PlanError(msg)
 
 
-def _looked_for() -> str:
-    """Return the names that were looked for, in words."""
+def _recognised() -> str:
+    """Return the names of coordinates that are recognised, as text."""
     named = [pair for pair in PAIRS if pair[0] not in LONGITUDES]
     degrees = f"{_either(LONGITUDES)} with {_either(LATITUDES)}"
     return "; ".join([degrees, *(f"{x} with {y}" for x, y in named)])
@@ -114,8 +111,8 @@ def _rounded(values: np.ndarray[Any, np.dtype[np.float64]]) -> tuple[float, floa
 def _attributes(
     table: Table, facts: Mapping[str, Facts], places: tuple[str, str]
 ) -> tuple[str, ...]:
-    """Return columns of few categories, fewest first, while the combinations stay few and filled."""
-    found, product = [], 1
+    """Return columns of few categories while combinations stay few and have enough rows."""
+    chosen, product = [], 1
     candidates = [
         (facts[field.name].distinct, field.name)
         for field in table.schema
@@ -126,6 +123,6 @@ def _attributes(
     for levels, name in sorted(candidates):
         width = levels + (facts[name].present < table.rows)
         if product * width <= min(MOST_COMBINATIONS, max(table.rows / ROWS_EACH, 1)):
-            found.append(name)
+            chosen.append(name)
             product *= width
-    return tuple(name for name in table.names if name in found)
+    return tuple(name for name in table.names if name in chosen)

@@ -1,36 +1,44 @@
-"""The declared region and its excluded areas: read, checked, repaired where that can be said, and asked about points."""
+"""The declared region and its excluded areas: read, checked, and asked about points."""
 
 from __future__ import annotations
 
 import json
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Floats, Mask
 from veladura.errors import PlanError
 
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 Box = tuple[float, float, float, float]
-Shape = (
-    Path | Box | Mapping[str, Any]
-)  # a GeoJSON file, [west, south, east, north], or GeoJSON itself
+
+
+@runtime_checkable
+class Geometry(Protocol):
+    """A geometry of shapely."""
+
+    @property
+    def geom_type(self) -> str:
+        """Its kind, such as Polygon."""
+
+
+# a GeoJSON file, [west, south, east, north], GeoJSON, or a geometry
+Shape = Path | str | Box | Sequence[float] | Mapping[str, Any] | Geometry
 NEAR = 1e-9  # share of the region's size that counts as lying on its border
 
 
 class RegionWarning(UserWarning):
-    """Something about the region or the places is doubtful, and was mended or let pass."""
+    """The region or the places are doubtful; they were repaired, or used as they are."""
 
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """Land, less the areas nobody may be placed in. Borders belong to the usable part.
+    """Land minus excluded areas, where nobody may be placed. Borders belong to the usable part.
 
     Attributes
     ----------
@@ -54,8 +62,8 @@ class Region:
         )
         if left.is_empty or left.area == 0:
             msg = (
-                "the excluded areas cover the whole region: there is no place left.\n\nHint:"
-                " exclude names what is taken out of region, in the same coordinates."
+                "the excluded areas cover the whole region: nobody can be placed.\n\nHint: exclude"
+                " takes areas out of region, in the same coordinates."
             )
             raise PlanError(msg)
         object.__setattr__(self, "open", left)
@@ -70,7 +78,7 @@ class Region:
         return west, south, east, north
 
     def usable(self, x: Floats, y: Floats) -> Mask:
-        """Return which points lie on the land, its border included, and not inside an excluded area."""
+        """Return which points lie on land or its border, and not inside an excluded area."""
         return self.on_land(x, y) & ~self.in_excluded(x, y)
 
     def on_land(self, x: Floats, y: Floats) -> Mask:
@@ -88,31 +96,28 @@ class Region:
         return np.asarray(shapely.contains_xy(self.excluded, x, y))
 
     def beside(self, x: Floats, y: Floats) -> Mask:
-        """Return which points are usable up to what rounding can do to a border."""
+        """Return which points are usable, up to rounding errors at the border."""
         import shapely
 
         west, south, east, north = self.bounds
         near = NEAR * max(east - west, north - south)
-        found = self.usable(x, y)
-        doubtful = np.flatnonzero(~found)
-        found[doubtful] = (
-            shapely.distance(self.open, shapely.points(x[doubtful], y[doubtful])) <= near
-        )
-        return found
+        inside = self.usable(x, y)
+        outside = np.flatnonzero(~inside)
+        distance = shapely.distance(self.open, shapely.points(x[outside], y[outside]))
+        inside[outside] = distance <= near
+        return inside
 
     def to_json(self) -> dict[str, Any]:
         """Return land and excluded areas as GeoJSON."""
         import shapely
 
-        told = {"region": json.loads(shapely.to_geojson(self.land))}
-        return (
-            told
-            if self.excluded is None
-            else {**told, "exclude": json.loads(shapely.to_geojson(self.excluded))}
-        )
+        areas = {"region": self.land}
+        if self.excluded is not None:
+            areas["exclude"] = self.excluded
+        return {name: json.loads(shapely.to_geojson(area)) for name, area in areas.items()}
 
 
-def region_of(region: Shape, exclude: Shape | tuple[Shape, ...] | None) -> Region:
+def region_of(region: Shape, exclude: Shape | Sequence[Shape] | None) -> Region:
     """Return the declared region, excluded areas taken together."""
     import shapely
 
@@ -120,13 +125,12 @@ def region_of(region: Shape, exclude: Shape | tuple[Shape, ...] | None) -> Regio
     if exclude is None or exclude == ():
         return Region(land)
     several: Any = exclude if isinstance(exclude, tuple) and not _is_box(exclude) else (exclude,)
-    return Region(
-        land, polygons_of(shapely.union_all([read_shape(one, "exclude") for one in several]))
-    )
+    areas = [read_shape(area, "exclude") for area in several]
+    return Region(land, polygons_of(shapely.union_all(areas)))
 
 
 def plain_shape(given: Any, setting: str) -> Any:
-    """Return a region as a recipe keeps it: a path, four numbers, or GeoJSON as plain lists; several as a tuple of them."""
+    """Return a region as a recipe stores it: path, four numbers or GeoJSON, or a tuple of them."""
     if given is None or isinstance(given, Path):
         return given
     if isinstance(given, str):
@@ -138,11 +142,9 @@ def plain_shape(given: Any, setting: str) -> Any:
     if isinstance(given, Mapping):
         return json.loads(json.dumps(given))
     if isinstance(given, (list, tuple)):
-        return (
-            tuple(map(float, given))
-            if _is_box(given)
-            else tuple(plain_shape(one, setting) for one in given)
-        )
+        if _is_box(given):
+            return tuple(map(float, given))
+        return tuple(plain_shape(area, setting) for area in given)
     msg = (
         f"{setting} must be a shapely geometry, the path of a GeoJSON file, GeoJSON, or [west,"
         f" south, east, north], got {type(given).__name__}."
@@ -156,7 +158,7 @@ def _is_box(given: Any) -> bool:
     )
 
 
-def read_shape(given: Shape, setting: str) -> Any:
+def read_shape(given: Any, setting: str) -> Any:
     """Return polygons from a path, four numbers or GeoJSON, valid and not empty."""
     if isinstance(given, Path):
         return _checked(_from_geojson(_read_json(given, setting), setting), setting)
@@ -179,42 +181,42 @@ def _read_json(path: Path, setting: str) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except OSError:
         msg = (
-            f"{setting}: {path} cannot be read.\n\nHint: name a GeoJSON file with the polygons,"
-            " from the folder of the plan."
+            f"{setting}: {path} cannot be read.\n\nHint: give the path of a GeoJSON file,"
+            " relative to the folder of the plan."
         )
     except ValueError:
         msg = f"{setting}: {path} is not GeoJSON.\n\nHint: export the polygons as GeoJSON (UTF-8)."
     raise PlanError(msg)
 
 
-def _from_geojson(found: Any, setting: str) -> Any:
-    """Return the geometry of a GeoJSON object: a geometry, a feature, or a collection of features (RFC 7946)."""
+def _from_geojson(content: Any, setting: str) -> Any:
+    """Return the geometry of GeoJSON (RFC 7946): a geometry, feature or feature collection."""
     import shapely
 
-    kind = found.get("type") if isinstance(found, Mapping) else None
+    kind = content.get("type") if isinstance(content, Mapping) else None
     if kind == "FeatureCollection":
-        return shapely.union_all(
-            [_checked(_from_geojson(one, setting), setting) for one in found.get("features", ())]
-        )
+        features = content.get("features", ())
+        shapes = [_checked(_from_geojson(feature, setting), setting) for feature in features]
+        return shapely.union_all(shapes)
     if kind == "Feature":
-        return _from_geojson(found.get("geometry"), setting)
+        return _from_geojson(content.get("geometry"), setting)
     try:
-        return shapely.from_geojson(json.dumps(found))
+        return shapely.from_geojson(json.dumps(content))
     except (shapely.GEOSException, TypeError):
         msg = (
-            f"{setting} is not valid GeoJSON: a polygon, several, or a collection of features is"
-            " expected."
+            f"{setting} is not valid GeoJSON: it must be a polygon, a multipolygon, or a collection"
+            " of features."
         )
         raise PlanError(msg) from None
 
 
 def _checked(shape: Any, setting: str) -> Any:
-    """Return polygons that are valid; a ring that crosses itself is repaired, and that is said."""
+    """Return valid polygons; a ring that crosses itself is repaired, with a warning."""
     import shapely
 
     if shape is None or shape.is_empty or not np.isfinite(shapely.get_coordinates(shape)).all():
         msg = (
-            f"{setting} is empty, or has coordinates that are no numbers.\n\nHint: give at least"
+            f"{setting} is empty, or has coordinates that are not numbers.\n\nHint: give at least"
             " one polygon."
         )
         raise PlanError(msg)
@@ -222,7 +224,7 @@ def _checked(shape: Any, setting: str) -> Any:
         warnings.warn(
             f"{setting} is not a valid polygon"
             f" ({shapely.is_valid_reason(shape).partition('[')[0].lower()}): it was repaired. Look"
-            " at the map before releasing.",
+            " at the map before you release.",
             RegionWarning,
             stacklevel=2,
         )

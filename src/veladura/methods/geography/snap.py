@@ -1,4 +1,4 @@
-"""Valid addresses: places move to the nearest one, never to the row's own."""
+"""Valid addresses: every synthetic place moves to the nearest one, never to the row's own."""
 
 from __future__ import annotations
 
@@ -7,20 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Floats
 from veladura.errors import DataError
 from veladura.methods.geography.grid import Grid
 from veladura.methods.geography.located import Places
 from veladura.methods.geography.place import Writing
 from veladura.methods.geography.projection import Plane
 
-Floats = NDArray[np.float64]
-
 
 @dataclass(frozen=True, eq=False)
 class Addresses:
-    """Points that a place may have. They are public: a list of houses, not of the people in the table."""
+    """Addresses that a place may have. They are public: houses, not the people in the table."""
 
     x: Floats = field(repr=False)
     y: Floats = field(repr=False)
@@ -33,10 +31,10 @@ class Addresses:
         return int(self.x.size)
 
     def nearest(self, x: Floats, y: Floats, places: Places) -> tuple[Floats, Floats]:
-        """Return the nearest address of each point, the second nearest where the nearest is the row's own place."""
-        _, found = self.tree.query(np.column_stack(self.plane.forward(x, y)), k=2)
-        own = (self.x[found[:, 0]] == places.x) & (self.y[found[:, 0]] == places.y)
-        chosen = np.where(own, found[:, 1], found[:, 0])
+        """Return the nearest address of each point; the second nearest if it is the row's own."""
+        _, near = self.tree.query(np.column_stack(self.plane.forward(x, y)), k=2)
+        own = (self.x[near[:, 0]] == places.x) & (self.y[near[:, 0]] == places.y)
+        chosen = np.where(own, near[:, 1], near[:, 0])
         return self.x[chosen], self.y[chosen]
 
 
@@ -46,7 +44,7 @@ def addresses_of(
     grid: Grid,
     writing: Writing,
 ) -> Addresses:
-    """Return the usable ones of the given addresses as they will be written, each once."""
+    """Return the usable addresses with the decimals of the source, each once."""
     from scipy.spatial import KDTree
 
     points = _read(given, *names)
@@ -56,7 +54,7 @@ def addresses_of(
     if len(usable) < 2:  # noqa: PLR2004
         msg = (
             f"{len(usable)} of {len(points)} addresses lie in the usable region; at least 2 are"
-            f" needed.\n\nHint: addresses must be in the coordinates of {names[0]} and {names[1]}."
+            f" needed.\n\nHint: give addresses in the coordinates of {names[0]} and {names[1]}."
         )
         raise DataError(msg)
     plane = grid.plane

@@ -34,7 +34,7 @@ class ValueCounts:
         return np.asarray(whole - summed / total)
 
     def top_and_tail(self, l: int, groups: int) -> tuple[Ints, Ints]:  # noqa: E741
-        """Return the rows of each class's most frequent value, and from the l-th most frequent on."""
+        """Return each class's rows with its most frequent value, and from its l-th value on."""
         order = np.lexsort((-self.size, self.group))
         group, size = self.group[order], self.size[order]
         rank = np.arange(group.size) - np.searchsorted(group, group)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from veladura.base.context import Context
 from veladura.base.limits import Limit
@@ -128,12 +128,12 @@ class KAnonymity(Recipe):
     random = False
     inside = True
 
-    quasi_identifiers: tuple[str, ...] | tuple[tuple[str, ...], ...]
+    quasi_identifiers: Sequence[str] | Sequence[Sequence[str]]
     k: int = 5
     max_suppression: int | float = 0.02
-    models: tuple[Model, ...] = ()
+    models: Sequence[Model] = ()
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
-    prefer: tuple[str, ...] = ("min-relative-distance", "min-suppression")
+    prefer: Sequence[str] = ("min-relative-distance", "min-suppression")
     weights: Mapping[str, float] = field(default_factory=dict)
     suppressed: Literal["drop", "star", "cells"] = "drop"
     preserve_type: bool = False
@@ -155,8 +155,8 @@ class KAnonymity(Recipe):
     @property
     def sets(self) -> tuple[tuple[str, ...], ...]:
         """The quasi-identifiers, each as its columns."""
-        given = self.quasi_identifiers
-        return (given,) if isinstance(given[0], str) else given
+        given: Any = self.quasi_identifiers
+        return (tuple(given),) if isinstance(given[0], str) else tuple(map(tuple, given))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -182,8 +182,8 @@ class KAnonymity(Recipe):
 
     def apply(self, table: Table, context: Context) -> FittedKAnonymity:
         """Count the tuples where the data lives and find every k-minimal generalisation."""
-        table.schema.check("quasi_identifiers", self.names)
-        table.schema.check("models", self.sensitive)
+        for setting, columns in (("quasi_identifiers", self.names), ("models", self.sensitive)):
+            table.schema.check(setting, columns)
         check_rows(self, table.rows)
         allowed = allowed_rows(self.max_suppression, table.rows)
         lattice, criteria = count_tuples(table, self)

@@ -74,7 +74,7 @@ class Criteria:
     lattice: Lattice
     sets: tuple[tuple[int, ...], ...]
     k: int
-    models: tuple[Model, ...] = ()
+    models: Sequence[Model] = ()
     sensitive: Mapping[str, Sensitive] = field(default_factory=dict, repr=False)
     extra: Mapping[str, int] = field(default_factory=dict)
     origin: int | None = None

@@ -19,6 +19,8 @@ class Tuples:
 
     Attributes
     ----------
+    heights
+        Height of each hierarchy.
     places
         Where each value stands among those of its hierarchy; a row a tuple, a column a
         quasi-identifier.
@@ -28,6 +30,7 @@ class Tuples:
 
     names: tuple[str, ...]
     levels: tuple[Levels, ...] = field(repr=False)
+    heights: Ints = field(repr=False)
     places: Ints = field(repr=False)
     sizes: Ints = field(repr=False)
 
@@ -35,11 +38,6 @@ class Tuples:
     def rows(self) -> int:
         """Number of rows."""
         return int(self.sizes.sum())
-
-    @property
-    def heights(self) -> Ints:
-        """Height of each hierarchy."""
-        return np.array([level.height for level in self.levels], dtype=np.int64)
 
     def at(self, vector: Sequence[int]) -> Ints:
         """Return the codes of every tuple at a node."""
@@ -74,7 +72,8 @@ class Tuples:
 def tuples_of(names: Sequence[str], lattice: Lattice) -> Tuples:
     """Return the tuples that a lattice holds packed."""
     places = [lattice.unpacked(lattice.keys, c) for c in range(len(names))]
-    return Tuples(tuple(names), lattice.levels, np.column_stack(places), lattice.sizes)
+    index = np.column_stack(places)
+    return Tuples(tuple(names), lattice.levels, lattice.heights, index, lattice.sizes)
 
 
 def group_numbers(codes: Ints) -> Ints:

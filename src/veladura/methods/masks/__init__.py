@@ -1,1 +1,1 @@
-"""Masks: the simple baselines that every source document names."""
+"""Masks: noise, rank swapping, microaggregation, top-coding, recoding, post-randomisation."""

@@ -35,7 +35,7 @@ def moment_of(setting: str, text: str) -> datetime:
     try:
         return datetime.fromisoformat(text)
     except ValueError:
-        msg = f"{setting} is text but no ISO date.\n\nHint: write a date as in '2020-12-31'."
+        msg = f"{setting} is text, but no ISO date.\n\nHint: write a date as in '2020-12-31'."
         raise PlanError(msg) from None
 
 
@@ -54,14 +54,10 @@ def to_number(field: Field, text: str) -> int:
         raise PlanError(msg)
     if moment.tzinfo is not None:
         return int(pa.scalar(moment, pa.timestamp(unit, tz="UTC")).value)
-    naive = pa.scalar(moment, pa.timestamp(unit))
-    return int(
-        (
-            pc.assume_timezone(naive, zone, ambiguous="earliest", nonexistent="earliest")
-            if zone
-            else naive
-        ).value
-    )
+    time = pa.scalar(moment, pa.timestamp(unit))
+    if zone:
+        time = pc.assume_timezone(time, zone, ambiguous="earliest", nonexistent="earliest")
+    return int(time.value)
 
 
 def to_text(field: Field, number: int) -> str:
@@ -79,6 +75,5 @@ def start_of(column: Column, period: str) -> NDArray[Any]:
 
     multiple, unit = PERIODS[period]
     floored = pc.floor_temporal(column.to_arrow(), multiple=multiple, unit=unit)
-    return np.where(
-        column.missing, column.values, encode(floored.cast(column.field.type), column.field).values
-    )
+    starts = encode(floored.cast(column.field.type), column.field)
+    return np.where(column.missing, column.values, starts.values)

@@ -7,13 +7,13 @@ another.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Floats, Ints
 from veladura.base.jit import compiled, inner
 
 
 @inner("int64(int64[::1], int64[::1], int64, int64)")
-def _leave(bag: NDArray[np.int64], place: NDArray[np.int64], held: int, rank: int) -> int:
+def _leave(bag: Ints, place: Ints, held: int, rank: int) -> int:
     """Take a rank out of the bag; return how many are left."""
     last = bag[held - 1]
     bag[place[rank]] = last
@@ -23,7 +23,7 @@ def _leave(bag: NDArray[np.int64], place: NDArray[np.int64], held: int, rank: in
 
 
 @compiled("int64[::1](float64[::1], int64)")
-def swap_partners(uniforms: NDArray[np.float64], window: int) -> NDArray[np.int64]:
+def swap_partners(uniforms: Floats, window: int) -> Ints:
     """Return the partner of each rank: a pairing of ranks at most ``window`` apart.
 
     Ranks are taken from the lowest up. One without a partner draws it uniformly from those above
@@ -63,9 +63,7 @@ def swap_partners(uniforms: NDArray[np.float64], window: int) -> NDArray[np.int6
 
 
 @inner("float64[::1](float64[:, ::1], int64[::1], int64)")
-def _centroid(
-    points: NDArray[np.float64], left: NDArray[np.int64], size: int
-) -> NDArray[np.float64]:
+def _centroid(points: Floats, left: Ints, size: int) -> Floats:
     """Return the mean of the points left."""
     centre = np.zeros(points.shape[1])
     for i in range(size):
@@ -75,7 +73,7 @@ def _centroid(
 
 
 @inner("float64(float64[:, ::1], int64, float64[::1])")
-def _distance(points: NDArray[np.float64], i: int, centre: NDArray[np.float64]) -> float:
+def _distance(points: Floats, i: int, centre: Floats) -> float:
     """Return the squared Euclidean distance of a point."""
     total = 0.0
     for j in range(centre.size):
@@ -85,9 +83,7 @@ def _distance(points: NDArray[np.float64], i: int, centre: NDArray[np.float64]) 
 
 
 @inner("int64(float64[:, ::1], int64[::1], int64, float64[::1])")
-def _farthest(
-    points: NDArray[np.float64], left: NDArray[np.int64], size: int, centre: NDArray[np.float64]
-) -> int:
+def _farthest(points: Floats, left: Ints, size: int, centre: Floats) -> int:
     """Return the first of the points farthest from a centre."""
     best = int(left[0])
     far = -1.0
@@ -103,30 +99,30 @@ def _farthest(
     "int64(float64[:, ::1], int64[::1], int64, int64, int64[::1], int64, float64[::1], int64[::1])"
 )
 def _peel(  # compiled code takes arrays one by one
-    points: NDArray[np.float64],
-    left: NDArray[np.int64],
+    points: Floats,
+    left: Ints,
     size: int,
     seed: int,
-    group: NDArray[np.int64],
+    group: Ints,
     number: int,
-    near: NDArray[np.float64],
-    who: NDArray[np.int64],
+    near: Floats,
+    who: Ints,
 ) -> int:
-    """Give the k points nearest to a seed a group number and take them from those left; return how many remain."""
+    """Group the k points nearest to a seed and remove them; return how many are left."""
     k = near.size
-    found = 0
+    taken = 0
     for i in range(size):
         distance = _distance(points, left[i], points[seed])
-        if found == k and distance >= near[k - 1]:
+        if taken == k and distance >= near[k - 1]:
             continue
-        at = found if found < k else k - 1
+        at = taken if taken < k else k - 1
         while at > 0 and near[at - 1] > distance:
             near[at] = near[at - 1]
             who[at] = who[at - 1]
             at -= 1
         near[at] = distance
         who[at] = i
-        found = min(found + 1, k)
+        taken = min(taken + 1, k)
     for i in range(k):
         group[left[who[i]]] = number
         left[who[i]] = -1
@@ -139,7 +135,7 @@ def _peel(  # compiled code takes arrays one by one
 
 
 @compiled("int64[::1](float64[:, ::1], int64)")
-def mdav(points: NDArray[np.float64], k: int) -> NDArray[np.int64]:
+def mdav(points: Floats, k: int) -> Ints:
     """Return the group of each point: k points each, the last one up to 2k - 1.
 
     While 3k points are left: r is the farthest from their centroid, and is grouped with its

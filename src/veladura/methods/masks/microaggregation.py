@@ -1,4 +1,4 @@
-"""Microaggregation: rows in groups of at least k, each replaced by the mean of its group."""
+"""Microaggregation (MDAV): people in groups of at least k, replaced by the mean of their group."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Floats, Ints, Mask
 from veladura.base.checks import check_columns
 from veladura.base.context import Context
 from veladura.core.gates import MASKED
@@ -26,30 +26,27 @@ if TYPE_CHECKING:
 
 AVERAGED = (*NUMERIC, "date")
 FURTHER_DECIMALS = 2
-Matrix = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-Groups = NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Microaggregation(Recipe):
-    """Replace rows by the means of groups of at least k similar rows (MDAV).
+    """Microaggregation (MDAV): groups of at least k similar people (rows) get the group's mean.
 
-    The columns are standardised, then grouped together: every combination of their released
-    values is shared by k rows or more. Means of whole numbers and dates are rounded to whole
-    ones, means of other numbers to two decimals more than the source has.
+    The columns are standardised, and rows are grouped by all of them together: at least k rows
+    share every combination of released values. Means of whole numbers and dates are rounded to
+    whole ones, means of other numbers to two decimals more than the source has.
 
-    Rows with missing values are grouped among those missing in the same columns. A pattern of
-    missing values that fewer than k rows share is merged with the one that costs the fewest
-    cells: both then miss what either missed. So a missing cell stays missing, and a few others
-    may turn missing.
+    Rows with missing values are grouped with rows that miss the same columns. A pattern of missing
+    values that fewer than k rows share is merged with the one for which the fewest cells turn
+    missing. So a missing cell stays missing, and a few others may turn missing.
 
     Parameters
     ----------
     columns
         The number and date columns to mask, all together.
     k
-        Fewest rows in a group. Time grows with the square of the number of rows, over k.
+        Fewest people (rows) in a group. Time grows with the square of the number of rows, divided
+        by k.
 
     Examples
     --------
@@ -70,15 +67,15 @@ class Microaggregation(Recipe):
 
     method = "microaggregation"
     sentence = (
-        "Rows were put into small groups of similar ones, and each value was replaced by that"
-        " of its group."
+        "Microaggregation: people (rows) were put into small groups of similar ones, and each"
+        " value was replaced by the mean of its group."
     )
-    caution = "values are group means; their variance is too small, and so are standard errors"
+    caution = "microaggregation replaced values by group means; their variance is too small"
     checks = {"group-size": GROUP_SIZE}
     gate = MASKED
     random = False
 
-    columns: tuple[str, ...]
+    columns: Sequence[str]
     k: int = 3
 
     def __post_init__(self) -> None:
@@ -93,14 +90,11 @@ class Microaggregation(Recipe):
 
     def apply(self, table: Table, context: Context) -> FittedMicroaggregation:  # noqa: ARG002
         """Group the rows."""
-        check_kinds(table.schema, self.columns, AVERAGED, "recode or Pram mask categories.")
+        check_kinds(table.schema, self.columns, AVERAGED, "use Recode or Pram for categories.")
         codes = table.codes(self.columns)
         numbers = np.column_stack([codes[name].numbers() for name in self.columns])
         if len(numbers) < self.k:
-            msg = (
-                f"no solution exists: groups of k = {self.k} rows were asked for, and the table has"
-                f" {len(numbers)}."
-            )
+            msg = f"no solution exists: the table has {len(numbers)} rows, fewer than k = {self.k}."
             raise DataError(msg)
         blank = merged_patterns(np.isnan(numbers), self.k)
         return FittedMicroaggregation(
@@ -109,18 +103,18 @@ class Microaggregation(Recipe):
 
     @classmethod
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> Microaggregation:
-        """Suggest every number column that varies, but for weights; dates where there is none."""
+        """Suggest every number column that varies, except weights; dates where there is none."""
         for kinds in (NUMERIC, ("date",)):
             names = [
                 f.name
                 for f in schema
                 if f.kind in kinds and f.role != "weight" and facts[f.name].distinct > 1
             ]
-            if names and max(found.present for found in facts.values()) >= cls.k:
+            if names and max(column.present for column in facts.values()) >= cls.k:
                 return cls(columns=tuple(names))
         msg = (
-            f"the table has no number or date column that varies over {cls.k} rows or more:"
-            " microaggregation has nothing to do."
+            f"the table has no number or date column with different values in at least {cls.k}"
+            " rows: there is nothing to microaggregate."
         )
         raise PlanError(msg)
 
@@ -129,43 +123,30 @@ class Microaggregation(Recipe):
 class FittedMicroaggregation(Fitted[Microaggregation]):
     """The rows in groups, and the cells that are missing in the release."""
 
-    numbers: Matrix
+    numbers: Floats
     blank: Mask
-    groups: Groups
+    groups: Ints
 
     def draw(self, context: Context) -> Drawn:
-        """Return the masked table."""
-        return Drawn(
-            datasets=self._datasets(context), changed=self.changed(), promises=self.promises()
-        )
-
-    def _datasets(self, context: Context) -> Sequence[Draw]:  # noqa: ARG002
-        """Replace each row by the mean of its group; nothing is drawn."""
+        """Replace each row by the mean of its group."""
+        del context  # nothing is random
+        k, names = self.recipe.k, self.recipe.columns
         size = np.bincount(self.groups)
         columns = {}
-        for j, name in enumerate(self.recipe.columns):
-            total = np.bincount(
-                self.groups, weights=np.where(self.blank[:, j], 0.0, self.numbers[:, j])
-            )
-            columns[name] = _written(
-                self.codes[name], (total / size)[self.groups], self.blank[:, j]
-            )
-        return [Draw(columns)]
-
-    def changed(self) -> tuple[str, ...]:
-        """Return the averaged columns."""
-        return self.recipe.columns
-
-    def promises(self) -> tuple[Promise, ...]:
-        """Promise groups of k rows, missing values counted as a value."""
-        k, names = self.recipe.k, list(self.recipe.columns)
-        return (
-            Promise(
-                "group-size",
-                f"Every combination of {', '.join(names)} is shared by at least {k} rows.",
-                "package",
-                {"columns": names, "k": k},
-            ),
+        for j, name in enumerate(names):
+            blank = self.blank[:, j]
+            numbers = np.where(blank, 0.0, self.numbers[:, j])
+            means = np.bincount(self.groups, weights=numbers) / size
+            columns[name] = _written(self.codes[name], means[self.groups], blank)
+        claim = (
+            f"Microaggregation: every combination of {', '.join(names)} is shared by at least {k}"
+            " people (rows)."
+        )
+        settings = {"columns": list(names), "k": k}
+        return Drawn(
+            datasets=[Draw(columns)],
+            changed=names,
+            promises=(Promise("group-size", claim, "package", settings),),
         )
 
 
@@ -186,12 +167,13 @@ def merged_patterns(missing: Mask, k: int) -> Mask:
     while len(patterns) > 1 and size.min() < k:
         rare = int(np.argmin(size))
         union = patterns | patterns[rare]
-        cost = size * (union & ~patterns).sum(axis=1) + size[rare] * (union & ~patterns[rare]).sum(
-            axis=1
-        )
+        of_others = size * (union & ~patterns).sum(axis=1)
+        of_rare = size[rare] * (union & ~patterns[rare]).sum(axis=1)
+        cost = of_others + of_rare
         cost[rare] = np.iinfo(np.int64).max
+        cheapest = int(np.argmin(cost))
         merged = patterns.copy()
-        merged[[rare, int(np.argmin(cost))]] = union[int(np.argmin(cost))]
+        merged[[rare, cheapest]] = union[cheapest]
         patterns, place = np.unique(merged, axis=0, return_inverse=True)
         target = place.reshape(-1)[target]
         size = np.bincount(place.reshape(-1), weights=size).astype(np.int64)
@@ -199,7 +181,7 @@ def merged_patterns(missing: Mask, k: int) -> Mask:
     return blank
 
 
-def _grouped(numbers: Matrix, blank: Mask, k: int) -> Groups:
+def _grouped(numbers: Floats, blank: Mask, k: int) -> Ints:
     """Return the group of each row; rows that miss different columns are never in one group."""
     from veladura.methods.masks.kernels import mdav
 
@@ -209,14 +191,14 @@ def _grouped(numbers: Matrix, blank: Mask, k: int) -> Groups:
     first = 0
     for i, pattern in enumerate(patterns):
         rows = np.flatnonzero(which.reshape(-1) == i)
-        found = mdav(np.ascontiguousarray(points[np.ix_(rows, ~pattern)]), k)
-        groups[rows] = first + found
-        first += int(found.max()) + 1
+        numbered = mdav(np.ascontiguousarray(points[np.ix_(rows, ~pattern)]), k)
+        groups[rows] = first + numbered
+        first += int(numbered.max()) + 1
     return groups
 
 
-def standardised(numbers: Matrix) -> Matrix:
-    """Return each column with mean 0 and sample standard deviation 1; 0 throughout for one that is constant."""
+def standardised(numbers: Floats) -> Floats:
+    """Return each column with mean 0 and sample standard deviation 1; 0 where it is constant."""
     scales = np.array([standard_deviation(column) for column in numbers.T])
     points = np.zeros_like(numbers)
     for j in np.flatnonzero(scales > 0):
@@ -225,7 +207,7 @@ def standardised(numbers: Matrix) -> Matrix:
     return points
 
 
-def _written(column: Column, means: Matrix, blank: Mask) -> Column:
+def _written(column: Column, means: Floats, blank: Mask) -> Column:
     """Return a column with means in place of its values, written with few decimals."""
     if column.values.dtype.kind != "f":
         return column.rounded(np.where(blank, np.nan, means))

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Floats
 from veladura.base.checks import check_columns, is_number
 from veladura.base.context import Context
 from veladura.core.gates import MASKED
@@ -27,7 +27,7 @@ FALSE_ALARM = 1e-9
 
 
 def noise_too_small(evidence: Evidence, settings: Mapping[str, Any]) -> int:
-    """Return the number of columns whose noise is smaller than chance allows at the declared scale."""
+    """Return the columns whose noise is smaller than chance allows at the declared scale."""
     from scipy.special import gammaincinv  # loading it takes longer than to add the noise
 
     small = 0
@@ -38,36 +38,36 @@ def noise_too_small(evidence: Evidence, settings: Mapping[str, Any]) -> int:
         unit = 10.0 ** -(before.decimals if before.decimals is not None else np.inf)
         # Rounding to the unit of the column can hide up to one unit of noise in a row.
         energy = float(np.sum(((np.abs(difference) + unit) / declared) ** 2))
-        lowest = 2 * gammaincinv(
-            difference.size / 2, FALSE_ALARM
-        )  # quantile of chi-square with a degree a row
+        # The quantile of the chi-squared distribution with one degree of freedom a row.
+        lowest = 2 * gammaincinv(difference.size / 2, FALSE_ALARM)
         small += int(energy < lowest)
     return small
 
 
 @dataclass(frozen=True, kw_only=True)
 class Noise(Recipe):
-    """Add normal noise to numbers.
+    """Additive noise: normal noise is added to numbers.
 
     Missing values stay missing. Results are written with the decimals of the source, whole
-    numbers as whole numbers: noise much smaller than that unit is rounded away.
+    numbers as whole numbers: noise much smaller than that is rounded away.
 
     Parameters
     ----------
     columns
-        The columns to mask.
+        The number columns to mask.
     scale
         Standard deviation of the noise, as a share of that of each column.
     correlated
-        Give the noise the correlations of the columns, so that those of the release are kept
-        (Kim 1986). Without it each column has noise of its own, and correlations shrink by
+        True: the noise has the correlations of the columns, so that the release keeps them
+        (Kim 1986). False: the noise of each column is independent, and correlations shrink by
         1 / (1 + scale^2).
 
     Examples
     --------
     >>> import pandas as pd
     >>> import veladura as vd
-    >>> vd.Noise(columns=["x"], scale=0.5).protect(pd.DataFrame({"x": range(100)}), seed=1).datasets[0].shape
+    >>> table = pd.DataFrame({"x": range(100)})
+    >>> vd.Noise(columns=["x"], scale=0.5).protect(table, seed=1).datasets[0].shape
     (100, 1)
 
     References
@@ -78,17 +78,17 @@ class Noise(Recipe):
 
     method = "noise"
     sentence = (
-        "Random noise was added to the numbers, so that a value need not be the true one. "
-        "Means and relations are kept on average."
+        "Random noise was added to the numbers (additive noise): a released value differs from"
+        " the true one. Means are kept on average."
     )
     caution = (
-        "noise was added; the slope of a noisy predictor shrinks towards 0 and those of "
-        "related columns move, a noisy response has larger errors"
+        "additive noise shrinks the slope of a noisy predictor towards 0 and moves those of"
+        " correlated columns; a noisy response has larger errors"
     )
     checks = {"noise-scale": Check(noise_too_small)}
     gate = MASKED
 
-    columns: tuple[str, ...]
+    columns: Sequence[str]
     scale: float = 0.1
     correlated: bool = True
 
@@ -97,14 +97,14 @@ class Noise(Recipe):
         check_columns(self.columns, "the number columns to mask")
         if not is_number(self.scale) or self.scale <= 0:
             msg = (
-                f"scale ({self.scale}) must be above 0: it is the noise's share of a column's"
-                " standard deviation."
+                f"scale ({self.scale}) must be above 0: it is the standard deviation of the noise"
+                " as a share of that of the column."
             )
             raise PlanError(msg)
 
     def apply(self, table: Table, context: Context) -> FittedNoise:  # noqa: ARG002
         """Learn the covariance of the columns."""
-        check_kinds(table.schema, self.columns, NUMERIC, "Pram masks categories.")
+        check_kinds(table.schema, self.columns, NUMERIC, "use Pram for categories.")
         codes = table.codes(self.columns)
         numbers = np.column_stack([codes[name].numbers() for name in self.columns])
         scales = np.array([standard_deviation(column) for column in numbers.T])
@@ -119,7 +119,7 @@ class Noise(Recipe):
 
     @classmethod
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> Noise:
-        """Suggest every number column that varies, but for weights."""
+        """Suggest every number column that varies, except weights."""
         names = [
             f.name
             for f in schema
@@ -127,7 +127,8 @@ class Noise(Recipe):
         ]
         if not names:
             msg = (
-                "the table has no number column with more than one value: noise has nothing to do."
+                "the table has no number column with more than one value: there is nothing to add"
+                " noise to."
             )
             raise PlanError(msg)
         return cls(columns=tuple(names))
@@ -135,39 +136,39 @@ class Noise(Recipe):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FittedNoise(Fitted[Noise]):
-    """Columns, their spread and their correlations."""
+    """The number columns, their standard deviations and their correlations."""
 
-    numbers: NDArray[np.float64]
-    spread: NDArray[np.float64]
-    correlation: NDArray[np.float64]
+    numbers: Floats
+    spread: Floats
+    correlation: Floats
 
     def draw(self, context: Context) -> Drawn:
-        """Return the masked table."""
-        return Drawn(
-            datasets=self._datasets(context), changed=self.changed(), promises=self.promises()
-        )
-
-    def _datasets(self, context: Context) -> Sequence[Draw]:
-        """Draw noise, one stream a column, then mix the columns by the root of the correlation matrix."""
-        rows = len(self.numbers)
+        """Add noise: one stream a column, then mixed by the root of the correlation matrix."""
+        recipe, rows = self.recipe, len(self.numbers)
         white = np.column_stack(
-            [context.streams("noise", name).standard_normal(rows) for name in self.recipe.columns]
+            [context.streams("noise", name).standard_normal(rows) for name in recipe.columns]
         )
-        noise = white @ _root(self.correlation).T * self.spread * self.recipe.scale
+        noise = white @ _root(self.correlation).T * self.spread * recipe.scale
         masked = self.numbers + noise
         # Where the sum is more than a 64-bit number can hold, the noise has the other sign: cutting
         # it off would shrink it.
         masked = np.where(np.abs(masked) >= self._limits(), self.numbers - noise, masked)
-        return [
-            Draw(
-                {
-                    name: self.codes[name].rounded(masked[:, j])
-                    for j, name in enumerate(self.recipe.columns)
-                }
-            )
-        ]
+        columns = {
+            name: self.codes[name].rounded(masked[:, j]) for j, name in enumerate(recipe.columns)
+        }
+        claim = (
+            f"Additive noise: every value of {', '.join(recipe.columns)} carries random noise with"
+            f" a standard deviation of {recipe.scale:g} times that of its column, rounded to its"
+            " decimals."
+        )
+        settings = {"columns": list(recipe.columns), "scale": recipe.scale}
+        return Drawn(
+            datasets=[Draw(columns)],
+            changed=recipe.columns,
+            promises=(Promise("noise-scale", claim, "source", settings),),
+        )
 
-    def _limits(self) -> NDArray[np.float64]:
+    def _limits(self) -> Floats:
         """Return the size that no value of each column may reach."""
         return np.array(
             [
@@ -176,21 +177,8 @@ class FittedNoise(Fitted[Noise]):
             ]
         )
 
-    def changed(self) -> tuple[str, ...]:
-        """Return the masked columns."""
-        return self.recipe.columns
 
-    def promises(self) -> tuple[Promise, ...]:
-        """Promise noise of the declared size in every column."""
-        settings = {"columns": list(self.recipe.columns), "scale": self.recipe.scale}
-        claim = (
-            f"Every value of {', '.join(self.recipe.columns)} carries random noise of"
-            f" {self.recipe.scale:g} standard deviations, rounded to its unit."
-        )
-        return (Promise("noise-scale", claim, "source", settings),)
-
-
-def _correlation(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+def _correlation(numbers: Floats) -> Floats:
     """Return the correlations of complete rows; identity where there are too few."""
     complete = numbers[~np.isnan(numbers).any(axis=1)]
     if numbers.shape[1] == 1 or len(complete) <= numbers.shape[1]:
@@ -202,8 +190,8 @@ def _correlation(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
     return correlation
 
 
-def _root(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+def _root(matrix: Floats) -> Floats:
     """Return the symmetric square root; tiny negative eigenvalues of a singular matrix are cut."""
     values, vectors = np.linalg.eigh(matrix)
-    root: NDArray[np.float64] = vectors * np.sqrt(np.clip(values, 0.0, None)) @ vectors.T
+    root: Floats = vectors * np.sqrt(np.clip(values, 0.0, None)) @ vectors.T
     return root

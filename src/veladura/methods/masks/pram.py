@@ -1,8 +1,8 @@
-"""Post-randomisation: categories changed at random by a known matrix."""
+"""Post-randomisation (PRAM): categories changed at random with known probabilities."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -40,26 +40,26 @@ Declared = Mapping[str, Mapping[str, float]]
 
 @dataclass(frozen=True, kw_only=True)
 class Pram(Recipe):
-    """Change categories at random, by a matrix that the recipient is told (PRAM).
+    """Post-randomisation (PRAM): categories change at random, with published probabilities.
 
-    Without a declared matrix, one is made from the data that leaves the expected number of rows
-    in each category as it is, so that tables of the release need no correction. It gives those
-    numbers away, so categories of fewer than ten rows are treated as if they had ten: their
-    expected number then rises a little.
+    Without a declared transition matrix an invariant one is made from the data: the expected number
+    of rows in each category stays the same, so that tables of the release need no correction. The
+    matrix gives those numbers away, so categories of fewer than ten rows are treated as if they had
+    ten: their expected number then rises a little.
 
-    The manifest tells the chances among the categories that came out; see
-    ``docs/methods/masks.md``.
+    The manifest has the transition probabilities among the categories that occur in the release.
 
     Parameters
     ----------
     columns
         The columns of categories to mask. Missing values stay missing.
     retain
-        Expected share of rows that keep their category, where no matrix is declared. Where a
-        category is so common that drawing anew for every row keeps more, that is done.
+        Expected share of rows that keep their category, where no matrix is declared. It is higher
+        where one category is so common that even independent draws keep more.
     matrix
-        By column, by category, the chance of each category to come out: ``{"sex": {"f": {"f": 0.9,
-        "m": 0.1}, "m": {"f": 0.1, "m": 0.9}}}``. A category not named has chance 0.
+        By column the transition matrix: for each category, the probability of each category it may
+        become, as in ``{"sex": {"f": {"f": 0.9, "m": 0.1}, "m": {"f": 0.1, "m": 0.9}}}``. A
+        category not named has probability 0.
 
     Examples
     --------
@@ -78,10 +78,13 @@ class Pram(Recipe):
 
     method = "pram"
     sentence = (
-        "Categories were changed at random with known probabilities, so that a category need "
-        "not be the true one."
+        "Post-randomisation (PRAM): categories were changed at random with known probabilities,"
+        " so a released category may differ from the true one."
     )
-    caution = "categories were changed at random; differences between categories shrink towards 0"
+    caution = (
+        "post-randomisation changed categories at random; differences between categories shrink"
+        " towards 0"
+    )
     checks = {
         "categories": CATEGORIES,
         "pram-matrix": Check(matrix_faults),
@@ -89,7 +92,7 @@ class Pram(Recipe):
     }
     gate = MASKED
 
-    columns: tuple[str, ...]
+    columns: Sequence[str]
     retain: float = 0.8
     matrix: Mapping[str, Mapping[str, Mapping[str, float]]] | None = field(
         default=None, repr=False, metadata={"private": True}
@@ -101,18 +104,20 @@ class Pram(Recipe):
         if not is_number(self.retain) or not 0 <= self.retain < 1:
             msg = (
                 f"retain ({self.retain}) must be at least 0 and below 1: it is the expected share"
-                " of rows that stay."
+                " of rows that keep their category."
             )
             raise PlanError(msg)
         for name, rows in (self.matrix or {}).items():
             if name not in self.columns:
-                msg = f"matrix is given for {name!r}, which columns does not name."
+                msg = f"matrix has a column that columns does not name: {name!r}."
                 raise PlanError(msg)
             _check_matrix(name, rows)
 
     def apply(self, table: Table, context: Context) -> FittedPram:  # noqa: ARG002
         """Settle the matrix of each column."""
-        check_kinds(table.schema, self.columns, LABELLED, "Noise and Swap mask numbers and dates.")
+        check_kinds(
+            table.schema, self.columns, LABELLED, "use Noise or Swap for numbers, Swap for dates."
+        )
         codes = table.codes(self.columns)
         declared = self.matrix or {}
         refuse_constant(
@@ -126,27 +131,27 @@ class Pram(Recipe):
 
     def _transition(self, column: Column, declared: Declared | None) -> Transition:
         used, counts = np.unique(column.values[~column.missing], return_counts=True)
-        known = label_texts(column)
-        labels = [known[code] for code in used.tolist()]
+        texts = label_texts(column)
+        labels = [texts[code] for code in used.tolist()]
         if declared is None and used.size > MOST_CATEGORIES:
             msg = (
-                f"column {column.name!r} has {used.size} categories: a matrix can hold"
+                f"column {column.name!r} has {used.size} categories: PRAM works with at most"
                 f" {MOST_CATEGORIES}.\n\nHint: recode it first."
             )
             raise DataError(msg)
         if declared is None:
             return Transition(labels, invariant(counts, self.retain))
-        if strange := sum(label not in declared for label in labels):
+        if lacking := sum(label not in declared for label in labels):
             msg = (
-                f"the matrix of {column.name!r} lacks {strange} categories that the column"
-                " holds.\n\nHint: give every category a row."
+                f"the matrix of {column.name!r} lacks {lacking} categories of the"
+                " column.\n\nHint: give every category a row."
             )
             raise DataError(msg)
         return from_table(declared)
 
     @classmethod
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> Pram:
-        """Suggest every column of few categories that varies; the one with fewest where all have many."""
+        """Suggest every column of few categories; the one with fewest where all have many."""
         fields = [f for f in schema if f.kind in ("category", "ordered") and f.role != "weight"]
         varying = sorted(
             (facts[f.name].distinct, f.name)
@@ -155,8 +160,8 @@ class Pram(Recipe):
         )
         if not varying:
             msg = (
-                f"the table has no column of 2 to {MOST_CATEGORIES} categories: PRAM has nothing"
-                " to do."
+                f"the table has no column of 2 to {MOST_CATEGORIES} categories: there is nothing to"
+                " change."
             )
             raise PlanError(msg)
         few = {name for distinct, name in varying if distinct <= FEW_CATEGORIES} or {varying[0][1]}
@@ -170,7 +175,7 @@ class FittedPram(Fitted[Pram]):
     transitions: Mapping[str, Transition]
 
     def draw(self, context: Context) -> Drawn:
-        """Return the masked table; the manifest names only categories that came out."""
+        """Change each column; the manifest names only categories that occur in the release."""
         columns = {name: self._changed(name, context) for name in self.recipe.columns}
         matrices = {name: self._matrix(column) for name, column in columns.items()}
         return Drawn(
@@ -180,7 +185,7 @@ class FittedPram(Fitted[Pram]):
                 **self.recipe.settings(),
                 "matrix": {name: matrix.to_json() for name, matrix in matrices.items()},
             },
-            promises=promises_of(matrices),
+            promises=_promises_of(matrices),
         )
 
     def _changed(self, name: str, context: Context) -> Column:
@@ -201,32 +206,32 @@ class FittedPram(Fitted[Pram]):
         )
 
     def _matrix(self, column: Column) -> Transition:
-        """Return the transition matrix of a column among the categories that came out."""
+        """Return the transition matrix among the categories that occur in a released column."""
         labels = label_texts(column)
         out = {labels[code] for code in np.unique(column.values[~column.missing]).tolist()}
         return self.transitions[column.name].among(out)
 
 
-def promises_of(matrices: Mapping[str, Transition]) -> tuple[Promise, ...]:
+def _promises_of(matrices: Mapping[str, Transition]) -> tuple[Promise, ...]:
     """Promise known categories, a proper matrix, and changes that follow it."""
     names = ", ".join(matrices)
     settings = {"columns": {name: matrix.to_json() for name, matrix in matrices.items()}}
     return (
         Promise(
             "categories",
-            f"Values of {names} are among the categories of the transition matrix.",
+            f"PRAM: values of {names} are among the categories of the transition matrix.",
             "package",
             {"columns": {name: matrix.labels for name, matrix in matrices.items()}},
         ),
         Promise(
             "pram-matrix",
-            f"The transition probabilities of {names} add up to 1 and cover every value.",
+            f"PRAM: the transition probabilities of {names} add up to 1 and cover every value.",
             "package",
             settings,
         ),
         Promise(
             "pram-changes",
-            f"Categories of {names} changed as often as the transition probabilities say.",
+            f"PRAM: categories of {names} changed as often as the transition probabilities say.",
             "source",
             settings,
         ),
@@ -234,25 +239,22 @@ def promises_of(matrices: Mapping[str, Transition]) -> tuple[Promise, ...]:
 
 
 def _check_matrix(name: str, rows: Declared) -> None:
-    """Refuse a declared matrix whose rows are no chances over its own categories."""
+    """Refuse a declared matrix whose rows are no probabilities over its own categories."""
     if (
         not isinstance(rows, Mapping)
         or not rows
         or not all(isinstance(row, Mapping) and row for row in rows.values())
     ):
-        msg = f"the matrix of {name!r} must give each category the chances of what comes out."
+        msg = f"the matrix of {name!r} must give each category a row of transition probabilities."
         raise PlanError(msg)
     if not all(
-        is_number(chance) and 0 <= chance <= 1 for row in rows.values() for chance in row.values()
+        is_number(share) and 0 <= share <= 1 for row in rows.values() for share in row.values()
     ):
-        msg = f"the matrix of {name!r} must hold chances between 0 and 1."
+        msg = f"the matrix of {name!r} must hold probabilities between 0 and 1."
         raise PlanError(msg)
     if wrong := sum(abs(sum(row.values()) - 1) > 1e-9 for row in rows.values()):  # noqa: PLR2004
-        msg = f"the matrix of {name!r} has {wrong} rows whose chances do not add to one."
+        msg = f"the matrix of {name!r} has {wrong} rows whose probabilities do not add up to 1."
         raise PlanError(msg)
-    if strange := len({label for row in rows.values() for label in row} - set(rows)):
-        msg = (
-            f"the matrix of {name!r} changes values to {strange} categories that have no row of"
-            " their own."
-        )
+    if others := len({label for row in rows.values() for label in row} - set(rows)):
+        msg = f"the matrix of {name!r} leads to {others} categories that have no row of their own."
         raise PlanError(msg)

@@ -1,4 +1,4 @@
-"""Matrices of chances between categories: made, drawn from, told, and checked."""
+"""Transition matrices of PRAM: made, drawn from, and checked."""
 
 from __future__ import annotations
 
@@ -8,31 +8,30 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Floats, Ints
 from veladura.core.promise import Evidence
 from veladura.table.codes import label_texts
 
-Matrix = NDArray[np.float64]
 FEWEST = 10
 FALSE_ALARM = 1e-9
-TOLD_DECIMALS = 12
+DECIMALS = 12
 ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Transition:
-    """The chance of each category (row) to come out as each other (column)."""
+    """The probability of each category (row) to become each other (column)."""
 
     labels: Sequence[str] = field(repr=False)
-    matrix: Matrix = field(repr=False)
+    matrix: Floats = field(repr=False)
 
     def among(self, labels: AbstractSet[str]) -> Transition:
-        """Return the chances among some categories only, given that none of the others comes out.
+        """Return the probabilities among some categories, given that no other is drawn.
 
-        Rows are drawn one by one, so given that some categories did not come out at all, each row
-        was drawn with the chances of the others divided by their sum: these are exact, not a
-        repair. A row that could only turn into others is left out too.
+        Rows are drawn independently. Given that some categories were not drawn at all, each row was
+        drawn with the probabilities of the rest divided by their sum: these are exact. A category
+        that could only become others keeps itself.
         """
         kept = [i for i, label in enumerate(self.labels) if label in labels]
         part = self.matrix[np.ix_(kept, kept)]
@@ -41,19 +40,19 @@ class Transition:
         return Transition([self.labels[i] for i in kept], safe)
 
     def to_json(self) -> dict[str, dict[str, float]]:
-        """Return the chances by category, those of 0 left out."""
+        """Return the probabilities by category, those of 0 left out."""
         return {
             label: {
-                other: round(float(chance), TOLD_DECIMALS)
-                for other, chance in zip(self.labels, row, strict=True)
-                if chance > 0
+                other: round(float(share), DECIMALS)
+                for other, share in zip(self.labels, row, strict=True)
+                if share > 0
             }
             for label, row in zip(self.labels, self.matrix, strict=True)
         }
 
 
 def from_table(rows: Mapping[str, Mapping[str, float]]) -> Transition:
-    """Return declared chances as a matrix.
+    """Return declared probabilities as a matrix.
 
     Examples
     --------
@@ -67,14 +66,14 @@ def from_table(rows: Mapping[str, Mapping[str, float]]) -> Transition:
     return Transition(labels, matrix / matrix.sum(axis=1, keepdims=True))
 
 
-def invariant(counts: NDArray[np.int64], retain: float) -> Matrix:
-    """Return a matrix R with t R = t whose rows keep their category with expected share ``retain``.
+def invariant(counts: Ints, retain: float) -> Floats:
+    """Return an invariant matrix R (t R = t) that keeps an expected share ``retain`` of the rows.
 
-    R = P Q, where P keeps a category with chance p and spreads the rest evenly, and Q turns P
-    round by the rule of Bayes: Q[j, k] = t[k] P[k, j] / sum over l of t[l] P[l, j]. The share
+    R = P Q, where P keeps a category with probability p and spreads the rest evenly, and Q inverts
+    P by the rule of Bayes: Q[j, k] = t[k] P[k, j] / sum over l of t[l] P[l, j]. The share
     kept, sum of t[i] R[i, i], grows with p from that of drawing anew for every row, sum of
     t[i]^2, to 1; p is found by bisection. Counts below ten are taken as ten: t is the one
-    distribution that R leaves alone, so R tells it.
+    distribution that R leaves alone, so R gives it away.
 
     Examples
     --------
@@ -95,18 +94,18 @@ def invariant(counts: NDArray[np.int64], retain: float) -> Matrix:
     return _two_stage(share, high)
 
 
-def _two_stage(share: Matrix, keep: float) -> Matrix:
-    """Return P Q for a P that keeps a category with chance ``keep``."""
+def _two_stage(share: Floats, keep: float) -> Floats:
+    """Return P Q for a P that keeps a category with probability ``keep``."""
     first = np.full((share.size, share.size), (1 - keep) / max(share.size - 1, 1))
     np.fill_diagonal(first, keep)
     joint = share[:, None] * first
     back = (joint / joint.sum(axis=0)).T
-    both: Matrix = first @ back
+    both: Floats = first @ back
     both /= both.sum(axis=1, keepdims=True)
     return both
 
 
-def drawn(uniforms: Matrix, old: NDArray[np.int64], matrix: Matrix) -> NDArray[np.int64]:
+def drawn(uniforms: Floats, old: Ints, matrix: Floats) -> Ints:
     """Return a new category for each old one, by the inverse of its row's distribution function.
 
     Examples
@@ -118,43 +117,38 @@ def drawn(uniforms: Matrix, old: NDArray[np.int64], matrix: Matrix) -> NDArray[n
     for category in np.unique(old):
         steps = np.cumsum(matrix[category])
         rows = old == category
-        # Divided by the last step, so that the end is 1 itself and a chance of 0 is never drawn.
+        # Divided by the last step: the end is exactly 1, and probability 0 is never drawn.
         new[rows] = np.searchsorted(steps / steps[-1], uniforms[rows], side="right")
     return new
 
 
 def matrix_faults(evidence: Evidence, settings: Mapping[str, Any]) -> int:
-    """Return the number of rows of the matrix that are no chances, and of values that it does not name."""
+    """Return the matrix rows that are no probabilities, and the values it does not name."""
     faults = 0
     for name, rows in settings["columns"].items():
-        faults += sum(
-            min(row.values()) < 0
-            or abs(sum(row.values()) - 1) > ROUNDING
-            or not set(row) <= set(rows)
-            for row in rows.values()
-        )
+        for row in rows.values():
+            proper = min(row.values()) >= 0 and abs(sum(row.values()) - 1) <= ROUNDING
+            faults += not (proper and set(row) <= set(rows))
         column = evidence.column(name)
-        strange = np.array([label not in rows for label in label_texts(column)] or [False])
-        faults += int(np.count_nonzero(strange[column.values[~column.missing]]))
+        outside = np.array([label not in rows for label in label_texts(column)] or [False])
+        faults += int(np.count_nonzero(outside[column.values[~column.missing]]))
     return faults
 
 
 def improbable_changes(evidence: Evidence, settings: Mapping[str, Any]) -> int:
-    """Return the number of changes that have no chance, and of columns that changed less than chance allows.
+    """Return the impossible changes, and the columns that changed less than chance allows.
 
     Rows whose old category is not in the matrix are left out. By Hoeffding's inequality n rows
-    keep more than expected by sqrt(n log(1 / a) / 2) with chance a at most.
+    keep more than expected by sqrt(n log(1 / a) / 2) with probability a at most.
     """
     faults = 0
     for name, rows in settings["columns"].items():
-        told = [
-            (rows[old], old, new, count)
-            for old, new, count in _changes(evidence, name)
-            if old in rows
-        ]
-        faults += sum(count for row, _, new, count in told if row.get(new, 0.0) <= 0)
-        surplus = sum(count * ((old == new) - row.get(old, 0.0)) for row, old, new, count in told)
-        size = sum(count for *_, count in told)
+        size, surplus = 0, 0.0
+        for old, new, count in _changes(evidence, name):
+            if old in rows:
+                faults += count if rows[old].get(new, 0.0) <= 0 else 0
+                surplus += count * ((old == new) - rows[old].get(old, 0.0))
+                size += count
         faults += int(surplus > np.sqrt(size * np.log(1 / FALSE_ALARM) / 2))
     return faults
 

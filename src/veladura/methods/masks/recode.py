@@ -1,8 +1,8 @@
-"""Recoding: categories put together, numbers rounded, dates made coarser, as the holder declares."""
+"""Recoding: categories merged, numbers rounded and dates made coarser by declared rules."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -25,21 +25,24 @@ MANY = 20
 
 @dataclass(frozen=True, kw_only=True)
 class Recode(Recipe):
-    """Make columns coarser by declared rules, each row by itself.
+    """Recoding: columns are made coarser by declared rules, each row by itself.
 
     Parameters
     ----------
     columns
-        By column one of ``{"groups": {"new": ["old", ...]}, "other": "rest"}``, ``{"round": 1000}``
-        and ``{"date": "month"}`` (or "quarter", "year", "decade").
+        By column one rule: ``{"groups": {"new": ["old", ...]}, "other": "rest"}`` merges
+        categories, ``{"round": 1000}`` rounds numbers, ``{"date": "month"}`` (or "quarter", "year",
+        "decade") takes the first day of a period.
 
     Examples
     --------
     >>> import pandas as pd
     >>> import veladura as vd
-    >>> table = pd.DataFrame({"job": ["nurse", "pilot", "baker"], "income": [41_300, 52_800, 39_900]})
-    >>> rules = {"job": {"groups": {"care": ["nurse", "doctor"]}, "other": "else"}, "income": {"round": 5000}}
-    >>> vd.Recode(columns=rules).protect(table).datasets[0].to_numpy().tolist()
+    >>> jobs, incomes = ["nurse", "pilot", "baker"], [41_300, 52_800, 39_900]
+    >>> table = pd.DataFrame({"job": jobs, "income": incomes})
+    >>> care = {"groups": {"care": ["nurse", "doctor"]}, "other": "else"}
+    >>> recipe = vd.Recode(columns={"job": care, "income": {"round": 5000}})
+    >>> recipe.protect(table).datasets[0].to_numpy().tolist()
     [['care', 40000], ['else', 55000], ['else', 40000]]
 
     References
@@ -48,8 +51,8 @@ class Recode(Recipe):
     """
 
     method = "recode"
-    sentence = "Values were replaced by coarser or other ones, by a fixed rule."
-    caution = "values were replaced by a fixed rule; coefficients are about the new values"
+    sentence = "Recoding: values were replaced by coarser ones, by a fixed rule."
+    caution = "recoding replaced values by a fixed rule; coefficients are about the new values"
     checks = CHECKS
     gate = MASKED
     random = False
@@ -76,7 +79,7 @@ class Recode(Recipe):
                 table.schema,
                 (name,),
                 rule.kinds,
-                "groups are for categories, round for numbers, date for dates.",
+                "use groups for categories, round for numbers, date for dates.",
             )
             if table.schema[name].kind == "integer" and rule.round != int(rule.round or 0):
                 msg = f"round of column {name!r} must be a whole number, as its values are."
@@ -89,9 +92,10 @@ class Recode(Recipe):
 
     @classmethod
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> Recode:
-        """Suggest coarser whole numbers and dates, by how many values they have; other numbers where there are none.
+        """Suggest coarser whole numbers and dates; other numbers where there are none.
 
-        Groups of categories are the holder's to declare: naming rare ones here would tell them.
+        How coarse depends on the number of values. The holder declares groups of categories: a
+        suggestion would name rare ones.
         """
         varying = [f for f in schema if facts[f.name].distinct > 1 and f.role != "weight"]
         rules = {
@@ -106,8 +110,8 @@ class Recode(Recipe):
             rules = {f.name: Coarser(round=1) for f in varying if f.kind == "number"}
         if not rules:
             msg = (
-                "the table has no number or date that varies: which categories to put together is"
-                " yours to declare.\n\nHint: write a step with groups."
+                "the table has no number or date that varies, and no group of categories is"
+                " declared.\n\nHint: write a step with groups."
             )
             raise PlanError(msg)
         return cls(columns=rules)
@@ -118,55 +122,35 @@ class FittedRecode(Fitted[Recode]):
     """The columns, ready to be recoded."""
 
     def draw(self, context: Context) -> Drawn:
-        """Return the masked table."""
-        return Drawn(
-            datasets=self._datasets(context), changed=self.changed(), promises=self.promises()
-        )
-
-    def _datasets(self, context: Context) -> Sequence[Draw]:  # noqa: ARG002
-        """Recode each column; nothing is drawn."""
-        return [
-            Draw({name: rule.apply(self.codes[name]) for name, rule in self.recipe.columns.items()})
-        ]
-
-    def changed(self) -> tuple[str, ...]:
-        """Return the recoded columns."""
-        return tuple(self.recipe.columns)
-
-    def promises(self) -> tuple[Promise, ...]:
-        """Promise what each rule leaves."""
+        """Recode each column."""
+        del context  # nothing is random
         rules = self.recipe.columns
-        wanted: tuple[tuple[str, str, dict[str, Any]], ...] = (
-            (
-                "categories",
-                "hold the declared categories only",
-                {name: rule.new for name, rule in rules.items() if rule.other is not None},
-            ),
-            (
-                "merged",
-                "hold no category that was put into another",
-                {name: rule.gone for name, rule in rules.items() if rule.gone},
-            ),
-            (
-                "multiples",
-                "are multiples of their base",
-                {name: rule.round for name, rule in rules.items() if rule.round is not None},
-            ),
-            (
-                "period-starts",
-                "are first days of their period",
-                {name: rule.date for name, rule in rules.items() if rule.date is not None},
-            ),
-        )
-        return tuple(
-            Promise(check, f"Values of {', '.join(told)} {claim}.", "package", {"columns": told})
-            for check, claim, told in wanted
-            if told
-        )
+        columns = {name: rule.apply(self.codes[name]) for name, rule in rules.items()}
+        return Drawn(datasets=[Draw(columns)], changed=tuple(rules), promises=_promises_of(rules))
+
+
+def _promises_of(rules: Mapping[str, Coarser]) -> tuple[Promise, ...]:
+    """Promise what each rule leaves."""
+    declared = {name: rule.new for name, rule in rules.items() if rule.other is not None}
+    merged = {name: rule.gone for name, rule in rules.items() if rule.gone}
+    rounded = {name: rule.round for name, rule in rules.items() if rule.round is not None}
+    periods = {name: rule.date for name, rule in rules.items() if rule.date is not None}
+    wanted: tuple[tuple[str, Mapping[str, Any], str], ...] = (
+        ("categories", declared, "are among the declared categories"),
+        ("merged", merged, "are in no category that was merged into another"),
+        ("multiples", rounded, "are multiples of their base"),
+        ("period-starts", periods, "are first days of their period"),
+    )
+    promises = []
+    for check, columns, what in wanted:
+        if columns:
+            claim = f"Recoding: values of {', '.join(columns)} {what}."
+            promises.append(Promise(check, claim, "package", {"columns": columns}))
+    return tuple(promises)
 
 
 def base_for(distinct: int) -> int:
-    """Return a round base for whole numbers: 2, 5, 10, 20, ... so that a run of values falls into at most twenty.
+    """Return a round base (2, 5, 10, 20, ...) so that a run of values has at most twenty multiples.
 
     Examples
     --------

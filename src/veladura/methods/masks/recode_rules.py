@@ -1,4 +1,4 @@
-"""How one column is made coarser: a declared rule, and the checks that it left its mark."""
+"""Rules that recode one column, and the checks of the recoded values."""
 
 from __future__ import annotations
 
@@ -27,39 +27,39 @@ WIDEST = 10**18
 
 @dataclass(frozen=True, kw_only=True)
 class Coarser:
-    """How one column is made coarser: by groups of categories, a base to round to, or a period of dates.
+    """How one column is recoded: groups of categories, a base to round to, or a period of dates.
 
     Parameters
     ----------
     groups
-        By new category the old ones that it takes in. Those not named stay as they are.
+        By new category the old ones that are merged into it. Those not named stay as they are.
     other
         The category for all that no group names.
     round
-        The base whose nearest multiple replaces a number; halves go up.
+        The base whose nearest multiple replaces a number; halves are rounded up.
     date
         The period whose first day replaces a date.
     """
 
-    groups: Mapping[str, tuple[str, ...]] | None = None
+    groups: Mapping[str, Sequence[str]] | None = None
     other: str | None = None
     round: int | float | None = None
     date: Literal["month", "quarter", "year", "decade"] | None = None
 
     def __post_init__(self) -> None:
         if [self.groups, self.round, self.date].count(None) != 2:  # noqa: PLR2004
-            msg = "a column is recoded by one of groups, round and date."
+            msg = "a column is recoded by exactly one of groups, round and date."
             raise PlanError(msg)
         if self.date is not None:
             check_choice("date", self.date, tuple(PERIODS))
         if self.round is not None and not (is_number(self.round) and 0 < self.round <= WIDEST):
             msg = (
-                f"round ({self.round}) must be a number above 0 and at most 1e18: the base whose"
-                " multiples replace the values."
+                f"round ({self.round}) must be a number above 0 and at most 1e18: values are"
+                " replaced by its multiples."
             )
             raise PlanError(msg)
         if self.other is not None and (self.groups is None or not isinstance(self.other, str)):
-            msg = "other is a category, for what groups does not name."
+            msg = "other must be a category (text), and goes with groups only."
             raise PlanError(msg)
         if self.groups is not None:
             object.__setattr__(self, "groups", _checked_groups(self.groups))
@@ -67,13 +67,9 @@ class Coarser:
     @property
     def kinds(self) -> tuple[str, ...]:
         """The kinds of columns that this can be done to."""
-        return (
-            LABELLED
-            if self.groups is not None
-            else NUMERIC
-            if self.round is not None
-            else ("date",)
-        )
+        if self.groups is not None:
+            return LABELLED
+        return NUMERIC if self.round is not None else ("date",)
 
     @property
     def new(self) -> list[str]:
@@ -82,13 +78,13 @@ class Coarser:
 
     @property
     def gone(self) -> list[str]:
-        """The categories that occur no more."""
+        """The categories that no longer occur."""
         return [
             label for old in (self.groups or {}).values() for label in old if label not in self.new
         ]
 
     def new_labels(self, labels: Sequence[str]) -> list[str]:
-        """Return the category that takes each category in."""
+        """Return the category that each category is merged into."""
         taken = {old: new for new, members in (self.groups or {}).items() for old in members}
         stays = set(self.new)
         return [
@@ -105,26 +101,22 @@ class Coarser:
         return self._merged(column)
 
     def _merged(self, column: Column) -> Column:
-        """Return a column of categories with groups put together. Categories that were numbers or yes/no turn into text."""
+        """Return a column with categories merged; those that were numbers or yes/no become text."""
         old = label_texts(column)
         new = self.new_labels(old)
         order = tuple(label for label, _ in groupby(self.new_labels(column.field.order)))
         if len(set(order)) < len(order):  # a group with a gap in it has no place in the order
             order = ()
-        kind = (
-            "category"
-            if column.field.kind == "ordered" and column.field.order and not order
-            else column.field.kind
-        )
+        lost_order = column.field.kind == "ordered" and column.field.order and not order
+        kind = "category" if lost_order else column.field.kind
         meant = {
             label: text
             for label, text in column.field.labels.items()
             if label in new and label not in self.new
         }
         labels = list(order) or sorted(set(new))
-        codes = np.array([labels.index(label) for label in new] or [0], dtype=np.int64)[
-            column.values
-        ]
+        code_of = [labels.index(label) for label in new] or [0]
+        codes = np.array(code_of, dtype=np.int64)[column.values]
         field = replace(column.field, type=pa.string(), kind=kind, order=order, labels=meant)
         return replace(column, field=field, values=codes, labels=pa.array(labels, pa.string()))
 
@@ -143,7 +135,7 @@ def rule_of(name: str, given: object) -> Coarser:
 
 
 def multiples(values: NDArray[Any], base: float) -> NDArray[Any]:
-    """Return the multiple of a base nearest to each value; halves go up.
+    """Return the multiple of a base nearest to each value; halves are rounded up.
 
     Examples
     --------
@@ -168,18 +160,18 @@ def multiples(values: NDArray[Any], base: float) -> NDArray[Any]:
 
 
 def not_merged(evidence: Evidence, settings: Mapping[str, Any]) -> int:
-    """Return the number of values in categories that were put into another."""
-    found = 0
+    """Return the number of values in categories that were merged into another."""
+    violations = 0
     for name, gone in settings["columns"].items():
         column = evidence.column(name)
         old = np.array([label in gone for label in label_texts(column)] or [False])
-        found += int(np.count_nonzero(old[column.values[~column.missing]]))
-    return found
+        violations += int(np.count_nonzero(old[column.values[~column.missing]]))
+    return violations
 
 
 def not_multiples(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of values that are no multiple of the base."""
-    found = 0
+    violations = 0
     for name, base in settings["columns"].items():
         column = evidence.column(name)
         values = column.values[~column.missing]
@@ -189,25 +181,25 @@ def not_multiples(evidence: Evidence, settings: Mapping[str, Any]) -> int:
             if values.dtype.kind != "f"
             else np.isclose(nearest, values, rtol=1e-12, atol=base * 1e-9)
         )
-        found += int(np.count_nonzero(~same))
-    return found
+        violations += int(np.count_nonzero(~same))
+    return violations
 
 
 def not_period_starts(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of dates that are not the first day of a period."""
-    found = 0
+    violations = 0
     for name, period in settings["columns"].items():
         column = evidence.column(name)
-        found += int(
+        violations += int(
             np.count_nonzero((start_of(column, period) != column.values) & ~column.missing)
         )
-    return found
+    return violations
 
 
 def _checked_groups(groups: object) -> dict[str, tuple[str, ...]]:
     """Return groups with lists turned into tuples, after refusing what is no partition."""
     if not isinstance(groups, Mapping) or not groups:
-        msg = "groups must name at least one new category and the old ones it takes in."
+        msg = "groups must name at least one new category, with the old ones merged into it."
         raise PlanError(msg)
     listed = {
         new: tuple(old) if isinstance(old, (list, tuple)) else () for new, old in groups.items()

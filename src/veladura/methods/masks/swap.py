@@ -1,4 +1,4 @@
-"""Rank swapping: each value trades places with one of nearly the same rank."""
+"""Rank swapping: each value is exchanged with one of nearby rank."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from veladura.base.arrays import Ints
 from veladura.base.checks import check_columns, is_number
 from veladura.base.context import Context
 from veladura.core.gates import MASKED
@@ -31,54 +32,52 @@ RANKED = (*NUMERIC, "ordered", "date")
 
 
 def foreign_values(evidence: Evidence, settings: Mapping[str, Any]) -> int:
-    """Return the number of values that occur more often in the release than in the source, or turned missing."""
+    """Return the values more frequent in the release than in the source, or turned missing."""
     foreign = 0
     for name in settings["columns"]:
         source, old, new = _comparable(evidence, name)
         foreign += int(np.count_nonzero((old < 0) != (new < 0)))
-        surplus = np.bincount(new + 1, minlength=source.size + new.size + 1) - np.bincount(
-            source + 1, minlength=source.size + new.size + 1
-        )
+        most = source.size + new.size + 1
+        surplus = np.bincount(new + 1, minlength=most) - np.bincount(source + 1, minlength=most)
         foreign += int(np.clip(surplus[1:], 0, None).sum())
     return foreign
 
 
 def carried_too_far(evidence: Evidence, settings: Mapping[str, Any]) -> int:
-    """Return the number of values that no way to break ties brings within the window of their row's rank."""
+    """Return the values outside the window of their row's rank, however ties are broken."""
     far = 0
     for name in settings["columns"]:
         source, old, new = _comparable(evidence, name)
         size, present = int(np.count_nonzero(source >= 0)), (old >= 0) & (new >= 0)
-        whole = np.count_nonzero(present) == size
-        moves = (
-            rank_moves(old[present], new[present])
-            if whole
-            else _least_moves(source[source >= 0], old[present], new[present])
-        )
+        if np.count_nonzero(present) == size:
+            moves = rank_moves(old[present], new[present])
+        else:
+            moves = _least_moves(source[source >= 0], old[present], new[present])
         far += int(np.count_nonzero(moves > ranks_within(settings["window"], size)))
     return far
 
 
 @dataclass(frozen=True, kw_only=True)
 class Swap(Recipe):
-    """Swap the values of a column between rows of nearby rank.
+    """Rank swapping: the values of a column are exchanged between people (rows) of nearby rank.
 
-    Every distribution of one column stays exactly what it was. Missing values stay where they are.
+    The distribution of each column stays exactly the same. Missing values stay where they are.
 
     Parameters
     ----------
     columns
         The columns to mask: numbers, dates, or ordered categories. Each is swapped by itself.
     window
-        The largest difference of the two ranks, as a share of the values of the column; never
-        less than one rank. Wider protects more and keeps less of the relation to other columns.
+        The largest difference of the two ranks, as a share of the values of the column; at least
+        one rank. A wider window protects more and keeps less of the relation to other columns.
 
     Examples
     --------
     >>> import pandas as pd
     >>> import veladura as vd
-    >>> released = vd.Swap(columns=["x"], window=0.1).protect(pd.DataFrame({"x": range(100)}), seed=1).datasets[0]
-    >>> sorted(released["x"]) == list(range(100)), bool((released["x"] - range(100)).abs().max() <= 10)
+    >>> table = pd.DataFrame({"x": range(100)})
+    >>> released = vd.Swap(columns=["x"], window=0.1).protect(table, seed=1).datasets[0]["x"]
+    >>> sorted(released) == list(range(100)), bool((released - table["x"]).abs().max() <= 10)
     (True, True)
 
     References
@@ -89,17 +88,17 @@ class Swap(Recipe):
 
     method = "swap"
     sentence = (
-        "Values were exchanged between rows of nearby rank. The values themselves are true, "
-        "but need not stand in the row they came from."
+        "Rank swapping: values were exchanged between people (rows) of nearby rank. The values"
+        " are true, but most of them belong to another person."
     )
     caution = (
-        "values were swapped between rows; relations with other columns are weakened, slopes "
-        "shrink towards 0"
+        "rank swapping moved values to other rows; relations with other columns are weakened,"
+        " slopes shrink towards 0"
     )
     checks = {"same-values": Check(foreign_values), "rank-window": Check(carried_too_far)}
     gate = MASKED
 
-    columns: tuple[str, ...]
+    columns: Sequence[str]
     window: float = 0.05
 
     def __post_init__(self) -> None:
@@ -113,14 +112,14 @@ class Swap(Recipe):
 
     def apply(self, table: Table, context: Context) -> FittedSwap:  # noqa: ARG002
         """Look at the columns; swapping has nothing to learn."""
-        check_kinds(table.schema, self.columns, RANKED, "Pram masks categories.")
+        check_kinds(table.schema, self.columns, RANKED, "use Pram for categories.")
         codes = table.codes(self.columns)
         refuse_constant(constant_columns(codes), "have nothing to swap")
         return FittedSwap(self, table, codes)
 
     @classmethod
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> Swap:
-        """Suggest every column with ranks that varies, but for weights."""
+        """Suggest every column with ranks that varies, except weights."""
         names = [
             f.name
             for f in schema
@@ -128,8 +127,8 @@ class Swap(Recipe):
         ]
         if not names:
             msg = (
-                "the table has no number, date or ordered column with more than one value: swapping"
-                " has nothing to do."
+                "the table has no number, date or ordered column with more than one value: there is"
+                " nothing to swap."
             )
             raise PlanError(msg)
         return cls(columns=tuple(names))
@@ -140,37 +139,29 @@ class FittedSwap(Fitted[Swap]):
     """The columns, ready to be swapped."""
 
     def draw(self, context: Context) -> Drawn:
-        """Return the masked table."""
-        return Drawn(
-            datasets=self._datasets(context), changed=self.changed(), promises=self.promises()
-        )
-
-    def _datasets(self, context: Context) -> Sequence[Draw]:
         """Swap each column by its own stream."""
-        window = self.recipe.window
+        recipe = self.recipe
         columns = {
-            name: _swapped(context.streams("swap", name), column, window)
+            name: _swapped(context.streams("swap", name), column, recipe.window)
             for name, column in self.codes.items()
         }
-        return [Draw(columns)]
-
-    def changed(self) -> tuple[str, ...]:
-        """Return the swapped columns."""
-        return self.recipe.columns
-
-    def promises(self) -> tuple[Promise, ...]:
-        """Promise the same values as in the source, none of them carried far."""
-        names, settings = ", ".join(self.recipe.columns), {"columns": list(self.recipe.columns)}
-        far = f"No value of {names} was carried further than {self.recipe.window:g} of the ranks."
-        return (
-            Promise(
-                "same-values",
-                f"The values of {names} are those of the source, in other rows.",
-                "source",
-                settings,
-            ),
-            Promise("rank-window", far, "source", {**settings, "window": self.recipe.window}),
+        return Drawn(
+            datasets=[Draw(columns)], changed=recipe.columns, promises=_promises_of(recipe)
         )
+
+
+def _promises_of(recipe: Swap) -> tuple[Promise, ...]:
+    """Promise the same values as in the source, none of them moved far."""
+    names, settings = ", ".join(recipe.columns), {"columns": list(recipe.columns)}
+    same = f"Rank swapping: the values of {names} are those of the source, in other rows."
+    near = (
+        f"Rank swapping: no value of {names} moved by more than {100 * recipe.window:g} % of the"
+        " ranks."
+    )
+    return (
+        Promise("same-values", same, "source", settings),
+        Promise("rank-window", near, "source", {**settings, "window": recipe.window}),
+    )
 
 
 def ranks_within(window: float, size: int) -> int:
@@ -196,7 +187,7 @@ def _swapped(rng: Generator, column: Column, window: float) -> Column:
     return column.with_values(values)
 
 
-def rank_moves(old: NDArray[np.int64], new: NDArray[np.int64]) -> NDArray[np.int64]:
+def rank_moves(old: Ints, new: Ints) -> Ints:
     """Return how far each row moved, under the ranks that make the longest move shortest.
 
     Rows of one old value take its ranks in the order of their new values, and the other way
@@ -211,27 +202,21 @@ def rank_moves(old: NDArray[np.int64], new: NDArray[np.int64]) -> NDArray[np.int
     before, after = np.empty(old.size, dtype=np.int64), np.empty(old.size, dtype=np.int64)
     before[np.lexsort((new, old))] = np.arange(old.size)
     after[np.lexsort((old, new))] = np.arange(old.size)
-    moves: NDArray[np.int64] = np.abs(before - after)
+    moves: Ints = np.abs(before - after)
     return moves
 
 
-def _least_moves(
-    source: NDArray[np.int64], old: NDArray[np.int64], new: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Return the least move of each row by itself, for a release from which other rows were dropped."""
+def _least_moves(source: Ints, old: Ints, new: Ints) -> Ints:
+    """Return the least move of each row by itself, for a release without some of the rows."""
     counts = np.bincount(source, minlength=int(max(source.max(), new.max(initial=0))) + 1)
     last = np.cumsum(counts) - 1
     first = last - counts + 1
-    least: NDArray[np.int64] = np.maximum(
-        0, np.maximum(first[new] - last[old], first[old] - last[new])
-    )
+    least: Ints = np.maximum(0, np.maximum(first[new] - last[old], first[old] - last[new]))
     return least
 
 
-def _comparable(
-    evidence: Evidence, name: str
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return codes, in order and -1 where missing: of the whole source, of its released rows, of the release."""
+def _comparable(evidence: Evidence, name: str) -> tuple[Ints, Ints, Ints]:
+    """Return ordered codes, -1 where missing: of the source, its released rows, and the release."""
     source, after = source_column(evidence, name), evidence.column(name)
     values = np.concatenate([_ordered_values(source, source), _ordered_values(after, source)])
     missing = np.concatenate([source.missing, after.missing])
@@ -240,12 +225,10 @@ def _comparable(
 
 
 def _ordered_values(column: Column, source: Column) -> NDArray[Any]:
-    """Return values that compare across tables: codes into the labels of the source for a labelled column."""
+    """Return values that compare across tables: for labels, codes into those of the source."""
     if column.labels is None or source.labels is None:
         return column.values
     number = {label: code for code, label in enumerate(label_texts(source))}
-    codes = np.array(
-        [number.get(label, len(number)) for label in label_texts(column)] or [0], dtype=np.int64
-    )
-    values: NDArray[Any] = codes[column.values]
+    codes = [number.get(label, len(number)) for label in label_texts(column)] or [0]
+    values: NDArray[Any] = np.array(codes, dtype=np.int64)[column.values]
     return values

@@ -1,1 +1,1 @@
-"""Differential privacy: exact draws, a ledger of what they cost, and exact inference from what they give."""
+"""Differential privacy: exact draws, a ledger of their privacy loss, promises that are proved."""

@@ -1,25 +1,28 @@
-"""Synthetic categories from a Dirichlet-multinomial: differentially private, drawn exactly, provable from the package."""
+"""Artificial categories from a Dirichlet-multinomial: differentially private, drawn exactly."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Ints
 from veladura.base.context import Context
 from veladura.core.promise import Promise
 from veladura.core.recipe import Recipe, no_codes
-from veladura.core.rules import Posterior, Rule
 from veladura.errors import PlanError
 from veladura.methods.private import exact, propose, urn
+from veladura.methods.private.domain import Domain
 from veladura.methods.private.events import Event
-from veladura.methods.private.private import CellRecipe, FittedPrivate, split
+from veladura.methods.private.model import ReleaseModel, positive_number
+from veladura.methods.private.private import CellRecipe, FittedPrivate, Outcome, check_count
 
 if TYPE_CHECKING:
+    from veladura.core.release import Release
+    from veladura.table.codes import Column
     from veladura.table.inspect import Facts
     from veladura.table.table import Table
 
@@ -28,11 +31,12 @@ MOST_SETS = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class DirichletMultinomial(CellRecipe):
-    """Draw artificial rows from a Dirichlet-multinomial around the counts, differentially private with epsilon.
+    """Draw artificial rows from a Dirichlet-multinomial with epsilon-differential privacy.
 
-    Only the named columns are released. Each cell of the declared domain gets the smallest alpha
-    that keeps epsilon; the rows are drawn on whole numbers from the system's entropy.
-    `veladura.posterior` gives valid inference from the release.
+    Only the named columns are released. Every cell of the declared domain gets the same prior count
+    alpha, the smallest that keeps epsilon; the rows are then drawn from the counts plus alpha, on
+    whole numbers and from the system's entropy. Neighbouring tables differ in one replaced row; the
+    number of rows is public. `veladura.posterior` gives valid inference from the release.
 
     Parameters
     ----------
@@ -57,7 +61,8 @@ class DirichletMultinomial(CellRecipe):
     >>> import pandas as pd
     >>> import veladura as vd
     >>> table = pd.DataFrame({"sex": ["f", "m"] * 50})
-    >>> release = vd.DirichletMultinomial(columns=["sex"], domain={"sex": ["f", "m"]}, epsilon=2).protect(table)
+    >>> recipe = vd.DirichletMultinomial(columns=["sex"], domain={"sex": ["f", "m"]}, epsilon=2)
+    >>> release = recipe.protect(table)
     >>> release.steps[0].settings["alpha"], len(release.datasets[0])
     ('15.6517642749666', 100)
 
@@ -70,36 +75,46 @@ class DirichletMultinomial(CellRecipe):
 
     method = "dirichlet-multinomial"
     sentence = (
-        "The rows are artificial. They were drawn from noisy counts, so that the release "
-        "hardly depends on any one person."
+        "Differential privacy: all rows are artificial, drawn from a Dirichlet-multinomial model of"
+        " the counts, so that the release hardly depends on any one person's row."
     )
+    posterior_needs: ClassVar[tuple[str, ...]] = ("domain", "n", "alpha", "size", "m")
 
     m: int = 1
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.m, bool) or not isinstance(self.m, int) or not 1 <= self.m <= MOST_SETS:
-            msg = (
-                f"m ({self.m}) must be a whole number from 1 to {MOST_SETS}: the datasets to"
-                " release."
-            )
-            raise PlanError(msg)
+        check_count("m", self.m, MOST_SETS, "the number of datasets to release")
 
     def apply(self, table: Table, context: Context) -> FittedDirichlet:
-        """Count the cells."""
-        chosen, space = self.prepare(table, context)
+        """Count the rows of each cell."""
+        chosen, domain = self.prepare(table, context)
         size = self.size or chosen.rows
-        alpha = exact.smallest_alpha(split(exact.fraction(self.epsilon), self.m), size)
+        epsilon = self.cost()[0] / self.m  # the worst cases of all datasets come together
         return FittedDirichlet(
-            self, chosen, no_codes(), space, counts=space.count(chosen), alpha=alpha, size=size
+            self,
+            chosen,
+            no_codes(),
+            domain,
+            counts=domain.count(chosen),
+            alpha=exact.smallest_alpha(epsilon, size),
+            size=size,
         )
+
+    @classmethod
+    def read_model(cls, settings: Mapping[str, Any], release: Release) -> ReleaseModel:
+        """Return the Dirichlet-multinomial of a release: its alpha, and the counts of its rows."""
+        domain = Domain.from_json(settings)
+        counts = [domain.count(dataset.table) for dataset in release.tables]
+        n, alpha = positive_number(settings["n"]), positive_number(settings["alpha"])
+        return ReleaseModel(domain, int(n), np.array(counts, dtype=np.float64), alpha=alpha)
 
 
 @dataclass(frozen=True, kw_only=True)
 class BetaBinomial(DirichletMultinomial):
-    """Draw an artificial column of two categories from a beta-binomial, differentially private with epsilon.
+    """Draw an artificial column of two categories from a beta-binomial, with epsilon-DP.
 
-    The two-category case of `DirichletMultinomial`.
+    The case of `DirichletMultinomial` with two categories: epsilon-differential privacy.
 
     Parameters
     ----------
@@ -123,8 +138,8 @@ class BetaBinomial(DirichletMultinomial):
     >>> import pandas as pd
     >>> import veladura as vd
     >>> table = pd.DataFrame({"smokes": ["yes"] * 30 + ["no"] * 70})
-    >>> release = vd.BetaBinomial(columns=["smokes"], domain={"smokes": ["yes", "no"]}, epsilon=2).protect(table)
-    >>> vd.posterior(release, prior=1).mean.sum().round(9)
+    >>> recipe = vd.BetaBinomial(columns=["smokes"], domain={"smokes": ["yes", "no"]}, epsilon=2)
+    >>> vd.posterior(recipe.protect(table), prior=1).mean.sum().round(9)
     np.float64(1.0)
 
     References
@@ -135,21 +150,21 @@ class BetaBinomial(DirichletMultinomial):
 
     method = "beta-binomial"
     sentence = (
-        "The rows are artificial. They were drawn from noisy counts, so that the release "
-        "hardly depends on any one person."
+        "Differential privacy: all rows are artificial, drawn from a beta-binomial model of the"
+        " counts, so that the release hardly depends on any one person's row."
     )
     declared_by_holder: ClassVar[tuple[str, ...]] = ("domain",)
 
-    def declared(self) -> Any:
+    def declared(self) -> Domain:
         """Return the domain, which must have two cells."""
-        space = super().declared()
-        if int(space.possible.sum()) != 2:  # noqa: PLR2004
+        domain = super().declared()
+        if int(domain.possible.sum()) != 2:  # noqa: PLR2004
             msg = (
-                "a beta-binomial has two categories, the domain"
-                f" {int(space.possible.sum())}.\n\nHint: use DirichletMultinomial."
+                "a beta-binomial needs two categories, the domain has"
+                f" {int(domain.possible.sum())}.\n\nHint: use DirichletMultinomial."
             )
             raise PlanError(msg)
-        return space
+        return domain
 
     @classmethod
     def suggest_for(cls, table: Table, facts: Mapping[str, Facts]) -> Recipe:
@@ -159,58 +174,37 @@ class BetaBinomial(DirichletMultinomial):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FittedDirichlet(FittedPrivate[DirichletMultinomial]):
-    """The counts of the cells and the alpha that keeps epsilon."""
+    """The counts of the cells and the alpha that keeps epsilon. Holds original counts."""
 
-    counts: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    alpha: Fraction = Fraction(1)
-    size: int = 0
+    counts: Ints = field(repr=False)
+    alpha: Fraction
+    size: int
 
-    def drawn(self, context: Context) -> FittedDirichlet:
-        """Charge epsilon, then draw each dataset from an urn of its own."""
-        event = self.charge(
-            context,
-            Event(self.recipe.method, self.about(), epsilon=exact.fraction(self.recipe.epsilon)),
-        )
-        return replace(
-            self, outcome=tuple(self._urn(context, i) for i in range(self.recipe.m)), noted=(event,)
-        )
-
-    def _urn(self, context: Context, dataset: int) -> NDArray[np.int64]:
-        """Return the cell of each row of one dataset, from the system's entropy unless the run is a test."""
-        bits = (
-            urn.Bits(context.streams("dirichlet-multinomial", dataset).bytes)
-            if context.seeded
-            else urn.Bits()
-        )
-        cells = np.flatnonzero(self.space.possible)
-        drawn = urn.draw(bits, [self.alpha] * cells.size, self.counts[cells].tolist(), self.size)
-        return np.repeat(cells, drawn)
-
-    def told(self) -> dict[str, Any]:
-        """Return all that the posterior needs, and the proof of epsilon."""
-        return {**self.common(), **self._law(), "n": int(self.counts.sum())}
-
-    def _law(self) -> dict[str, Any]:
-        return {
-            "epsilon": exact.text(exact.fraction(self.recipe.epsilon)),
+    def mechanism(self, context: Context, event: Event) -> Outcome:
+        """Draw each dataset from an urn of its own; alpha and size prove epsilon."""
+        recipe = self.recipe
+        parameters = {
+            "epsilon": exact.text(event.epsilon),
             "delta": "0",
             "alpha": exact.text(self.alpha),
             "size": self.size,
-            "m": self.recipe.m,
+            "m": recipe.m,
         }
-
-    def promises(self) -> tuple[Promise, ...]:
-        """Promise epsilon, which alpha and size prove, and the declared domain."""
-        law = self._law()
         claim = (
-            "Replacing any one row of the original changes the chance of this release by a factor"
-            f" of at most exp({law['epsilon']})."
+            f"Differential privacy with epsilon = {parameters['epsilon']}: replacing any one row of"
+            " the original changes the probability of this release by a factor of at most"
+            f" exp({parameters['epsilon']})."
         )
-        return (
-            Promise("dp-ratio", claim, "package", {"columns": list(self.recipe.columns), **law}),
-            self.in_domain(),
+        return Outcome(
+            [self._dataset(context, number) for number in range(recipe.m)],
+            {**parameters, "n": int(self.counts.sum())},
+            Promise("dp-ratio", claim, "package", {"columns": list(recipe.columns), **parameters}),
         )
 
-    def rule(self) -> Rule:
-        """Return the rule: the exact posterior."""
-        return Posterior()
+    def _dataset(self, context: Context, number: int) -> dict[str, Column]:
+        """Draw the rows of one dataset, from the system's entropy unless the run is a test."""
+        stream = context.streams("dirichlet-multinomial", number) if context.seeded else None
+        bits = urn.Bits() if stream is None else urn.Bits(stream.bytes)
+        cells = np.flatnonzero(self.domain.possible)
+        drawn = urn.draw(bits, [self.alpha] * cells.size, self.counts[cells].tolist(), self.size)
+        return self.domain.columns(self.table, np.repeat(cells, drawn))

@@ -1,4 +1,4 @@
-"""The declared domain: every cell a row can be in, known before the data are looked at."""
+"""The declared domain: every cell that a row can be in, from public knowledge."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Ints, Mask
 from veladura.errors import DataError, PlanError
+from veladura.table.codes import Column, label_text
 from veladura.table.schema import LABELLED, Field
 
 if TYPE_CHECKING:
-    from veladura.table.codes import Column
     from veladura.table.table import Table
 
 Value = str | int | bool
-Values = Mapping[str, tuple[Value, ...]]
-Zero = Mapping[str, tuple[Value, ...] | Value]
+Values = Mapping[str, Sequence[Value]]
+Zero = Mapping[str, Sequence[Value] | Value]
 MOST_CELLS = 1_000_000
 KINDS = (*LABELLED, "integer")
 
@@ -39,7 +39,8 @@ class Domain:
     missing
         Columns whose missing values are a category of their own, after the declared ones.
     zeros
-        Combinations that cannot occur: by column the values of one, which together are impossible.
+        Structural zeros, combinations that cannot occur: each gives columns the values that are
+        impossible together.
     """
 
     values: Values
@@ -62,7 +63,7 @@ class Domain:
         return math.prod(self.shape)
 
     @cached_property
-    def possible(self) -> NDArray[np.bool_]:
+    def possible(self) -> Mask:
         """Which cells can occur."""
         possible = np.ones(self.shape, dtype=bool)
         for zero in self.zeros:
@@ -70,15 +71,21 @@ class Domain:
         return possible.ravel()
 
     def _places(self, name: str, zero: Zero) -> list[int]:
-        """Return the categories of a column that an impossible combination is about: all of them where it does not name it."""
+        """Return the categories of a column in a structural zero: all where it is not named."""
         if name not in zero:
             return list(range(self.shape[self.names.index(name)]))
-        known = self.texts(name)
-        return [known.index(_text(value)) for value in listed(zero[name])]
+        texts = self.texts(name)
+        return [texts.index(label_text(value)) for value in listed(zero[name])]
+
+    @cached_property
+    def _texts(self) -> dict[str, list[str]]:
+        return {
+            name: [label_text(value) for value in values] for name, values in self.values.items()
+        }
 
     def texts(self, name: str) -> list[str]:
         """Return the declared values of a column as text."""
-        return [_text(value) for value in self.values[name]]
+        return self._texts[name]
 
     def labels(self) -> list[tuple[str | None, ...]]:
         """Return the values of every cell as text, None for missing."""
@@ -91,25 +98,28 @@ class Domain:
             for places in grid.tolist()
         ]
 
-    def tuples(self, table: Table) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
-        """Return the distinct rows as categories of each column, with how often they occur; one outside is an error with counts only."""
-        found = table.counts(self.names)
-        codes = [self._codes(column) for column in found.columns]
-        strange = {
-            c.name: int(found.size[code < 0].sum())
-            for c, code in zip(found.columns, codes, strict=True)
+    def tuples(self, table: Table) -> tuple[list[Ints], Ints]:
+        """Return the distinct rows as categories of each column, and how often each occurs.
+
+        Values outside the domain are an error, which gives their number only.
+        """
+        distinct = table.counts(self.names)
+        codes = [self._codes(column) for column in distinct.columns]
+        outside = {
+            column.name: int(distinct.size[code < 0].sum())
+            for column, code in zip(distinct.columns, codes, strict=True)
             if (code < 0).any()
         }
-        if strange:
+        if outside:
             msg = (
-                f"rows with values outside the declared domain, by column: {strange}.\n\nHint: the"
+                f"rows with values outside the declared domain, by column: {outside}.\n\nHint: the"
                 " domain comes from public knowledge; complete it, recode the column, or name it"
                 " in missing if values are missing."
             )
             raise DataError(msg)
-        return codes, found.size
+        return codes, distinct.size
 
-    def count(self, table: Table) -> NDArray[np.int64]:
+    def count(self, table: Table) -> Ints:
         """Return the rows of each cell, counted where the data lives."""
         codes, size = self.tuples(table)
         counts = np.zeros(self.cells, dtype=np.int64)
@@ -122,7 +132,7 @@ class Domain:
             raise DataError(msg)
         return counts
 
-    def _codes(self, column: Column) -> NDArray[np.int64]:
+    def _codes(self, column: Column) -> Ints:
         """Return the category of each value, -1 for one that is not declared."""
         place = {text: i for i, text in enumerate(self.texts(column.name))}
         if column.labels is None:
@@ -130,27 +140,23 @@ class Domain:
                 [place.get(str(int(value)), -1) for value in column.values.tolist()], dtype=np.int64
             )
         else:
-            known = np.array(
-                [place.get(_text(label), -1) for label in column.labels.to_pylist()] or [-1],
-                dtype=np.int64,
-            )
-            coded = known[column.values]
+            labels = map(label_text, column.labels.to_pylist())
+            of_label = np.array([place.get(label, -1) for label in labels] or [-1], dtype=np.int64)
+            coded = of_label[column.values]
         return np.where(column.missing, len(place) if column.name in self.missing else -1, coded)
 
-    def columns(self, table: Table, cells: NDArray[np.int64]) -> dict[str, Column]:
+    def columns(self, table: Table, cells: Ints) -> dict[str, Column]:
         """Return rows in given cells as columns of the table's own types."""
         return self.columns_of(table, np.unravel_index(cells, self.shape))
 
-    def columns_of(self, table: Table, codes: Sequence[NDArray[np.int64]]) -> dict[str, Column]:
+    def columns_of(self, table: Table, codes: Sequence[Ints]) -> dict[str, Column]:
         """Return rows given by their categories as columns of the table's own types."""
         return {
             name: self._column(table.schema[name], code)
             for name, code in zip(self.names, codes, strict=True)
         }
 
-    def _column(self, field: Field, codes: NDArray[np.int64]) -> Column:
-        from veladura.table.codes import Column
-
+    def _column(self, field: Field, codes: Ints) -> Column:
         texts = self.texts(field.name)
         missing = codes == len(texts)
         codes = np.where(missing, 0, codes)
@@ -167,7 +173,7 @@ class Domain:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return the domain as the manifest tells it."""
+        """Return the domain as the manifest states it."""
         return {
             "domain": {name: list(values) for name, values in self.values.items()},
             "missing": list(self.missing),
@@ -177,14 +183,15 @@ class Domain:
         }
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> Domain:
-        """Return the domain that a manifest tells."""
-        values = {name: tuple(values) for name, values in told["domain"].items()}
+    def from_json(cls, settings: Mapping[str, Any]) -> Domain:
+        """Return the domain that a manifest states, its columns in the order of the release."""
+        declared = settings["domain"]
+        values = {name: tuple(declared[name]) for name in settings.get("columns", declared)}
         zeros = tuple(
             {name: tuple(value) for name, value in zero.items()}
-            for zero in told.get("structural_zeros", ())
+            for zero in settings.get("structural_zeros", ())
         )
-        return cls(values, tuple(told.get("missing", ())), zeros)
+        return cls(values, tuple(settings.get("missing", ())), zeros)
 
 
 def declare(
@@ -198,16 +205,16 @@ def declare(
     values = read_values(given) if isinstance(given, str) else given
     if not values:
         msg = (
-            "domain is missing: the values that can occur must be declared, never taken from the"
-            " data.\n\nHint: domain={'sex': ['f', 'm'], ...}, or the path of a JSON file."
+            "domain is missing: declare the values that can occur, from public knowledge and never"
+            " from the data.\n\nHint: domain={'sex': ['f', 'm'], ...}, or the path of a JSON file."
         )
         raise PlanError(msg)
     if absent := [name for name in columns if name not in values]:
         msg = f"domain declares no values for {absent}."
         raise PlanError(msg)
     chosen = {name: checked_values(name, values[name]) for name in columns}
-    if strange := [name for name in missing if name not in chosen]:
-        msg = f"missing names columns that are not released: {strange}."
+    if beyond := [name for name in missing if name not in chosen]:
+        msg = f"missing names columns that are not released: {beyond}."
         raise PlanError(msg)
     domain = Domain(chosen, tuple(missing), tuple(zeros))
     if most is not None and domain.cells > most:
@@ -234,8 +241,8 @@ def checked_values(name: str, given: object) -> tuple[Value, ...]:
             " values have a setting of their own: missing."
         )
         raise PlanError(msg)
-    if twice := len(given) - len({_text(value) for value in given}):
-        msg = f"domain of {name!r} names {twice} values twice."
+    if repeated := len(given) - len({label_text(value) for value in given}):
+        msg = f"domain of {name!r} has repeated values ({repeated}): declare each value once."
         raise PlanError(msg)
     return tuple(given)
 
@@ -245,19 +252,19 @@ def _check_zeros(domain: Domain) -> None:
         if (
             not isinstance(zero, Mapping)
             or not zero
-            or (strange := [name for name in zero if name not in domain.names])
+            or any(name not in domain.names for name in zero)
         ):
             msg = (
                 "each of structural_zeros must give released columns the values that cannot occur"
                 " together."
             )
             raise PlanError(msg)
-        if strange := [
+        if undeclared := [
             name
             for name, value in zero.items()
-            if not {_text(v) for v in listed(value)} <= set(domain.texts(name))
+            if not {label_text(v) for v in listed(value)} <= set(domain.texts(name))
         ]:
-            msg = f"structural_zeros has values of {strange} that the domain does not declare."
+            msg = f"structural_zeros has values of {undeclared} that the domain does not declare."
             raise PlanError(msg)
     if domain.zeros and not domain.possible.any():
         msg = "structural_zeros leaves no cell that can occur."
@@ -267,22 +274,16 @@ def _check_zeros(domain: Domain) -> None:
 def read_values(path: str) -> dict[str, tuple[Value, ...]]:
     """Return the domain in a JSON file: an object with a list of values for each column."""
     try:
-        found = json.loads(Path(path).read_text(encoding="utf-8"))
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         msg = f"the domain file {path} cannot be read as JSON."
         raise PlanError(msg) from None
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         msg = f"the domain file {path} must hold an object with a list of values for each column."
         raise PlanError(msg)
-    return {name: checked_values(name, values) for name, values in found.items()}
+    return {name: checked_values(name, values) for name, values in content.items()}
 
 
-def listed(value: tuple[Value, ...] | Value) -> tuple[Value, ...]:
-    """Return one value or several as several."""
+def listed(value: Sequence[Value] | Value) -> tuple[Value, ...]:
+    """Return a value, or several, as a tuple of values."""
     return (value,) if isinstance(value, (str, int)) else tuple(value)
-
-
-def _text(value: object) -> str:
-    from veladura.table.codes import label_text
-
-    return label_text(value)

@@ -1,4 +1,4 @@
-"""What private draws cost, and what they cost together."""
+"""Privacy loss: what one private draw costs, and what several cost together (composition)."""
 
 from __future__ import annotations
 
@@ -11,26 +11,22 @@ from typing import Any
 from veladura.errors import BudgetError
 from veladura.methods.private.exact import text
 
-REPLACE_ONE = (  # neighbouring tables differ in one row replaced; the number of rows is public
-    "replace-one"
-)
-_UP = Fraction(
-    10**12 + 1, 10**12
-)  # floating point of a conversion is rounded up by more than it can be off
+REPLACE_ONE = "replace-one"  # neighbouring tables: one row replaced; the number of rows is public
+_UP = Fraction(10**12 + 1, 10**12)  # rounds a conversion up by more than floating point can err
 
 
 @dataclass(frozen=True)
 class Event:
-    """One private draw and its cost: epsilon, epsilon with delta, or rho (zero-concentrated).
+    """One private draw and its privacy loss: epsilon, epsilon and delta, or rho (zCDP).
 
     Attributes
     ----------
     mechanism
-        What drew, as in "dirichlet-multinomial".
+        The method that drew, for example "dirichlet-multinomial".
     about
-        What it looked at, in names of columns; never a value.
+        The columns that it used; never a value.
     neighbours
-        Which tables the promise is about.
+        Which tables count as neighbouring.
     """
 
     mechanism: str
@@ -49,10 +45,10 @@ class Event:
         }
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> Event:
-        """Return the event that a manifest or ledger tells."""
-        exact = {name: Fraction(told[name]) for name in ("epsilon", "delta", "rho")}
-        return cls(told["mechanism"], told["about"], **exact, neighbours=told["neighbours"])
+    def from_json(cls, entry: Mapping[str, Any]) -> Event:
+        """Return the event of an entry in a manifest or ledger."""
+        costs = {name: Fraction(entry[name]) for name in ("epsilon", "delta", "rho")}
+        return cls(entry["mechanism"], entry["about"], **costs, neighbours=entry["neighbours"])
 
     def __str__(self) -> str:
         costs = [
@@ -73,9 +69,10 @@ class Total:
 
 
 def rho_of(events: Iterable[Event]) -> Fraction | None:
-    """Return the sum in zero-concentrated privacy; None when an event has a delta, which has no rho.
+    """Return the total rho in zero-concentrated privacy; None when an event has a delta.
 
-    Pure epsilon is rho = epsilon^2 / 2 (Bun and Steinke 2016, proposition 1.4).
+    Pure epsilon is rho = epsilon^2 / 2 (Bun and Steinke 2016, proposition 1.4); an event with a
+    delta has no rho.
     """
     listed = list(events)
     if any(event.delta for event in listed):
@@ -84,7 +81,7 @@ def rho_of(events: Iterable[Event]) -> Fraction | None:
 
 
 def epsilon_of(events: Iterable[Event], delta: Fraction = Fraction(0)) -> Fraction | None:
-    """Return the epsilon that events cost together at a delta; None when there is none at that delta.
+    """Return the epsilon of several events together at a delta; None where there is none.
 
     Sums are exact. Zero-concentrated events are added first and converted once; pure ones are
     counted either way, whichever is less.
@@ -150,14 +147,14 @@ def rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 @dataclass(frozen=True)
 class Budget:
-    """What may be spent: an epsilon with a delta, or a rho."""
+    """A privacy loss budget: an epsilon with a delta, or a rho."""
 
     epsilon: Fraction | None = None
     delta: Fraction = Fraction(0)
     rho: Fraction | None = None
 
     def spent(self, events: Iterable[Event]) -> Fraction | None:
-        """Return what events cost in the budget's own terms; None where they have no cost in them."""
+        """Return the cost of events in the unit of the budget; None where they have none in it."""
         return rho_of(events) if self.rho is not None else epsilon_of(events, self.delta)
 
     @property
@@ -167,7 +164,7 @@ class Budget:
 
     @property
     def unit(self) -> str:
-        """What the limit counts."""
+        """The unit of the limit: epsilon or rho."""
         return "epsilon" if self.rho is None else "rho"
 
     def require(self, events: tuple[Event, ...], event: Event) -> None:
@@ -176,18 +173,19 @@ class Budget:
             return
         after = self.spent((*events, event))
         if after is None:
-            needed = "a delta" if self.rho is None else "no delta"
             msg = (
-                f"{event}: this needs a budget with {needed}.\n\nHint:"
-                f" {'give the budget a delta.' if self.rho is None else 'use a budget of epsilon and delta.'}"
+                f"{event}: this needs a budget with a delta.\n\nHint: give the budget a delta."
+                if self.rho is None
+                else f"{event}: a budget of rho cannot be charged with a delta.\n\nHint: use a"
+                " budget of epsilon and delta."
             )
             raise BudgetError(msg)
         if after > self.limit:
             left = self.limit - (self.spent(events) or Fraction(0))
             msg = (
-                f"{event} is more than is left: {short(max(left, Fraction(0)))} of {self.unit} ="
-                f" {short(self.limit)}. Nothing was drawn.\n\nHint: spend less, or let the holder"
-                " decide on a larger budget."
+                f"{event} exceeds the privacy loss budget: {short(max(left, Fraction(0)))} of"
+                f" {self.unit} = {short(self.limit)} is left. Nothing was drawn.\n\nHint: use a"
+                " smaller epsilon, or let the holder decide on a larger budget."
             )
             raise BudgetError(msg)
 

@@ -1,4 +1,4 @@
-"""Privacy parameters as exact fractions, and the one real number between them, rounded to the safe side."""
+"""Privacy parameters as exact fractions; exp(epsilon) between them is rounded to the safe side."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ from typing import Any
 from veladura.errors import PlanError
 
 DIGITS = 80
-_SLACK = (
-    Decimal(10) ** -60
-)  # far above the error of one correctly rounded exp, far below anything that matters
+_SLACK = Decimal(10) ** -60  # far above the rounding error of exp, far below what matters
 SIGNIFICANT = 15  # digits of alpha: the promise is met from below within about 1e-15
 
 
 def fraction(value: Any, setting: str = "epsilon") -> Fraction:
-    """Return a number as the fraction that was typed: 0.1 is a tenth, not the nearest binary number.
+    """Return a number as the fraction that was typed: 0.1 is a tenth, not a binary number near it.
 
     Examples
     --------
@@ -37,34 +35,34 @@ def fraction(value: Any, setting: str = "epsilon") -> Fraction:
 
 def positive(value: Any, setting: str = "epsilon") -> Fraction:
     """Return a number above 0 as a fraction."""
-    found = fraction(value, setting)
-    if found <= 0:
-        msg = f"{setting} ({value}) must be above 0: nought would allow no release at all."
+    number = fraction(value, setting)
+    if number <= 0:
+        msg = f"{setting} ({value}) must be above 0: a privacy loss of 0 allows no release."
         raise PlanError(msg)
-    return found
+    return number
 
 
 def share(value: Any, setting: str = "delta") -> Fraction:
     """Return a number of [0, 1) as a fraction."""
-    found = fraction(value, setting)
-    if not 0 <= found < 1:
+    number = fraction(value, setting)
+    if not 0 <= number < 1:
         msg = (
-            f"{setting} ({value}) must be at least 0 and below 1: it is the chance that the promise"
-            " of epsilon fails."
+            f"{setting} ({value}) must be at least 0 and below 1: it is the probability by which"
+            " the bound of epsilon may be exceeded."
         )
         raise PlanError(msg)
-    return found
+    return number
 
 
 def growth_below(epsilon: Fraction) -> Fraction:
-    """Return a number just below exp(epsilon): what a ratio may be without doubt."""
+    """Return a fraction just below exp(epsilon), the largest ratio of probabilities allowed."""
     with localcontext(Precision(prec=DIGITS)):
         power = (Decimal(epsilon.numerator) / Decimal(epsilon.denominator)).exp() * (1 - _SLACK)
         return Fraction(power)
 
 
 def smallest_alpha(epsilon: Fraction, size: int) -> Fraction:
-    """Return the least alpha that keeps epsilon for ``size`` draws, rounded up to a decimal fraction.
+    """Return the least alpha that keeps epsilon for ``size`` draws, rounded up to a decimal.
 
     The condition is alpha >= size / (exp(epsilon) - 1), necessary and sufficient (Abowd and
     Vilhuber 2008, section 4.1; Marcolin 2018 prints it with sign and bracket misplaced).
@@ -81,24 +79,13 @@ def smallest_alpha(epsilon: Fraction, size: int) -> Fraction:
 
 
 def ratio(alpha: Fraction, size: int) -> Fraction:
-    """Return the largest ratio of chances between neighbouring tables: (size + alpha) / alpha."""
+    """Return the largest ratio of probabilities for neighbours: (size + alpha) / alpha."""
     return (size + alpha) / alpha
 
 
 def keeps(epsilon: Fraction, alpha: Fraction, size: int, m: int = 1) -> bool:
-    """Whether m sets of ``size`` draws with this alpha keep epsilon, decided without rounding in its favour."""
+    """Whether m datasets of ``size`` draws with this alpha keep epsilon; rounded against it."""
     return alpha > 0 and ratio(alpha, size) <= growth_below(epsilon / m)
-
-
-def spent(alpha: Fraction, size: int, m: int = 1) -> float:
-    """Return the epsilon that m sets of ``size`` draws cost.
-
-    Examples
-    --------
-    >>> round(spent(smallest_alpha(Fraction(2), 107), 107), 12)
-    2.0
-    """
-    return m * float(logarithm(ratio(alpha, size)))
 
 
 def logarithm(value: Fraction) -> Decimal:

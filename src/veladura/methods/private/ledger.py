@@ -1,4 +1,4 @@
-"""The ledger: every private draw is charged before it is made, and an overspent one is refused."""
+"""The ledger of a privacy loss budget: a draw is charged before it is made, or refused."""
 
 from __future__ import annotations
 
@@ -26,16 +26,17 @@ FORMAT = "veladura-ledger"
 
 @dataclass(eq=False, repr=False)
 class Ledger:
-    """A privacy budget in memory, to be handed to ``protect``; every draw is charged to it first.
+    """A privacy loss budget in memory, handed to ``protect``: every draw is charged to it first.
 
     Parameters
     ----------
     epsilon
-        The largest total; none means that draws are noted and never refused.
+        The largest total privacy loss; without one, draws are recorded and never refused.
     delta
-        The chance with which the total may fail. Gaussian noise needs one above 0.
+        The probability by which the bound of epsilon may be exceeded. Gaussian noise needs one
+        above 0.
     rho
-        The largest total in zero-concentrated privacy, instead of epsilon.
+        The largest total in zero-concentrated differential privacy, instead of epsilon.
 
     Examples
     --------
@@ -55,7 +56,10 @@ class Ledger:
 
     def __post_init__(self) -> None:
         if self.epsilon is not None and self.rho is not None:
-            msg = "a ledger has a budget of epsilon (and delta) or of rho, not of both."
+            msg = (
+                "a ledger takes a budget of epsilon (and delta) or of rho, and both were given."
+                "\n\nHint: leave one out."
+            )
             raise PlanError(msg)
         self.budget = Budget(
             None if self.epsilon is None else positive(self.epsilon, "epsilon"),
@@ -67,21 +71,21 @@ class Ledger:
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """What was charged, in order."""
+        """The draws that were charged, in order."""
         return self._events
 
     @property
     def spent(self) -> Fraction:
-        """What was spent, in the terms of the budget."""
+        """The privacy loss so far, in the unit of the budget."""
         return self.budget.spent(self.events) or Fraction(0)
 
     @property
     def left(self) -> Fraction | None:
-        """What is left; None without a limit."""
+        """What is left of the budget; None without a limit."""
         return None if self.budget.limit is None else self.budget.limit - self.spent
 
     def charge(self, event: Event) -> None:
-        """Note an event, or refuse it before anything is drawn."""
+        """Record an event, or refuse it before anything is drawn."""
         with self._lock:
             self.budget.require(self._events, event)
             self._events = (*self._events, event)
@@ -96,18 +100,18 @@ class Ledger:
 
 @dataclass(frozen=True)
 class KeptLedger:
-    """A ledger across runs: one file a source, in the custodian's folder, under a lock.
+    """A ledger across runs: one file for each source, in the custodian's folder, under a lock.
 
     Parameters
     ----------
     folder
         The custodian's folder.
     name
-        The source's declared name. A row more in the data is not a new budget.
+        The source's declared name. A changed table of the same name has no new budget.
     budget
-        What the plan allows; None for what the file allows.
+        The budget of the plan; None for that of the file.
     otherwise
-        What is allowed when neither says anything: what the plan costs once.
+        The budget where neither has one: the cost of running the plan once.
     """
 
     folder: Path
@@ -117,7 +121,7 @@ class KeptLedger:
 
     @property
     def path(self) -> Path:
-        """The file; a name that no file can have is told apart by its hash."""
+        """The file; a name with characters that files cannot have gets a hash besides."""
         plain = re.sub(r"[^A-Za-z0-9._-]", "_", self.name)[:80]
         mark = (
             ""
@@ -132,14 +136,14 @@ class KeptLedger:
         return self.budget or kept, events
 
     def charge(self, event: Event) -> None:
-        """Note an event, or refuse it; two runs at once cannot both spend the last of a budget."""
+        """Record an event, or refuse it; the lock keeps two runs from spending the same rest."""
         with locked(self.path):
             budget, events = self.read()
             budget.require(events, event)
             self._write(budget, (*events, event))
 
     def _write(self, budget: Budget, events: tuple[Event, ...]) -> None:
-        told = {
+        content = {
             "format": FORMAT,
             "version": 1,
             "name": self.name,
@@ -153,28 +157,28 @@ class KeptLedger:
         part = self.path.with_name(f"{self.path.name}.{secrets.token_hex(4)}.part")
         handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            json.dump(told, stream, indent=2, ensure_ascii=False)
+            json.dump(content, stream, indent=2, ensure_ascii=False)
             stream.flush()
             os.fsync(stream.fileno())  # spent before it is drawn, whatever happens next
         part.replace(self.path)
 
 
 def read_ledger(path: Path) -> tuple[Budget, tuple[Event, ...]]:
-    """Return budget and events of a ledger file; one that cannot be read is never taken for an empty one."""
+    """Return budget and events of a ledger file; an unreadable one is an error, never empty."""
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
-        if told["format"] != FORMAT:
-            raise ValueError  # noqa: TRY301  # told with the others
-        kept = {
-            key: None if value is None else Fraction(value) for key, value in told["budget"].items()
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if content["format"] != FORMAT:
+            raise ValueError  # noqa: TRY301  # reported with the others
+        limits = {
+            key: None if value is None else Fraction(value)
+            for key, value in content["budget"].items()
         }
-        return Budget(kept["epsilon"], kept["delta"] or Fraction(0), kept["rho"]), tuple(
-            map(Event.from_json, told["events"])
-        )
+        budget = Budget(limits["epsilon"], limits["delta"] or Fraction(0), limits["rho"])
+        return budget, tuple(map(Event.from_json, content["events"]))
     except (OSError, ValueError, KeyError, TypeError):
         msg = (
-            f"the ledger {path} cannot be read: nothing may be drawn without knowing what was"
-            " spent.\n\nHint: restore it from a backup."
+            f"the ledger {path} cannot be read, so the privacy loss so far is unknown: nothing was"
+            " drawn.\n\nHint: restore it from a backup."
         )
         raise FolderError(msg) from None
 
@@ -193,16 +197,38 @@ def kept_ledgers(folder: Path) -> list[Path]:
     return sorted((folder / FOLDER).glob("*.json"))
 
 
+def budget_rows(folder: Path) -> list[tuple[str, str, str, str, str]]:
+    """Return one row for each ledger: source, budget, spent, left, number of draws."""
+    rows = []
+    for path in kept_ledgers(folder):
+        budget, events = read_ledger(path)
+        spent, limit, left = budget.spent(events), "none", "-"
+        if budget.limit is not None:
+            delta = f", delta = {short(budget.delta)}" if budget.delta else ""
+            limit = f"{budget.unit} = {short(budget.limit)}{delta}"
+            left = left if spent is None else short(budget.limit - spent)
+        paid = "-" if spent is None else short(spent)
+        rows.append((path.stem, limit, paid, left, str(len(events))))
+    return rows
+
+
+def event_lines(folder: Path) -> list[str]:
+    """Return every draw of every ledger, in order."""
+    return [
+        f"{path.stem}: {event}" for path in kept_ledgers(folder) for event in read_ledger(path)[1]
+    ]
+
+
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold a lock on a file while it is read and written; the system lets go of it when a process ends."""
+    """Hold a lock on a file while it is read and written; the system ends it with the process."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     handle = os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
     try:
         _lock(handle)
         yield
     finally:
-        os.close(handle)  # which lets go of the lock
+        os.close(handle)  # which releases the lock
 
 
 def _lock(handle: int) -> None:

@@ -1,4 +1,4 @@
-"""OpenDP and mbi, loaded when they are used: vetted noise, private choice, and the model of noisy tables."""
+"""OpenDP and mbi, loaded when used: vetted noise, private choice, models of noisy tables."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Floats, Ints
 from veladura.errors import PlanError
 
 
 @dataclass(frozen=True)
-class Measured:
+class NoisyTable:
     """One noisy table: its columns, its numbers, and the standard deviation of the noise."""
 
     names: tuple[str, ...]
-    noisy: NDArray[np.float64] = field(repr=False)
+    noisy: Floats = field(repr=False)
     sigma: float
 
 
@@ -35,12 +35,21 @@ def opendp() -> Any:
 
 
 def geometric(scale: Fraction, sensitivity: int) -> tuple[Any, Fraction]:
-    """Return OpenDP's integer Laplace noise for a vector of counts, and the epsilon it states for a sensitivity."""
+    """Return OpenDP's two-sided geometric noise for counts, and the epsilon that it states."""
     dp = opendp()
     noise = dp.m.make_laplace(
         dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64"), scale=float(scale)
     )
     return noise, Fraction(noise.map(sensitivity))
+
+
+def gaussian(counts: Ints, sigma: float) -> Floats:
+    """Return counts with OpenDP's integer Gaussian noise of standard deviation sigma."""
+    dp = opendp()
+    noise = dp.m.make_gaussian(
+        dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T=float), scale=sigma
+    )
+    return np.array(noise(counts.tolist()), dtype=np.float64)
 
 
 def noisy_maximum(scores: Sequence[float], sensitivity: float, rho: float) -> int:
@@ -75,21 +84,23 @@ def mbi() -> Any:
         raise PlanError(msg) from None
     jax.config.update("jax_enable_x64", True)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # mbi speaks of caches of JAX that concern no one here
+        warnings.simplefilter("ignore")  # about caches of JAX that are not used
         import mbi as library
     return library
 
 
 def fit_model(
-    names: tuple[str, ...],
+    names: Sequence[str],
     shape: tuple[int, ...],
-    measured: Sequence[Measured],
+    measured: Sequence[NoisyTable],
     n: int,
     before: Any,
 ) -> Any:
     """Return the graphical model nearest to the noisy tables, starting from the one before."""
     library = mbi()
-    tables = [library.LinearMeasurement(one.noisy, one.names, one.sigma) for one in measured]
+    tables = [
+        library.LinearMeasurement(table.noisy, table.names, table.sigma) for table in measured
+    ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         estimator = library.estimation.MirrorDescent()

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Floats, Ints
 from veladura.base.context import Context
-from veladura.core.promise import Promise
 from veladura.core.recipe import no_codes
-from veladura.core.rules import Posterior, Rule
 from veladura.errors import PlanError
 from veladura.methods.private import exact
+from veladura.methods.private.domain import Domain
 from veladura.methods.private.events import Event
-from veladura.methods.private.libraries import geometric, opendp
-from veladura.methods.private.private import CellRecipe, FittedPrivate
+from veladura.methods.private.libraries import geometric
+from veladura.methods.private.model import ReleaseModel, positive_number
+from veladura.methods.private.private import CellRecipe, FittedPrivate, Outcome
+from veladura.methods.private.proof import loss_promise
 
 if TYPE_CHECKING:
+    from veladura.core.release import Release
     from veladura.table.table import Table
 
 SENSITIVITY = 2  # one row replaced takes one from a cell and adds one to another
@@ -27,11 +30,13 @@ SENSITIVITY = 2  # one row replaced takes one from a cell and adds one to anothe
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyCounts(CellRecipe):
-    """Add two-sided geometric noise to the count of every cell, and release rows that fit: differentially private with epsilon.
+    """Add two-sided geometric noise to every count and release rows to match, with epsilon-DP.
 
-    The noise comes from OpenDP (``pip install 'veladura[dp]'``). The rows are the noisy counts
-    brought to the nearest ones that are not negative and add up; the manifest has the noisy counts
-    themselves, and `veladura.posterior` uses them.
+    The geometric mechanism for counts of sensitivity 2 (one replaced row changes two cells), which
+    gives epsilon-differential privacy. The noise comes from OpenDP (``pip install
+    'veladura[dp]'``). The rows are the noisy counts brought to the nearest ones that are not
+    negative and add up; the manifest has the noisy counts themselves, and `veladura.posterior` uses
+    them.
 
     Parameters
     ----------
@@ -59,105 +64,66 @@ class NoisyCounts(CellRecipe):
 
     method = "noisy-counts"
     sentence = (
-        "The rows are artificial. Noise was added to the number of rows of each kind, so that"
-        " the release hardly depends on any one person."
+        "Differential privacy: all rows are artificial. Random noise was added to the count of each"
+        " combination of values, so that the release hardly depends on any one person's row."
     )
     seedable: ClassVar[bool] = False
     needs: ClassVar[tuple[str, ...]] = ("opendp",)
+    posterior_needs: ClassVar[tuple[str, ...]] = ("domain", "n", "scale", "noisy")
 
     def apply(self, table: Table, context: Context) -> FittedNoisyCounts:
-        """Count the cells."""
-        opendp()
-        chosen, space = self.prepare(table, context)
-        counts = space.count(chosen)
-        return FittedNoisyCounts(
-            self,
-            chosen,
-            no_codes(),
-            space,
-            counts=counts,
-            scale=SENSITIVITY / exact.fraction(self.epsilon),
-        )
+        """Count the rows of each cell, once OpenDP agrees that its noise keeps epsilon."""
+        epsilon = self.cost()[0]
+        scale = SENSITIVITY / epsilon
+        if geometric(scale, SENSITIVITY)[1] > epsilon * (1 + Fraction(1, 10**9)):
+            msg = (
+                f"OpenDP states a privacy loss above epsilon ({self.epsilon}) for its noise:"
+                " nothing was drawn.\n\nHint: use another epsilon, or DirichletMultinomial."
+            )
+            raise PlanError(msg)
+        chosen, domain = self.prepare(table, context)
+        counts = domain.count(chosen)
+        return FittedNoisyCounts(self, chosen, no_codes(), domain, counts=counts, scale=scale)
+
+    @classmethod
+    def read_model(cls, settings: Mapping[str, Any], release: Release) -> ReleaseModel:  # noqa: ARG003
+        """Return the geometric mechanism of a release: its scale, and the noisy counts."""
+        domain = Domain.from_json(settings)
+        noisy = np.zeros(domain.cells)
+        noisy[domain.possible] = np.asarray(settings["noisy"], dtype=np.float64)
+        n, scale = positive_number(settings["n"]), float(Fraction(settings["scale"]))
+        return ReleaseModel(domain, int(n), noisy[None, :], scale=scale)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FittedNoisyCounts(FittedPrivate[NoisyCounts]):
-    """The counts of the cells, and once drawn what the noise made of them."""
+    """The counts of the cells, and the scale of their noise. Holds original counts."""
 
-    counts: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    scale: Fraction = Fraction(1)
-    noisy: tuple[int, ...] = ()
+    counts: Ints = field(repr=False)
+    scale: Fraction
 
-    def drawn(self, context: Context) -> FittedNoisyCounts:
-        """Charge epsilon, add the noise, and bring the counts to ones that rows can have."""
-        noise, cost = geometric(self.scale, SENSITIVITY)
-        if cost > exact.fraction(self.recipe.epsilon) * (1 + Fraction(1, 10**9)):
-            msg = "OpenDP says that its noise costs more than epsilon: nothing was drawn."
-            raise PlanError(msg)
-        event = self.charge(
-            context,
-            Event(self.recipe.method, self.about(), epsilon=exact.fraction(self.recipe.epsilon)),
-        )
-        cells = np.flatnonzero(self.space.possible)
+    def mechanism(self, context: Context, event: Event) -> Outcome:  # noqa: ARG002
+        """Add the noise, and bring the counts to ones that rows can have."""
+        recipe, n = self.recipe, int(self.counts.sum())
+        size = recipe.size or n
+        noise, _ = geometric(self.scale, SENSITIVITY)
+        cells = np.flatnonzero(self.domain.possible)
         noisy = noise(self.counts[cells].tolist())
-        rows = whole_numbers(
-            nearest(np.array(noisy, dtype=np.float64), float(self.counts.sum())),
-            self.recipe.size or int(self.counts.sum()),
-        )
-        return replace(
-            self, outcome=(np.repeat(cells, rows),), noted=(event,), noisy=tuple(map(int, noisy))
-        )
-
-    def told(self) -> dict[str, Any]:
-        """Return all that the posterior needs."""
-        size = self.recipe.size or int(self.counts.sum())
-        law = {
-            "epsilon": exact.text(exact.fraction(self.recipe.epsilon)),
+        rows = whole_numbers(nearest(np.array(noisy, dtype=np.float64), float(n)), size)
+        parameters = {
+            "epsilon": exact.text(event.epsilon),
             "delta": "0",
             "scale": exact.text(self.scale),
-        }
-        return {
-            **self.common(),
-            **law,
-            "noisy": list(self.noisy),
-            "n": int(self.counts.sum()),
+            "noisy": list(map(int, noisy)),
+            "n": n,
             "size": size,
             "m": 1,
         }
-
-    def promises(self) -> tuple[Promise, ...]:
-        """Promise what the events cost together, and the declared domain."""
-        return spending(self), self.in_domain()
-
-    def rule(self) -> Rule:
-        """Return the rule: the exact posterior."""
-        return Posterior()
+        columns = self.domain.columns(self.table, np.repeat(cells, rows))
+        return Outcome([columns], parameters, loss_promise(recipe, event))
 
 
-def spending(fitted: FittedPrivate[Any]) -> Promise:
-    """Return the promise that the events told cost no more than what is told."""
-    epsilon, delta = fitted.recipe.cost()
-    within = f"exp({exact.text(epsilon)})" + (
-        f", but for a chance of {exact.text(delta)}" if delta else ""
-    )
-    claim = (
-        f"The noise told changes the chance of this release by a factor of at most {within} when"
-        " any one row is replaced."
-    )
-    told = {
-        "columns": list(fitted.recipe.columns),
-        "epsilon": exact.text(epsilon),
-        "delta": exact.text(delta),
-    }
-    return Promise(
-        "dp-events",
-        claim,
-        "package",
-        {**told, "events": [event.to_json() for event in fitted.noted]},
-    )
-
-
-def nearest(counts: NDArray[np.float64], total: float) -> NDArray[np.float64]:
+def nearest(counts: Floats, total: float) -> Floats:
     """Return the nearest numbers (in squares) that are not negative and add up to a total.
 
     Examples
@@ -168,11 +134,11 @@ def nearest(counts: NDArray[np.float64], total: float) -> NDArray[np.float64]:
     ordered = np.sort(counts)[::-1]
     excess = (np.cumsum(ordered) - total) / np.arange(1, counts.size + 1)
     cut = excess[np.flatnonzero(ordered - excess > 0)[-1]]
-    near: NDArray[np.float64] = np.maximum(counts - cut, 0.0)
+    near: Floats = np.maximum(counts - cut, 0.0)
     return near
 
 
-def whole_numbers(counts: NDArray[np.float64], size: int) -> NDArray[np.int64]:
+def whole_numbers(counts: Floats, size: int) -> Ints:
     """Return whole numbers in proportion that add up to ``size``, by largest remainders.
 
     Examples
@@ -181,7 +147,7 @@ def whole_numbers(counts: NDArray[np.float64], size: int) -> NDArray[np.int64]:
     [4, 0, 6]
     """
     exactly = counts * (size / counts.sum())
-    floor: NDArray[np.int64] = np.floor(exactly).astype(np.int64)
+    floor: Ints = np.floor(exactly).astype(np.int64)
     order = np.argsort(-(exactly - floor), kind="stable")
     floor[order[: size - int(floor.sum())]] += 1
     return floor

@@ -1,28 +1,24 @@
-"""What the private recipes share: a declared domain, a charge before every draw, and no seed."""
+"""What every private method shares: a declared domain, a charge before the noise, and no seed."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
 
 from veladura.base.checks import check_columns
 from veladura.base.context import Context
 from veladura.core.promise import Check, Promise
 from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
-from veladura.core.rules import Rule
+from veladura.core.rules import Posterior, Rule
 from veladura.errors import DataError, PlanError
 from veladura.methods.private import propose
 from veladura.methods.private.domain import (
     KINDS,
     MOST_CELLS,
     Domain,
-    Value,
     Zero,
     checked_values,
     declare,
@@ -34,6 +30,9 @@ from veladura.methods.private.proof import CHECKS
 from veladura.table.schema import check_kinds
 
 if TYPE_CHECKING:
+    from veladura.core.release import Release
+    from veladura.methods.private.model import ReleaseModel
+    from veladura.table.codes import Column
     from veladura.table.inspect import Facts
     from veladura.table.schema import Schema
     from veladura.table.table import Table
@@ -44,42 +43,33 @@ MOST_ROWS = 50_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class PrivateRecipe(Recipe):
-    """A recipe that looks at some columns of a declared domain and releases artificial rows."""
+    """A differentially private recipe: artificial rows of some columns of a declared domain."""
 
     synthesizes: ClassVar[bool] = True
     checks: ClassVar[Mapping[str, Check]] = CHECKS
     private: ClassVar[bool] = True
     declared_by_holder: ClassVar[tuple[str, ...]] = ("domain",)
     most_cells: ClassVar[int | None] = MOST_CELLS
+    rule: ClassVar[Rule] = Posterior()
+    posterior_needs: ClassVar[tuple[str, ...]] = ()  # settings of the manifest; () : no posterior
 
-    columns: tuple[str, ...]
-    domain: Mapping[str, tuple[str | int | bool, ...]] | str | None = field(
+    columns: Sequence[str]
+    domain: Mapping[str, Sequence[str | int | bool]] | str | None = field(
         default=None, repr=False, metadata={"path": True}
     )
     epsilon: float
     size: int | None = None
-    missing: tuple[str, ...] = ()
+    missing: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_columns(self.columns, "the columns to release")
         positive(self.epsilon, "epsilon")
         if isinstance(self.domain, Mapping):
-            object.__setattr__(
-                self,
-                "domain",
-                {name: checked_values(name, values) for name, values in self.domain.items()},
-            )
-        if self.size is not None and (
-            isinstance(self.size, bool)
-            or not isinstance(self.size, int)
-            or not 1 <= self.size <= MOST_ROWS
-        ):
-            msg = (
-                f"size ({self.size}) must be a whole number from 1 to {MOST_ROWS}: the rows to"
-                " release."
-            )
-            raise PlanError(msg)
+            values = {name: checked_values(name, given) for name, given in self.domain.items()}
+            object.__setattr__(self, "domain", values)
+        if self.size is not None:
+            check_count("size", self.size, MOST_ROWS, "the number of rows to release")
         if not isinstance(self.domain, str):
             self.declared()
 
@@ -87,8 +77,12 @@ class PrivateRecipe(Recipe):
         """Return the epsilon and delta of one release."""
         return positive(self.epsilon, "epsilon"), Fraction(0)
 
+    def event(self) -> Event:
+        """Return the privacy loss of one release, as the ledger is charged with it."""
+        return Event(self.method, ", ".join(self.columns), epsilon=self.cost()[0])
+
     def zeros(self) -> tuple[Zero, ...]:
-        """Return the combinations that cannot occur."""
+        """Return the structural zeros: combinations that cannot occur."""
         return ()
 
     def declared(self) -> Domain:
@@ -96,11 +90,10 @@ class PrivateRecipe(Recipe):
         return declare(self.columns, self.domain, self.missing, self.zeros(), self.most_cells)
 
     def prepare(self, table: Table, context: Context) -> tuple[Table, Domain]:
-        """Return the columns to look at and their domain; refuse a seed before anything is counted."""
+        """Return the released columns and their domain; refuse a seed before rows are counted."""
         refuse_seed(context, seedable=self.seedable)
-        check_kinds(
-            table.schema, self.columns, KINDS, "recode numbers and dates into groups first."
-        )
+        hint = "recode numbers and dates into groups first."
+        check_kinds(table.schema, self.columns, KINDS, hint)
         if not table.rows:
             msg = "the table has no rows."
             raise DataError(msg)
@@ -109,128 +102,110 @@ class PrivateRecipe(Recipe):
     @classmethod
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> Recipe:  # noqa: ARG003
         """Refuse: a domain needs values, which `suggest_for` proposes from an opened table."""
-        msg = f"{cls.method} needs a declared domain: counts about the columns do not tell it."
+        msg = f"{cls.method} needs a declared domain, which counts about the columns do not give."
         raise PlanError(msg)
+
+    @classmethod
+    def read_model(cls, settings: Mapping[str, Any], release: Release) -> ReleaseModel:
+        """Return the model of a release from the settings that its manifest states.
+
+        A method with an exact posterior names these settings in ``posterior_needs``.
+        """
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)
 class CellRecipe(PrivateRecipe):
-    """A private recipe that looks at every cell of the product of its columns, but for those that cannot occur."""
+    """A private recipe that counts every cell of the product of its columns."""
 
     declared_by_holder: ClassVar[tuple[str, ...]] = ("domain", "structural_zeros")
 
-    structural_zeros: tuple[Mapping[str, tuple[str | int | bool, ...]], ...] = ()
+    structural_zeros: Sequence[Mapping[str, Sequence[str | int | bool]]] = ()
 
     def __post_init__(self) -> None:
         if isinstance(self.structural_zeros, (list, tuple)):
-            object.__setattr__(
-                self, "structural_zeros", tuple(map(_as_lists, self.structural_zeros))
-            )
+            zeros = tuple(map(_as_lists, self.structural_zeros))
+            object.__setattr__(self, "structural_zeros", zeros)
         super().__post_init__()
 
     def zeros(self) -> tuple[Zero, ...]:
-        """Return the combinations that cannot occur."""
-        return self.structural_zeros
+        """Return the structural zeros: combinations that cannot occur."""
+        return tuple(self.structural_zeros)
 
     @classmethod
     def suggest_for(cls, table: Table, facts: Mapping[str, Facts]) -> Recipe:
-        """Suggest a few columns of few values, with the values seen as a domain that the holder must confirm."""
+        """Suggest a few columns of few values; the holder must confirm the proposed domain."""
         return cls(**propose.settings(table, facts, cells=400, columns=3))
 
 
 def _as_lists(zero: object) -> object:
-    """Return an impossible combination with a tuple of values for each column."""
-    return (
-        {name: listed(value) for name, value in zero.items()} if isinstance(zero, Mapping) else zero
-    )
+    """Return a structural zero with a tuple of values for each column."""
+    if not isinstance(zero, Mapping):
+        return zero
+    return {name: listed(value) for name, value in zero.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a private mechanism drew.
+
+    Attributes
+    ----------
+    datasets
+        The columns of each dataset; their rows are artificial.
+    settings
+        The parameters of the mechanism, as the manifest states them.
+    guarantee
+        The promise of differential privacy.
+    """
+
+    datasets: Sequence[Mapping[str, Column]] = field(repr=False)
+    settings: Mapping[str, Any]
+    guarantee: Promise
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FittedPrivate(Fitted[P]):
-    """Counts of a table, ready to draw from. Each draw is charged first.
+    """Counts of a table over a declared domain, ready for a private mechanism."""
 
-    Attributes
-    ----------
-    space
-        The declared domain.
-    outcome
-        What was drawn: for each dataset the cell of each row; empty until then.
-    """
-
-    space: Domain
-    outcome: tuple[NDArray[np.int64], ...] = ()
-    noted: tuple[Event, ...] = ()
-    repeatable: bool = False
+    domain: Domain
 
     def draw(self, context: Context) -> Drawn:
-        """Refuse a seed, charge the ledger, draw, and only then look at the outcome."""
-        refuse_seed(context, seedable=self.recipe.seedable)
-        made = replace(self.drawn(context), repeatable=context.seeded)
-        return Drawn(
-            datasets=made.new_rows(),
-            changed=self.recipe.columns,
-            rule=made.rule(),
-            settings=made.told(),
-            promises=made.promises(),
-        )
-
-    @abstractmethod
-    def drawn(self, context: Context) -> FittedPrivate[P]:
-        """Return the fitted method with its outcome and what it cost, charged before it was drawn."""
-
-    def charge(self, context: Context, event: Event) -> Event:
-        """Charge an event to the ledger, if there is one."""
+        """Refuse a seed, charge the ledger, draw, and describe what was drawn: in this order."""
+        recipe = self.recipe
+        refuse_seed(context, seedable=recipe.seedable)
+        event = recipe.event()
         if context.ledger is not None:
             context.ledger.charge(event)
-        return event
-
-    def new_rows(self) -> Sequence[Draw]:
-        """Return new rows, linked to none of the old ones, by cell."""
-        return [
-            Draw(self.space.columns(self.table, np.sort(cells)), linked=False)
-            for cells in self.outcome
-        ]
-
-    @abstractmethod
-    def rule(self) -> Rule:
-        """Return the combining rule."""
-
-    @abstractmethod
-    def told(self) -> dict[str, Any]:
-        """Return what the manifest says of the method."""
-
-    @abstractmethod
-    def promises(self) -> tuple[Promise, ...]:
-        """Return what the release claims."""
-
-    def about(self) -> str:
-        """Return what was looked at, for the ledger."""
-        return ", ".join(self.recipe.columns)
-
-    def common(self) -> dict[str, Any]:
-        """Return what every private method tells: the domain, the neighbours, the events, and whether it can be repeated."""
-        return {
-            "columns": list(self.recipe.columns),
-            **self.space.to_json(),
-            "neighbours": REPLACE_ONE,
-            "events": [event.to_json() for event in self.noted],
-            "repeatable": self.repeatable,
-        }
-
-    def in_domain(self) -> Promise:
-        """Return the promise that every row is in a cell that was declared."""
-        names = ", ".join(self.recipe.columns)
-        settings = {"columns": list(self.recipe.columns), **self.space.to_json()}
-        return Promise(
-            "dp-domain",
-            f"Every combination of {names} is in the domain that the holder declared.",
-            "package",
-            settings,
+        outcome = self.mechanism(context, event)
+        declared = {"columns": list(recipe.columns), **self.domain.to_json()}
+        return Drawn(
+            datasets=[Draw(columns, linked=False) for columns in outcome.datasets],
+            changed=recipe.columns,
+            rule=recipe.rule,
+            settings={
+                **declared,
+                "neighbours": REPLACE_ONE,
+                "events": [event.to_json()],
+                "repeatable": context.seeded,
+                **outcome.settings,
+            },
+            promises=(outcome.guarantee, _domain_promise(recipe.columns, declared)),
         )
+
+    @abstractmethod
+    def mechanism(self, context: Context, event: Event) -> Outcome:
+        """Draw artificial rows; the event is what the ledger was charged with for them."""
+
+
+def _domain_promise(columns: Sequence[str], declared: Mapping[str, Any]) -> Promise:
+    """Promise that every row is in a cell that was declared."""
+    claim = f"Every combination of {', '.join(columns)} is in the domain that the holder declared."
+    return Promise("dp-domain", claim, "package", declared)
 
 
 def refuse_seed(context: Context, *, seedable: bool) -> None:
-    """Refuse a seed: whoever knows it can take the noise off again."""
+    """Refuse a seed: whoever knows it can subtract the noise."""
     if context.seeded and not seedable:
         msg = (
             "a seed was given, and this method takes none: its noise comes from OpenDP.\n\nHint:"
@@ -246,9 +221,8 @@ def refuse_seed(context: Context, *, seedable: bool) -> None:
         raise PlanError(msg)
 
 
-def split(epsilon: Fraction, m: int) -> Fraction:
-    """Return what each of m datasets may cost; the worst cases of all come together, so nothing is saved."""
-    return epsilon / m
-
-
-__all__ = ["CellRecipe", "FittedPrivate", "PrivateRecipe", "Value", "refuse_seed", "split"]
+def check_count(setting: str, value: object, most: int, what: str) -> None:
+    """Refuse a setting that is not a whole number from 1 to ``most``."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+        msg = f"{setting} ({value}) must be a whole number from 1 to {most}: {what}."
+        raise PlanError(msg)

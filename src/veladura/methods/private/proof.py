@@ -1,16 +1,33 @@
-"""The checks of the private promises: what the package itself proves."""
+"""The promise of a privacy loss, and the checks of the private promises from the package alone."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from veladura.core.promise import Check, Evidence
+from veladura.core.promise import Check, Evidence, Promise
 from veladura.errors import DataError, PlanError
 from veladura.methods.private import exact
 from veladura.methods.private.domain import Domain
 from veladura.methods.private.events import Event, epsilon_of
+
+if TYPE_CHECKING:
+    from veladura.methods.private.private import PrivateRecipe
+
+
+def loss_promise(recipe: PrivateRecipe, event: Event) -> Promise:
+    """Promise that the privacy loss of the stated noise is at most epsilon and delta."""
+    epsilon, delta = map(exact.text, recipe.cost())
+    claim = (
+        f"Differential privacy with epsilon = {epsilon}"
+        + (f" and delta = {delta}" if delta != "0" else "")
+        + ": with the noise that the manifest states, replacing any one row of the original"
+        f" changes the probability of a release by a factor of at most exp({epsilon})"
+        + (f", plus {delta}." if delta != "0" else ".")
+    )
+    settings = {"columns": list(recipe.columns), "epsilon": epsilon, "delta": delta}
+    return Promise("dp-events", claim, "package", {**settings, "events": [event.to_json()]})
 
 
 def ratio_too_large(evidence: Evidence, settings: Mapping[str, Any]) -> int:
@@ -23,10 +40,8 @@ def ratio_too_large(evidence: Evidence, settings: Mapping[str, Any]) -> int:
 
 
 def outside_domain(evidence: Evidence, settings: Mapping[str, Any]) -> int:
-    """Return the number of columns beyond the declared ones, or 1 when a row is in a cell that was not declared."""
-    domain = Domain.from_json(
-        {**settings, "domain": {name: settings["domain"][name] for name in settings["columns"]}}
-    )
+    """Return how many columns are not declared, plus 1 when a row is in an undeclared cell."""
+    domain = Domain.from_json(settings)
     beyond = len(set(evidence.released.names) ^ set(domain.names))
     try:
         domain.count(evidence.released) if domain.zeros else domain.tuples(evidence.released)
@@ -36,7 +51,7 @@ def outside_domain(evidence: Evidence, settings: Mapping[str, Any]) -> int:
 
 
 def costs_more(evidence: Evidence, settings: Mapping[str, Any]) -> int:  # noqa: ARG001
-    """Return 0 when the events told cost together no more than the epsilon and delta told."""
+    """Return 0 when the stated events cost together at most the stated epsilon and delta."""
     total = epsilon_of(map(Event.from_json, settings["events"]), Fraction(settings["delta"]))
     return int(not settings["events"]) + int(total is None or total > Fraction(settings["epsilon"]))
 

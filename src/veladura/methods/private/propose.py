@@ -1,8 +1,9 @@
-"""A first domain for `veladura init`: the values seen, to be confirmed from public knowledge before anything is released."""
+"""A domain for `veladura init` to propose: the holder must confirm it from public knowledge."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from veladura.errors import PlanError
@@ -20,10 +21,10 @@ _RANK = {"sensitive": 0, "quasi-identifier": 1}
 def settings(
     table: Table, facts: Mapping[str, Facts], *, cells: int, columns: int
 ) -> dict[str, Any]:
-    """Return columns, domain and missing for a private recipe of at most so many cells.
+    """Return columns, domain, missing and epsilon for a private recipe of at most so many cells.
 
-    The values come from the data, so the plan names them as not confirmed: a category that only
-    one person holds would be told by the list itself.
+    The values come from the data, so the plan marks them as not confirmed: the list itself would
+    disclose a category that only one person has.
     """
     chosen: list[str] = []
     product = 1
@@ -44,8 +45,8 @@ def settings(
 
 
 def _candidates(table: Table, facts: Mapping[str, Facts]) -> list[tuple[str, int]]:
-    """Return the columns of few values with how many they have, the telling ones first."""
-    found = []
+    """Return the columns of few values and their number, sensitive columns first."""
+    candidates = []
     for field in table.schema:
         fact = facts[field.name]
         few = 1 < fact.distinct <= MANY
@@ -54,14 +55,13 @@ def _candidates(table: Table, facts: Mapping[str, Facts]) -> list[tuple[str, int
             and (field.kind in ("category", "ordered") or field.kind == "integer")
             and field.role not in ("weight", "identifier")
         ):
-            found.append(
-                (_RANK.get(field.role, 2), fact.distinct + (fact.present < table.rows), field.name)
-            )
-    return [(name, width) for _, width, name in sorted(found, key=lambda one: one[0])]
+            width = fact.distinct + (fact.present < table.rows)
+            candidates.append((_RANK.get(field.role, 2), width, field.name))
+    return [(name, width) for _, width, name in sorted(candidates, key=itemgetter(0))]
 
 
 def seen(table: Table, name: str) -> tuple[Any, ...]:
-    """Return the values of a column: in the declared order, or sorted."""
+    """Return the values that occur in a column: in the declared order, or sorted."""
     field = table.schema[name]
     if field.order:
         return field.order

@@ -1,4 +1,4 @@
-"""The Dirichlet-multinomial draw as a Polya urn on integers: no floating point, no rounding, no bias."""
+"""The Dirichlet-multinomial as a Polya urn on integers: no floating point, hence no bias."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from fractions import Fraction
 from itertools import accumulate
 
 import numpy as np
-from numpy.typing import NDArray
+
+from veladura.base.arrays import Ints
 
 CHUNK = 1 << 16
 
@@ -30,7 +31,7 @@ class Bits:
         self._place = 0
 
     def below(self, bound: int) -> int:
-        """Return a uniform integer from 0 to ``bound`` - 1; what is beyond is drawn again, so none is favoured."""
+        """Return a uniform integer from 0 to ``bound`` - 1; numbers beyond are drawn again."""
         bits = bound.bit_length()
         count = (bits + 7) // 8
         drop = 8 * count - bits
@@ -38,15 +39,13 @@ class Bits:
             if self._place + count > len(self._bytes):
                 self._bytes, self._place = self._source(max(CHUNK, count)), 0
             end = self._place + count
-            found = int.from_bytes(self._bytes[self._place : end], "little") >> drop
+            number = int.from_bytes(self._bytes[self._place : end], "little") >> drop
             self._place = end
-            if found < bound:
-                return found
+            if number < bound:
+                return number
 
 
-def draw(
-    bits: Bits, alpha: Sequence[Fraction], counts: Sequence[int], size: int
-) -> NDArray[np.int64]:
+def draw(bits: Bits, alpha: Sequence[Fraction], counts: Sequence[int], size: int) -> Ints:
     """Return the counts of ``size`` draws from a Dirichlet-multinomial, exactly.
 
     An urn holds weight alpha_i + x_i for cell i, and every draw adds one to its cell (Blackwell
@@ -60,7 +59,7 @@ def draw(
     counts
         The rows of each cell.
     size
-        How many rows to draw.
+        Number of rows to draw.
     """
     scale = math.lcm(*{a.denominator for a in alpha})
     weights = [

@@ -24,10 +24,10 @@ PERIODS = {  # in months
 ROUNDING = 1e-9  # of the ratio of two widths
 
 
-def check_rule(hierarchy: Hierarchy) -> None:
+def check_rule(rule: str, hierarchy: Hierarchy) -> None:
     """Refuse a rule whose settings cannot be a hierarchy."""
-    if hierarchy.rule in _CHECKS:
-        _CHECKS[hierarchy.rule](hierarchy)
+    if rule in _CHECKS:
+        _CHECKS[rule](hierarchy)
 
 
 def _check_rows(hierarchy: Hierarchy) -> None:

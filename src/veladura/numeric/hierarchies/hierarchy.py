@@ -70,7 +70,7 @@ class Hierarchy:
                 f" grouped, bins, flat; got {self.rules or 'none'}."
             )
             raise PlanError(msg)
-        check_rule(self)
+        check_rule(self.rule, self)
 
     @property
     def rules(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""Several chains at a time, and where in them the draws that are kept stand."""
+"""Running several Markov chains, and choosing the draws to keep."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ Result = TypeVar("Result")
 def run_chains(
     label: str, chain: Callable[[int, Generator], Result], chains: int, context: Context
 ) -> list[Result]:
-    """Run each chain on its own stream, in threads; the number of chains never depends on the number of cores."""
+    """Run each chain on its own stream, in threads; results do not depend on the threads."""
     return context.map(
         label, lambda number: chain(number, context.streams("chain", number)), range(chains)
     )
 
 
 def check_lengths(*, sweeps: int, burn: int, thin: int, chains: int, m: int) -> None:
-    """Refuse chains that leave too little to judge or to keep."""
+    """Refuse chains too short to diagnose, or to keep m draws of."""
     if min(burn, sweeps - burn, thin, chains, m) < 1:
         msg = (
-            "sweeps above burn, and burn, thin, chains and m of at least 1 are needed, got"
-            f" {sweeps}, {burn}, {thin}, {chains} and {m}."
+            "sweeps must be above burn, and burn, thin, chains and m at least 1; got"
+            f" sweeps={sweeps}, burn={burn}, thin={thin}, chains={chains}, m={m}."
         )
         raise PlanError(msg)
     kept = (sweeps - burn) // thin
     if kept < max(4, -(-m // chains)):
         msg = (
-            f"{kept} sweeps of each chain are kept: too few to judge it and to keep {m}"
-            " draws.\n\nHint: raise sweeps, or lower burn or thin."
+            f"{kept} sweeps of each chain remain after burn-in and thinning: too few for"
+            f" diagnostics and {m} draws.\n\nHint: raise sweeps, or lower burn or thin."
         )
         raise PlanError(msg)
 
 
 def separated(m: int, chains: int, kept: int) -> list[list[int]]:
-    """Return which kept sweeps of each chain become draws: m in all, as far from each other as they can be.
+    """Return which kept sweeps of each chain become draws: m in all, as far apart as possible.
 
     Draw d comes from chain d modulo ``chains``; the last draw of a chain is its last kept sweep.
 

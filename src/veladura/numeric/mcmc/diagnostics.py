@@ -1,4 +1,4 @@
-"""R-hat and effective sample size of chains, and a word to the user when they are poor."""
+"""R-hat and effective sample size of Markov chains, and a warning when they are poor."""
 
 from __future__ import annotations
 
@@ -7,31 +7,32 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from veladura.base.arrays import Floats
 
 MOST_RHAT = 1.05
 LEAST_ESS = 100.0
 
 
 class ChainWarning(UserWarning):
-    """Chains disagree, or hold too few effective draws."""
+    """The chains disagree (R-hat), or their effective sample size is too small."""
 
 
 @dataclass(frozen=True)
 class Diagnostics:
-    """Rank-normalised R-hat and bulk effective sample size of each traced scalar (Vehtari et al. 2021).
+    """Rank-normalised R-hat and bulk effective sample size (Vehtari et al. 2021).
 
     Parameters
     ----------
     rhat, ess
-        By name of the scalar. A scalar that never moves has neither: it is left out.
+        By name of the traced scalar. A scalar that never moves has neither and is left out.
     """
 
     rhat: dict[str, float]
     ess: dict[str, float]
 
     @classmethod
-    def of(cls, traces: Mapping[str, NDArray[np.float64]]) -> Diagnostics:
+    def of(cls, traces: Mapping[str, Floats]) -> Diagnostics:
         """Return the diagnostics of traces of shape (chains, draws)."""
         from arviz_stats.base import array_stats
 
@@ -53,17 +54,18 @@ class Diagnostics:
 
     @property
     def poor(self) -> bool:
-        """Whether the chains should not be trusted; so is a figure that cannot be computed."""
+        """Whether the chains should not be trusted: a limit is exceeded or cannot be computed."""
         return not (self.worst_rhat <= MOST_RHAT and self.least_ess >= LEAST_ESS)
 
     def warn(self, advice: str) -> None:
-        """Warn when the chains are poor, with what is worst and what to do."""
+        """Warn when the chains are poor, with the worst figures and what to do."""
         if self.poor:
             slow = min(self.ess, key=lambda name: self.ess[name])
             apart = max(self.rhat, key=lambda name: self.rhat[name])
             msg = (
-                f"the chains have not mixed: R-hat is {self.worst_rhat:.2f} for {apart!r} (up to"
-                f" {MOST_RHAT} is good) and {slow!r} has {self.least_ess:.0f} effective draws (at"
-                f" least {LEAST_ESS:.0f} are wanted).\n\nHint: {advice}"
+                f"the Markov chains have not converged: R-hat is {self.worst_rhat:.2f} for"
+                f" {apart!r} (at most {MOST_RHAT} is good), and the effective sample size of"
+                f" {slow!r} is {self.least_ess:.0f} (at least {LEAST_ESS:.0f} is good).\n\nHint:"
+                f" {advice}"
             )
             warnings.warn(msg, ChainWarning, stacklevel=3)

@@ -114,7 +114,7 @@ def variable_of(
     distinct, count = np.unique(places[~column.missing], return_counts=True)
     few = distinct.size <= FEW_VALUES or column.labels is not None
     marked = _spikes(grid, column, distinct, count, spikes, few=few)
-    state = np.zeros(column.size, dtype=np.int64)
+    state = np.zeros(places.size, dtype=np.int64)
     for i, spike in enumerate(marked, start=1):
         state[places == spike] = i
     state[column.missing] = marked.size + 1

@@ -1,0 +1,113 @@
+"""Uniform masking within grid cells: every place moves inside the cell it is in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from numpy.random import Generator
+
+from veladura.base.context import Context
+from veladura.core.recipe import Drawn, Fitted
+from veladura.methods.geography.claims import inside_promise, new_places_promise
+from veladura.methods.geography.grid import Grid, grid_over
+from veladura.methods.geography.located import Located, LocationRecipe, check_grid, locate
+from veladura.methods.geography.place import draw_points, moved_datasets, rule_of_masks
+
+if TYPE_CHECKING:
+    from veladura.base.arrays import Floats
+    from veladura.table.inspect import Facts
+    from veladura.table.table import Table
+
+
+@dataclass(frozen=True, kw_only=True)
+class NaiveGeography(LocationRecipe):
+    """Move every place to a uniform point of its own grid cell.
+
+    The baseline of Paiva et al. (2014): the release is very useful, and it reveals the cell that
+    each person lives in.
+
+    Parameters
+    ----------
+    x, y
+        The columns of the coordinates.
+    region
+        The declared region: GeoJSON file, geometry, or [west, south, east, north].
+    exclude
+        Areas of it where nobody may be placed.
+    grid
+        Squares from west to east and from south to north.
+    coordinates
+        "planar", or "degrees" for longitude (x) and latitude (y).
+    m
+        Number of datasets.
+    missing
+        What to do with rows that have no place: "refuse" the table, or "keep" them without one.
+    stray
+        What to do with a few places outside the region: "refuse", or count them in the "nearest"
+        cell.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import veladura as vd
+    >>> homes = pd.DataFrame({"x": [1.5, 7.25], "y": [2.5, 8.5]})
+    >>> recipe = vd.NaiveGeography(x="x", y="y", region=[0, 0, 10, 10], grid=(2, 2))
+    >>> masked = recipe.protect(homes, seed=1).datasets[0]
+    >>> ((masked // 5).to_numpy() == (homes // 5).to_numpy()).all()
+    np.True_
+    """
+
+    method = "naive-geography"
+    sentence = (
+        "Uniform masking: every place was moved at random within its cell of a grid. The cell"
+        " itself is the true one."
+    )
+
+    grid: tuple[int, int] = (20, 20)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_grid(self.grid)
+
+    def apply(self, table: Table, context: Context) -> FittedNaive:  # noqa: ARG002
+        """Find the place of every row, and lay the grid."""
+        codes, located = locate(self, table)
+        grid = grid_over(located.region, located.plane, self.grid)
+        return FittedNaive(self, table, codes, located, grid)
+
+    @classmethod
+    def suggest_for(cls, table: Table, facts: Mapping[str, Facts]) -> NaiveGeography:
+        """Suggest the coordinates and a rounded box around them, to be confirmed."""
+        from veladura.methods.geography.propose import settings
+
+        proposed = settings(table, facts)
+        names = ("x", "y", "region", "coordinates", "missing", "grid")
+        return cls(**{name: proposed[name] for name in names})
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FittedNaive(Fitted[NaiveGeography]):
+    """Places and the grid. Holds original values: never released."""
+
+    located: Located
+    grid: Grid
+
+    def draw(self, context: Context) -> Drawn:
+        """Return the table with moved places, once or m times."""
+        recipe, located = self.recipe, self.located
+        cells = self.grid.locate(located.places.x, located.places.y)
+
+        def points(rng: Generator) -> tuple[Floats, Floats]:
+            return draw_points(rng, self.grid, cells, located.writing)
+
+        return Drawn(
+            datasets=moved_datasets(recipe, self.codes, located, points, context),
+            changed=(recipe.x, recipe.y),
+            rule=rule_of_masks(recipe.m),
+            promises=(
+                inside_promise(recipe.x, recipe.y, located.region),
+                new_places_promise(recipe.x, recipe.y),
+            ),
+        )

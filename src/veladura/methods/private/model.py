@@ -1,0 +1,43 @@
+"""What a private release is a draw from, as its manifest states it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from veladura.base.arrays import Floats
+from veladura.methods.private.domain import Domain
+
+
+@dataclass(frozen=True, eq=False)
+class ReleaseModel:
+    """The mechanism and its output, from which the posterior is computed. All of it is public.
+
+    Attributes
+    ----------
+    domain
+        The declared domain.
+    n
+        Number of rows of the original.
+    released
+        What the mechanism released: datasets in rows, cells in columns.
+    alpha
+        The Dirichlet parameter of each cell, for a Dirichlet-multinomial.
+    scale
+        The scale of two-sided geometric noise.
+    """
+
+    domain: Domain
+    n: int
+    released: Floats
+    alpha: Fraction | None = None
+    scale: float | None = None
+
+
+def positive_number(value: Any) -> Fraction:
+    """Return a number of a manifest that must be above 0; a ValueError says that it is not."""
+    number = Fraction(value)
+    if number <= 0:
+        raise ValueError
+    return number
