@@ -248,7 +248,8 @@ def _facts(term: Term, mark: Mark | None, unit: Unit) -> IntervalFacts:
         tuple(np.array([end]) for end in (e.value, e.lower, e.upper))
         for e in (term.original, term.released)
     ]
-    overlap = number(float(interval_overlap(ends[0], ends[1])[0]), "share")  # type: ignore[arg-type]
+    shared = interval_overlap(ends[0], ends[1])[0]  # type: ignore[arg-type]
+    overlap = number(float(shared), "share")
     return IntervalFacts(
         term.name,
         released,
