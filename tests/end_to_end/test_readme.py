@@ -24,8 +24,14 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_it_opens_with_the_two_commands():
-    assert README.split("\n\n")[1] == "    make demo\n    make test"
+def test_it_says_what_it_is_shows_it_and_gives_two_commands_before_anything_else():
+    title, what, picture, commands, *_ = README.split("\n\n")
+    assert title == "# veladura"
+    assert "for" in what
+    assert "safe to publish" in what
+    assert picture.startswith("![")
+    assert picture.endswith("overview.svg)")
+    assert commands == "    make demo\n    make test"
 
 
 @pytest.mark.parametrize("block", re.findall(r"```python\n(.*?)```", README, re.DOTALL))
