@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from veladura.base.arrays import Floats, Ints, Mask
 from veladura.errors import ColumnError, DataError, PlanError
+from veladura.inference.formula import check_formula
 from veladura.numeric.hierarchies.bands import TOP, looks_banded, midpoint
 from veladura.table.codes import label_text
 
@@ -133,6 +134,7 @@ def read_formula(formula: str, names: Sequence[str]) -> tuple[Any, list[str]]:
     from formulaic import Formula
     from formulaic.errors import FormulaicError
 
+    check_formula(formula)
     try:
         parsed = Formula(formula)
         needed = _named(formula, names) | (

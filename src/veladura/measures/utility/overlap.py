@@ -14,6 +14,7 @@ from veladura.base.estimate import Estimate
 from veladura.core.release import Release
 from veladura.errors import NotApplicable, PlanError
 from veladura.inference.combined import combine_by
+from veladura.inference.formula import check_formula
 from veladura.measures.measure import Detail, Meaning, Measure, Measured, Subject
 from veladura.measures.pairing import Pairing, pair
 from veladura.measures.utility.linear import Fits, fit_all, propose
@@ -237,6 +238,7 @@ def _by_formula(pairing: Pairing, formula: str, family: str) -> Fits:
     if family not in families:
         what = "family"
         raise PlanError.unknown(what, family, families)
+    check_formula(formula)
     chosen = families[family]
     fitted = []
     for table in (pairing.original, *pairing.released):
