@@ -34,7 +34,7 @@ def _zeros(size):
     return np.zeros(size)
 
 
-@inner("float64(float64[::1], int64)")
+@inner("float64(float64[::1], int64)", apart=True)
 def _sum(values, size):
     total = 0.0
     for i in range(size):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from numba import _dynfunc, njit
 from numba.core.caching import FunctionCache
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler import Compiler, CompilerBase, DefaultPassBuilder
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import register_pass
 from numba.core.runtime import rtsys
@@ -30,7 +30,8 @@ building = global_compiler_lock
 
 def build(kernel: jit.Kernel) -> Any:
     """Return a kernel's machine code: from the cache, else compiled and cached."""
-    pipeline = _InnerCompiler if kernel.inner else _KernelCompiler
+    translated = kernel.inner and not kernel.apart
+    pipeline = _InnerCompiler if translated else Compiler if kernel.inner else _KernelCompiler
     dispatcher = njit(nogil=True, error_model="numpy", pipeline_class=pipeline, **kernel.ways_in)(
         kernel.function
     )  # a division by zero is that of NumPy

@@ -25,20 +25,24 @@ class Kernel:
         The types of its arguments and of what it returns.
     inner
         Whether it is part of other kernels only: then it is neither called from Python nor cached.
+    apart
+        Whether an inner kernel is optimised by itself before it becomes part of others.
     ways_in
         Numba's options on how a kernel can be entered.
     """
 
     def __init__(
-        self, function: Callable[..., Any], signature: Any, *, inner: bool, ways_in: dict[str, bool]
+        self,
+        function: Callable[..., Any],
+        signature: Any,
+        *,
+        inner: bool,
+        apart: bool,
+        ways_in: dict[str, bool],
     ) -> None:
         update_wrapper(self, function)
-        self.function, self.signature, self.inner, self.ways_in = (
-            function,
-            signature,
-            inner,
-            ways_in,
-        )
+        self.function, self.signature, self.ways_in = function, signature, ways_in
+        self.inner, self.apart = inner, apart
         self._native: Any = None
 
     def __call__(self, *arguments: Any) -> Any:
@@ -66,9 +70,12 @@ def compiled(signature: Any) -> Callable[[Function], Function]:
     return _made(signature, no_cfunc_wrapper=True)
 
 
-def inner(signature: Any) -> Callable[[Function], Function]:
-    """Return how a kernel is compiled that others of its file call: it becomes part of them."""
-    return _made(signature, inner=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def inner(signature: Any, *, apart: bool = False) -> Callable[[Function], Function]:
+    """Return how a kernel is compiled that others of its file call: it becomes part of them.
+
+    Compiling it apart first takes longer. Few kernels run faster for it: measure.
+    """
+    return _made(signature, inner=True, apart=apart, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 def handed(signature: Any) -> Callable[[Function], Function]:
@@ -93,10 +100,10 @@ def build_all(modules: Sequence[str]) -> None:
 
 
 def _made(
-    signature: Any, *, inner: bool = False, **ways_in: bool
+    signature: Any, *, inner: bool = False, apart: bool = False, **ways_in: bool
 ) -> Callable[[Function], Function]:
     def declared(function: Function) -> Function:
-        kernel = Kernel(function, signature, inner=inner, ways_in=ways_in)
+        kernel = Kernel(function, signature, inner=inner, apart=apart, ways_in=ways_in)
         return cast("Function", kernel)
 
     return declared
