@@ -158,6 +158,18 @@ def test_other_types_than_the_declared_ones_are_refused(package):
         module.halves(np.array(["text"]))
 
 
+def test_a_failure_of_the_compiler_is_told_and_not_taken_for_a_missing_type(package, monkeypatch):
+    from veladura.base import compiler
+
+    def broken(kernel):
+        return object().no_such_attribute
+
+    module = import_module("some_kernels")
+    monkeypatch.setattr(compiler, "build", broken)
+    with pytest.raises(RuntimeError, match="_half cannot be compiled"):
+        module._half._numba_type_  # noqa: B018
+
+
 def test_all_kernels_of_a_module_can_be_built_ahead(package):
     run("from veladura.base.jit import build_all; build_all(['some_kernels'])")
     assert cached(package) == {"halves", "unused", "positive"}

@@ -77,7 +77,6 @@ class _InnerLibrary(_Library):
     def finalize(self) -> None:
         self._raise_if_finalized()
         for library in dict.fromkeys(self._linking_libraries):
-            self._reload_init.update(library._reload_init)  # noqa: SLF001
             module = library._get_module_for_linking()  # noqa: SLF001
             self._final_module.link_in(module, preserve=True)
         self._finalized = True

@@ -62,7 +62,11 @@ class Kernel:
     @property
     def _numba_type_(self) -> Any:
         """What Numba asks for when it meets this kernel in another one."""
-        return self.native._numba_type_
+        try:
+            return self.native._numba_type_
+        except AttributeError as error:  # Numba would take it for an object without a type
+            msg = f"the kernel {self.function.__name__} cannot be compiled: {error}."
+            raise RuntimeError(msg) from error
 
 
 def compiled(signature: Any) -> Callable[[Function], Function]:
