@@ -16,7 +16,7 @@ def classes(cls):
 
 
 def test_the_drawing_shows_every_error_with_its_exit_code():
-    drawn = dict(re.findall(r"^\s*(\w+Error)\s+(?:exit code )?(\d)", errors.__doc__, re.MULTILINE))
+    drawn = dict(re.findall(r"^\s*([A-Z]\w+)\s+(?:exit code )?(\d)", errors.__doc__, re.MULTILINE))
     ours = [cls for cls in classes(errors.VeladuraError) if cls.__module__ == "veladura.errors"]
     assert drawn == {cls.__name__: str(cls.exit_code) for cls in ours}
 

@@ -125,7 +125,7 @@ def test_a_release_chooses_its_own_rule():
     named = whole.estimate(lambda d: {"mean": mean(d)})
     assert "mean" in str(named)
     noisy = vd.Noise(columns=["y"]).protect(frame, seed=1)
-    with pytest.warns(UserWarning, match="noise was added"):
+    with pytest.warns(UserWarning, match="additive noise"):
         plain = noisy.estimate(mean)
     assert (plain.rule, plain.value, plain.variance) == (
         "none",

@@ -268,7 +268,7 @@ def test_a_gate_is_refused_before_anything_is_drawn(tmp_path):
         ' "out/people"\n' + gate
     )
     (tmp_path / "plan.toml").write_text(text + steps_to_toml(recipe()), encoding="utf-8")
-    with pytest.raises(PlanError, match="has no gate"):
+    with pytest.raises(PlanError, match="cannot have a gate"):
         run(read_plan(tmp_path / "plan.toml"))
     assert not (tmp_path / "safe").exists()
 
