@@ -120,8 +120,8 @@ class KAnonymity(Recipe):
 
     method = "k-anonymity"
     sentence = (
-        "k-anonymity: values were generalised (made coarser) and rare people left out, until"
-        " every combination of the columns that outsiders may know is shared by several people."
+        "k-anonymity: values were generalised (made coarser) and people with rare combinations left"
+        " out, until every combination of the quasi-identifiers is shared by several people."
     )
     checks = CHECKS
     suppresses = True

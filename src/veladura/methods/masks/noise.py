@@ -78,8 +78,8 @@ class Noise(Recipe):
 
     method = "noise"
     sentence = (
-        "Random noise was added to the numbers (additive noise): a released value differs from"
-        " the true one. Means are kept on average."
+        "Random noise was added to the numbers (additive noise), so that a released value may"
+        " differ from the true one. Means are kept on average."
     )
     caution = (
         "additive noise shrinks the slope of a noisy predictor towards 0 and moves those of"

@@ -78,8 +78,8 @@ class TopCode(Recipe):
 
     method = "top-code"
     sentence = (
-        "Top-coding: values beyond a limit were replaced, so that nobody is recognised by an"
-        " extreme value."
+        "Top-coding: values beyond a limit were replaced, so that the most extreme values are not"
+        " shown."
     )
     caution = (
         "values were top-coded or bottom-coded; means lie too close to the middle, and slopes are"
