@@ -1,7 +1,8 @@
 """Attack: a formula that runs Python, from the command line or from a release of a stranger.
 
-Each formula wrote a file, or ran a function of a library, in version 0.1.0, also when it was
-refused. Base rate: none of the models beside them may be refused.
+The formulas of `WON` wrote a file in version 0.1.0, three of them although they were refused; the
+others are variants that it refused, or that would take very long. Base rate: none of the models
+beside them may be refused.
 """
 
 from __future__ import annotations
@@ -16,13 +17,16 @@ import veladura as vd
 from veladura.errors import PlanError
 from veladura.inference.formula import check_formula
 
-ATTACKS = [
+WON = [
     "income ~ {open(F, 'w').write('x') * stay}",
     "income ~ stay + I(open(F, 'w').write('x'))",
-    "income ~ I(__import__('pathlib').Path(F).touch())",
     "income ~ np.testing.measure(\"open(F, 'w')\")",
     "income ~ I(np.savetxt(F, stay))",
     "income ~ I(stay.to_csv(F))",
+]
+ATTACKS = [
+    *WON,
+    "income ~ I(__import__('pathlib').Path(F).touch())",
     "income ~ {[open(F, 'w') for x in [1]]}",
     "income ~ {(lambda: open(F, 'w'))()}",
     "income ~ I(stay.__class__.__init__)",

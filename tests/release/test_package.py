@@ -10,9 +10,11 @@ import pandas as pd
 import pytest
 
 import veladura as vd
+from veladura.core.rules import AsReleased, Single
 from veladura.errors import FolderError, PromiseError
 from veladura.release import package
 from veladura.release.folder import write_hashes
+from veladura.release.manifest import rule_of, steps_of
 from veladura.release.verify import holds, verify
 
 
@@ -223,3 +225,17 @@ def test_another_source_or_record_is_seen(saved, frame, release, tmp_path):
 def test_a_folder_that_is_no_release_cannot_be_loaded(tmp_path):
     with pytest.raises(PromiseError, match="not a whole release folder"):
         vd.load(tmp_path)
+
+
+def test_a_manifest_of_version_0_1_0_keeps_its_combining_rule():
+    """It has no rule_settings: rows and kind of synthesis stand among the settings of a step."""
+    settings = {"rows": 250, "original_rows": 800, "synthesis": "simple"}
+    manifest = {
+        "rule": "single",
+        "steps": [{"method": "cart", "settings": settings, "changed": ["income"]}],
+    }
+    rule = rule_of(manifest, steps_of(manifest))
+    assert rule == Single(rows=250, original_rows=800, proper=False)
+    assert rule_of({**manifest, "rule": "none"}, steps_of(manifest)) == AsReleased()
+    with pytest.raises(PromiseError, match="combining rule"):
+        rule_of({**manifest, "rule": "no-such-rule"}, steps_of(manifest))
