@@ -10,7 +10,23 @@ import pyarrow as pa
 
 from veladura.errors import ColumnError, DataError, PlanError
 
-Role = Literal["identifier", "quasi-identifier", "sensitive", "geographic", "weight", "other"]
+Role = Literal[
+    "identifier",  # tells who a row is: not released
+    "dropped",  # not released for another reason, such as free text
+    "person",  # the number of a person with several rows: never released as it is
+    "household",  # the number of a household, likewise
+    "quasi-identifier",  # an intruder may know it
+    "undecided",  # nobody has said: counts as known to an intruder
+    "other",  # the same: what a column is that nobody declared
+    "sensitive",
+    "geographic",  # one of two coordinates of a place
+    "weight",
+    "strata",  # of the survey design
+    "cluster",
+    "harmless",  # the holder says that no intruder knows it
+]
+NOT_RELEASED = ("identifier", "dropped")
+UNITS = ("person", "household")
 Kind = Literal["category", "ordered", "integer", "number", "date", "text"]
 LABELLED = ("category", "ordered", "text")
 NUMERIC = ("integer", "number")
@@ -34,6 +50,8 @@ class Declared:
         The meaning of each value, for the codebook.
     missing
         Words that mean missing in this column, in addition to those of the whole source.
+    exact
+        The holder's reason why the column may be released as it is.
     """
 
     role: Role = "other"
@@ -42,6 +60,7 @@ class Declared:
     format: str | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
+    exact: str = ""
 
     def __post_init__(self) -> None:
         for setting, value, possible in (

@@ -14,7 +14,7 @@ from veladura.errors import DataError
 from veladura.table.database.connection import fetch, fetch_one
 from veladura.table.database_errors import without_values
 from veladura.table.files.dialect import Dialect
-from veladura.table.schema import Declared, Schema
+from veladura.table.schema import NOT_RELEASED, UNITS, Declared, Schema
 
 if TYPE_CHECKING:
     import ibis
@@ -224,8 +224,8 @@ class Table:
         return selected
 
     def without_identifiers(self) -> Table:
-        """Return the table without the columns declared as identifiers; they are in no release."""
-        if not (identifiers := self.schema.of_role("identifier")):
+        """Return the table without identifiers and numbers of units; they are in no release."""
+        if not (identifiers := self.schema.of_role(*NOT_RELEASED, *UNITS)):
             return self
         kept = [name for name in self.names if name not in identifiers]
         if not kept:
