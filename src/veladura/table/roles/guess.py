@@ -20,6 +20,10 @@ from veladura.table.schema import Kind, Role
 from veladura.table.table import Table
 
 
+_FEW = 50  # codes
+_WIDE = ("measure", "amount", "running number")
+
+
 @dataclass(frozen=True)
 class Guess:
     """What a column is thought to be.
@@ -57,7 +61,7 @@ def guess_roles(table: Table) -> dict[str, Guess]:
     replicates = find_replicates(columns)
     partners = find_pairs([c for c in columns if c not in replicates], shapes)
     units = find_units([c for c in columns if c.name not in partners], shapes)
-    shapes |= _of_people(columns, units)
+    shapes |= _of_people(shapes, units)
     free = [c for c in columns if c.name not in (*partners, *_of_units(units))]
     design = find_design(free, shapes, units, replicates)
     person = units.person.column if units.person else None
@@ -75,12 +79,18 @@ def guess_roles(table: Table) -> dict[str, Guess]:
     }
 
 
-def _of_people(columns: Sequence[Evidence], units: Units) -> dict[str, str]:
+def _of_people(shapes: Mapping[str, str], units: Units) -> dict[str, str]:
     """Return the shapes of what stays the same within people, each counted once."""
     if units.person is None:
         return {}
     first = np.unique(units.person.column.codes, return_index=True)[1]
-    return {column.name: shape_of(column.at(first)) for column in units.person.constant}
+    people = {column: shape_of(column.at(first)) for column in units.person.constant}
+    return {
+        column.name: shape
+        for column, shape in people.items()
+        # a few people are too few to see that codes repeat
+        if not (shapes[column.name] == "nominal code" and column.distinct <= _FEW and shape in _WIDE)
+    }
 
 
 def _of_units(units: Units) -> list[str]:

@@ -67,7 +67,11 @@ def identifying(column: Evidence, shape: str, people: int) -> Answer | None:
     if shape == "sequence":
         return Answer("identifier", "whole numbers in sequence, a row each")
     nearly = share >= UNIQUE_SHARE and people >= FEWEST_ROWS
-    if nearly and (column.levels is None or shape == "long code") and shape != "free text":
+    if (
+        nearly
+        and (column.levels is None or shape in ("long code", "running number"))
+        and shape != "free text"
+    ):
         return Answer("identifier", "a code of which nearly every person has one of their own")
     named = "identifier" in column.hints and share > _SHARED_NAMES
     if named and (column.levels is None or (column.whole and nearly)) and shape != "free text":
@@ -81,7 +85,7 @@ _PLURAL = {
     "e-mail": "e-mail addresses",
     "address on a network": "addresses on a network",
     "hash": "hashes or universal identifiers",
-    "phone": "phone numbers",
+    "phone": "phone or other personal numbers",
     "person name": "names of people",
     "street": "addresses",
 }

@@ -31,7 +31,7 @@ _WORDS = {
         coord_x dlugosc longitud""",
     "y": """lat latitude breitengrad northing hochwert north y ycoord coordy coord_y szerokosc
         latitud""",
-    "age": """age ages alter edad eta idade leeftijd wiek alder""",
+    "age": """age ages agegr* agecat* alter edad eta idade leeftijd wiek alder""",
     "birth": """birth* born dob geburt* geb geboorte* naissance naiss nacimiento nasc* nascita
         urodz* fodel* jahrgang yob""",
     "time": """date* datum* fecha* data year jahr annee ano anno jaar rok ar wave welle vague ola
@@ -42,7 +42,7 @@ _WORDS = {
         citizenship staatsang* country land pays pais paese kraj region* county kanton canton
         province provinz provincia provincie city town stadt ville ciudad citta gemeinde commune
         municip* comune gmina district bezirk kreis distrito departement powiat wojew* zip* postcode
-        plz postal* cap cep state bundesland urban* rural education educ* schulbildung bildung*
+        plz postal* cap cep state bundesland urban* rural edu educ* schulbildung bildung*
         diplome estudios istruzione opleiding wykszt* utbild* school* occupation* occup* beruf*
         profession* profesion ocupacion beroep zawod job yrke language* sprache langue idioma lingua religion*
         konfession height size groesse taille altura household_size hhsize children kinder enfants

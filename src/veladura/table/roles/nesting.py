@@ -9,6 +9,7 @@ from veladura.table.roles.evidence import Evidence
 
 CONSTANT = 0.9  # of the changes that chance would bring, those that do not happen
 VARYING = 0.5
+_MOST_CHANGES = 0.25  # in a group, for errors of those who typed
 ONE_TO_ONE = 0.97
 _FEWEST_CHANGES = 12  # chance must bring so many for constancy to mean anything
 _CELLS_PER_ROW = 4  # so many cells are counted faster than rows are sorted
@@ -42,9 +43,13 @@ def constancy(key: Evidence, column: Evidence) -> float:
         return float("nan")
     groups = np.bincount(key.codes[both])
     groups = groups[groups > 0]
-    seen = pairs(key.codes, column.codes)[0].size - groups.size
+    changes = pairs(key.codes, column.codes)[0].size - groups.size
     chance = _expected(groups, column.sizes) - groups.size
-    return 1 - seen / chance if chance >= _FEWEST_CHANGES else float("nan")
+    if chance < _FEWEST_CHANGES:
+        return float("nan")
+    share = 1 - changes / chance
+    # a column that repeats by itself changes rarely, and yet in most groups
+    return share if changes <= _MOST_CHANGES * groups.size else min(share, VARYING)
 
 
 def _expected(groups: Ints, sizes: Ints) -> float:
