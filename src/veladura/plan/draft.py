@@ -13,12 +13,13 @@ import tomli_w
 
 from veladura.core import registry
 from veladura.core.recipe import Recipe
-from veladura.errors import PlanError
+from veladura.errors import DataError, PlanError
 from veladura.measures.risk.uniqueness import uniqueness
 from veladura.plan.commented import comment, steps_text
 from veladura.plan.proposals import gate_text
 from veladura.table.inspect import Facts, inspect_table
 from veladura.table.roles import Guess, guess_roles
+from veladura.table.roles.evidence import MOST_ROWS
 from veladura.table.schema import Declared, Field
 from veladura.table.source import IdentifierWarning
 from veladura.table.source import open as open_table
@@ -115,14 +116,24 @@ def look(source: str, table: str | None) -> tuple[Table, dict[str, Facts], dict[
         warnings.simplefilter("ignore", IdentifierWarning)  # the guessed roles say it
         opened = open_table(source, table=table)
     guesses = guess_roles(opened)
+    try:
+        again = _again(source, table, opened, guesses)
+    except DataError:  # whole numbers that are not written as such: " 1", "+1"
+        guesses = {
+            name: replace(guess, kind="category", order=()) if guess.order else guess
+            for name, guess in guesses.items()
+        }
+        again = _again(source, table, opened, guesses)
+    return again, inspect_table(replace(again, guessed=opened.guessed)), guesses
+
+
+def _again(source: str, table: str | None, opened: Table, guesses: Mapping[str, Guess]) -> Table:
+    """Open a source as the plan will: a guessed kind may change how values are stored."""
     columns = {
         field.name: _declared(field, guesses[field.name], opened.guessed.get(field.name))
         for field in opened.schema
     }
-    # again, as the plan will open it: a guessed kind may change how values are stored
-    again = open_table(source, columns, table=table, dialect=opened.source.dialect)
-    facts = inspect_table(replace(again, guessed=opened.guessed))
-    return again, facts, guesses
+    return open_table(source, columns, table=table, dialect=opened.source.dialect)
 
 
 def _declared(field: Field, guess: Guess, facts: Facts | None) -> Declared:
@@ -257,7 +268,9 @@ def _counted(table: Table, fact: Facts, guess: Guess) -> str:
     values = "1 distinct value" if fact.distinct == 1 else f"{fact.distinct:,} distinct values"
     people = "1 person is" if guess.unique == 1 else f"{guess.unique:,} people are"
     note = f"; {fact.note}" if fact.note else ""
-    return f"{values}, {table.rows - fact.present:,} missing; {people} unique by it alone{note}"
+    among = f" among the first {MOST_ROWS:,} rows" if table.rows > MOST_ROWS else ""
+    missing = f"{table.rows - fact.present:,} missing"
+    return f"{values}, {missing}; {people} unique by it alone{among}{note}"
 
 
 def _listed(value: Any) -> Any:

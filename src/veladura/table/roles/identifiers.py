@@ -53,7 +53,9 @@ def _rough_distinct(table: Table, names: Sequence[str]) -> dict[str, int]:
     return {name: int(row[f"n{i}"]) for i, name in enumerate(names)}
 
 
-def identifying(column: Evidence, shape: str, people: int) -> Answer | None:
+def identifying(  # noqa: PLR0911  # one for each reason
+    column: Evidence, shape: str, people: int
+) -> Answer | None:
     """Return the answer for names, numbers and addresses that tell who somebody is."""
     share = column.distinct / max(people, 1)
     if shape in ("e-mail", "address on a network", "hash"):

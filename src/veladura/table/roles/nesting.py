@@ -26,9 +26,17 @@ def pairs(first: Ints, second: Ints) -> tuple[Ints, Ints]:
     distinct = (
         np.flatnonzero(np.bincount(number, minlength=1))
         if cells <= _CELLS_PER_ROW * first.size
-        else np.unique(number)
+        else _distinct(number)
     )
     return distinct // width, distinct % width
+
+
+def _distinct(numbers: Ints) -> Ints:
+    """Return the distinct numbers; sorting is faster than NumPy's table of hashes."""
+    ordered = np.sort(numbers)
+    first = np.ones(ordered.size, dtype=bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+    return ordered[first]
 
 
 def constancy(key: Evidence, column: Evidence) -> float:
@@ -80,7 +88,7 @@ def unique_people(column: Evidence, person: Evidence | None) -> int:
         return int(np.count_nonzero(column.sizes == 1)) if person is None else column.distinct
     values, people = pairs(column.codes, person.codes)
     holders = np.bincount(values, minlength=column.distinct)
-    return int(np.unique(people[holders[values] == 1]).size)
+    return int(np.count_nonzero(np.bincount(people[holders[values] == 1])))
 
 
 def explained(category: Evidence, number: Evidence) -> float:

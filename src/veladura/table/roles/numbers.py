@@ -17,8 +17,8 @@ from veladura.table.roles.arithmetic import (
 from veladura.table.roles.evidence import Evidence
 
 NumberShape = Literal[
-    "binary", "sequence", "long code", "running number", "nominal code", "scale", "count", "month", "day", "age",
-    "year", "birth year", "amount", "measure",
+    "binary", "sequence", "long code", "running number", "nominal code", "scale", "count", "month",
+    "day", "age", "year", "birth year", "amount", "measure",
 ]  # fmt: skip
 
 _FEW = 12  # values of a scale or a short list
