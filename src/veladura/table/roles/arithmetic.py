@@ -30,8 +30,9 @@ def is_nominal(levels: Ints, sizes: Ints) -> bool:
         return False
     if is_rounded(levels, sizes):
         return False
-    span = int(levels[-1] - levels[0]) + 1
-    if levels.size > _FULL * span:
+    if (step := gcd(*np.diff(levels).tolist())) > 1:
+        levels = (levels - levels[0]) // step
+    if levels.size > _FULL * (int(levels[-1] - levels[0]) + 1):
         return _is_jagged(levels, sizes)
     return _has_gaps(levels, sizes) or _is_lumpy(levels, sizes)
 
