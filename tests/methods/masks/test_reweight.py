@@ -9,7 +9,8 @@ import pytest
 import veladura as vd
 from veladura.core.promise import Evidence
 from veladura.errors import DataError, PlanError
-from veladura.methods.masks.reweight import other_total, significant
+from veladura.methods.masks.recode_rules import significant
+from veladura.methods.masks.reweight import other_total
 
 pytestmark = pytest.mark.quick
 

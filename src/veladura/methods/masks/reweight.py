@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from veladura.base.arrays import Floats
 from veladura.base.checks import is_number
 from veladura.base.context import Context
 from veladura.core.gates import MASKED
 from veladura.core.promise import Check, Evidence, Promise
 from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
 from veladura.errors import DataError, PlanError
+from veladura.methods.masks.recode_rules import MOST_DIGITS, significant
 from veladura.table.schema import NUMERIC, check_kinds
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from veladura.table.table import Table
 
 TOLERANCE = 1e-9  # of the total: what sums of floating-point numbers lose
-MOST_DIGITS = 6
 
 
 def other_total(evidence: Evidence, settings: Mapping[str, Any]) -> int:
@@ -139,18 +138,3 @@ class FittedReweight(Fitted[Reweight]):
             changed=(name,),
             promises=(promise,),
         )
-
-
-def significant(numbers: Floats, digits: int) -> Floats:
-    """Return numbers rounded to so many significant digits; zero and missing stay.
-
-    Examples
-    --------
-    >>> significant(np.array([1234.0, 0.0567, 0.0]), 2).tolist()
-    [1200.0, 0.057, 0.0]
-    """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        size = np.floor(np.log10(np.abs(numbers)))
-    power = np.where(np.isfinite(size), digits - 1 - size, 0.0)
-    up, down = 10.0 ** np.maximum(power, 0), 10.0 ** np.maximum(-power, 0)
-    return np.asarray(np.round(numbers * up / down) / up * down)
