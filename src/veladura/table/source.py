@@ -17,6 +17,7 @@ from veladura.table.files.dialect import Dialect
 from veladura.table.frames import conversion as frames
 from veladura.table.schema import Declared, check_names, describe
 from veladura.table.table import Source, Table
+from veladura.table.units import check_units
 
 if TYPE_CHECKING:
     import ibis
@@ -83,6 +84,7 @@ def open(  # noqa: A001  # the word users type: vd.open
     )
     if not columns:
         _warn_of_identifiers(opened)
+    check_units(opened)
     return opened
 
 
