@@ -86,10 +86,15 @@ def init(
     source: Annotated[
         str,
         typer.Argument(
-            help="A file (CSV, Parquet, SPSS, Stata, SAS, Excel) or the URL of a database."
+            help=(
+                "A file (CSV, Parquet, DuckDB, SQLite, SPSS, Stata, SAS, Excel) or the URL of a"
+                " database."
+            )
         ),
     ],
-    table: Annotated[str | None, typer.Option(help="The table of the database.")] = None,
+    table: Annotated[
+        str | None, typer.Option(help="The table of the database, if it has several.")
+    ] = None,
     method: Annotated[
         str | None, typer.Option(help="The method of the plan, such as k-anonymity or cart.")
     ] = None,
@@ -343,6 +348,7 @@ def compare(
     quiet: Quiet = False,
 ) -> None:
     """Compare plans for one table on a risk-utility map. Nothing is released."""
+    from veladura.base.private_files import write_private
     from veladura.cli.show import progress, show_comparison
     from veladura.comparison.making import compare_plans
 
@@ -354,7 +360,7 @@ def compare(
         fresh=fresh,
         progress=progress(quiet=quiet),
     )
-    out.write_text(comparison.to_html(), encoding="utf-8")
+    write_private(out, comparison.to_html())
     show_comparison(comparison, out, quiet=quiet)
 
 

@@ -16,6 +16,7 @@ from rich.table import Table
 
 from veladura.base.context import Advance, silent
 from veladura.base.context import Progress as ProgressBar
+from veladura.base.private_files import write_private
 from veladura.measures.measure import FAMILIES, reasons
 from veladura.report.words import figure as figure_text
 from veladura.report.words import interval, limit
@@ -118,7 +119,7 @@ def show_reassessed(
         (json, lambda: dumps(result.assessment.to_json(), indent=2, ensure_ascii=False) + "\n"),
     ):
         if path is not None:
-            path.write_text(text(), encoding="utf-8")
+            write_private(path, text())
             say(f"written    {path}   (private: do not share)", quiet=quiet)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import veladura
+from veladura.base.private_files import private_folder, write_private
 from veladura.comparison.candidate import Candidate, Job
 from veladura.measures.registry import figure_names
 from veladura.plan.plan import recipe_to
@@ -43,9 +44,9 @@ class Cache:
         """Keep a candidate; an older file is replaced."""
         if (path := self._path(job, data)) is None:
             return
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private_folder(path.parent)
         part = path.with_suffix(".part")
-        part.write_text(json.dumps(candidate.to_json()), encoding="utf-8")
+        write_private(part, json.dumps(candidate.to_json()))
         part.replace(path)
 
     def _path(self, job: Job, data: str | None) -> Path | None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from veladura import example
 from veladura.base.context import Progress, silent
+from veladura.base.private_files import write_private
 from veladura.core import registry
 from veladura.errors import FolderError
 from veladura.plan.draft import draft
@@ -67,5 +68,5 @@ def _plan(out: Path, method: str) -> Path:
         seed=None if registry.find(method).private else SEED,
         settings=MAP if "region" in registry.find(method).declared_by_holder else None,
     )
-    path.write_text(text, encoding="utf-8")
+    write_private(path, text)
     return path

@@ -11,12 +11,14 @@ from typing import Any
 
 import tomli_w
 
+from veladura.base.private_files import write_private
 from veladura.core import registry
 from veladura.core.recipe import Recipe
 from veladura.errors import PlanError
 from veladura.measures.risk.uniqueness import uniqueness
 from veladura.plan.commented import comment, steps_text
 from veladura.plan.proposals import gate_text
+from veladura.table.database.passwords import has_password
 from veladura.table.inspect import Facts, guess_role, inspect_table
 from veladura.table.schema import Declared, Schema
 from veladura.table.source import IdentifierWarning
@@ -152,9 +154,11 @@ def _shown(name: str) -> str:
 def _source_text(source: str, table: Table, home: Path) -> str:
     settings: dict[str, Any]
     if "://" in source:
-        settings = {"url": source, "table": table.source.table}
+        settings = {"url": table.source.url}  # without its password
     else:
         settings = {"path": Path(os.path.relpath(source, home)).as_posix()}
+    if table.source.table is not None:
+        settings["table"] = table.source.table
     settings["name"] = table.source.name
     if dialect := table.source.dialect:
         settings |= {
@@ -163,7 +167,14 @@ def _source_text(source: str, table: Table, home: Path) -> str:
             "decimal": dialect.decimal,
             "missing": list(dialect.missing),
         }
-    return tomli_w.dumps({"source": settings})
+    note = (
+        []
+        if not has_password(source)
+        else comment(
+            "The password is not written down: set VELADURA_PASSWORD (or PGPASSWORD) before a run."
+        )
+    )
+    return "\n".join([*note, tomli_w.dumps({"source": settings})])
 
 
 def _columns_text(table: Table, facts: Mapping[str, Facts]) -> str:
@@ -230,11 +241,11 @@ def _ending(recipe: Recipe, release: str, custodian: str, seed: int | None) -> s
 
 
 def write_draft(text: str, path: Path, *, force: bool) -> None:
-    """Write a drafted plan; replace an existing one only by ``force``."""
+    """Write a drafted plan, readable by its owner only; replace one only by ``force``."""
     if path.exists() and not force:
         msg = (
             f"{path} exists already.\n\nHint: name another file with --out, or replace it with"
             " --force."
         )
         raise PlanError(msg)
-    path.write_text(text, encoding="utf-8")
+    write_private(path, text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tomllib
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from veladura.core import registry
 from veladura.core.steps import Steps
 from veladura.errors import PlanError
 from veladura.release.files import Format
+from veladura.table.database.passwords import has_password, without_passwords
 from veladura.table.database.scratch import custodian_home
 from veladura.table.files.dialect import Dialect
 from veladura.table.schema import Declared
@@ -26,6 +28,16 @@ if TYPE_CHECKING:
     from veladura.core.recipe import Recipe
     from veladura.methods.private.ledger import KeptLedger
     from veladura.table.table import Table
+
+_OPENLY = (
+    "the plan holds the password of its database, where everyone who reads the plan sees it. It is"
+    " not kept in the record.\n\nHint: delete the password from url and set VELADURA_PASSWORD (or"
+    " PGPASSWORD) in the environment."
+)
+
+
+class PasswordWarning(UserWarning):
+    """A plan holds the password of a database."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +56,7 @@ class SourcePlan:
 
     def __post_init__(self) -> None:
         if (self.path is None) == (self.url is None):
-            msg = "give either path (a file) or url and table (a database)."
+            msg = "give either path (a file) or url (a database on a server)."
             raise PlanError(msg)
 
     def dialect(self) -> Dialect | None:
@@ -124,6 +136,8 @@ class Plan:
     def open(self) -> Table:
         """Open the source as the plan declares it."""
         source = self.source
+        if source.url is not None and has_password(source.url):
+            warnings.warn(_OPENLY, PasswordWarning, stacklevel=2)
         where = source.url if source.url is not None else self.home / str(source.path)
         return open_table(
             where,
@@ -227,7 +241,7 @@ def parse_plan(text: str) -> Plan:
         steps=tuple(recipe_from(step, f"[[step]] {i}") for i, step in enumerate(steps, start=1)),
         gate=from_plain(Mapping[str, Limit], tables.get("gate", {}), "gate"),
         unconfirmed=from_plain(tuple[str, ...], tables.get("unconfirmed", []), "unconfirmed"),
-        text=text,
+        text=without_passwords(text),  # it goes into the record
     )
 
 

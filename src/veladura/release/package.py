@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from veladura.base.arrays import Ints
+from veladura.base.private_files import private_folder, write_private
 from veladura.core.promise import Proof
 from veladura.core.release import Dataset, Release
 from veladura.errors import PromiseError
@@ -235,10 +236,9 @@ def leave_report(
     """Write the custodian's report of a release that was refused; return its path."""
     from veladura.report.facts import public_drawings
 
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    path = folder / "refused.html"
+    path = private_folder(folder) / "refused.html"
     pages = Pages(release.prove(), public_drawings(release), assessment, verdicts)
-    path.write_text(pages.render(release, "custodian"), encoding="utf-8")
+    write_private(path, pages.render(release, "custodian"))
     return path
 
 
