@@ -15,6 +15,7 @@ import numpy as np
 from veladura.core import registry
 from veladura.core.steps import Steps
 from veladura.errors import PlanError
+from veladura.measures.exact import exact_facts
 from veladura.methods.kanonymity.kanonymity import KAnonymity
 from veladura.methods.kanonymity.privacy_models import LDiversity
 from veladura.methods.masks.recode import Recode
@@ -32,7 +33,7 @@ from veladura.plan.coarsening import (
     merged_share,
     rare_levels,
 )
-from veladura.table.schema import NUMERIC, UNITS, Role, Schema
+from veladura.table.schema import NOT_RELEASED, NUMERIC, UNITS, Role, Schema
 
 if TYPE_CHECKING:
     from veladura.core.recipe import Recipe
@@ -129,6 +130,7 @@ def draft_protection(
     for column in drafted.table.schema:
         if column.name not in drafted.treatment:
             _treat(drafted, column)
+    _hide_tellers(drafted, facts)
     _diversify(drafted)
     steps = drafted.steps() or (_fallback(drafted.table, facts),)
     return drafted, steps[0] if len(steps) == 1 else Steps(steps)
@@ -173,28 +175,37 @@ def _treat(drafted: Protection, column: Field) -> None:
     name, audience = column.name, drafted.audience
     if column.role == "weight":
         _keep_weights(drafted, name)
-        return
-    held = holders(drafted.table, name, drafted.table.schema.person)
-    alone = held.alone(held.column.values)
-    if column.kind not in (*NUMERIC, "date"):
+    elif column.kind not in (*NUMERIC, "date"):
         _merge_rare(drafted, name)
-        return
-    if audience.exact_numbers:
-        if alone > audience.most_alone * held.people:
-            drafted.exact[name] = "no intruder knows it"
-            drafted.treatment[name] = f"released exactly: {alone:,} people are alone by it"
-        else:
-            drafted.treatment[name] = "released exactly: nearly everybody shares it with others"
-        return
-    if column.kind == "date":
-        rule = date_period(held, audience.most_alone)
+    elif audience.exact_numbers:
+        _keep_exact(drafted, name)
     else:
-        limits, rule = coarser_number(held, audience.most_alone)
-        if limits is not None:
-            drafted.limits[name] = limits
+        _make_coarser(drafted, column)
+
+
+def _keep_exact(drafted: Protection, name: str) -> None:
+    """Keep a number or a date as it is, with a reason for the holder to confirm."""
+    held = holders(drafted.table, name, drafted.table.schema.person)
+    drafted.treatment[name] = "released exactly: nearly everybody shares it with others"
+    if (alone := held.alone(held.column.values)) > drafted.audience.most_alone * held.people:
+        drafted.exact[name] = "no intruder knows it"
+        drafted.treatment[name] = f"released exactly: {alone:,} people are alone by it"
+
+
+def _make_coarser(drafted: Protection, column: Field) -> None:
+    """Round a number or a date until few people are alone by it."""
+    name, most_alone = column.name, drafted.audience.most_alone
+    held = holders(drafted.table, name, drafted.table.schema.person)
+    limits = None
+    if column.kind == "date":
+        rule = date_period(held, most_alone)
+    else:
+        limits, rule = coarser_number(held, most_alone)
+    if limits is not None:
+        drafted.limits[name] = limits
     if rule is not None:
         drafted.rules[name] = rule
-    drafted.treatment[name] = _said(limits if column.kind != "date" else None, rule)
+    drafted.treatment[name] = _said(limits, rule)
 
 
 def _said(limits: Limits | None, rule: Coarser | None) -> str:
@@ -234,6 +245,29 @@ def _keep_weights(drafted: Protection, name: str) -> None:
         return
     drafted.weights = Reweight(column=name, total=float(f"{total:.6g}"), digits=digits)
     drafted.treatment[name] = f"rounded to {digits} significant digits, total kept"
+
+
+def _hide_tellers(drafted: Protection, facts: Mapping[str, Facts]) -> None:
+    """Protect columns that would give back a protected one, or single people out."""
+    schema = drafted.table.schema
+    replaced = {*drafted.keys, *drafted.rules, *drafted.limits}
+    protected = [c.name for c in schema if c.role in (*NOT_RELEASED, *UNITS)] + drafted.keys
+    exact = [
+        c.name
+        for c in schema
+        if c.name not in (*protected, *replaced) and c.role not in ("weight", "geographic")
+    ]
+    for name, told in exact_facts(drafted.table, exact, protected).items():
+        if not told.dangerous or name in drafted.exact:
+            continue
+        back = ", ".join(told.gives_back)
+        if drafted.audience.exact_numbers:
+            drafted.exact[name] = f"it gives back {back}" if back else "no intruder knows it"
+        elif facts[name].distinct <= MOST_LEVELS and schema[name].role in (*UNDECIDED, "harmless"):
+            drafted.keys.append(name)
+            drafted.treatment[name] = f"made k-anonymous with the keys: it would give back {back}"
+        else:
+            drafted.drop(name, f"it would give back {back}" if back else "it singles people out")
 
 
 def _diversify(drafted: Protection) -> None:
