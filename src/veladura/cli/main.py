@@ -391,10 +391,7 @@ def budget(
     folder: Annotated[
         Path | None,
         typer.Argument(
-            help=(
-                "A plan or a custodian folder; by default VELADURA_CUSTODIAN or the user's state"
-                " folder."
-            )
+            help="The home of the ledgers; by default VELADURA_LEDGER or the user's state folder."
         ),
     ] = None,
     events: Annotated[bool, typer.Option("--events", help="List every private draw.")] = False,

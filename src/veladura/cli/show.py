@@ -235,18 +235,14 @@ def show_comparison(comparison: Comparison, page: Path, *, quiet: bool) -> None:
 
 
 def show_budget(folder: Path | None, *, events: bool) -> None:
-    """Show the ledgers of a custodian folder, or of the one that a plan names."""
+    """Show the ledgers of all sources, or of another home than the user's."""
     from veladura.errors import PlanError
-    from veladura.methods.private.ledger import budget_rows, event_lines
-    from veladura.plan.plan import read_plan
-    from veladura.table.database.scratch import custodian_home
+    from veladura.methods.private.kept import budget_rows, event_lines, ledger_home
 
-    home = folder or custodian_home()
-    if home.suffix == ".toml":
-        home = read_plan(home).custodian_folder or custodian_home()
-    elif folder is not None and not folder.is_dir():
-        msg = f"{folder} is not a folder.\n\nHint: name a plan or a custodian folder."
+    if folder is not None and folder.suffix != ".toml" and not folder.is_dir():
+        msg = f"{folder} is not a folder.\n\nHint: name the home of the ledgers, or none."
         raise PlanError(msg)
+    home = ledger_home() if folder is None or folder.suffix == ".toml" else folder
     rows = budget_rows(home)
     if not rows:
         say(f"No private draws are recorded in {home}.", quiet=False)

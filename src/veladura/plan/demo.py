@@ -10,6 +10,7 @@ from veladura.base.context import Progress, silent
 from veladura.base.private_files import write_private
 from veladura.core import registry
 from veladura.errors import FolderError
+from veladura.methods.private.ledger import Ledger
 from veladura.plan.draft import draft
 from veladura.plan.plan import read_plan
 from veladura.plan.run import Outcome, run
@@ -32,7 +33,12 @@ def run_demo(out: Path, *, force: bool = False, progress: Progress = silent) -> 
     ]
     with warming():
         return {
-            method: run(read_plan(_plan(out, method)), force=force, progress=progress)
+            method: run(
+                read_plan(_plan(out, method)),
+                force=force,
+                progress=progress,
+                ledger=Ledger() if registry.find(method).private else None,  # invented people
+            )
             for method in chosen
         }
 

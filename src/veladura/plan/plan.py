@@ -26,7 +26,7 @@ from veladura.table.source import open as open_table
 
 if TYPE_CHECKING:
     from veladura.core.recipe import Recipe
-    from veladura.methods.private.ledger import KeptLedger
+    from veladura.methods.private.kept import KeptLedger
     from veladura.table.table import Table
 
 _OPENLY = (
@@ -42,12 +42,17 @@ class PasswordWarning(UserWarning):
 
 @dataclass(frozen=True, kw_only=True)
 class SourcePlan:
-    """Where the table is, and how a CSV file is written."""
+    """Where the table is, and how a CSV file is written.
+
+    ``data_id`` is the holder's own number of the data: sources with the same one share a privacy
+    budget, whatever their files are called.
+    """
 
     path: str | None = None
     url: str | None = None
     table: str | None = None
     name: str | None = None
+    data_id: str | None = None
     separator: str | None = None
     encoding: str | None = None
     decimal: str | None = None
@@ -150,17 +155,23 @@ class Plan:
         )
 
 
-def ledger_of(plan: Plan, name: str) -> KeptLedger | None:
-    """Return the ledger that private draws are charged to: by source, in the custodian's folder."""
+def ledger_of(plan: Plan, table: Table) -> KeptLedger | None:
+    """Return the ledger that private draws are charged to: in one home, by what the source is."""
     if not (private := [step for step in plan.steps if step.private]):
         return None
-    from veladura.methods.private.ledger import KeptLedger, Ledger, allowance
+    from veladura.methods.private.identity import identity_of
+    from veladura.methods.private.kept import KeptLedger, ledger_home
+    from veladura.methods.private.ledger import Ledger, allowance
 
     given = plan.budget
     budget = Ledger(epsilon=given.epsilon, delta=given.delta, rho=given.rho).budget
-    folder = plan.custodian_folder or custodian_home()
+    older = (plan.custodian_folder or custodian_home()) / "ledger" / f"{table.source.name}.json"
     return KeptLedger(
-        folder, name, budget if budget.limit is not None else None, allowance(private)
+        ledger_home(),
+        identity_of(table, plan.source.data_id),
+        budget if budget.limit is not None else None,
+        allowance(private),
+        older,
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from veladura.base.context import Progress, silent
+from veladura.base.context import Charges, Progress, silent
 from veladura.errors import GateError
 from veladura.measures.assessment import assess
 from veladura.plan.plan import Plan, ledger_of
@@ -51,11 +51,17 @@ def rehearse(plan: Plan, *, force: bool = False, unsafe_repeatable: bool = False
 
 
 def run(
-    plan: Plan, *, force: bool = False, unsafe_repeatable: bool = False, progress: Progress = silent
+    plan: Plan,
+    *,
+    force: bool = False,
+    unsafe_repeatable: bool = False,
+    progress: Progress = silent,
+    ledger: Charges | None = None,
 ) -> Outcome:
     """Protect, assess and write a table as its plan says.
 
-    Refuse a release that breaks a promise or fails a limit of the gate.
+    Refuse a release that breaks a promise or fails a limit of the gate. Private draws are charged
+    to the ledger of the source, or to the one that is given.
     """
     custodian = check(plan, force=force)
     with progress("reading the table", 1) as advance:
@@ -66,7 +72,7 @@ def run(
         seed=plan.run.seed,
         threads=plan.run.threads,
         progress=progress,
-        ledger=ledger_of(plan, table.source.name),
+        ledger=ledger or ledger_of(plan, table),
         unsafe_repeatable=unsafe_repeatable,
     )
     assessment = assess(
