@@ -103,13 +103,14 @@ def init(
     quiet: Quiet = False,
 ) -> None:
     """Inspect a table and write a commented plan that runs without a change."""
-    from veladura.cli.show import progress, say
-    from veladura.plan.draft import draft, write_draft
+    from veladura.cli.show import progress, say, show_roles
+    from veladura.plan.draft import drafted, write_draft
 
     with progress(quiet=quiet)("inspecting the table", 1) as advance:
-        text = draft(source, table=table, method=method, home=out.parent)
+        plan = drafted(source, table=table, method=method, home=out.parent)
         advance()
-    write_draft(text, out, force=force)
+    write_draft(plan.text, out, force=force)
+    show_roles(plan.guesses, plan.rows, quiet=quiet)
     say(f"{out} written. Check it, then run: veladura run {out}", quiet=quiet)
 
 

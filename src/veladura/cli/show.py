@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from veladura.plan.run import Outcome
     from veladura.release.reassess import Reassessed
     from veladura.release.verify import Line
+    from veladura.table.roles import Guess
 
 _MARKS = {
     "holds": "[green]holds[/]",
@@ -64,6 +65,30 @@ def show_unconfirmed(unconfirmed: Sequence[str], *, quiet: bool) -> None:
         _console.print("[yellow]Not confirmed by the holder yet[/] (`unconfirmed` in the plan):")
         for line in unconfirmed:
             _console.print(f"  - {line}", markup=False)
+
+
+def show_roles(guesses: Mapping[str, Guess], rows: int, *, quiet: bool) -> None:
+    """Show what each column is thought to be, and why."""
+    if not quiet:
+        _console.print(roles_table(guesses, rows))
+
+
+def roles_table(guesses: Mapping[str, Guess], rows: int) -> Table:
+    """Return a table of the guesses: column, role, kind, why, people unique by it alone."""
+    table = Table(
+        title=f"Guessed from {rows:,} rows; check every line",
+        title_justify="left",
+        box=None,
+        padding=(0, 2, 0, 0),
+    )
+    table.add_column("column", overflow="fold", max_width=20)
+    table.add_column("role", no_wrap=True)
+    table.add_column("kind", overflow="fold", max_width=8)
+    table.add_column("why", overflow="fold")
+    table.add_column("unique\npeople", justify="right", no_wrap=True)
+    for name, guess in guesses.items():
+        table.add_row(escape(name), guess.role, guess.kind, escape(guess.why), f"{guess.unique:,}")
+    return table
 
 
 def show_figures(assessment: Assessment, *, headlines: bool = False) -> int:

@@ -234,7 +234,7 @@ def _open_expression(
 
 
 def _warn_of_identifiers(table: Table) -> None:
-    from veladura.table.inspect import find_identifiers
+    from veladura.table.roles.identifiers import find_identifiers
 
     if names := find_identifiers(table):
         warnings.warn(
