@@ -195,7 +195,8 @@ def assess(
     plan: Annotated[
         Path | None,
         typer.Option(
-            help="A plan: its [gate] gives the limits, its source the kinds of the columns."
+            help="A plan: its [gate] gives the limits, [[intruder]] who looks for people, its"
+            " source the kinds of the columns."
         ),
     ] = None,
     html: Annotated[Path | None, typer.Option(help="Write the custodian's report.")] = None,
@@ -222,6 +223,7 @@ def assess(
         original,
         record,
         limits=None if read is None else read.gate,
+        intruders=() if read is None else read.intruders,
         progress=progress(quiet=quiet),
     )
     show_reassessed(result, html, json, quiet=quiet)

@@ -107,6 +107,7 @@ class Recipe(ABC):
     gate: ClassVar[Mapping[str, Limit]] = {}  # limits on figures that a drafted plan proposes
     own_rules: ClassVar[tuple[type[Rule], ...]] = ()  # combining rules of its own
     synthesizes: ClassVar[bool] = False  # whether it sets the combining rule of a chain
+    coarsens: ClassVar[bool] = False  # a released value covers the true one: it can be looked up
     suppresses: ClassVar[bool] = False  # ``*`` in a changed column is a suppressed value
     random: ClassVar[bool] = True  # whether the seed moves anything
     private: ClassVar[bool] = False  # differentially private: system entropy, charged to a ledger

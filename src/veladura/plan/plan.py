@@ -17,6 +17,7 @@ from veladura.base.settings import from_plain, from_table, paths_from, to_plain
 from veladura.core import registry
 from veladura.core.steps import Steps
 from veladura.errors import PlanError
+from veladura.measures.knowledge import Scenario, check_intruders
 from veladura.release.files import Format
 from veladura.table.database.passwords import has_password, without_passwords
 from veladura.table.database.scratch import custodian_home
@@ -75,12 +76,15 @@ class SourcePlan:
 class ReleasePlan:
     """Where the release goes, and in which format.
 
-    ``table`` writes it into the database of the source as well.
+    ``table`` writes it into the database of the source as well. Purpose and recipient are for the
+    manifest and the certificate.
     """
 
     folder: str = "release"
     format: Format = "parquet"
     table: str | None = None
+    purpose: str = ""
+    recipient: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,6 +121,7 @@ class Plan:
     release: ReleasePlan = field(default_factory=ReleasePlan)
     custodian: CustodianPlan = field(default_factory=CustodianPlan)
     gate: Mapping[str, Limit] = field(default_factory=dict)
+    intruders: tuple[Scenario, ...] = ()
     budget: BudgetPlan = field(default_factory=BudgetPlan)
     run: RunPlan = field(default_factory=RunPlan)
     unconfirmed: tuple[str, ...] = ()
@@ -227,7 +232,7 @@ def parse_plan(text: str) -> Plan:
         "budget": BudgetPlan,
         "run": RunPlan,
     }
-    possible = (*sections, "columns", "step", "gate", "unconfirmed")
+    possible = (*sections, "columns", "step", "gate", "intruder", "unconfirmed")
     for key in tables:
         if key not in possible:
             raise PlanError.unknown("the plan's key", key, possible)
@@ -251,8 +256,22 @@ def parse_plan(text: str) -> Plan:
         columns=from_plain(Mapping[str, Declared], tables.get("columns", {}), "columns"),
         steps=tuple(recipe_from(step, f"[[step]] {i}") for i, step in enumerate(steps, start=1)),
         gate=from_plain(Mapping[str, Limit], tables.get("gate", {}), "gate"),
+        intruders=intruders_from(tables.get("intruder", [])),
         unconfirmed=from_plain(tuple[str, ...], tables.get("unconfirmed", []), "unconfirmed"),
         text=without_passwords(text),  # it goes into the record
+    )
+
+
+def intruders_from(tables: Any) -> tuple[Scenario, ...]:
+    """Return the intruders that ``[[intruder]]`` tables of a plan describe."""
+    if not isinstance(tables, list):
+        msg = (
+            "intruders are a list of tables.\n\nHint: write [[intruder]] with two brackets, then"
+            ' name = "register" and knows = ["age", "sex"].'
+        )
+        raise PlanError(msg)
+    return check_intruders(
+        from_table(Scenario, table, f"[[intruder]] {i}") for i, table in enumerate(tables, start=1)
     )
 
 

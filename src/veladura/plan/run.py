@@ -7,8 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from veladura.base.context import Charges, Progress, silent
-from veladura.errors import GateError
+from veladura.errors import GateError, PlanError
 from veladura.measures.assessment import assess
+from veladura.measures.knowledge import (
+    ACQUAINTANCE,
+    EVERYTHING,
+    REGISTER,
+    STRONGEST,
+    check_intruders,
+)
 from veladura.plan.plan import Plan, ledger_of
 from veladura.release import custodian as keeper
 from veladura.release.folder import check_folder
@@ -37,16 +44,30 @@ def check(plan: Plan, *, force: bool = False) -> Path:
     custodian = keeper.place(plan.folder, plan.custodian_folder)
     keeper.refuse_existing(custodian, force=force)
     check_gate(plan.gate)
+    _check_gate_intruders(plan)
     if plan.gate and any(step.private for step in plan.steps):
         refuse_gate()
     return custodian
 
 
+def _check_gate_intruders(plan: Plan) -> None:
+    """Refuse a limit for an intruder that nobody declared."""
+    drafted = (REGISTER, ACQUAINTANCE)
+    names = [who.name for who in plan.intruders] or list(drafted)
+    for figure in plan.gate:
+        owner, _, name = figure.rpartition(".")
+        if owner == "risk.intruders" and name not in (*names, EVERYTHING, STRONGEST):
+            what = "gate figure risk.intruders: intruder"
+            raise PlanError.unknown(what, name, (*names, EVERYTHING, STRONGEST))
+
+
 def rehearse(plan: Plan, *, force: bool = False, unsafe_repeatable: bool = False) -> None:
     """Check plan, source, settings, gate names and folders; draw nothing and write nothing."""
     check(plan, force=force)
+    table = plan.open()
+    check_intruders(plan.intruders, table.schema)
     plan.recipe.fit(
-        plan.open(), plan.run.seed, threads=plan.run.threads, unsafe_repeatable=unsafe_repeatable
+        table, plan.run.seed, threads=plan.run.threads, unsafe_repeatable=unsafe_repeatable
     )
 
 
@@ -67,6 +88,7 @@ def run(
     with progress("reading the table", 1) as advance:
         table = plan.open()
         advance()
+    check_intruders(plan.intruders, table.schema)
     release = plan.recipe.protect(
         table,
         seed=plan.run.seed,
@@ -76,7 +98,12 @@ def run(
         unsafe_repeatable=unsafe_repeatable,
     )
     assessment = assess(
-        table, release, limits=plan.gate, threads=plan.run.threads, progress=progress
+        table,
+        release,
+        limits=plan.gate,
+        intruders=plan.intruders,
+        threads=plan.run.threads,
+        progress=progress,
     )
     verdicts = tuple(gate(assessment, plan.gate))
     try:

@@ -124,6 +124,7 @@ class KAnonymity(Recipe):
         " out, until every combination of the quasi-identifiers is shared by several people."
     )
     checks = CHECKS
+    coarsens = True
     suppresses = True
     random = False
     inside = True

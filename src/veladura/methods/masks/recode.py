@@ -57,6 +57,7 @@ class Recode(Recipe):
     checks = CHECKS
     gate = MASKED
     random = False
+    coarsens = True
 
     columns: Mapping[str, Coarser]
 
