@@ -9,6 +9,7 @@ from veladura import example
 from veladura.base.context import Progress, silent
 from veladura.core import registry
 from veladura.errors import FolderError
+from veladura.plan.confirm import accept_all, confirm
 from veladura.plan.draft import draft
 from veladura.plan.plan import read_plan
 from veladura.plan.run import Outcome, run
@@ -18,6 +19,7 @@ SEED = 1998
 FILES = ("clinic.csv", "region.geojson", "lake.geojson")
 # What the holder of the register declares: the land, and the lake nobody lives in.
 MAP = {"region": Path("../region.geojson"), "exclude": Path("../lake.geojson")}
+ONE_METHOD = "made-up people: this release shows what one method does by itself"
 _OURS = {*FILES, "plans", "releases", "custodian"}
 
 
@@ -68,4 +70,5 @@ def _plan(out: Path, method: str) -> Path:
         settings=MAP if "region" in registry.find(method).declared_by_holder else None,
     )
     path.write_text(text, encoding="utf-8")
+    confirm(path, accept_all(ONE_METHOD))
     return path

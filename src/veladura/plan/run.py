@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from veladura.base.context import Progress, silent
 from veladura.errors import GateError
 from veladura.measures.assessment import assess
+from veladura.plan.accounting import exact_in, refuse_dangerous, refuse_unnamed, standing_of
+from veladura.plan.confirmed import refuse_changed
 from veladura.plan.plan import Plan, ledger_of
 from veladura.release import custodian as keeper
 from veladura.release.folder import check_folder
@@ -17,7 +19,10 @@ from veladura.release.package import leave_report, save, write_tables
 
 if TYPE_CHECKING:
     from veladura.core.release import Release
+    from veladura.core.standing import Standing
     from veladura.measures.assessment import Assessment
+    from veladura.measures.exact import ExactFacts
+    from veladura.table.table import Table
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,7 @@ class Outcome:
     verdicts: tuple[Verdict, ...]
     folder: Path
     custodian: Path
+    standing: Standing
 
 
 def check(plan: Plan, *, force: bool = False) -> Path:
@@ -45,9 +51,20 @@ def check(plan: Plan, *, force: bool = False) -> Path:
 def rehearse(plan: Plan, *, force: bool = False, unsafe_repeatable: bool = False) -> None:
     """Check plan, source, settings, gate names and folders; draw nothing and write nothing."""
     check(plan, force=force)
+    table = plan.open()
+    account(plan, table)
     plan.recipe.fit(
-        plan.open(), plan.run.seed, threads=plan.run.threads, unsafe_repeatable=unsafe_repeatable
+        table, plan.run.seed, threads=plan.run.threads, unsafe_repeatable=unsafe_repeatable
     )
+
+
+def account(plan: Plan, table: Table) -> dict[str, ExactFacts]:
+    """Refuse a source that the plan does not account for; return what its exact columns tell."""
+    refuse_unnamed(plan, table)
+    refuse_changed(plan, table)
+    facts = exact_in(plan, table)
+    refuse_dangerous(facts, plan.columns)
+    return facts
 
 
 def run(
@@ -61,6 +78,7 @@ def run(
     with progress("reading the table", 1) as advance:
         table = plan.open()
         advance()
+    facts = account(plan, table)
     release = plan.recipe.protect(
         table,
         seed=plan.run.seed,
@@ -69,6 +87,7 @@ def run(
         ledger=ledger_of(plan, table.source.name),
         unsafe_repeatable=unsafe_repeatable,
     )
+    standing = standing_of(plan, table, release, facts)
     assessment = assess(
         table, release, limits=plan.gate, threads=plan.run.threads, progress=progress
     )
@@ -90,6 +109,7 @@ def run(
             assessment=assessment,
             verdicts=verdicts,
             plan=plan.text,
+            standing=standing,
         )
         advance()
-    return Outcome(release, assessment, verdicts, plan.folder, custodian)
+    return Outcome(release, assessment, verdicts, plan.folder, custodian, standing)
