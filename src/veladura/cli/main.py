@@ -1,7 +1,8 @@
 """The command line: a thin layer over `run`, `verify` and `init`.
 
 Exit codes: 0 done; 1 unexpected failure; 2 invalid plan or command; 3 unusable data; 4 broken
-promise or failed limit; 5 privacy budget exceeded; 130 interrupted.
+promise or failed limit; 5 privacy budget exceeded; 6 a draft that its holder has not confirmed; 130
+interrupted.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ app = typer.Typer(
     ),
     epilog=(
         "Exit codes: 0 done, 1 unexpected failure, 2 invalid plan or command, 3 unusable data, 4"
-        " broken promise or failed limit, 5 privacy budget exceeded."
+        " broken promise or failed limit, 5 privacy budget exceeded, 6 a draft that its"
+        " holder has not confirmed."
     ),
     no_args_is_help=True,
     add_completion=False,
@@ -115,6 +117,38 @@ def init(
 
 
 @app.command()
+def confirm(
+    plan: Annotated[Path, typer.Argument(help="The plan to confirm.")],
+    accept_all: Annotated[
+        bool,
+        typer.Option(
+            "--accept-all", help="Accept every guess and every exact column. For scripts."
+        ),
+    ] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Walk through what is open in a plan, one decision at a time, and write the answers into it.
+
+    Until then a run writes a draft.
+    """
+    from veladura.cli.confirm import answers
+    from veladura.cli.show import say
+    from veladura.errors import PlanError
+    from veladura.plan import confirm as asking
+
+    try:
+        left = asking.confirm(plan, asking.accept_all() if accept_all else answers()).unconfirmed
+    except typer.Abort:
+        msg = (
+            "the questions were not answered to the end. The plan was left as it is.\n\nHint:"
+            " answer in a terminal, or accept everything with --accept-all."
+        )
+        raise PlanError(msg) from None
+    done = f"{len(left)} points are still open: a run writes a draft." if left else "Confirmed."
+    say(f"{plan} written. {done} Next: veladura run {plan}", quiet=quiet)
+
+
+@app.command()
 def run(
     plan: Annotated[Path, typer.Argument(help="The plan to run.")],
     dry_run: Annotated[
@@ -169,15 +203,20 @@ def verify(
     ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Check the files and promises of a release. Exit code 4 if one is broken."""
+    """Check the files and promises of a release.
+
+    Exit code 4 if one is broken, else 6 if the release is a draft.
+    """
     from veladura.cli.show import show_verified
-    from veladura.release.verify import holds, release_folders
+    from veladura.release.verify import holds, is_draft, release_folders
     from veladura.release.verify import verify as prove_again
 
     results = {path: prove_again(path, source, record) for path in release_folders(folder)}
     show_verified(results, quiet=quiet)
     if not all(map(holds, results.values())):
         raise typer.Exit(4)
+    if any(map(is_draft, results.values())):
+        raise typer.Exit(6)
 
 
 @app.command()

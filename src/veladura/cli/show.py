@@ -34,6 +34,7 @@ _MARKS = {
     "holds": "[green]holds[/]",
     "broken": "[bold red]broken[/]",
     "attested": "[yellow]attested[/]",
+    "draft": "[bold yellow]DRAFT[/]",
 }
 _LIGHTS = {"green": "green", "amber": "yellow", "red": "bold red"}
 _console = Console(highlight=False)
@@ -160,15 +161,16 @@ def show_outcome(outcome: Outcome, *, quiet: bool) -> None:
     )
     for verdict in outcome.verdicts:
         _console.print(f"[green]gate passed[/] {escape(str(verdict))}")
-    say(f"\nrelease    {outcome.folder}", quiet=quiet)
+    draft = "   (DRAFT: not confirmed)" if outcome.standing.status == "draft" else ""
+    say(f"\nrelease    {outcome.folder}{draft}", quiet=quiet)
     say(f"custodian  {outcome.custodian}   (private: do not share)", quiet=quiet)
     say(f"next       veladura verify {outcome.folder}", quiet=quiet)
 
 
 def show_verified(results: Mapping[Path, Sequence[Line]], *, quiet: bool) -> None:
-    """Show every claim and whether it holds; when quiet, only the broken ones."""
+    """Show every claim and whether it holds; when quiet, only broken ones and drafts."""
     for path, lines in results.items():
-        shown = [line for line in lines if not quiet or line.status == "broken"]
+        shown = [line for line in lines if not quiet or line.status in ("broken", "draft")]
         if not shown:
             continue
         table = Table(

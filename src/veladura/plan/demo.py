@@ -11,6 +11,7 @@ from veladura.base.private_files import write_private
 from veladura.core import registry
 from veladura.errors import FolderError
 from veladura.methods.private.ledger import Ledger
+from veladura.plan.confirm import accept_all, confirm
 from veladura.plan.draft import draft
 from veladura.plan.plan import read_plan
 from veladura.plan.run import Outcome, run
@@ -20,6 +21,7 @@ SEED = 1998
 FILES = ("clinic.csv", "region.geojson", "lake.geojson")
 # What the holder of the register declares: the land, and the lake nobody lives in.
 MAP = {"region": Path("../region.geojson"), "exclude": Path("../lake.geojson")}
+ONE_METHOD = "made-up people: this release shows what one method does by itself"
 _OURS = {*FILES, "plans", "releases", "custodian"}
 
 
@@ -75,4 +77,5 @@ def _plan(out: Path, method: str) -> Path:
         settings=MAP if "region" in registry.find(method).declared_by_holder else None,
     )
     write_private(path, text)
+    confirm(path, accept_all(ONE_METHOD))
     return path

@@ -17,6 +17,7 @@ from veladura.core.recipe import Recipe
 from veladura.errors import PlanError
 from veladura.measures.risk.uniqueness import uniqueness
 from veladura.plan.commented import comment, steps_text
+from veladura.plan.confirm import ROLES_GUESSED
 from veladura.plan.proposals import gate_text
 from veladura.table.database.passwords import has_password
 from veladura.table.inspect import Facts, inspect_table
@@ -178,9 +179,7 @@ def _heading(table: Table, recipe: Recipe, given: Mapping[str, Any]) -> str:
         *_uniques(table),
         "",
         "# To be confirmed by the holder; `veladura run` lists these points until you delete them.",
-        tomli_w.dumps(
-            {"unconfirmed": ["roles and kinds of the columns were guessed", *open_settings]}
-        ).strip(),
+        tomli_w.dumps({"unconfirmed": [ROLES_GUESSED, *open_settings]}).strip(),
         "",
     ]
     return "\n".join(lines)

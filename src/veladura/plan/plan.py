@@ -18,6 +18,7 @@ from veladura.core import registry
 from veladura.core.steps import Steps
 from veladura.errors import PlanError
 from veladura.measures.knowledge import Scenario, check_intruders
+from veladura.plan.quasi import completed, refuse_contradictions
 from veladura.release.files import Format
 from veladura.table.database.passwords import has_password, without_passwords
 from veladura.table.database.scratch import custodian_home
@@ -112,6 +113,18 @@ class BudgetPlan:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ConfirmedPlan:
+    """What the holder confirmed: when, and the shape that the source had then.
+
+    ``columns`` holds the kind of each column, ``shape`` the hash of names, kinds and levels.
+    """
+
+    date: str
+    shape: str
+    columns: Mapping[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Plan:
     """A whole plan. Paths in it are taken from the folder of its file."""
 
@@ -125,6 +138,7 @@ class Plan:
     budget: BudgetPlan = field(default_factory=BudgetPlan)
     run: RunPlan = field(default_factory=RunPlan)
     unconfirmed: tuple[str, ...] = ()
+    confirmed: ConfirmedPlan | None = None
     home: Path = Path()
     text: str = field(default="", repr=False)
 
@@ -197,11 +211,14 @@ def read_plan(path: str | Path) -> Plan:
             " writes one."
         )
         raise PlanError(msg) from None
-    with paths_from(file.parent):
+    return plan_in(text, file.parent)
+
+
+def plan_in(text: str, home: Path) -> Plan:
+    """Return the plan in a TOML text whose paths are taken from a folder."""
+    with paths_from(home):
         plan = parse_plan(text)
-    return replace(
-        plan, home=file.parent, steps=tuple(_from_home(step, file.parent) for step in plan.steps)
-    )
+    return replace(plan, home=home, steps=tuple(_from_home(step, home) for step in plan.steps))
 
 
 def _from_home(recipe: Recipe, home: Path) -> Recipe:
@@ -231,6 +248,7 @@ def parse_plan(text: str) -> Plan:
         "custodian": CustodianPlan,
         "budget": BudgetPlan,
         "run": RunPlan,
+        "confirmed": ConfirmedPlan,
     }
     possible = (*sections, "columns", "step", "gate", "intruder", "unconfirmed")
     for key in tables:
@@ -251,10 +269,16 @@ def parse_plan(text: str) -> Plan:
             ' "microaggregation".'
         )
         raise PlanError(msg)
+    columns = _columns(tables.get("columns", {}))
+    recipes = tuple(
+        recipe_from(completed(step, columns), f"[[step]] {i}")
+        for i, step in enumerate(steps, start=1)
+    )
+    refuse_contradictions(recipes, columns)
     return Plan(
         **parts,
-        columns=from_plain(Mapping[str, Declared], tables.get("columns", {}), "columns"),
-        steps=tuple(recipe_from(step, f"[[step]] {i}") for i, step in enumerate(steps, start=1)),
+        columns=columns,
+        steps=recipes,
         gate=from_plain(Mapping[str, Limit], tables.get("gate", {}), "gate"),
         intruders=intruders_from(tables.get("intruder", [])),
         unconfirmed=from_plain(tuple[str, ...], tables.get("unconfirmed", []), "unconfirmed"),
@@ -273,6 +297,18 @@ def intruders_from(tables: Any) -> tuple[Scenario, ...]:
     return check_intruders(
         from_table(Scenario, table, f"[[intruder]] {i}") for i, table in enumerate(tables, start=1)
     )
+
+
+def _columns(tables: Any) -> Mapping[str, Declared]:
+    """Return the declared columns; a reason that says nothing is refused."""
+    columns: Mapping[str, Declared] = from_plain(Mapping[str, Declared], tables, "columns")
+    if empty := [name for name in columns if not tables[name].get("exact", "-").strip()]:
+        msg = (
+            f"the reason in exact is empty for {empty}.\n\nHint: say why the column may be released"
+            " as it is, or leave exact out and protect the column."
+        )
+        raise PlanError(msg)
+    return columns
 
 
 def recipe_from(table: Any, where: str = "[[step]]") -> Recipe:

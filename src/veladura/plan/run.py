@@ -16,6 +16,8 @@ from veladura.measures.knowledge import (
     STRONGEST,
     check_intruders,
 )
+from veladura.plan.accounting import exact_in, refuse_dangerous, refuse_unnamed, standing_of
+from veladura.plan.confirmed import refuse_changed
 from veladura.plan.plan import Plan, ledger_of
 from veladura.release import custodian as keeper
 from veladura.release.folder import check_folder
@@ -24,7 +26,10 @@ from veladura.release.package import leave_report, save, write_tables
 
 if TYPE_CHECKING:
     from veladura.core.release import Release
+    from veladura.core.standing import Standing
     from veladura.measures.assessment import Assessment
+    from veladura.measures.exact import ExactFacts
+    from veladura.table.table import Table
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,7 @@ class Outcome:
     verdicts: tuple[Verdict, ...]
     folder: Path
     custodian: Path
+    standing: Standing
 
 
 def check(plan: Plan, *, force: bool = False) -> Path:
@@ -66,9 +72,19 @@ def rehearse(plan: Plan, *, force: bool = False, unsafe_repeatable: bool = False
     check(plan, force=force)
     table = plan.open()
     check_intruders(plan.intruders, table.schema)
+    account(plan, table)
     plan.recipe.fit(
         table, plan.run.seed, threads=plan.run.threads, unsafe_repeatable=unsafe_repeatable
     )
+
+
+def account(plan: Plan, table: Table) -> dict[str, ExactFacts]:
+    """Refuse a source that the plan does not account for; return what its exact columns tell."""
+    refuse_unnamed(plan, table)
+    refuse_changed(plan, table)
+    facts = exact_in(plan, table)
+    refuse_dangerous(facts, plan.columns)
+    return facts
 
 
 def run(
@@ -89,6 +105,7 @@ def run(
         table = plan.open()
         advance()
     check_intruders(plan.intruders, table.schema)
+    facts = account(plan, table)
     release = plan.recipe.protect(
         table,
         seed=plan.run.seed,
@@ -97,6 +114,7 @@ def run(
         ledger=ledger or ledger_of(plan, table),
         unsafe_repeatable=unsafe_repeatable,
     )
+    standing = standing_of(plan, table, release, facts)
     assessment = assess(
         table,
         release,
@@ -123,6 +141,7 @@ def run(
             assessment=assessment,
             verdicts=verdicts,
             plan=plan.text,
+            standing=standing,
         )
         advance()
-    return Outcome(release, assessment, verdicts, plan.folder, custodian)
+    return Outcome(release, assessment, verdicts, plan.folder, custodian, standing)

@@ -94,6 +94,7 @@ def build_record(release: Release, plan: str | None, digest: str) -> dict[str, A
         "source": None if source is None else _describe_source(source),
         "recipe": repr(release.recipe),
         "plan": plan,
+        "standing": None if release.standing is None else release.standing.to_json(),
         "proofs": [dict(promise.private) for promise in release.promises],  # for the holder only
         "release": digest,
         "rows": (

@@ -164,6 +164,10 @@ class KAnonymity(Recipe):
         """The columns of all quasi-identifiers, each once."""
         return tuple(dict.fromkeys(name for names in self.sets for name in names))
 
+    def changes(self, names: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG002
+        """Return the quasi-identifiers: one that stays as it is, is shared by k people too."""
+        return self.names
+
     @property
     def sensitive(self) -> tuple[str, ...]:
         """The sensitive columns of the models, each once."""
