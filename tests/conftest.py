@@ -93,6 +93,12 @@ def python() -> Callable[[str, dict[str, object], Path], str]:
     return run_code
 
 
+@pytest.fixture
+def lazy_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave even small files where they are, as large ones: no row is held in memory."""
+    monkeypatch.setenv("VELADURA_HELD_CELLS", "0")
+
+
 def started_server(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Return a server that answers.
 

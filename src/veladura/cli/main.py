@@ -47,7 +47,11 @@ def main() -> None:
         typer.echo("interrupted: nothing was released.", err=True)
         sys.exit(130)
     except Exception as error:  # the message of an unknown error may hold values
-        typer.echo(f"unexpected failure ({type(error).__name__}). Nothing was released.", err=True)
+        typer.echo(
+            f"unexpected failure ({type(error).__name__}): a mistake of the program, not of your"
+            " table or plan. Nothing was released.",
+            err=True,
+        )
         typer.echo(
             "Hint: set VELADURA_DEBUG=1 to see the traceback; it may contain values of the data.",
             err=True,
