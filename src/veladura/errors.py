@@ -27,6 +27,10 @@ class VeladuraError(Exception):
     exit_code: ClassVar[int] = 1
 
 
+class VeladuraWarning(UserWarning):
+    """Base of every warning this library gives: a text, and after an empty line what to do."""
+
+
 class PlanError(VeladuraError):
     """A plan, a setting or a call is not valid."""
 

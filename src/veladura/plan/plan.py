@@ -16,7 +16,7 @@ from veladura.base.limits import Limit
 from veladura.base.settings import from_plain, from_table, paths_from, to_plain
 from veladura.core import registry
 from veladura.core.steps import Steps
-from veladura.errors import PlanError
+from veladura.errors import PlanError, VeladuraWarning
 from veladura.release.files import Format
 from veladura.table.database.passwords import has_password, without_passwords
 from veladura.table.database.scratch import custodian_home
@@ -36,7 +36,7 @@ _OPENLY = (
 )
 
 
-class PasswordWarning(UserWarning):
+class PasswordWarning(VeladuraWarning):
     """A plan holds the password of a database."""
 
 
