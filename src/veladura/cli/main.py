@@ -38,10 +38,15 @@ Force = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
 
 def main() -> None:
     """Run the command line; mistakes of a user are explained in words, without a traceback."""
+    from veladura.cli.voice import speak_warnings
+
     try:
-        app(standalone_mode=True)
+        with speak_warnings():
+            app(standalone_mode=True)
     except VeladuraError as error:
-        _complain(error)
+        from veladura.cli.voice import complain
+
+        complain(error)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         typer.echo("interrupted: nothing was released.", err=True)
@@ -61,17 +66,6 @@ def main() -> None:
         if environ.get("VELADURA_DEBUG"):
             raise
         sys.exit(1)
-
-
-def _complain(error: VeladuraError) -> None:
-    from rich.console import Console
-
-    text, _, hint = str(error).partition("\n\n")
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
-    console.print("error:", style="bold red", end=" ")
-    console.print(text, markup=False)
-    if hint:
-        console.print(hint, style="dim", markup=False)
 
 
 @app.callback(invoke_without_command=True)

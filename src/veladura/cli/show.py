@@ -17,6 +17,7 @@ from rich.table import Table
 from veladura.base.context import Advance, silent
 from veladura.base.context import Progress as ProgressBar
 from veladura.base.private_files import write_private
+from veladura.cli.tables import print_table
 from veladura.measures.measure import FAMILIES, reasons
 from veladura.report.words import figure as figure_text
 from veladura.report.words import interval, limit
@@ -117,7 +118,7 @@ def show_figures(assessment: Assessment, *, headlines: bool = False) -> int:
             table.add_row(
                 _number(figure), f"{escape(figure.name)}\n[dim]{escape(figure.meaning)}[/]{verdict}"
             )
-        _console.print(table)
+        print_table(_console, table)
     return len([figure for figure in applicable if figure not in shown])
 
 
@@ -182,7 +183,7 @@ def show_verified(results: Mapping[Path, Sequence[Line]], *, quiet: bool) -> Non
         )
         for line in shown:
             table.add_row(_MARKS[line.status], escape(line.claim), escape(line.detail))
-        _console.print(table)
+        print_table(_console, table)
     if not quiet and any(line.status == "attested" for lines in results.values() for line in lines):
         say(
             "attested: the holder checked this against the original. To check it again, add"
@@ -200,13 +201,13 @@ def show_demo(outcomes: Mapping[str, Outcome], out: Path, *, quiet: bool) -> Non
         "utility.columns.worst": "largest change of a column",
     }
     table = Table(box=None, padding=(0, 2, 0, 0))
-    table.add_column("method", no_wrap=True)
+    table.add_column("method")
     for heading in names.values():
-        table.add_column(heading, justify="right", no_wrap=True)
+        table.add_column(heading, justify="right")
     for method, outcome in outcomes.items():
         figures = {figure.name: figure for figure in outcome.assessment}
         table.add_row(method, *(_short(figures.get(name)) for name in names))
-    _console.print(table)
+    print_table(_console, table)
     say(
         "\nreplicated uniques: people who are unique on the quasi-identifiers in both the original"
         " and the release.\nlargest change of a column: distance between its distributions in the"
@@ -241,7 +242,7 @@ def show_comparison(comparison: Comparison, page: Path, *, quiet: bool) -> None:
         return
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in ("candidate", "columns", "risk", "utility", "verdict"):
-        table.add_column(heading, overflow="fold")
+        table.add_column(heading)
     for name, _, columns, risk, utility, verdict in comparison.rows():
         colour = "green" if verdict == "on the frontier" else "yellow"
         table.add_row(
@@ -250,7 +251,7 @@ def show_comparison(comparison: Comparison, page: Path, *, quiet: bool) -> None:
             *(escape(value).replace(" (", "\n(") for value in (risk, utility)),
             f"[{colour}]{escape(verdict)}[/]",
         )
-    _console.print(table)
+    print_table(_console, table)
     for axis, figure in (("risk", comparison.risk), ("utility", comparison.utility)):
         meaning = next(
             (c.figures[figure].meaning for c in comparison.candidates if figure in c.figures), ""
@@ -279,6 +280,6 @@ def show_budget(folder: Path | None, *, events: bool) -> None:
         table.add_column(heading)
     for row in rows:
         table.add_row(*map(escape, row))
-    _console.print(table)
+    print_table(_console, table)
     for line in event_lines(home) if events else ():
         say(line, quiet=False)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from veladura.core.promise import Check, Evidence, Promise, Proof, prove
-from veladura.errors import PromiseError
+from veladura.errors import PromiseError, VeladuraWarning
 from veladura.table.schema import UNITS
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ class Release:
             self, formula, family=family, level=level, weights=weights, robust=robust
         )
         for caution in analysis.cautions:
-            warnings.warn(caution, stacklevel=2)
+            warnings.warn(caution, VeladuraWarning, stacklevel=2)
         return analysis
 
     @property

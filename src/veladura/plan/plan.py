@@ -16,7 +16,7 @@ from veladura.base.limits import Limit
 from veladura.base.settings import from_plain, from_table, paths_from, to_plain
 from veladura.core import registry
 from veladura.core.steps import Steps
-from veladura.errors import PlanError
+from veladura.errors import PlanError, VeladuraWarning
 from veladura.measures.knowledge import Scenario, check_intruders
 from veladura.plan.quasi import completed, refuse_contradictions
 from veladura.release.files import Format
@@ -38,7 +38,7 @@ _OPENLY = (
 )
 
 
-class PasswordWarning(UserWarning):
+class PasswordWarning(VeladuraWarning):
     """A plan holds the password of a database."""
 
 

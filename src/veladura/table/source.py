@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from veladura.errors import DataError, PlanError
+from veladura.errors import DataError, PlanError, VeladuraWarning
 from veladura.table.database.connection import read_parquet
 from veladura.table.database_errors import without_values
 from veladura.table.fields import check_declared
@@ -31,7 +31,7 @@ EXCEL_SUFFIXES = (".xlsx", ".xlsm")
 DATABASE_SUFFIXES = (".duckdb", ".ddb", ".sqlite", ".sqlite3", ".db")
 
 
-class IdentifierWarning(UserWarning):
+class IdentifierWarning(VeladuraWarning):
     """An undeclared column looks like an identifier."""
 
 
@@ -241,8 +241,8 @@ def _warn_of_identifiers(table: Table) -> None:
 
     if names := find_identifiers(table):
         warnings.warn(
-            f"columns {names} look like identifiers and will be released unchanged. "
-            "To drop them: vd.open(table, columns={name: {'role': 'identifier'}}).",
+            f"columns {names} look like identifiers and will be released unchanged.\n\nHint: to"
+            " drop them, vd.open(table, columns={name: {'role': 'identifier'}}).",
             IdentifierWarning,
             stacklevel=3,
         )

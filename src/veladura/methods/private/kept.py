@@ -13,7 +13,7 @@ from pathlib import Path
 
 import platformdirs
 
-from veladura.errors import FolderError
+from veladura.errors import FolderError, VeladuraWarning
 from veladura.methods.private.events import Budget, Event, short
 from veladura.methods.private.exact import text
 from veladura.methods.private.identity import Identity
@@ -22,7 +22,7 @@ from veladura.methods.private.journal import Entry, Journal
 HOME = "VELADURA_LEDGER"
 
 
-class LookAlikeWarning(UserWarning):
+class LookAlikeWarning(VeladuraWarning):
     """Another source with the same columns has a privacy budget of its own."""
 
 
@@ -140,8 +140,8 @@ class KeptLedger:
         if alike:
             warnings.warn(
                 f"this source has the same columns as {', '.join(map(repr, alike))}, which has a"
-                " privacy budget of its own. If they are about the same people, give both plans"
-                ' the same data_id in [source], as in data_id = "register-2026".',
+                " privacy budget of its own.\n\nHint: if they are about the same people, give both plans the"
+                ' same line in [source], as in data_id = "register-2026".',
                 LookAlikeWarning,
                 stacklevel=2,
             )
