@@ -169,7 +169,8 @@ class Recipe(ABC):
         from veladura.table.source import open as open_table
 
         opened = open_table(table).without_identifiers()
-        return self.apply(opened.fetched() if self.reads_rows() else opened, context)
+        near = self.reads_rows() or (opened.whole is not None and not self.private)
+        return self.apply(opened.fetched() if near else opened, context)
 
     def reads_rows(self) -> bool:
         """Whether the method looks at single rows; if not, a file or database is only counted."""
