@@ -170,7 +170,8 @@ class Recipe(ABC):
         from veladura.table.source import open as open_table
 
         opened = open_table(table).without_identifiers()
-        return self.apply(opened.fetched() if self.reads_rows() else opened, context)
+        near = self.reads_rows() or (opened.whole is not None and not self.private)
+        return self.apply(opened.fetched() if near else opened, context)
 
     def changes(self, names: Sequence[str]) -> tuple[str, ...]:
         """Return the columns that the method replaces or answers for, of a table's columns.

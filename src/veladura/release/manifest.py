@@ -42,7 +42,7 @@ _KEYS = {
 
 def build_manifest(release: Release, format_: str = "parquet") -> dict[str, Any]:
     """Return the manifest of a release (schema in docs/manifest.md)."""
-    first = release.tables[0].table
+    first = release.tables[0].table.units
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -62,6 +62,7 @@ def build_manifest(release: Release, format_: str = "parquet") -> dict[str, Any]
         "promises": [promise.to_json() for promise in release.promises],
         "files": {"format": format_, "text_disarmed": format_ == "csv"},
         **_standing(release),
+        **({"units": dict(release.units)} if release.units else {}),
     }
 
 

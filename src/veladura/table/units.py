@@ -108,13 +108,16 @@ def people_per_cell(cells: Ints, persons: Ints, number: int) -> Ints:
     >>> people_per_cell(np.array([0, 0, 1]), np.array([7, 7, 8]), 2).tolist()
     [1, 1]
     """
-    return np.bincount(cells[first_of_pairs(cells, persons)], minlength=number).astype(np.int64)
+    people: Ints = np.bincount(cells[first_of_pairs(cells, persons)], minlength=number)
+    return people.astype(np.int64)
 
 
 def first_of_pairs(cells: Ints, persons: Ints) -> Ints:
     """Return one row for every pair of a cell and a person in it, in the order of pairs."""
     most = int(persons.max(initial=0)) + 1
-    return np.unique(cells.astype(np.int64) * most + persons, return_index=True)[1].astype(np.int64)
+    pairs = cells.astype(np.int64) * most + persons
+    first: Ints = np.unique(pairs, return_index=True)[1].astype(np.int64)
+    return first
 
 
 def check_units(table: Table) -> None:
@@ -147,6 +150,17 @@ def check_units(table: Table) -> None:
             f" {household!r} another role."
         )
         raise DataError(msg)
+
+
+def refuse_repeated(table: Table, why: str) -> None:
+    """Refuse a table in which a person has several rows, for a method that can only count rows."""
+    if table.person is not None and table.people < table.rows:
+        msg = (
+            f"{table.people} people have {table.rows} rows, and {why}: one person could be a whole"
+            " group.\n\nHint: protect a table with one row a person (sums or means of each person),"
+            " or use another method for these columns, such as Noise, Recode or TopCode."
+        )
+        raise PlanError(msg)
 
 
 def with_units(released: Table, source: Table, rows: Ints) -> Table:

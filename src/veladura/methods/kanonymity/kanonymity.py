@@ -216,7 +216,7 @@ class KAnonymity(Recipe):
         """Count the tuples where the data lives and find every k-minimal generalisation."""
         for setting, columns in (("quasi_identifiers", self.names), ("models", self.sensitive)):
             table.schema.check(setting, columns)
-        check_rows(self, table.rows)
+        check_rows(self, table.rows, table.people)
         allowed = allowed_rows(self.max_suppression, table.rows)
         lattice, criteria = count_tuples(table, self)
         if self.levels:
