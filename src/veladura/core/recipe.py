@@ -172,6 +172,14 @@ class Recipe(ABC):
         opened = open_table(table).without_identifiers()
         return self.apply(opened.fetched() if self.reads_rows() else opened, context)
 
+    def changes(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Return the columns that the method replaces or answers for, of a table's columns.
+
+        Every other column that it releases is released exactly.
+        """
+        columns = getattr(self, "columns", ())
+        return tuple(names if columns is None else columns)
+
     def reads_rows(self) -> bool:
         """Whether the method looks at single rows; if not, a file or database is only counted."""
         return not (self.inside or self.private)

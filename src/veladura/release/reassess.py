@@ -18,6 +18,7 @@ from veladura.release import custodian as keeper
 from veladura.release.gate import Verdict, check_gate, gate, refuse_gate
 from veladura.release.package import load
 from veladura.table.files.dialect import Dialect
+from veladura.table.files.digest import file_digest
 from veladura.table.source import open as open_table
 
 if TYPE_CHECKING:
@@ -212,4 +213,4 @@ def same_source(source: Any, record: dict[str, Any]) -> bool:
         or Path(source).suffix != Path(record["source"]["file"]).suffix
     ):
         return True
-    return bool(keeper.source_hash(Path(source)) == recorded)
+    return bool(file_digest(Path(source)) == recorded)

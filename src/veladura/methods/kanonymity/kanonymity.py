@@ -11,7 +11,7 @@ from veladura.base.context import Context
 from veladura.base.limits import Limit
 from veladura.core.gates import GENERALISED, PROSECUTOR
 from veladura.core.recipe import Recipe, no_codes
-from veladura.errors import PlanError
+from veladura.errors import PlanError, VeladuraWarning
 from veladura.methods.kanonymity.cautions import cautions_of
 from veladura.methods.kanonymity.claims import CHECKS
 from veladura.methods.kanonymity.counting import count_tuples
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 FEW_VALUES = 20
 
 
-class BestEffortWarning(UserWarning):
+class BestEffortWarning(VeladuraWarning):
     """The lattice is too large to search whole: there may be a better k-anonymous release."""
 
 
@@ -164,6 +164,10 @@ class KAnonymity(Recipe):
         """The columns of all quasi-identifiers, each once."""
         return tuple(dict.fromkeys(name for names in self.sets for name in names))
 
+    def changes(self, names: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG002
+        """Return the quasi-identifiers: one that stays as it is, is shared by k people too."""
+        return self.names
+
     @property
     def sensitive(self) -> tuple[str, ...]:
         """The sensitive columns of the models, each once."""
@@ -197,7 +201,8 @@ class KAnonymity(Recipe):
             warnings.warn(
                 f"the generalisation lattice has {lattice.nodes:,} nodes, too many to search whole:"
                 f" {len(result.minimal)} k-minimal generalisations were found, there may be better"
-                " ones.",
+                " ones.\n\nHint: name fewer quasi-identifiers, or hierarchies with fewer levels, to"
+                " search the whole lattice.",
                 BestEffortWarning,
                 stacklevel=2,
             )
