@@ -13,10 +13,11 @@ from veladura.base.estimate import Estimate
 from veladura.errors import NotApplicable
 from veladura.measures.knowledge import Scenario
 from veladura.measures.measure import LAZY, Subject, over_datasets
-from veladura.measures.risk.picking import alone, people_in, recognised, search_of
+from veladura.measures.risk.picking import alone, recognised, search_of
 from veladura.numeric.coding import column_of, common_cells, common_codes
 from veladura.numeric.proportions import mean_share
 from veladura.table.table import from_arrow
+from veladura.table.units import person_numbers
 
 if TYPE_CHECKING:
     from veladura.table.table import Table
@@ -111,7 +112,7 @@ def at_risk(subject: Subject, columns: Columns, who: Scenario, names: Sequence[s
     chance = None
     if not all(table.in_memory for table in subject.tables):
         before, after = _counted(subject, names, plain, disturbed)
-        people = subject.original.rows
+        people = subject.original.people
     else:
         original, people_of = _original(subject)
         people = int(np.unique(people_of).size)
@@ -133,7 +134,7 @@ def _original(subject: Subject) -> tuple[Table, Ints]:
     linked = subject.release.rows is not None and source is not None
     table = source if linked and source is not None else subject.original
     table = table.fetched()
-    return table, people_in(table)
+    return table, person_numbers(table)
 
 
 def _number(people: Ints, flags: Any) -> int:
@@ -149,7 +150,8 @@ def _counted(
         raise NotApplicable(LAZY)
 
     def uniques(table: Table, columns: Sequence[str]) -> int:
-        return int(np.count_nonzero(table.counts(list(columns)).size == 1))
+        counts = table.people_counts(list(columns))
+        return counts.holders(counts.size == 1)
 
     after = over_datasets([float(uniques(table, plain)) for table in subject.tables])
     return Estimate.exact(uniques(subject.original, names)), after
@@ -161,7 +163,7 @@ def _unlinked(subject: Subject, who: Scenario, plain: Sequence[str]) -> Estimate
         return Estimate.exact(0)
     found = []
     for table in subject.tables:
-        people = people_in(table)
+        people = person_numbers(table)
         found.append(float(_number(people, alone(table, who, plain, people))))
     return over_datasets(found)
 
