@@ -69,13 +69,15 @@ def show_unconfirmed(unconfirmed: Sequence[str], *, quiet: bool) -> None:
             _console.print(f"  - {line}", markup=False)
 
 
-def show_roles(guesses: Mapping[str, Guess], rows: int, *, quiet: bool) -> None:
+def show_roles(
+    guesses: Mapping[str, Guess], rows: int, treatment: Mapping[str, str], *, quiet: bool
+) -> None:
     """Show what each column is thought to be, and why."""
     if not quiet:
-        _console.print(roles_table(guesses, rows))
+        _console.print(roles_table(guesses, rows, treatment))
 
 
-def roles_table(guesses: Mapping[str, Guess], rows: int) -> Table:
+def roles_table(guesses: Mapping[str, Guess], rows: int, treatment: Mapping[str, str]) -> Table:
     """Return a table of the guesses: column, role, kind, why, people unique by it alone."""
     table = Table(
         title=f"Guessed from {rows:,} rows; check every line",
@@ -89,7 +91,9 @@ def roles_table(guesses: Mapping[str, Guess], rows: int) -> Table:
     table.add_column("why", overflow="fold")
     table.add_column("unique\npeople", justify="right", no_wrap=True)
     for name, guess in guesses.items():
-        table.add_row(escape(name), guess.role, guess.kind, escape(guess.why), f"{guess.unique:,}")
+        drafted = f"\n[dim]plan: {escape(treatment[name])}[/]" if name in treatment else ""
+        why = f"{escape(guess.why)}{drafted}"
+        table.add_row(escape(name), guess.role, guess.kind, why, f"{guess.unique:,}")
     return table
 
 
