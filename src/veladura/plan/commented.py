@@ -49,6 +49,8 @@ def _step_lines(recipe: Recipe, by_role: Collection[str]) -> Iterator[str]:
     meanings = setting_meanings(type(recipe))
     summary = (type(recipe).__doc__ or "").strip().split("\n")[0]
     flat, below = step_parts(recipe_to(recipe))
+    stated = {name: to_plain(getattr(recipe, name)) for name in recipe.decisive}
+    flat |= {name: value for name, value in stated.items() if value is not None}
     yield from comment(summary)
     yield "[[step]]"
     if by_role and set(flat.get(SETTING, ())) == set(by_role):
@@ -57,7 +59,7 @@ def _step_lines(recipe: Recipe, by_role: Collection[str]) -> Iterator[str]:
     for name, value in flat.items():
         yield from comment(meanings.get(name, ""))
         yield tomli_w.dumps({name: value}).rstrip()
-    yield from _others(recipe, {*recipe_to(recipe)}, meanings)
+    yield from _others(recipe, {*recipe_to(recipe), *flat}, meanings)
     yield ""
     if below:
         yield below.rstrip()

@@ -65,6 +65,7 @@ class Reweight(Recipe):
     """
 
     method = "reweight"
+    decisive = ("total", "digits")
     sentence = (
         "Sampling weights were rounded, and scaled so that they add up to the declared total."
     )
