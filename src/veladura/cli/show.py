@@ -19,6 +19,7 @@ from veladura.base.context import Progress as ProgressBar
 from veladura.base.private_files import write_private
 from veladura.cli.tables import print_table
 from veladura.measures.measure import FAMILIES, reasons
+from veladura.report.opening import risk_sentence, risks_of
 from veladura.report.words import figure as figure_text
 from veladura.report.words import interval, limit
 
@@ -158,6 +159,8 @@ def show_outcome(outcome: Outcome, *, quiet: bool) -> None:
     """Show the result of a run: headline figures, gate and folders."""
     if quiet:
         return
+    if risks := risks_of({}, outcome.assessment):
+        say(f"{risk_sentence(risks)}\n", quiet=quiet)
     more = show_figures(outcome.assessment, headlines=True)
     _console.print(
         f"[dim]{more} more figures and the pictures are in"

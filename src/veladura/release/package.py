@@ -157,7 +157,7 @@ def write_package(
     if any(new is not old for new, old in zip(tables, release.tables, strict=True)):
         release = replace(release, tables=tables)
         pages = replace(pages, proofs=release.prove())
-    manifest = build_manifest(release, format_)
+    manifest = build_manifest(release, format_, pages.assessment)
     write_json(
         folder / "codebook.json",
         build_codebook([dataset.table.units for dataset in release.tables]),

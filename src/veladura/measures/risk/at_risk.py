@@ -50,6 +50,19 @@ class AtRisk:
     within: Mapping[str, float | str] = field(default_factory=dict)
     by_chance: int | None = None
 
+    def to_json(self) -> dict[str, Any]:
+        """Return it as the manifest holds it: whole numbers of people."""
+        plain = {
+            "intruder": self.name,
+            "knows": list(self.knows),
+            "within": dict(self.within),
+            "people": self.people,
+            "before": round(self.before.value),
+            "after": round(self.after.value),
+            "counted": self.after.is_exact,  # else estimated from a sample
+        }
+        return plain if self.by_chance is None else plain | {"by_chance": self.by_chance}
+
 
 @dataclass(frozen=True)
 class Columns:
