@@ -75,6 +75,12 @@ def run_code(code: str, namespace: dict[str, object], cwd: Path) -> str:
     return out.getvalue()
 
 
+@pytest.fixture(autouse=True)
+def own_ledgers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the privacy budgets of tests apart from each other, and from the user's."""
+    monkeypatch.setenv("VELADURA_LEDGER", str(tmp_path / ".ledgers"))
+
+
 @pytest.fixture(scope="session")
 def veladura() -> Callable[..., subprocess.CompletedProcess[str]]:
     """The command line: ``veladura("run", "plan.toml", cwd=folder)``."""

@@ -32,6 +32,10 @@ class InternalError(VeladuraError):
     """A mistake of veladura itself: neither the plan nor the table is at fault."""
 
 
+class VeladuraWarning(UserWarning):
+    """Base of every warning this library gives: a text, and after an empty line what to do."""
+
+
 class PlanError(VeladuraError):
     """A plan, a setting or a call is not valid."""
 

@@ -58,6 +58,7 @@ _MESSAGES = (
     ("file is encrypted or is not a database", "is not a database", "check the path."),
     ("not a valid duckdb database", "is not a DuckDB database", "check the path."),
     ("read-only mode", "is open for reading only", "open it with writable=True."),
+    ("readonly database", "is open for reading only", "open it with writable=True."),
     (
         "already exists",
         "already has a table of that name",
