@@ -19,6 +19,7 @@ from veladura.base.context import Progress as ProgressBar
 from veladura.base.private_files import write_private
 from veladura.cli.tables import print_table
 from veladura.measures.measure import FAMILIES, reasons
+from veladura.measures.useless import useless
 from veladura.report.opening import risk_sentence, risks_of
 from veladura.report.words import figure as figure_text
 from veladura.report.words import interval, limit
@@ -167,6 +168,8 @@ def show_outcome(outcome: Outcome, *, quiet: bool) -> None:
         f" {escape(str(outcome.custodian / 'report-custodian.html'))}[/]",
         soft_wrap=True,
     )
+    for sentence in useless(outcome.assessment, outcome.release):
+        _console.print(f"[bold red]of little use[/] {escape(sentence)}", soft_wrap=True)
     for verdict in outcome.verdicts:
         _console.print(f"[green]gate passed[/] {escape(str(verdict))}")
     draft = "   (DRAFT: not confirmed)" if outcome.standing.status == "draft" else ""
