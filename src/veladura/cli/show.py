@@ -29,11 +29,13 @@ if TYPE_CHECKING:
     from veladura.plan.run import Outcome
     from veladura.release.reassess import Reassessed
     from veladura.release.verify import Line
+    from veladura.table.roles import Guess
 
 _MARKS = {
     "holds": "[green]holds[/]",
     "broken": "[bold red]broken[/]",
     "attested": "[yellow]attested[/]",
+    "draft": "[bold yellow]DRAFT[/]",
 }
 _LIGHTS = {"green": "green", "amber": "yellow", "red": "bold red"}
 _console = Console(highlight=False)
@@ -65,6 +67,30 @@ def show_unconfirmed(unconfirmed: Sequence[str], *, quiet: bool) -> None:
         _console.print("[yellow]Not confirmed by the holder yet[/] (`unconfirmed` in the plan):")
         for line in unconfirmed:
             _console.print(f"  - {line}", markup=False)
+
+
+def show_roles(guesses: Mapping[str, Guess], rows: int, *, quiet: bool) -> None:
+    """Show what each column is thought to be, and why."""
+    if not quiet:
+        _console.print(roles_table(guesses, rows))
+
+
+def roles_table(guesses: Mapping[str, Guess], rows: int) -> Table:
+    """Return a table of the guesses: column, role, kind, why, people unique by it alone."""
+    table = Table(
+        title=f"Guessed from {rows:,} rows; check every line",
+        title_justify="left",
+        box=None,
+        padding=(0, 2, 0, 0),
+    )
+    table.add_column("column", overflow="fold", max_width=20)
+    table.add_column("role", no_wrap=True)
+    table.add_column("kind", overflow="fold", max_width=8)
+    table.add_column("why", overflow="fold")
+    table.add_column("unique\npeople", justify="right", no_wrap=True)
+    for name, guess in guesses.items():
+        table.add_row(escape(name), guess.role, guess.kind, escape(guess.why), f"{guess.unique:,}")
+    return table
 
 
 def show_figures(assessment: Assessment, *, headlines: bool = False) -> int:
@@ -136,15 +162,16 @@ def show_outcome(outcome: Outcome, *, quiet: bool) -> None:
     )
     for verdict in outcome.verdicts:
         _console.print(f"[green]gate passed[/] {escape(str(verdict))}")
-    say(f"\nrelease    {outcome.folder}", quiet=quiet)
+    draft = "   (DRAFT: not confirmed)" if outcome.standing.status == "draft" else ""
+    say(f"\nrelease    {outcome.folder}{draft}", quiet=quiet)
     say(f"custodian  {outcome.custodian}   (private: do not share)", quiet=quiet)
     say(f"next       veladura verify {outcome.folder}", quiet=quiet)
 
 
 def show_verified(results: Mapping[Path, Sequence[Line]], *, quiet: bool) -> None:
-    """Show every claim and whether it holds; when quiet, only the broken ones."""
+    """Show every claim and whether it holds; when quiet, only broken ones and drafts."""
     for path, lines in results.items():
-        shown = [line for line in lines if not quiet or line.status == "broken"]
+        shown = [line for line in lines if not quiet or line.status in ("broken", "draft")]
         if not shown:
             continue
         table = Table(
@@ -236,18 +263,14 @@ def show_comparison(comparison: Comparison, page: Path, *, quiet: bool) -> None:
 
 
 def show_budget(folder: Path | None, *, events: bool) -> None:
-    """Show the ledgers of a custodian folder, or of the one that a plan names."""
+    """Show the ledgers of all sources, or of another home than the user's."""
     from veladura.errors import PlanError
-    from veladura.methods.private.ledger import budget_rows, event_lines
-    from veladura.plan.plan import read_plan
-    from veladura.table.database.scratch import custodian_home
+    from veladura.methods.private.kept import budget_rows, event_lines, ledger_home
 
-    home = folder or custodian_home()
-    if home.suffix == ".toml":
-        home = read_plan(home).custodian_folder or custodian_home()
-    elif folder is not None and not folder.is_dir():
-        msg = f"{folder} is not a folder.\n\nHint: name a plan or a custodian folder."
+    if folder is not None and folder.suffix != ".toml" and not folder.is_dir():
+        msg = f"{folder} is not a folder.\n\nHint: name the home of the ledgers, or none."
         raise PlanError(msg)
+    home = ledger_home() if folder is None or folder.suffix == ".toml" else folder
     rows = budget_rows(home)
     if not rows:
         say(f"No private draws are recorded in {home}.", quiet=False)

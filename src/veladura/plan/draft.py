@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,12 @@ from veladura.core.recipe import Recipe
 from veladura.errors import PlanError
 from veladura.measures.risk.uniqueness import uniqueness
 from veladura.plan.commented import comment, steps_text
+from veladura.plan.confirm import ROLES_GUESSED
 from veladura.plan.proposals import gate_text
 from veladura.table.database.passwords import has_password
-from veladura.table.inspect import Facts, guess_role, inspect_table
-from veladura.table.schema import Declared, Schema
+from veladura.table.inspect import Facts, inspect_table
+from veladura.table.roles import Guess, guess_roles
+from veladura.table.schema import Declared, Field
 from veladura.table.source import IdentifierWarning
 from veladura.table.source import open as open_table
 from veladura.table.table import Table
@@ -42,6 +44,42 @@ def draft(
 ) -> str:
     """Return a plan for a source that nobody has described yet, as commented TOML.
 
+    The parameters are those of `drafted`.
+    """
+    return drafted(
+        source,
+        table=table,
+        method=method,
+        home=home,
+        release=release,
+        custodian=custodian,
+        seed=seed,
+        settings=settings,
+    ).text
+
+
+@dataclass(frozen=True)
+class Drafted:
+    """A drafted plan, and the guesses on the columns it declares."""
+
+    text: str
+    guesses: Mapping[str, Guess]
+    rows: int
+
+
+def drafted(
+    source: str,
+    *,
+    table: str | None = None,
+    method: str | None = None,
+    home: Path = Path(),
+    release: str | None = None,
+    custodian: str | None = None,
+    seed: int | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> Drafted:
+    """Return a plan for a source that nobody has described yet, with the guesses on its columns.
+
     Parameters
     ----------
     source
@@ -57,12 +95,12 @@ def draft(
     settings
         Settings of the method that replace the suggested ones; paths from ``home``.
     """
-    opened, facts = look(source, table)
+    opened, facts, guesses = look(source, table)
     recipe = replace(_recipe(method, opened, facts), **(settings or {}))
     parts = [
         _heading(opened, recipe, settings or {}),
         _source_text(source, opened, home),
-        _columns_text(opened, facts),
+        _columns_text(opened, facts, guesses),
         steps_text(recipe),
         _ending(
             recipe,
@@ -71,18 +109,35 @@ def draft(
             seed,
         ),
     ]
-    return "\n".join(parts)
+    return Drafted("\n".join(parts), guesses, opened.rows)
 
 
-def look(source: str, table: str | None) -> tuple[Table, dict[str, Facts]]:
-    """Return a source with guessed roles and kinds, and the facts they were guessed from."""
+def look(source: str, table: str | None) -> tuple[Table, dict[str, Facts], dict[str, Guess]]:
+    """Return a source with guessed roles and kinds, facts on its columns, and the guesses."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", IdentifierWarning)  # the guessed roles say it
         opened = open_table(source, table=table)
-    facts = inspect_table(opened)
-    roles = {name: guess_role(fact) for name, fact in facts.items()}
-    fields = tuple(replace(field, role=roles[field.name]) for field in opened.schema)
-    return replace(opened, schema=Schema(fields)), facts
+    guesses = guess_roles(opened)
+    columns = {
+        field.name: _declared(field, guesses[field.name], opened.guessed.get(field.name))
+        for field in opened.schema
+    }
+    # again, as the plan will open it: a guessed kind may change how values are stored
+    again = open_table(source, columns, table=table, dialect=opened.source.dialect)
+    facts = inspect_table(replace(again, guessed=opened.guessed))
+    return again, facts, guesses
+
+
+def _declared(field: Field, guess: Guess, facts: Facts | None) -> Declared:
+    """Return what the plan declares of a column."""
+    return Declared(
+        role=guess.role,
+        kind=guess.kind,
+        format=facts.format if facts else None,
+        missing=facts.missing if facts else (),
+        order=guess.order,
+        labels=field.labels,
+    )
 
 
 def _recipe(method: str | None, table: Table, facts: Mapping[str, Facts]) -> Recipe:
@@ -124,9 +179,7 @@ def _heading(table: Table, recipe: Recipe, given: Mapping[str, Any]) -> str:
         *_uniques(table),
         "",
         "# To be confirmed by the holder; `veladura run` lists these points until you delete them.",
-        tomli_w.dumps(
-            {"unconfirmed": ["roles and kinds of the columns were guessed", *open_settings]}
-        ).strip(),
+        tomli_w.dumps({"unconfirmed": [ROLES_GUESSED, *open_settings]}).strip(),
         "",
     ]
     return "\n".join(lines)
@@ -177,12 +230,15 @@ def _source_text(source: str, table: Table, home: Path) -> str:
     return "\n".join([*note, tomli_w.dumps({"source": settings})])
 
 
-def _columns_text(table: Table, facts: Mapping[str, Facts]) -> str:
-    """Return one short table a column, with its numbers of values as a comment."""
+def _columns_text(table: Table, facts: Mapping[str, Facts], guesses: Mapping[str, Guess]) -> str:
+    """Return one short table a column; comments say why it has its role, and count its values."""
     lines = [
         *comment(
-            "role: identifier (not released), quasi-identifier (an intruder may know it),"
-            " sensitive, geographic, weight, other"
+            "role: identifier or dropped (not released), person or household (the number of a"
+            " unit with several rows: never released as it is), quasi-identifier (an intruder may"
+            " know it), undecided (nobody has said: counts as known), sensitive, geographic (one"
+            " of two coordinates), weight, strata, cluster, harmless (you say that no intruder"
+            " knows it)"
         ),
         *comment(
             "kind: category, ordered (with order = [lowest, ..., highest]), integer, number, date"
@@ -190,27 +246,28 @@ def _columns_text(table: Table, facts: Mapping[str, Facts]) -> str:
         ),
     ]
     for field in table.schema:
-        fact = facts[field.name]
-        declared = Declared(
-            role=field.role,
-            kind=field.kind,
-            format=fact.format,
-            missing=fact.missing,
-            order=field.order,
-            labels=field.labels,
-        )
+        fact, guess = facts[field.name], guesses[field.name]
+        declared = _declared(field, guess, fact)
         settings = {"role": declared.role, "kind": declared.kind}
         settings |= {
             key: _listed(value)
             for key in ("order", "format", "labels", "missing")
             if (value := getattr(declared, key))
         }
-        values = "1 distinct value" if fact.distinct == 1 else f"{fact.distinct:,} distinct values"
-        note = f"{values}, {table.rows - fact.present:,} missing" + (
-            f"; {fact.note}" if fact.note else ""
-        )
-        lines += ["", *comment(note), tomli_w.dumps({"columns": {field.name: settings}}).strip()]
+        lines += [
+            "",
+            *comment(f"{guess.why[0].upper()}{guess.why[1:]}."),
+            *comment(_counted(table, fact, guess)),
+            tomli_w.dumps({"columns": {field.name: settings}}).strip(),
+        ]
     return "\n".join([*lines, ""])
+
+
+def _counted(table: Table, fact: Facts, guess: Guess) -> str:
+    values = "1 distinct value" if fact.distinct == 1 else f"{fact.distinct:,} distinct values"
+    people = "1 person is" if guess.unique == 1 else f"{guess.unique:,} people are"
+    note = f"; {fact.note}" if fact.note else ""
+    return f"{values}, {table.rows - fact.present:,} missing; {people} unique by it alone{note}"
 
 
 def _listed(value: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import secrets
 from dataclasses import asdict
@@ -19,6 +18,7 @@ from veladura.base.arrays import Ints
 from veladura.base.private_files import FILE_MODE, private_file, private_folder, write_private
 from veladura.errors import FolderError, PlanError
 from veladura.table.database.scratch import custodian_home
+from veladura.table.files.digest import file_digest
 
 if TYPE_CHECKING:
     from veladura.core.release import Release
@@ -94,6 +94,7 @@ def build_record(release: Release, plan: str | None, digest: str) -> dict[str, A
         "source": None if source is None else _describe_source(source),
         "recipe": repr(release.recipe),
         "plan": plan,
+        "standing": None if release.standing is None else release.standing.to_json(),
         "proofs": [dict(promise.private) for promise in release.promises],  # for the holder only
         "release": digest,
         "rows": (
@@ -109,7 +110,7 @@ def _describe_source(source: Source) -> dict[str, Any]:
     return {
         "name": source.name,
         "file": source.file.name if source.file else None,
-        "sha256": source_hash(source.file),
+        "sha256": file_digest(source.file),
         "table": source.table,
         "columns": {name: asdict(declared) for name, declared in source.columns.items()},
         "dialect": asdict(source.dialect) if source.dialect else None,
@@ -145,11 +146,3 @@ def read_record(path: Path) -> tuple[dict[str, Any], list[Ints]]:
     links = pq.read_table(path.parent / ROWS)
     sets, rows = links["dataset"].to_numpy(), links["row"].to_numpy()
     return record, [rows[sets == i] for i in range(int(sets.max()) + 1)]
-
-
-def source_hash(file: Path | None) -> str | None:
-    """Return the hash of a source file; None for a frame or a database."""
-    if file is None or not file.is_file():
-        return None
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -13,6 +13,7 @@ from veladura.core import registry
 from veladura.core.promise import Promise
 from veladura.core.release import Step
 from veladura.core.rules import Rule, rule_named
+from veladura.core.standing import ExactColumn
 from veladura.errors import PlanError, PromiseError
 from veladura.table.codes import label_text
 from veladura.table.schema import Field
@@ -60,7 +61,15 @@ def build_manifest(release: Release, format_: str = "parquet") -> dict[str, Any]
         "rule_settings": release.rule.settings(),
         "promises": [promise.to_json() for promise in release.promises],
         "files": {"format": format_, "text_disarmed": format_ == "csv"},
+        **_standing(release),
     }
+
+
+def _standing(release: Release) -> dict[str, Any]:
+    """Return what the plan says of the release as a whole; without one, its exact columns."""
+    if release.standing is not None:
+        return release.standing.to_json()
+    return {"exact": [ExactColumn(name).to_json() for name in release.exact]}
 
 
 def check_manifest(manifest: Mapping[str, Any]) -> None:

@@ -43,6 +43,7 @@ from veladura.table.write import check_database, stored_table, write_parquet
 
 if TYPE_CHECKING:
     from veladura.base.limits import Verdict
+    from veladura.core.standing import Standing
     from veladura.measures.assessment import Assessment
     from veladura.report.facts import Audience
     from veladura.table.table import Table
@@ -84,6 +85,7 @@ def save(
     assessment: Assessment | None = None,
     verdicts: tuple[Verdict, ...] = (),
     plan: str | None = None,
+    standing: Standing | None = None,
 ) -> Path:
     """Write a release for its recipient, and its record for the custodian.
 
@@ -98,6 +100,8 @@ def save(
         "parquet", or "csv" with an apostrophe before text that a spreadsheet would run.
     force
         Replace a release folder that exists.
+    standing
+        What the plan says of the release as a whole.
     """
     from veladura.measures.assessment import assess
     from veladura.report.facts import public_drawings
@@ -112,6 +116,7 @@ def save(
     order = [_file_order(release, i) for i in range(len(release.tables))]
     shuffled = replace(
         release,
+        standing=standing,
         tables=tuple(_in_file_order(d, o) for d, o in zip(release.tables, order, strict=True)),
     )
     with new_folder(folder, force=force) as fresh:
@@ -123,7 +128,7 @@ def save(
                 for d, w in zip(release.tables, written.tables, strict=True)
             )
             _write_record(
-                replace(release, tables=kept),
+                replace(release, tables=kept, standing=standing),
                 order,
                 record_folder,
                 digest,

@@ -64,4 +64,5 @@ def sheet(release: Release, proofs: Sequence[Proof], files: Files) -> str:
         ],
         promises=promise_facts(manifest, list(proofs)),
         facts=facts,
+        draft=manifest.get("unconfirmed", ()),
     )

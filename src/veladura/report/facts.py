@@ -113,6 +113,7 @@ class Facts:
     pictures: tuple[Picture, ...] = field(default=(), repr=False)
     texts: Mapping[str, str] = field(default_factory=dict, repr=False)  # such as a tree
     recipe: str = field(default="", repr=False)
+    draft: tuple[str, ...] = ()  # what the holder has not confirmed
 
 
 def gather(
@@ -162,6 +163,7 @@ def gather(
         command=command(release),
         provenance=_provenance(release),
         intervals=interval_facts(release, release.original if mine else None),
+        draft=tuple(manifest.get("unconfirmed", ())),
     )
     if assessment is not None and not withheld:
         shown = [figure for figure in assessment if mine or figure.public]

@@ -15,8 +15,10 @@ from veladura.table.database_errors import without_values
 from veladura.table.fields import check_declared
 from veladura.table.files.dialect import Dialect
 from veladura.table.frames import conversion as frames
+from veladura.table.held import holds
 from veladura.table.schema import Declared, check_names, describe
 from veladura.table.table import Source, Table
+from veladura.table.units import check_units
 
 if TYPE_CHECKING:
     import ibis
@@ -86,6 +88,7 @@ def open(  # noqa: A001  # the word users type: vd.open
     )
     if not columns:
         _warn_of_identifiers(opened)
+    check_units(opened)
     return opened
 
 
@@ -211,11 +214,13 @@ def _open_parquet(path: Path, columns: Columns, source: Source, custodian: Path 
     import pyarrow.parquet as pq
 
     with without_values(path.name):
-        names = pq.read_schema(path).names
+        about = pq.ParquetFile(path)
+        names, rows = about.schema_arrow.names, about.metadata.num_rows
     check_names(names)
     with without_values(path.name):
         expression = read_parquet(path, custodian)
-    return _open_expression(expression, names, columns, source)
+    table = _open_expression(expression, names, columns, source)
+    return table.fetched() if holds(rows, len(names)) else table
 
 
 def _open_expression(
@@ -232,7 +237,7 @@ def _open_expression(
 
 
 def _warn_of_identifiers(table: Table) -> None:
-    from veladura.table.inspect import find_identifiers
+    from veladura.table.roles.identifiers import find_identifiers
 
     if names := find_identifiers(table):
         warnings.warn(

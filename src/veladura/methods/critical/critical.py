@@ -177,6 +177,10 @@ class CriticalCart(Recipe):
             }
         return public
 
+    def changes(self, names: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG002
+        """Return the confidential columns."""
+        return tuple(self.critical)
+
     @classmethod
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> CriticalCart:  # noqa: ARG003
         """Refuse: thresholds can be proposed from the values only."""

@@ -146,6 +146,10 @@ class Geography(LocationRecipe):
 
         return choose_grid(self, table, grids, seed=seed)
 
+    def changes(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Return the coordinates, and the numbers that are drawn with them."""
+        return (*super().changes(names), *self.continuous)
+
     @classmethod
     def suggest_for(cls, table: Table, facts: Mapping[str, Facts]) -> Geography:
         """Suggest coordinates, attributes, and a box to be replaced by the true region."""

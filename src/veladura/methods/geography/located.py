@@ -76,6 +76,10 @@ class LocationRecipe(Recipe):
         region = region_of(self.region, self.exclude)
         return region, plane_of(region.bounds, self.coordinates)
 
+    def changes(self, names: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG002
+        """Return the coordinates."""
+        return (self.x, self.y)
+
     def settings(self) -> dict[str, Any]:
         """Return the public settings; the promise about the region has the region itself."""
         return {
