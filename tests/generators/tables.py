@@ -151,7 +151,9 @@ def survey(d: Draft, rows: int, name: str) -> Generated:
     money = people.incomes(rng, n)
     d.add("income", money, "sensitive", gaps=rng.choice([0, 0.1]))
     for i in range(int(rng.integers(0, 4))):
-        d.add(f"opinion{i or ''}", rng.binomial(4, rng.uniform(0.3, 0.7), n) + 1, "other", gaps=0.05)
+        d.add(
+            f"opinion{i or ''}", rng.binomial(4, rng.uniform(0.3, 0.7), n) + 1, "other", gaps=0.05
+        )
     if d.maybe(0.3):
         d.add("hours", np.where(rng.random(n) < 0.4, 40, rng.integers(0, 60, n)), "other", gaps=0.3)
     order = rng.permutation(n) if d.maybe() else np.arange(n)
@@ -188,11 +190,7 @@ def visits(d: Draft, rows: int, name: str) -> Generated:
     rng, places = d.rng, Places(d.rng)
     often = rng.choice(["few", "ten", "many"])
     mean = {"few": 2.5, "ten": 10, "many": 6}[str(often)]
-    count = (
-        np.full(rows, 10)
-        if often == "ten"
-        else np.minimum(rng.geometric(1 / mean, rows), 40)
-    )
+    count = np.full(rows, 10) if often == "ten" else np.minimum(rng.geometric(1 / mean, rows), 40)
     count = count[: max(int(np.searchsorted(np.cumsum(count), rows)), 40)]
     patients, n = count.size, int(count.sum())
     who = np.repeat(np.arange(patients), count)
@@ -213,7 +211,9 @@ def visits(d: Draft, rows: int, name: str) -> Generated:
     day = rng.integers(0, 900, n) + np.datetime64("2022-01-03")
     d.add("visit", day, "other")
     icd = np.array(people.ICD)
-    d.add("diagnosis", icd[rng.choice(icd.size, n, p=rng.dirichlet(np.ones(icd.size)))], "sensitive")
+    d.add(
+        "diagnosis", icd[rng.choice(icd.size, n, p=rng.dirichlet(np.ones(icd.size)))], "sensitive"
+    )
     if d.maybe(0.6):
         d.category("ward", rng.choice(8, n, p=rng.dirichlet(np.ones(8) * 2)), 8, "other")
     if d.maybe(0.7):
