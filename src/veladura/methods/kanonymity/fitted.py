@@ -15,6 +15,7 @@ from veladura.core.recipe import Draw, Drawn, Fitted
 from veladura.methods.kanonymity.cell_suppression import blank_cells
 from veladura.methods.kanonymity.choice import Node, choose
 from veladura.methods.kanonymity.claims import model_settings, promises_of
+from veladura.methods.kanonymity.coarse import warn_of_coarse_columns
 from veladura.methods.kanonymity.lattice import Lattice, Vector
 from veladura.methods.kanonymity.local_recoding import raise_levels
 from veladura.methods.kanonymity.mondrian import mondrian
@@ -96,6 +97,8 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
         """Return the table at the chosen generalisation, rare rows suppressed."""
         del context  # nothing is random
         recipe, chosen = self.recipe, self.chosen
+        if recipe.recoding != "mondrian":
+            warn_of_coarse_columns(self.lattice, chosen)
         if self.table.in_memory:
             dataset = self._recoded_rows()
         else:
