@@ -84,7 +84,10 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
     @cached_property
     def tuples(self) -> Tuples:
         """The distinct tuples of quasi-identifiers, each with its rows."""
-        return tuples_of(list(self.recipe.attributes), self.lattice)
+        people = None
+        if self.criteria.person is not None:
+            people = self.table.people_counts(self.recipe.names).size
+        return tuples_of(list(self.recipe.attributes), self.lattice, people)
 
     @property
     def by_level(self) -> bool:
@@ -119,7 +122,14 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
             datasets=[dataset],
             changed=changed,
             settings=settings,
-            promises=promises_of(recipe, self.criteria, self.vector, dropped=dropped, blank=blank),
+            promises=promises_of(
+                recipe,
+                self.criteria,
+                self.vector,
+                dropped=dropped,
+                blank=blank,
+                person=self.table.person,
+            ),
             pictures=lambda _: custodian_pictures(self),
             public_pictures=lambda _: public_pictures(settings),
         )
@@ -168,7 +178,7 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
         codes = tuples.at(vector)
         if self.recipe.missing == "wildcard":
             wildcards = np.where(tuples.missing_at(vector), -1, codes)
-            return matched(wildcards, tuples.sizes, self.recipe.k)
+            return matched(wildcards, tuples.people, self.recipe.k)
         return ~self.criteria.suppressed_tuples(vector, list(codes.T))
 
     def _blanked_cells(self) -> Recoding:
@@ -177,7 +187,7 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
         blank, lost = blank_cells(
             tuples.at(vector),
             tuples.missing_at(vector),
-            tuples.sizes,
+            tuples.people,
             recipe.k,
             wildcard=recipe.missing == "wildcard",
         )

@@ -11,7 +11,7 @@ from veladura.base.context import Context
 from veladura.base.limits import Limit
 from veladura.core.gates import GENERALISED, PROSECUTOR
 from veladura.core.recipe import Recipe, no_codes
-from veladura.errors import PlanError
+from veladura.errors import PlanError, VeladuraWarning
 from veladura.methods.kanonymity.cautions import cautions_of
 from veladura.methods.kanonymity.claims import CHECKS
 from veladura.methods.kanonymity.counting import count_tuples
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 FEW_VALUES = 20
 
 
-class BestEffortWarning(UserWarning):
+class BestEffortWarning(VeladuraWarning):
     """The lattice is too large to search whole: there may be a better k-anonymous release."""
 
 
@@ -132,11 +132,13 @@ class KAnonymity(Recipe):
     """
 
     method = "k-anonymity"
+    decisive = ("k", "max_suppression", "prefer")
     sentence = (
         "k-anonymity: values were generalised (made coarser) and people with rare combinations left"
         " out, until every combination of the quasi-identifiers is shared by several people."
     )
     checks = CHECKS
+    coarsens = True
     suppresses = True
     random = False
     inside = True
@@ -179,6 +181,10 @@ class KAnonymity(Recipe):
         """The columns of all quasi-identifiers, each once."""
         return tuple(dict.fromkeys(name for names in self.sets for name in names))
 
+    def changes(self, names: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG002
+        """Return the quasi-identifiers: one that stays as it is, is shared by k people too."""
+        return self.names
+
     @property
     def attributes(self) -> dict[str, tuple[str, ...]]:
         """What is generalised as one, with its columns: a column by itself, or a pair."""
@@ -213,7 +219,7 @@ class KAnonymity(Recipe):
         """Count the tuples where the data lives and find every k-minimal generalisation."""
         for setting, columns in (("quasi_identifiers", self.names), ("models", self.sensitive)):
             table.schema.check(setting, columns)
-        check_rows(self, table.rows)
+        check_rows(self, table.rows, table.people)
         allowed = allowed_rows(self.max_suppression, table.rows)
         lattice, criteria = count_tuples(table, self)
         if self.levels:
@@ -231,7 +237,8 @@ class KAnonymity(Recipe):
             warnings.warn(
                 f"the generalisation lattice has {lattice.nodes:,} nodes, too many to search whole:"
                 f" {len(result.minimal)} k-minimal generalisations were found, there may be better"
-                " ones.",
+                " ones.\n\nHint: name fewer quasi-identifiers, or hierarchies with fewer levels, to"
+                " search the whole lattice.",
                 BestEffortWarning,
                 stacklevel=2,
             )

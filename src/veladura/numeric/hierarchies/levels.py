@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from veladura.base.arrays import Ints, Mask
+from veladura.base.private_files import private_folder, write_private
 from veladura.errors import DataError
 from veladura.numeric.hierarchies.checks import PERIODS
 from veladura.numeric.hierarchies.hierarchy import TOP, Hierarchy
@@ -142,13 +143,11 @@ def _refuse_outside(base: Column, outside: Mask, sizes: Ints) -> None:
         return
     from veladura.table.database.scratch import custodian_home
 
-    folder = custodian_home() / "outside"
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    folder = private_folder(custodian_home() / "outside")
     path = folder / f"{''.join(c if c.isalnum() else '_' for c in base.name)}.txt"
     values = plain_values(base)
     lines = [label_text(values[i]) for i in np.flatnonzero(outside)]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    path.chmod(0o600)
+    write_private(path, "\n".join(lines) + "\n")
     msg = (
         f"column {base.name!r}: {int(outside.sum())} values ({int(sizes[outside].sum())} rows) are"
         f" not in its hierarchy.\n\nHint: add them to the hierarchy; they are listed in {path}."
