@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from veladura.errors import VeladuraWarning
 from veladura.methods.kanonymity.choice import Node
 from veladura.methods.kanonymity.lattice import Lattice
 
@@ -17,7 +18,7 @@ HINT = (
 )
 
 
-class CoarseColumnWarning(UserWarning):
+class CoarseColumnWarning(VeladuraWarning):
     """A released column says nearly nothing: nearly all people have the same value in it."""
 
 

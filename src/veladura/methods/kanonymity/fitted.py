@@ -29,6 +29,7 @@ from veladura.methods.kanonymity.recoding import (
 )
 from veladura.methods.kanonymity.suppression import Criteria
 from veladura.methods.kanonymity.tuples import Tuples, matched, tuples_of
+from veladura.methods.kanonymity.ways import Ways
 
 if TYPE_CHECKING:
     from veladura.methods.kanonymity.kanonymity import KAnonymity  # noqa: F401  # a type variable's
@@ -56,15 +57,17 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
     best: tuple[Vector, ...] = ()
 
     @cached_property
-    def minimal(self) -> list[Node]:
+    def minimal(self) -> Ways:
         """Every k-minimal generalisation, lowest levels first; with ``levels``, the given one."""
-        return [self.node(vector) for vector in self.vectors]
+        return Ways(tuple(self.node(vector) for vector in self.vectors), self)
 
     @cached_property
     def chosen(self) -> Node:
-        """The generalisation that the policies prefer."""
+        """The generalisation that the policies prefer, or the given one."""
+        if given := self.recipe.levels:
+            return self.node([given[name] for name in self.recipe.attributes])
         candidates = [self.node(vector) for vector in self.best] or self.minimal
-        return choose(candidates, self.recipe.prefer, self.recipe.weights)
+        return choose(list(candidates), self.recipe.prefer, self.recipe.weights)
 
     @property
     def vector(self) -> Vector:

@@ -98,6 +98,13 @@ class Quality:
             total = total + own.reshape(_along(axis, len(self.costs)))
         return np.expm1(total) if self.name == "loss" else total
 
+    def least_costs(self, vectors: Sequence[Vector]) -> list[float]:
+        """Return the same of some nodes, of a lattice that may be too large for all."""
+        levels = np.array(vectors, dtype=np.int64).reshape(len(vectors), -1)
+        costs = [cost[levels[:, c]] for c, cost in enumerate(self.costs)]
+        least: list[float] = self._combined(np.column_stack(costs)).tolist()
+        return least
+
     def _by_column(self, vector: Sequence[int], outcome: Outcome) -> Floats:
         cost = np.array([cost[level] for cost, level in zip(self.costs, vector, strict=True)])
         if self.name.endswith("before-suppression") or outcome.kept.all():
@@ -188,8 +195,8 @@ def least_given_up(lattice: Lattice, result: SearchResult) -> SearchResult:
     A column is given up where nothing is left of it: all its values have become one.
     """
     flags = [_given_up(levels) for levels in lattice.levels]
-    fewest = min(_number_given_up(flags, vector) for vector in result.minimal)
-    minimal = [node for node in result.minimal if _number_given_up(flags, node) == fewest]
+    fewest = min(number_given_up(lattice, node) for node in result.minimal)
+    minimal = [node for node in result.minimal if number_given_up(lattice, node) == fewest]
     if result.good is None:
         return replace(result, minimal=tuple(minimal))
     number = np.zeros((1,) * len(flags), dtype=np.int8)
@@ -208,8 +215,13 @@ def _given_up(levels: Levels) -> Mask:
     return np.array([code.size > 1 and not code.any() for code in levels.codes])
 
 
-def _number_given_up(flags: Sequence[Mask], vector: Sequence[int]) -> int:
-    return sum(bool(flag[level]) for flag, level in zip(flags, vector, strict=True))
+def number_given_up(lattice: Lattice, vector: Sequence[int]) -> int:
+    """Return how many columns a node gives up."""
+    pairs = zip(lattice.levels, vector, strict=True)
+    return sum(
+        code.size > 1 and not code.any()
+        for code in (levels.codes[height] for levels, height in pairs)
+    )
 
 
 def _best_by_counting(criteria: Criteria, quality: Quality, good: Mask) -> list[Vector]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, overload
 import tomli_w
 
 from veladura.methods.kanonymity.choice import Node
-from veladura.methods.kanonymity.quality import TIE, measure, number_given_up
+from veladura.methods.kanonymity.quality import measure, number_given_up
 from veladura.numeric.hierarchies.level_words import level_words
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from veladura.methods.kanonymity.lattice import Vector
 
 MOST_SHOWN = 20
+DIGITS = 9  # of losses that are compared
 HEADINGS = ("way", "people suppressed", "loss", "what each column becomes")
 
 
@@ -48,10 +49,8 @@ class Way:
     @property
     def line(self) -> str:
         """The line of a plan that chooses it."""
-        levels = {name: level for name, level in self.node.levels.items()}
-        inside = ", ".join(
-            tomli_w.dumps({name: level}).strip() for name, level in levels.items()
-        )
+        levels = self.node.levels.items()
+        inside = ", ".join(tomli_w.dumps({name: level}).strip() for name, level in levels)
         return f"levels = {{{inside}}}"
 
     @property
@@ -93,7 +92,7 @@ class Ways(Sequence[Node]):
         """The best ways, at most twenty, and the chosen one."""
         fitted, vectors = self.fitted, list(self.fitted.vectors)
         quality = measure("loss", fitted.lattice, fitted.recipe.weights)
-        bounds = quality.bounds()
+        bounds = dict(zip(vectors, quality.least_costs(vectors), strict=True))
         vectors.sort(key=lambda v: (number_given_up(fitted.lattice, v), bounds[v], v))
         shown = dict.fromkeys([*vectors[:MOST_SHOWN], fitted.vector])
         costs: dict[Vector, tuple[int, float]] = {
@@ -109,8 +108,7 @@ class Ways(Sequence[Node]):
         """Yield the ways from the best; those whose costs agree to nine digits tie."""
         fitted, rank = self.fitted, 1
         ordered = sorted(costs, key=lambda vector: (*costs[vector], vector))
-        digits = round(-_power(TIE))
-        rounded = {v: (costs[v][0], round(costs[v][1], digits)) for v in ordered}
+        rounded = {v: (costs[v][0], round(costs[v][1], DIGITS)) for v in ordered}
         for _, group in groupby(ordered, key=rounded.__getitem__):
             equal = list(group)
             for vector in equal:
@@ -169,9 +167,3 @@ class Ways(Sequence[Node]):
             cells = "".join(f"<td>{escape(text)}</td>" for text in way.cells)
             body += f"<tr>{cells}<td><code>{escape(way.line)}</code></td></tr>"
         return f"<p>{escape(self.heading)}</p><table><tr>{head}</tr>{body}</table>"
-
-
-def _power(number: float) -> float:
-    from math import log10
-
-    return log10(number)
