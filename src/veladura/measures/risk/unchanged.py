@@ -74,9 +74,10 @@ def _unchanged(subject: Subject) -> Unchanged:
     if any(cells.shape[0] == 0 for cells in same):
         msg = "the release has no rows."
         raise NotApplicable(msg)
+    kept = [np.asarray(cells.all(axis=1), dtype=np.float64) for cells in same]
     whole = [
-        float(per_person(np.asarray(cells.all(axis=1), dtype=np.float64), person_numbers(table)).mean())
-        for cells, table in zip(same, subject.tables, strict=True)
+        float(per_person(flags, person_numbers(table)).mean())
+        for flags, table in zip(kept, subject.tables, strict=True)
     ]
     return Unchanged(
         over_datasets(whole, upper=1.0),
