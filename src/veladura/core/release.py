@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from veladura.core.promise import Check, Evidence, Promise, Proof, prove
-from veladura.errors import PromiseError
+from veladura.errors import PromiseError, VeladuraWarning
+from veladura.table.schema import UNITS
 
 if TYPE_CHECKING:
     from veladura.base.arrays import Ints
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from veladura.base.streams import Streams
     from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
     from veladura.core.rules import Rule
+    from veladura.core.standing import Standing
     from veladura.inference.analysis import Analysis
     from veladura.inference.combined import Combined
     from veladura.table.codes import Codes
@@ -94,6 +96,7 @@ class Release:
     saved_manifest: Mapping[str, Any] = field(default_factory=dict, repr=False)  # of a package
     pictures: tuple[Callable[[], Titled], ...] = field(default=(), repr=False)
     public_pictures: tuple[Callable[[], Titled], ...] = field(default=(), repr=False)
+    standing: Standing | None = None  # what a plan says of it; None without a plan
     units: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:
@@ -124,6 +127,23 @@ class Release:
     def changed(self) -> tuple[str, ...]:
         """The columns whose values a step replaced."""
         return tuple(dict.fromkeys(name for step in self.steps for name in step.changed))
+
+    @property
+    def quasi_identifiers(self) -> tuple[str, ...]:
+        """The columns that a step names as quasi-identifiers."""
+        named = (name for step in self.steps for name in _flat(step.settings, "quasi_identifiers"))
+        return tuple(dict.fromkeys(named))
+
+    @property
+    def exact(self) -> tuple[str, ...]:
+        """The columns that are released exactly.
+
+        No step replaced them, and they are not among the quasi-identifiers of k-anonymity. Numbers
+        of persons and households are released under new numbers only.
+        """
+        schema = self.tables[0].table.schema
+        accounted = {*self.changed, *self.quasi_identifiers, *schema.of_role(*UNITS)}
+        return tuple(name for name in schema.names if name not in accounted)
 
     @property
     def rows(self) -> Ints | list[Ints] | None:
@@ -178,7 +198,7 @@ class Release:
             self, formula, family=family, level=level, weights=weights, robust=robust
         )
         for caution in analysis.cautions:
-            warnings.warn(caution, stacklevel=2)
+            warnings.warn(caution, VeladuraWarning, stacklevel=2)
         return analysis
 
     @property
@@ -248,6 +268,14 @@ class Release:
             format=format,
             force=force,
         )
+
+
+def _flat(settings: Mapping[str, Any], key: str) -> Iterator[str]:
+    """Return the names in a setting: one list of them, several, or one for each dataset."""
+    for inner in settings.get("datasets") or ():
+        yield from _flat(inner, key)
+    for item in settings.get(key) or ():
+        yield from [item] if isinstance(item, str) else item
 
 
 def released(fitted: Fitted[Any], context: Context) -> Release:

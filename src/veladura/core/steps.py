@@ -87,6 +87,10 @@ class Steps(Recipe):
         first = self.recipes[0].apply(table, context.within("step", 0))
         return FittedSteps(self, table, first.codes, first)
 
+    def changes(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Return the columns that some step replaces or answers for."""
+        return tuple(dict.fromkeys(name for r in self.recipes for name in r.changes(names)))
+
     def reads_rows(self) -> bool:
         """Whether rows are fetched: unless all steps work inside, so that rows stay linked."""
         return not all(recipe.inside for recipe in self.recipes)

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from veladura.base.arrays import Ints
+from veladura.base.private_files import private_folder, write_private
 from veladura.core.promise import Proof
 from veladura.core.release import Dataset, Release
 from veladura.errors import PromiseError
@@ -42,6 +43,7 @@ from veladura.table.write import check_database, stored_table, write_parquet
 
 if TYPE_CHECKING:
     from veladura.base.limits import Verdict
+    from veladura.core.standing import Standing
     from veladura.measures.assessment import Assessment
     from veladura.report.facts import Audience
     from veladura.table.table import Table
@@ -83,6 +85,7 @@ def save(
     assessment: Assessment | None = None,
     verdicts: tuple[Verdict, ...] = (),
     plan: str | None = None,
+    standing: Standing | None = None,
 ) -> Path:
     """Write a release for its recipient, and its record for the custodian.
 
@@ -97,6 +100,8 @@ def save(
         "parquet", or "csv" with an apostrophe before text that a spreadsheet would run.
     force
         Replace a release folder that exists.
+    standing
+        What the plan says of the release as a whole.
     """
     from veladura.measures.assessment import assess
     from veladura.report.facts import public_drawings
@@ -111,6 +116,7 @@ def save(
     order = [_file_order(release, i) for i in range(len(release.tables))]
     shuffled = replace(
         release,
+        standing=standing,
         tables=tuple(_in_file_order(d, o) for d, o in zip(release.tables, order, strict=True)),
     )
     with new_folder(folder, force=force) as fresh:
@@ -122,7 +128,7 @@ def save(
                 for d, w in zip(release.tables, written.tables, strict=True)
             )
             _write_record(
-                replace(release, tables=kept),
+                replace(release, tables=kept, standing=standing),
                 order,
                 record_folder,
                 digest,
@@ -151,7 +157,7 @@ def write_package(
     if any(new is not old for new, old in zip(tables, release.tables, strict=True)):
         release = replace(release, tables=tables)
         pages = replace(pages, proofs=release.prove())
-    manifest = build_manifest(release, format_)
+    manifest = build_manifest(release, format_, pages.assessment)
     write_json(
         folder / "codebook.json",
         build_codebook([dataset.table.units for dataset in release.tables]),
@@ -238,10 +244,9 @@ def leave_report(
     """Write the custodian's report of a release that was refused; return its path."""
     from veladura.report.facts import public_drawings
 
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    path = folder / "refused.html"
+    path = private_folder(folder) / "refused.html"
     pages = Pages(release.prove(), public_drawings(release), assessment, verdicts)
-    path.write_text(pages.render(release, "custodian"), encoding="utf-8")
+    write_private(path, pages.render(release, "custodian"))
     return path
 
 

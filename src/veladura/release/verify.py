@@ -15,7 +15,7 @@ from veladura.release.manifest import build_codebook
 from veladura.release.package import load
 from veladura.release.reassess import same_source, with_source
 
-Status = Literal["holds", "broken", "attested"]
+Status = Literal["holds", "broken", "attested", "draft"]
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def verify(folder: str | Path, source: Any = None, record: str | Path | None = N
             *lines,
             Line("The folder is a readable release.", "broken", str(error).split("\n")[0]),
         ]
-    lines += [_shape(release), _codebook(release, path)]
+    lines += [*_standing(release), _shape(release), _codebook(release, path)]
     evidence, promises = release.evidence(), release.promises
     if source is not None and record is not None:
         evidence, own_lines = _with_source(release, path, source, Path(record))
@@ -90,6 +90,19 @@ def release_folders(folder: Path) -> list[Path]:
 def holds(lines: list[Line]) -> bool:
     """Whether nothing is broken."""
     return all(line.status != "broken" for line in lines)
+
+
+def is_draft(lines: list[Line]) -> bool:
+    """Whether the holder has not confirmed everything yet."""
+    return any(line.status == "draft" for line in lines)
+
+
+def _standing(release: Release) -> list[Line]:
+    """Return what is said of a draft; nothing for a release that is confirmed, or has no plan."""
+    if release.manifest.get("status") != "draft":
+        return []
+    points = release.manifest.get("unconfirmed", [])
+    return [Line("The holder has not confirmed this release.", "draft", "; ".join(points))]
 
 
 def _hashes(folder: Path) -> Line:

@@ -75,18 +75,16 @@ def promises_of(
         **({"blank": list(blank)} if blank else {}),
     }
     promises: list[Promise] = []
-    for columns in criteria.sets:
-        names = [recipe.names[c] for c in columns]
-        settings = {"columns": names, **shared}
+    for names in recipe.sets:
+        settings = {"columns": list(names), **shared}
         if recipe.k > 1:
             promises += _size_promises(names, recipe.k, recipe.missing, settings)
-    for columns in criteria.sets:
-        names = [recipe.names[c] for c in columns]
+    for columns, names in zip(criteria.sets, recipe.sets, strict=True):
         for model in criteria.models:
-            settings = {"columns": names, **shared, "model": model_settings(model)}
+            settings = {"columns": list(names), **shared, "model": model_settings(model)}
             if isinstance(model, (KMap, DeltaPresence)):
                 exact = recipe.preserve_type
-                settings["population"] = _population(criteria, vector, columns, exact=exact)
+                settings["population"] = _population(criteria, vector, columns, names, exact=exact)
             hidden = isinstance(model, TCloseness) and dropped
             proof: Literal["package", "source"] = "source" if hidden else "package"
             claim = model.claim(names)
@@ -129,24 +127,34 @@ def model_settings(model: Model) -> dict[str, Any]:
 
 
 def _population(
-    criteria: Criteria, vector: Sequence[int], columns: Sequence[int], *, exact: bool
+    criteria: Criteria,
+    vector: Sequence[int],
+    columns: Sequence[int],
+    names: Sequence[str],
+    *,
+    exact: bool,
 ) -> list[list[Any]]:
     """Return the released combinations, each with how many people of the population share it.
 
     An outsider may have the population; combinations that are not released stay out.
     """
     keys, people = criteria.population_of(vector, columns)
-    parts = []
+    values: dict[str, list[str | None]] = {}
     for c in columns:
-        labels = _labels(criteria.lattice.levels[c], vector[c], exact=exact)
-        parts.append([labels[code] for code in criteria.lattice.unpacked(keys, c)])
+        codes = criteria.lattice.unpacked(keys, c)
+        released = _labels(criteria.lattice.levels[c], vector[c], exact=exact)
+        values |= {name: [labels[code] for code in codes] for name, labels in released.items()}
+    parts = [values[name] for name in names]
     return [[*labels, number] for *labels, number in zip(*parts, people.tolist(), strict=True)]
 
 
-def _labels(levels: Levels, level: int, *, exact: bool) -> list[str | None]:
-    """Return what each code of a level is released as."""
+def _labels(levels: Levels, level: int, *, exact: bool) -> dict[str, list[str | None]]:
+    """Return what each code of a level is released as, by column: a pair has two."""
+    if levels.parts:
+        axes = zip(*levels.exact[level], strict=True)
+        return {part.name: _texts(axis) for part, axis in zip(levels.parts, axes, strict=True)}
     typed = typed_labels(levels, [level]) if exact or not level else None
-    return _texts(levels.labels[level] if typed is None else typed[level])
+    return {levels.base.name: _texts(levels.labels[level] if typed is None else typed[level])}
 
 
 def _texts(values: Sequence[Any]) -> list[str | None]:

@@ -21,9 +21,10 @@ from veladura.methods.kanonymity.privacy_models import (
     population_of,
 )
 from veladura.methods.kanonymity.suppression import Criteria
+from veladura.numeric.hierarchies.grid import composed, grid_levels
 from veladura.numeric.hierarchies.hierarchy import Hierarchy
 from veladura.numeric.hierarchies.levels import Levels, apply_hierarchy, distinct_values
-from veladura.numeric.hierarchies.suggest import suggest_hierarchy
+from veladura.numeric.hierarchies.suggest import suggest_grid, suggest_hierarchy
 from veladura.table.codes import Column
 
 if TYPE_CHECKING:
@@ -35,24 +36,42 @@ if TYPE_CHECKING:
 
 def count_tuples(table: Table, recipe: KAnonymity) -> tuple[Lattice, Criteria]:
     """Return the lattice of a table's quasi-identifiers, and the criteria for its nodes."""
-    sets = tuple(tuple(recipe.names.index(name) for name in names) for names in recipe.sets)
+    sets = recipe.attribute_sets
     counts = table.counts(recipe.names)
     people = repeated_people(table, recipe)
     population = _population(table, recipe) if recipe.models else None
+    register = None if population is None else _attributes(population.columns, recipe)
     levels, places = [], []
-    for i, column in enumerate(counts.columns):
+    for i, column in enumerate(_attributes(counts.columns, recipe)):
         place, base = distinct_values(column)
-        if population is not None:
-            base = joined(column, population.columns[i])
+        if register is not None:
+            base = joined(column, register[i])
             place = places_in(base, column)
         sizes = np.bincount(place, weights=counts.size, minlength=base.size).astype(np.int64)
-        hierarchy = recipe.hierarchies.get(column.name) or suggest_hierarchy(base)
-        levels.append(apply_hierarchy(hierarchy, base, sizes))
+        levels.append(_levels(table, recipe, base, sizes))
         places.append(place)
     lattice = build_lattice(np.column_stack(places), counts.size, levels)
     if recipe.models or people is not None:
         return lattice, _criteria(table, recipe, sets, levels, population, people)
     return lattice, Criteria(lattice, sets, recipe.k)
+
+
+def _attributes(columns: Sequence[Column], recipe: KAnonymity) -> list[Column]:
+    """Return the columns of the quasi-identifiers, each pair of coordinates as one."""
+    by_name = {column.name: column for column in columns}
+    return [
+        by_name[names[0]] if len(names) == 1 else composed(*(by_name[name] for name in names))
+        for names in recipe.attributes.values()
+    ]
+
+
+def _levels(table: Table, recipe: KAnonymity, base: Column, sizes: Ints) -> Levels:
+    """Return every level of an attribute by its hierarchy, by default a suggested one."""
+    hierarchy, names = recipe.hierarchies.get(base.name), recipe.attributes[base.name]
+    if len(names) == 1:
+        return apply_hierarchy(hierarchy or suggest_hierarchy(base), base, sizes)
+    fields = [table.schema[name] for name in names]
+    return grid_levels(hierarchy or suggest_grid(base), base, fields)
 
 
 def _criteria(
@@ -67,13 +86,12 @@ def _criteria(
     sensitive = recipe.sensitive
     person = [] if people is None else [str(table.person)]
     counts = table.units.counts([*recipe.names, *sensitive, *person])
-    width = len(recipe.names)
-    index = [
-        places_in(level.base, column)
-        for level, column in zip(levels, counts.columns[:width], strict=True)
-    ]
+    known = len(recipe.names)
+    attributes = _attributes(counts.columns[:known], recipe)
+    width = len(attributes)
+    index = list(_placed(levels, attributes).T)
     carried, values = [], {}
-    for column in counts.columns[width : width + len(sensitive)]:
+    for column in counts.columns[known : known + len(sensitive)]:
         place, base = distinct_values(column)
         reference = _reference(table, column.name)
         _check_values(column.name, base, recipe.models)
@@ -87,9 +105,11 @@ def _criteria(
         carried.append(_unchanging(base, base.size))
     tuples, sizes, origin = np.column_stack(index), counts.size, None
     if population is not None:
-        register = _placed(levels, population)
+        register = _placed(levels, _attributes(population.columns, recipe))
         own = people or table.counts(recipe.names)
-        _check_part(_placed(levels, own), own.size, register, population.size)
+        _check_part(
+            _placed(levels, _attributes(own.columns, recipe)), own.size, register, population.size
+        )
         tuples = _with_origin(tuples, register, len(carried))
         sizes = np.concatenate([sizes, population.size])
         origin = width + len(carried)
@@ -107,10 +127,10 @@ def _reference(table: Table, name: str) -> Ints:
     return np.bincount(place, weights=counts.size, minlength=base.size).astype(np.int64)
 
 
-def _placed(levels: Sequence[Levels], counts: Counts) -> Ints:
+def _placed(levels: Sequence[Levels], columns: Sequence[Column]) -> Ints:
     """Return where the values of tuples stand among those of the hierarchies."""
     return np.column_stack(
-        [places_in(level.base, counts.columns[i]) for i, level in enumerate(levels)]
+        [places_in(level.base, column) for level, column in zip(levels, columns, strict=True)]
     )
 
 

@@ -63,11 +63,23 @@ class Tuples:
 
     def original(self) -> pa.Table:
         """Return the tuples with the values of the original table."""
-        columns = [
-            level.base.to_arrow().take(pa.array(self.places[:, c]))
-            for c, level in enumerate(self.levels)
-        ]
-        return pa.table(columns, names=list(self.names))
+        columns: dict[str, pa.Array] = {}
+        for c, (name, level) in enumerate(zip(self.names, self.levels, strict=True)):
+            place = pa.array(self.places[:, c])
+            columns |= {
+                part: values.take(place) for part, values in original_values(name, level).items()
+            }
+        return pa.table(columns)
+
+
+def original_values(name: str, level: Levels) -> dict[str, pa.Array]:
+    """Return the distinct values of an attribute, by column: a pair of coordinates has two."""
+    if not level.parts:
+        return {name: level.base.to_arrow()}
+    return {
+        field.name: pa.array([point[axis] for point in level.exact[0]], field.type)
+        for axis, field in enumerate(level.parts)
+    }
 
 
 def tuples_of(names: Sequence[str], lattice: Lattice, people: Ints | None = None) -> Tuples:
