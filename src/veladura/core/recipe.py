@@ -116,6 +116,7 @@ class Recipe(ABC):
     needs: ClassVar[tuple[str, ...]] = ()  # modules of an extra, without which it cannot run
     declared_by_holder: ClassVar[tuple[str, ...]] = ()  # settings only the holder can know
     proposed: ClassVar[tuple[str, ...]] = ()  # settings `init` reads off the table, to confirm
+    decisive: ClassVar[tuple[str, ...]] = ()  # settings that a drafted plan states in any case
 
     def __post_init__(self) -> None:
         for f in fields(

@@ -130,6 +130,7 @@ class KAnonymity(Recipe):
     """
 
     method = "k-anonymity"
+    decisive = ("k", "max_suppression", "prefer")
     sentence = (
         "k-anonymity: values were generalised (made coarser) and people with rare combinations left"
         " out, until every combination of the quasi-identifiers is shared by several people."

@@ -67,6 +67,7 @@ class Microaggregation(Recipe):
     """
 
     method = "microaggregation"
+    decisive = ("k",)
     sentence = (
         "Microaggregation: people (rows) were put into small groups of similar ones, and each"
         " value was replaced by the mean of its group."

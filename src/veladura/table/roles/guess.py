@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 from veladura.table.roles.answer import Answer
 from veladura.table.roles.coordinates import find_pairs
+from veladura.table.roles.design import Design, find_design
 from veladura.table.roles.evidence import Evidence, gather
 from veladura.table.roles.nesting import unique_people
 from veladura.table.roles.shapes import shape_of
 from veladura.table.roles.single import judge
 from veladura.table.roles.units import Units, find_units
-from veladura.table.roles.weights import Design, find_design
+from veladura.table.roles.weights import find_replicates
 from veladura.table.schema import Kind, Role
 from veladura.table.table import Table
 
@@ -51,10 +52,11 @@ def guess_roles(table: Table) -> dict[str, Guess]:
     """
     columns = gather(table)
     shapes = {column.name: shape_of(column) for column in columns}
-    partners = find_pairs(columns, shapes)
-    units = find_units(columns, shapes, list(partners))
-    taken = [*partners, *_of_units(units)]
-    design = find_design(columns, shapes, units, taken)
+    replicates = find_replicates(columns)
+    partners = find_pairs([c for c in columns if c not in replicates], shapes)
+    units = find_units([c for c in columns if c.name not in partners], shapes)
+    free = [c for c in columns if c.name not in (*partners, *_of_units(units))]
+    design = find_design(free, shapes, units, replicates)
     person = units.person.column if units.person else None
     answers = {c.name: _answer(c, columns, shapes, partners, units, design) for c in columns}
     return {

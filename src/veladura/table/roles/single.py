@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from veladura.table.roles.answer import Answer
 from veladura.table.roles.evidence import Evidence
 from veladura.table.roles.identifiers import identifying
-from veladura.table.roles.nesting import CONSTANT, VARYING, constancy
+from veladura.table.roles.nesting import CONSTANT, VARYING, constancy, determines
 from veladura.table.roles.numbers import is_heavy
 from veladura.table.roles.units import Units
 from veladura.table.schema import Kind
@@ -69,9 +69,21 @@ def _category(column: Evidence, shape: str, columns: Sequence[Evidence], units: 
         return Answer("undecided", f"{what} that changes within a person", kind, order)
     if shape == "scale":
         return Answer("undecided", what, kind, order)
+    if shape == "nominal code" and _derived(column, columns):
+        return Answer("undecided", f"{what}; another column tells them", kind, order)
     if sum(bool(c.hints & {"quasi", "age", "birth"}) for c in columns) > _FEW_HINTS:
         return Answer("undecided", f"{what}; neither values nor name say more", kind, order)
     return Answer("quasi-identifier", f"{what}, as others may know of a person", kind, order)
+
+
+def _derived(column: Evidence, columns: Sequence[Evidence]) -> bool:
+    """Whether a column with no more values tells whole numbers exactly: a code, or a weight."""
+    return any(
+        other is not column
+        and 1 < other.distinct <= column.distinct + 1
+        and determines(other, column)
+        for other in columns
+    )
 
 
 def _kind(column: Evidence, shape: str) -> tuple[Kind, tuple[str, ...], str]:

@@ -19,10 +19,11 @@ _MOST = 0.8  # share of the texts that must have a shape
 _EMAIL = re.compile(r"^[^@\s]+@[^@\s]+$")
 _NETWORK = re.compile(r"^(https?://\S+|\d{1,3}(\.\d{1,3}){3})$")
 _HASH = re.compile(
-    r"^(?=.*\d)[0-9a-f]{12,}$|^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$", re.IGNORECASE
+    r"^(?=.*\d)(?=.*[a-f])[0-9a-f]{12,}$|^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$", re.IGNORECASE
 )
 _PHONE = re.compile(r"^\+?[\d\s()/.\-]{7,24}$")
-_WORD = r"[^\W\d_]+(?:['’\-][^\W\d_]+)*\.?"
+_APOSTROPHES = "'\u2019-"
+_WORD = rf"[^\W\d_]+(?:[{_APOSTROPHES}][^\W\d_]+)*\.?"
 _NAME = re.compile(rf"^{_WORD},?(?: {_WORD}){{1,4}}$")
 _STREET = re.compile(r"^(?:\d+\w?,? [^\d]{4,}|[^\d]{4,}\.? ?\d+\s?\w?)(?:[,/].*)?$")
 _CODE = re.compile(r"^\S*\d\S*$")

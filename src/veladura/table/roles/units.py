@@ -9,7 +9,14 @@ import numpy as np
 
 from veladura.base.arrays import Ints
 from veladura.table.roles.evidence import Evidence
-from veladura.table.roles.nesting import CONSTANT, VARYING, are_aliases, constancy, determines
+from veladura.table.roles.nesting import (
+    CONSTANT,
+    VARYING,
+    are_aliases,
+    constancy,
+    determines,
+    pairs,
+)
 from veladura.table.roles.texts import shape_of as text_shape
 
 _FEWEST_UNITS = 15
@@ -22,6 +29,9 @@ _FOLLOWS = 0.97  # rank correlation of a column that only follows the order of t
 _MOST_MISSING = 0.1
 _FEWEST_CONSTANT = 2
 _BALANCED = (0.3, 0.7)
+_APART = -0.2  # constancy of a column that tells the rows of a unit apart, as a wave does
+_DISPERSED = 2.0  # variance of people a household over their mean; towns have far more
+_LONG_CODE = 6  # characters
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,19 +58,16 @@ class Units:
     aliases: Mapping[str, str] = field(default_factory=dict)  # column: the unit it tells
 
 
-def find_units(
-    columns: Sequence[Evidence], shapes: Mapping[str, str], taken: Sequence[str]
-) -> Units:
-    """Return the units of a table; columns that are coordinates are taken."""
-    free = [column for column in columns if column.name not in taken]
-    keys = [
-        key
-        for column in free
-        if _may_be(column, shapes[column.name])
-        and (key := _key(column, free, shapes)).points >= _ENOUGH
+def find_units(columns: Sequence[Evidence], shapes: Mapping[str, str]) -> Units:
+    """Return the units of a table among columns that are no coordinates."""
+    every = [
+        _key(column, columns, shapes) for column in columns if _may_be(column, shapes[column.name])
     ]
+    keys = [key for key in every if key.points >= _ENOUGH]
     groups = _same_units(sorted(keys, key=lambda key: -key.column.distinct))
     person, household = _choose([group[0] for group in groups], columns, shapes)
+    if person is not None and household is None:
+        household = _around(person, every, shapes)
     aliases = {
         other.column.name: unit.column.name
         for unit in (person, household)
@@ -76,7 +83,7 @@ def _may_be(column: Evidence, shape: str) -> bool:
     """Whether values could number units: whole numbers or words, repeated, hardly any missing."""
     if column.field.kind == "date" or (column.levels is not None and not column.whole):
         return False
-    if shape in ("free text", "year", "birth year", "binary", "month", "day"):
+    if shape in ("free text", "amount", "year", "birth year", "binary", "month", "day"):
         return False
     each = column.present / max(column.distinct, 1)
     return (
@@ -135,9 +142,35 @@ def _points(
     points += _is_contiguous(column)
     points += 2 * any(_counts_rows(column, other) for other in constant)
     points += any(_numbers_rows(column, other) for other in varying)
+    points += 2 * any(constancy(column, other) < _APART for other in varying)
     points -= 2 * bool(sizes.max() > 12 * sizes.mean())  # towns, not people
-    points -= 2 * bool(shapes[column.name] in ("age", "amount", "scale", "count"))
+    points -= 2 * (shapes[column.name] in ("age", "amount", "measure", "scale", "count"))
     return int(points)
+
+
+def _around(person: Key, keys: Sequence[Key], shapes: Mapping[str, str]) -> Key | None:
+    """Return the number of a household of which only its people tell.
+
+    In a panel people move and earn apart: each has one household, of a few people.
+    """
+    coded = [
+        key
+        for key in keys
+        if key is not person
+        and (
+            "household" in key.column.hints
+            or (key.constant and _is_code(key.column, shapes[key.column.name]))
+        )
+        and not key.column.hints & {"quasi", "sensitive"}
+        and _is_household(key, person)
+    ]
+    return max(coded, key=lambda k: ("household" in k.column.hints, k.points), default=None)
+
+
+def _is_code(column: Evidence, shape: str) -> bool:
+    """Whether values look like numbers of units: running, or long enough for every one."""
+    long = shape == "code" and len(column.texts[0]) >= _LONG_CODE
+    return shape in ("long code", "hash") or _is_dense(column) or long
 
 
 def _is_dense(column: Evidence) -> bool:
@@ -213,12 +246,19 @@ def _choose(
 
 
 def _is_household(key: Key, person: Key | None) -> bool:
-    if person is None:
-        return key.rows_each <= _LARGEST_HOUSEHOLD and int(key.column.sizes.max()) <= _LARGEST_SIZE
-    people = person.column.distinct / key.column.distinct
+    """Whether units have a few people each, and numbers of people that do not differ much."""
+    if person is not None and not determines(person.column, key.column):
+        return False
+    people = (
+        key.column.sizes
+        if person is None
+        else np.bincount(pairs(key.column.codes, person.column.codes)[0])
+    )
+    mean = float(people.mean())
     return (
-        1.05 < people <= _LARGEST_HOUSEHOLD  # noqa: PLR2004
-        and determines(person.column, key.column)
+        1.05 < mean <= _LARGEST_HOUSEHOLD  # noqa: PLR2004
+        and int(people.max()) <= _LARGEST_SIZE
+        and float(people.var()) < _DISPERSED * mean
     )
 
 
@@ -271,7 +311,7 @@ def _ages_with(key: Key, age: Evidence, time: Evidence) -> bool:
 
 def _is_time_of(key: Key, column: Evidence, shapes: Mapping[str, str]) -> bool:
     """Whether a column tells the rows of a unit apart in time."""
-    if column.field.kind != "date" and shapes[column.name] not in ("year", "count", "scale"):
+    if column.field.kind != "date" and shapes[column.name] != "year":
         return False
     both = (key.column.codes >= 0) & (column.codes >= 0)
     return _distinct_within(key.column.codes[both], column.codes[both].astype(np.float64))
