@@ -12,6 +12,7 @@ import pytest
 import veladura as vd
 from veladura.base.estimate import Estimate
 from veladura.core.standing import ExactColumn, Standing
+from veladura.measures.assessment import Assessment
 from veladura.measures.measure import Figure
 from veladura.release.certificate import certificate
 from veladura.release.package import save
@@ -142,31 +143,26 @@ def figure(name, value, unit="share", base=0):
 
 def test_figures_become_sentences(release):
     names = ("utility.columns.worst", "utility.pmse.ratio", "utility.overlap.mean")
-    good, bad = uses(dict(zip(names, map(figure, names, (0.02, 2.0, 0.9)), strict=True)), release)
-    assert len(good) == 3
-    assert not [line for line in bad if "useless" in line]
-    good, bad = uses(
-        {
-            "utility.columns.worst": figure("utility.columns.worst", 0.6),
-            "utility.pmse.ratio": figure("utility.pmse.ratio", 400.0, "number"),
-            "utility.overlap.mean": figure("utility.overlap.mean", 0.1),
-        },
-        release,
-    )
-    assert good == []
-    assert any("useless" in line and "400" in line for line in bad)
-    gone = {
-        "utility.generalisation.completeness": figure(
-            "utility.generalisation.completeness", 0.9, "people", 300
-        )
+    for values, wanted in (((0.02, 2.0, 0.9), (3, 0)), ((0.6, 400.0, 0.1), (0, 2))):
+        figures = dict(zip(names, map(figure, names, values), strict=True))
+        good, bad = uses(Assessment(figures), release)
+        assert (len(good), len(bad)) == wanted
+    far = {
+        f"utility.pmse.{short}": figure("", value)
+        for short, value in (("value", 0.2), ("ratio", 400))
     }
+    assert "The pMSE ratio is 400" in uses(Assessment(far), release)[1][0]
+    name = "utility.generalisation.completeness"
+    gone = Assessment({name: figure(name, 0.9, "people", 300)})
     assert uses(gone, release)[1][0] == "Totals: 30 of 300 people are not in the release."
 
 
 def test_a_column_with_one_value_is_told():
-    frame = pd.DataFrame({"sex": ["f", "m"] * 20, "income": range(40)})
-    release = vd.Recode(columns={"sex": {"groups": {"all": ["f", "m"]}}}).protect(frame)
-    assert uses({}, release)[1][0].startswith("sex: this column holds one value for everybody")
+    frame = pd.DataFrame({"sex": ["f", "m"] * 20, "job": ["a", "b"] * 20})
+    rules = {name: {"groups": {"all": sorted(set(frame[name]))}} for name in frame}
+    release = vd.Recode(columns=rules).protect(frame)
+    (sentence,) = uses(Assessment({}), release)[1]
+    assert sentence.startswith("sex and job: each has one value in all rows: they tell nothing.")
 
 
 def test_many_names_are_shortened():
