@@ -21,6 +21,8 @@ NO_REASON = "{}: released exactly, and the plan gives no reason"
 
 def refuse_unnamed(plan: Plan, table: Table) -> None:
     """Refuse a source with a column that the plan does not name."""
+    setting = "the plan's step"
+    table.schema.check(setting, plan.recipe.changes(()))
     named = {*plan.columns, *plan.recipe.changes(())}
     if unnamed := [name for name in table.names if name not in named]:
         example = toml_key(unnamed[0])
