@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from veladura.measures.risk.classes import classes
     from veladura.measures.risk.distance import distance
     from veladura.measures.risk.evaluation import Attack
+    from veladura.measures.risk.holes import holes
     from veladura.measures.risk.individual import individual
     from veladura.measures.risk.intruder import Intruder
     from veladura.measures.risk.k_map import k_map
@@ -44,6 +45,7 @@ __all__ = [
     "attribution",
     "classes",
     "distance",
+    "holes",
     "individual",
     "k_map",
     "linkability",
@@ -71,6 +73,7 @@ _PLACES = {
     "attribution": "veladura.measures.risk.attribution",
     "classes": "veladura.measures.risk.classes",
     "distance": "veladura.measures.risk.distance",
+    "holes": "veladura.measures.risk.holes",
     "individual": "veladura.measures.risk.individual",
     "k_map": "veladura.measures.risk.k_map",
     "linkability": "veladura.measures.risk.linkability",
