@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -101,22 +102,24 @@ def full_names(rng: Rng, n: int) -> list[str]:
 
 def numbers_of(rng: Rng, n: int) -> np.ndarray:
     """Distinct numbers of units, in one of the ways registers write them."""
-    style = rng.integers(7)
-    if style == 0:
-        return np.arange(1, n + 1)
-    if style == 5:
-        return np.array([f"{a:08x}{b:08x}" for a, b in rng.integers(1 << 28, 1 << 32, (n, 2))])
-    if style == 6:
-        return rng.permutation(n) * int(rng.integers(1, 4)) + 101
-    if style == 1:
-        return rng.choice(np.arange(100_000, 999_999), n, replace=False)
-    if style == 2:
-        return 1_000_000 + np.cumsum(rng.integers(1, 9, n))
+    return _WAYS[rng.integers(len(_WAYS))](rng, n)
+
+
+def _lettered(rng: Rng, n: int) -> np.ndarray:
     letters = rng.choice(list("ABCDEFGH"), n)
     digits = rng.choice(np.arange(10_000, 99_999), n, replace=False)
-    if style == 3:
-        return np.array([f"{a}{b}" for a, b in zip(letters, digits, strict=True)])
-    return np.array([f"{b:07}" for b in rng.choice(9_999_999, n, replace=False)])
+    return np.array([f"{a}{b}" for a, b in zip(letters, digits, strict=True)])
+
+
+_WAYS: tuple[Callable[[Rng, int], np.ndarray], ...] = (
+    lambda _, n: np.arange(1, n + 1),
+    lambda rng, n: rng.choice(np.arange(100_000, 999_999), n, replace=False),
+    lambda rng, n: 1_000_000 + np.cumsum(rng.integers(1, 9, n)),
+    _lettered,
+    lambda rng, n: np.array([f"{b:07}" for b in rng.choice(9_999_999, n, replace=False)]),
+    lambda rng, n: np.array([f"{a:08x}{b:08x}" for a, b in rng.integers(1 << 28, 1 << 32, (n, 2))]),
+    lambda rng, n: rng.permutation(n) * int(rng.integers(1, 4)) + 101,
+)
 
 
 def social_numbers(rng: Rng, birth: np.ndarray) -> np.ndarray:

@@ -81,6 +81,12 @@ class Declared:
                 " or leave format out."
             )
             raise PlanError(msg)
+        if self.exact and not self.exact.strip():
+            msg = (
+                "exact is the reason why a column may be released as it is; it is blank.\n\nHint:"
+                " say why, or leave exact out."
+            )
+            raise PlanError(msg)
         if len(set(self.order)) < len(self.order):
             msg = "order has a category more than once.\n\nHint: name each category once."
             raise PlanError(msg)
@@ -135,6 +141,16 @@ class Schema:
     def of_role(self, *roles: str) -> list[str]:
         """Return the columns of some roles."""
         return [field.name for field in self.fields if field.role in roles]
+
+    @property
+    def person(self) -> str | None:
+        """The column that says which person a row is about; None where every row is a person."""
+        return next(iter(self.of_role("person")), None)
+
+    @property
+    def household(self) -> str | None:
+        """The column that says which household a row is about, if there is one."""
+        return next(iter(self.of_role("household")), None)
 
     def select(self, names: Sequence[str]) -> Schema:
         """Return the schema of some columns, in the given order."""

@@ -23,32 +23,45 @@ if TYPE_CHECKING:
     from veladura.table.codes import Column
 
 WIDEST = 10**18
+MOST_DIGITS = 6
+REST = "other"  # the category of all that are not kept
 
 
 @dataclass(frozen=True, kw_only=True)
 class Coarser:
-    """How one column is recoded: groups of categories, a base to round to, or a period of dates.
+    """How one column is recoded: groups of categories, rounding of numbers, or a period of dates.
 
     Parameters
     ----------
     groups
         By new category the old ones that are merged into it. Those not named stay as they are.
+    keep
+        The categories that stay; all others become ``other``. Rare categories are then named
+        nowhere in the release.
     other
-        The category for all that no group names.
+        The category for all that no group names, or that are not kept.
     round
         The base whose nearest multiple replaces a number; halves are rounded up.
+    digits
+        Significant digits that a number keeps, for amounts of very different size.
     date
         The period whose first day replaces a date.
     """
 
     groups: Mapping[str, Sequence[str]] | None = None
+    keep: Sequence[str] | None = None
     other: str | None = None
     round: int | float | None = None
+    digits: int | None = None
     date: Literal["month", "quarter", "year", "decade"] | None = None
 
     def __post_init__(self) -> None:
-        if [self.groups, self.round, self.date].count(None) != 2:  # noqa: PLR2004
-            msg = "a column is recoded by exactly one of groups, round and date."
+        rules = [self.groups, self.keep, self.round, self.digits, self.date]
+        if rules.count(None) != len(rules) - 1:
+            msg = "a column is recoded by exactly one of groups, keep, round, digits and date."
+            raise PlanError(msg)
+        if self.digits is not None and self.digits not in range(1, MOST_DIGITS + 1):
+            msg = f"digits ({self.digits}) must be a whole number from 1 to {MOST_DIGITS}."
             raise PlanError(msg)
         if self.date is not None:
             check_choice("date", self.date, tuple(PERIODS))
@@ -58,23 +71,28 @@ class Coarser:
                 " replaced by its multiples."
             )
             raise PlanError(msg)
-        if self.other is not None and (self.groups is None or not isinstance(self.other, str)):
-            msg = "other must be a category (text), and goes with groups only."
+        merges = self.groups is not None or self.keep is not None
+        if self.other is not None and not (merges and isinstance(self.other, str)):
+            msg = "other must be a category (text), and goes with groups or keep only."
             raise PlanError(msg)
+        if self.keep is not None:
+            object.__setattr__(self, "keep", _checked_keep(self.keep))
+            object.__setattr__(self, "other", self.other or REST)
         if self.groups is not None:
             object.__setattr__(self, "groups", _checked_groups(self.groups))
 
     @property
     def kinds(self) -> tuple[str, ...]:
         """The kinds of columns that this can be done to."""
-        if self.groups is not None:
+        if self.groups is not None or self.keep is not None:
             return LABELLED
-        return NUMERIC if self.round is not None else ("date",)
+        return ("date",) if self.date is not None else NUMERIC
 
     @property
     def new(self) -> list[str]:
         """The categories that the rule names as new ones."""
-        return [*(self.groups or {}), *([] if self.other is None else [self.other])]
+        rest = [] if self.other is None else [self.other]
+        return [*(self.groups or {}), *(self.keep or ()), *rest]
 
     @property
     def gone(self) -> list[str]:
@@ -96,9 +114,15 @@ class Coarser:
         """Return a column recoded by this rule; missing values stay missing."""
         if self.date is not None:
             return column.with_values(start_of(column, self.date))
-        if self.round is not None:
-            return column.with_values(multiples(column.values, self.round))
-        return self._merged(column)
+        if self.groups is not None or self.keep is not None:
+            return self._merged(column)
+        return column.with_values(self.rounded(column.values))
+
+    def rounded(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return numbers rounded to the base, or to significant digits."""
+        if self.digits is not None:
+            return significant(values, self.digits)
+        return values if self.round is None else multiples(values, self.round)
 
     def _merged(self, column: Column) -> Column:
         """Return a column with categories merged; those that were numbers or yes/no become text."""
@@ -112,7 +136,7 @@ class Coarser:
         meant = {
             label: text
             for label, text in column.field.labels.items()
-            if label in new and label not in self.new
+            if label in new and (label not in self.new or label in (self.keep or ()))
         }
         labels = list(order) or sorted(set(new))
         code_of = [labels.index(label) for label in new] or [0]
@@ -159,6 +183,24 @@ def multiples(values: NDArray[Any], base: float) -> NDArray[Any]:
     return np.where(np.abs(times) < 2**52, coarse, values)
 
 
+def significant(values: NDArray[Any], digits: int) -> NDArray[Any]:
+    """Return numbers rounded to so many significant digits; zero and missing stay.
+
+    Examples
+    --------
+    >>> significant(np.array([1234.0, 0.0567, 0.0]), 2).tolist(), significant(np.array([45]), 1)
+    ([1200.0, 0.057, 0.0], array([50]))
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        size = np.floor(np.log10(np.abs(values.astype(np.float64))))
+    power = np.where(np.isfinite(size), digits - 1 - size, 0.0)
+    up, down = 10.0 ** np.maximum(power, 0), 10.0 ** np.maximum(-power, 0)
+    rounded = np.floor(np.abs(values) * up / down + 0.5) / up * down * np.sign(values)
+    if values.dtype.kind != "f":
+        return np.where(power < 0, rounded, values).astype(values.dtype)
+    return np.asarray(rounded) + 0.0  # no negative zero
+
+
 def not_merged(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of values in categories that were merged into another."""
     violations = 0
@@ -185,6 +227,17 @@ def not_multiples(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     return violations
 
 
+def too_many_digits(evidence: Evidence, settings: Mapping[str, Any]) -> int:
+    """Return the number of values with more significant digits than were kept."""
+    violations = 0
+    for name, digits in settings["columns"].items():
+        column = evidence.column(name)
+        values = column.values[~column.missing]
+        same = np.isclose(significant(values, digits), values, rtol=1e-12, atol=0.0)
+        violations += int(np.count_nonzero(~same))
+    return violations
+
+
 def not_period_starts(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of dates that are not the first day of a period."""
     violations = 0
@@ -194,6 +247,15 @@ def not_period_starts(evidence: Evidence, settings: Mapping[str, Any]) -> int:
             np.count_nonzero((start_of(column, period) != column.values) & ~column.missing)
         )
     return violations
+
+
+def _checked_keep(labels: object) -> tuple[str, ...]:
+    """Return the categories that stay, after refusing what is no list of them."""
+    listed = tuple(labels) if isinstance(labels, (list, tuple)) else ()
+    if not listed or not all(isinstance(label, str) for label in listed):
+        msg = "keep must list at least one category, all of them text."
+        raise PlanError(msg)
+    return listed
 
 
 def _checked_groups(groups: object) -> dict[str, tuple[str, ...]]:
@@ -221,5 +283,6 @@ CHECKS = {
     "categories": CATEGORIES,
     "merged": Check(not_merged),
     "multiples": Check(not_multiples),
+    "digits": Check(too_many_digits),
     "period-starts": Check(not_period_starts),
 }

@@ -118,8 +118,20 @@ def _is_dense(column: Evidence) -> bool:
     return column.whole and span < 3 * column.distinct
 
 
+def _is_numbered(column: Evidence, columns: Sequence[Evidence]) -> bool:
+    """Whether codes of places begin with that of their region."""
+    return any(
+        2 < other.distinct < column.distinct  # noqa: PLR2004
+        and determines(column, other)
+        and explained(other, column) > _EVEN
+        for other in columns
+    )
+
+
 def _is_derived(column: Evidence, columns: Sequence[Evidence]) -> bool:
     """Whether a few whole numbers of different lengths are told by a column as short."""
+    if _is_numbered(column, columns):
+        return False
     lengths = {len(str(int(number))) for number in (column.numbers[0], column.numbers[-1])}
     return len(lengths) > 1 and any(
         other is not column
