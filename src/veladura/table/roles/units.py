@@ -184,7 +184,9 @@ def _around(person: Key, keys: Sequence[Key], shapes: Mapping[str, str]) -> Key 
 def _is_code(column: Evidence, shape: str) -> bool:
     """Whether values look like numbers of units: running, or long enough for every one."""
     long = shape == "code" and len(column.texts[0]) >= _LONG_CODE
-    dense = _is_dense(column) and shape not in ("day", "month", "age", "count", "scale")
+    dense = _is_dense(column) and shape not in ("day", "month", "count", "scale")
+    if shape == "age":  # a list from one without a gap is no list of ages
+        dense = dense and column.numbers[0] == 1 and column.distinct == column.numbers[-1]
     return shape in ("long code", "running number", "hash") or dense or long
 
 

@@ -71,7 +71,7 @@ def _points(
     if not (one or named or shared or (designed and column.distinct <= _MOST_CELLS)):
         return 0
     points = 2 * one + 2 * named + shared + designed + fine + (fine and few) + (mean >= _MANY)
-    differs = _differs(column, units)
+    differs = shared and _differs(column, units)
     points += column.whole and few and not _is_heaped(column) and (differs or shape in _AMOUNTS)
     points -= bool(column.hints & {"sensitive", "age", "quasi", "x", "y"})
     points -= 2 * (shape in ("age", "birth year", "year"))
@@ -102,7 +102,7 @@ def _by_design(column: Evidence, columns: Sequence[Evidence], shapes: Mapping[st
         and other.distinct < 0.2 * other.rows
         and (other.levels is None or shapes[other.name] in ("nominal code", "scale", "binary"))
     ]
-    return any(explained(other, column) > _EVEN for other in few)
+    return any(other is not column and explained(other, column) > _EVEN for other in few)
 
 
 def _is_heaped(column: Evidence) -> bool:
