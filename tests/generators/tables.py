@@ -114,8 +114,12 @@ def demography(d: Draft, n: int, each: np.ndarray) -> None:
         d.category("nationality", np.minimum(d.rng.geometric(0.5, n) - 1, 9)[each], 10)
     if d.maybe(0.4):
         share = d.rng.dirichlet(np.ones(people.ISCO.size))
-        d.add("occupation", people.ISCO[d.rng.choice(people.ISCO.size, n, p=share)][each],
-              "quasi-identifier", gaps=0.0)  # fmt: skip
+        d.add(
+            "occupation",
+            people.ISCO[d.rng.choice(people.ISCO.size, n, p=share)][each],
+            "quasi-identifier",
+            gaps=0.0,
+        )
         d.codes.append(list(d.columns)[-1])
 
 
