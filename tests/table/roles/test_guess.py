@@ -173,7 +173,7 @@ def test_the_table_of_roles_fits_80_columns_and_cuts_no_word():
     made = generate(1)
     guesses = guess_roles(vd.open(made.frame))
     console = Console(width=80, record=True, file=io.StringIO())
-    console.print(roles_table(guesses, len(made.frame)))
+    console.print(roles_table(guesses, len(made.frame), {}))
     text = console.export_text()
     assert max(map(len, text.splitlines())) <= 80
     assert "\u2026" not in text
