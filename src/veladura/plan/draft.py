@@ -26,6 +26,7 @@ from veladura.plan.protection import Protection, draft_protection
 from veladura.table.database.passwords import has_password
 from veladura.table.inspect import Facts, inspect_table
 from veladura.table.roles import Guess, guess_roles
+from veladura.table.roles.evidence import MOST_ROWS
 from veladura.table.schema import Declared, Field, Schema
 from veladura.table.source import IdentifierWarning
 from veladura.table.source import open as open_table
@@ -130,37 +131,25 @@ def look(source: str, table: str | None) -> tuple[Table, dict[str, Facts], dict[
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", IdentifierWarning)  # the guessed roles say it
         opened = open_table(source, table=table)
-    guesses = {
-        column.name: _as_written(column, guess)
-        for column, guess in zip(opened.schema, guess_roles(opened).values(), strict=True)
-    }
+    guesses = guess_roles(opened)
+    try:
+        again = _again(source, table, opened, guesses)
+    except DataError:  # whole numbers that are not written as such: " 1", "+1"
+        guesses = {
+            name: replace(guess, kind="category", order=()) if guess.order else guess
+            for name, guess in guesses.items()
+        }
+        again = _again(source, table, opened, guesses)
+    return again, inspect_table(replace(again, guessed=opened.guessed)), guesses
+
+
+def _again(source: str, table: str | None, opened: Table, guesses: Mapping[str, Guess]) -> Table:
+    """Open a source as the plan will: a guessed kind may change how values are stored."""
     columns = {
         column.name: _declared(column, guesses[column.name], opened.guessed.get(column.name))
         for column in opened.schema
     }
-    # again, as the plan will open it: a guessed kind may change how values are stored
-    try:
-        again = open_table(source, columns, table=table, dialect=opened.source.dialect)
-    except DataError:  # the file writes codes of a scale in more than one way, as 1 and 1.0
-        guesses = {name: _without_order(guess) for name, guess in guesses.items()}
-        columns = {
-            name: replace(c, order=(), kind="category" if c.order else c.kind)
-            for name, c in columns.items()
-        }
-        again = open_table(source, columns, table=table, dialect=opened.source.dialect)
-    facts = inspect_table(replace(again, guessed=opened.guessed))
-    return again, facts, guesses
-
-
-def _as_written(column: Field, guess: Guess) -> Guess:
-    """Return a guess whose order is written as a file with decimals writes it: 1.0, 2.0, ..."""
-    if column.kind != "number" or not guess.order:
-        return guess
-    return replace(guess, order=tuple(f"{float(level):.1f}" for level in guess.order))
-
-
-def _without_order(guess: Guess) -> Guess:
-    return replace(guess, order=(), kind="category") if guess.order else guess
+    return open_table(source, columns, table=table, dialect=opened.source.dialect)
 
 
 def _declared(column: Field, guess: Guess, facts: Facts | None) -> Declared:
@@ -297,7 +286,9 @@ def _counted(table: Table, fact: Facts, guess: Guess) -> str:
     values = "1 distinct value" if fact.distinct == 1 else f"{fact.distinct:,} distinct values"
     people = "1 person is" if guess.unique == 1 else f"{guess.unique:,} people are"
     note = f"; {fact.note}" if fact.note else ""
-    return f"{values}, {table.rows - fact.present:,} missing; {people} unique by it alone{note}"
+    among = f" among the first {MOST_ROWS:,} rows" if table.rows > MOST_ROWS else ""
+    missing = f"{table.rows - fact.present:,} missing"
+    return f"{values}, {missing}; {people} unique by it alone{among}{note}"
 
 
 def _listed(value: Any) -> Any:
