@@ -238,6 +238,12 @@ def test_every_measure_and_the_report_know_a_pair(tmp_path):
 [source]
 path = "{path.as_posix()}"
 
+[columns]
+lon = {{}}
+lat = {{}}
+sex = {{}}
+income = {{exact = "made up"}}
+
 [[step]]
 method = "k-anonymity"
 quasi_identifiers = ["lon", "lat", "sex"]
