@@ -208,7 +208,7 @@ def _uniques(table: Table) -> list[str]:
         )
     uniques = int(uniqueness(table, keys).sample_uniques)
     return comment(
-        f"Uniqueness: {uniques:,} of {table.rows:,} people are unique on the quasi-identifiers"
+        f"Uniqueness: {uniques:,} of {table.people:,} people are unique on the quasi-identifiers"
         f" ({', '.join(_shown(key) for key in keys)}), the columns that an intruder may know."
     )
 
