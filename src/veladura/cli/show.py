@@ -192,8 +192,12 @@ def show_verified(results: Mapping[Path, Sequence[Line]], *, quiet: bool) -> Non
             show_header=False,
         )
         for line in shown:
-            table.add_row(_MARKS[line.status], escape(line.claim), escape(line.detail))
+            detail = "" if line.status == "draft" else line.detail
+            table.add_row(_MARKS[line.status], escape(line.claim), escape(detail))
         print_table(_console, table)
+        for line in lines:
+            if line.status == "draft":
+                say(f"not confirmed: {line.detail}", quiet=False)
     if not quiet and any(line.status == "attested" for lines in results.values() for line in lines):
         say(
             "attested: the holder checked this against the original. To check it again, add"
