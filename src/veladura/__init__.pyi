@@ -27,6 +27,7 @@ from veladura.methods.masks.microaggregation import Microaggregation as Microagg
 from veladura.methods.masks.noise import Noise as Noise
 from veladura.methods.masks.pram import Pram as Pram
 from veladura.methods.masks.recode import Recode as Recode
+from veladura.methods.masks.reweight import Reweight as Reweight
 from veladura.methods.masks.swap import Swap as Swap
 from veladura.methods.masks.topcode import TopCode as TopCode
 from veladura.methods.private.dirichlet import BetaBinomial as BetaBinomial
@@ -63,6 +64,7 @@ __all__ = [
     "Pram",
     "Recode",
     "Release",
+    "Reweight",
     "Steps",
     "Swap",
     "TCloseness",

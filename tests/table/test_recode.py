@@ -78,7 +78,7 @@ def _sqlite(folder, rows):
     connection.executemany("INSERT INTO t VALUES (?, ?, ?)", rows)
     connection.commit()
     connection.close()
-    return vd.open(f"sqlite:///{path}", table="t")
+    return vd.open(f"sqlite:///{path}", table="t", writable=True)
 
 
 def _postgres(url, schema, rows):

@@ -38,16 +38,25 @@ Force = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
 
 def main() -> None:
     """Run the command line; mistakes of a user are explained in words, without a traceback."""
+    from veladura.cli.voice import speak_warnings
+
     try:
-        app(standalone_mode=True)
+        with speak_warnings():
+            app(standalone_mode=True)
     except VeladuraError as error:
-        _complain(error)
+        from veladura.cli.voice import complain
+
+        complain(error)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         typer.echo("interrupted: nothing was released.", err=True)
         sys.exit(130)
     except Exception as error:  # the message of an unknown error may hold values
-        typer.echo(f"unexpected failure ({type(error).__name__}). Nothing was released.", err=True)
+        typer.echo(
+            f"unexpected failure ({type(error).__name__}): a mistake of the program, not of your"
+            " table or plan. Nothing was released.",
+            err=True,
+        )
         typer.echo(
             "Hint: set VELADURA_DEBUG=1 to see the traceback; it may contain values of the data.",
             err=True,
@@ -57,17 +66,6 @@ def main() -> None:
         if environ.get("VELADURA_DEBUG"):
             raise
         sys.exit(1)
-
-
-def _complain(error: VeladuraError) -> None:
-    from rich.console import Console
-
-    text, _, hint = str(error).partition("\n\n")
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
-    console.print("error:", style="bold red", end=" ")
-    console.print(text, markup=False)
-    if hint:
-        console.print(hint, style="dim", markup=False)
 
 
 @app.callback(invoke_without_command=True)
@@ -88,26 +86,45 @@ def init(
     source: Annotated[
         str,
         typer.Argument(
-            help="A file (CSV, Parquet, SPSS, Stata, SAS, Excel) or the URL of a database."
+            help=(
+                "A file (CSV, Parquet, DuckDB, SQLite, SPSS, Stata, SAS, Excel) or the URL of a"
+                " database."
+            )
         ),
     ],
-    table: Annotated[str | None, typer.Option(help="The table of the database.")] = None,
-    method: Annotated[
-        str | None, typer.Option(help="The method of the plan, such as k-anonymity or cart.")
+    table: Annotated[
+        str | None, typer.Option(help="The table of the database, if it has several.")
     ] = None,
+    method: Annotated[
+        str | None,
+        typer.Option(
+            help=(
+                "One method, such as cart: only its columns are protected. By default the whole"
+                " table is."
+            )
+        ),
+    ] = None,
+    audience: Annotated[
+        str,
+        typer.Option(
+            "--for", help="For whom the release is: open-data, researchers or one-partner."
+        ),
+    ] = "open-data",
     out: Annotated[Path, typer.Option(help="The plan to write.")] = Path("plan.toml"),
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
     """Inspect a table and write a commented plan that runs without a change."""
-    from veladura.cli.show import progress, say
-    from veladura.plan.draft import draft, write_draft
+    from veladura.cli.show import progress, say, show_roles
+    from veladura.plan.draft import drafted, write_draft
 
     with progress(quiet=quiet)("inspecting the table", 1) as advance:
-        text = draft(source, table=table, method=method, home=out.parent)
+        plan = drafted(source, table=table, method=method, audience=audience, home=out.parent)
         advance()
-    write_draft(text, out, force=force)
-    say(f"{out} written. Check it, then run: veladura run {out}", quiet=quiet)
+    write_draft(plan.text, out, force=force)
+    show_roles(plan.guesses, plan.rows, plan.treatment, quiet=quiet)
+    say(f"{out} written. Confirm it, then run it:", quiet=quiet)
+    say(f"  veladura confirm {out}\n  veladura run {out}", quiet=quiet)
 
 
 @app.command()
@@ -228,7 +245,8 @@ def assess(
     plan: Annotated[
         Path | None,
         typer.Option(
-            help="A plan: its [gate] gives the limits, its source the kinds of the columns."
+            help="A plan: its [gate] gives the limits, [[intruder]] who looks for people, its"
+            " source the kinds of the columns."
         ),
     ] = None,
     html: Annotated[Path | None, typer.Option(help="Write the custodian's report.")] = None,
@@ -255,6 +273,7 @@ def assess(
         original,
         record,
         limits=None if read is None else read.gate,
+        intruders=() if read is None else read.intruders,
         progress=progress(quiet=quiet),
     )
     show_reassessed(result, html, json, quiet=quiet)
@@ -382,6 +401,7 @@ def compare(
     quiet: Quiet = False,
 ) -> None:
     """Compare plans for one table on a risk-utility map. Nothing is released."""
+    from veladura.base.private_files import write_private
     from veladura.cli.show import progress, show_comparison
     from veladura.comparison.making import compare_plans
 
@@ -393,7 +413,7 @@ def compare(
         fresh=fresh,
         progress=progress(quiet=quiet),
     )
-    out.write_text(comparison.to_html(), encoding="utf-8")
+    write_private(out, comparison.to_html())
     show_comparison(comparison, out, quiet=quiet)
 
 
@@ -424,10 +444,7 @@ def budget(
     folder: Annotated[
         Path | None,
         typer.Argument(
-            help=(
-                "A plan or a custodian folder; by default VELADURA_CUSTODIAN or the user's state"
-                " folder."
-            )
+            help="The home of the ledgers; by default VELADURA_LEDGER or the user's state folder."
         ),
     ] = None,
     events: Annotated[bool, typer.Option("--events", help="List every private draw.")] = False,

@@ -19,6 +19,7 @@ METHODS = {
     "top-code": ("veladura.methods.masks.topcode", "TopCode"),
     "recode": ("veladura.methods.masks.recode", "Recode"),
     "pram": ("veladura.methods.masks.pram", "Pram"),
+    "reweight": ("veladura.methods.masks.reweight", "Reweight"),
     "dirichlet-multinomial": ("veladura.methods.private.dirichlet", "DirichletMultinomial"),
     "beta-binomial": ("veladura.methods.private.dirichlet", "BetaBinomial"),
     "cart": ("veladura.methods.cart.cart", "Cart"),

@@ -19,6 +19,7 @@ from veladura.errors import NotApplicable, PlanError
 if TYPE_CHECKING:
     from veladura.core.promise import Evidence
     from veladura.core.release import Release
+    from veladura.measures.knowledge import Scenario
     from veladura.table.table import Table
 
 FAMILIES = ("risk", "utility")
@@ -108,12 +109,13 @@ class Subject:
     """What is measured: an original without identifiers, and the release made from it.
 
     The control group, where there is one, holds people of the same population who are not in the
-    original.
+    original. Without intruders the usual ones are taken.
     """
 
     original: Table
     release: Release
     control: Table | None = None
+    intruders: tuple[Scenario, ...] = ()
 
     def __post_init__(self) -> None:
         self.original.schema.check("the release", self.tables[0].names)
@@ -197,6 +199,8 @@ class Measure:
     counted
         Whether it needs nothing but `Table.counts` and `Table.rows`. Only such measures are
         computed for a release whose rows stay in a file or database.
+    others
+        What further figures mean, whose names come from the plan, such as those of intruders.
 
     Examples
     --------
@@ -213,6 +217,7 @@ class Measure:
     figures: Mapping[str, Meaning]
     function: Function
     counted: bool = False
+    others: Meaning | None = None
 
     def __post_init__(self) -> None:
         family, _, word = self.name.partition(".")
@@ -234,17 +239,22 @@ class Measure:
         except NotApplicable as reason:
             result = Measured(dict.fromkeys(self.figures, reason))
         measured = result if isinstance(result, Measured) else Measured(result)
-        if set(measured.figures) != set(self.figures):
+        extra = [short for short in measured.figures if short not in self.figures]
+        if set(self.figures) - set(measured.figures) or (extra and self.others is None):
             msg = (
                 f"measure {self.name!r} declares {sorted(self.figures)} and gives"
                 f" {sorted(measured.figures)}."
             )
             raise PlanError(msg)
-        figures = [self._figure(short, measured, subject) for short in self.figures]
+        figures = [self._figure(short, measured, subject) for short in (*self.figures, *extra)]
         return figures, measured.detail
 
+    def meaning(self, short: str) -> Meaning:
+        """Return what a figure means, by its short name."""
+        return self.figures[short] if self.others is None else self.figures.get(short, self.others)
+
     def _figure(self, short: str, measured: Measured, subject: Subject) -> Figure:
-        result, meaning = measured.figures[short], self.figures[short]
+        result, meaning = measured.figures[short], self.meaning(short)
         missing = isinstance(result, NotApplicable)
         return Figure(
             name=f"{self.name}.{short}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from veladura.core.standing import ExactColumn, Standing
@@ -138,7 +139,13 @@ def standing_of(
         for fact, column in zip(kept, exact, strict=True)
         if not column.reason and len(fact.columns) == 1
     ]
-    return Standing((*plan.unconfirmed, *lacking), exact)
+    return Standing(
+        (*plan.unconfirmed, *lacking),
+        exact,
+        plan.release.purpose,
+        plan.release.recipient,
+        f"{datetime.now(UTC):%Y-%m-%d}",
+    )
 
 
 def _unique_in(release: Release, table: Table, fact: ExactFacts) -> int:

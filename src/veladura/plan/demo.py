@@ -7,8 +7,10 @@ from pathlib import Path
 
 from veladura import example
 from veladura.base.context import Progress, silent
+from veladura.base.private_files import write_private
 from veladura.core import registry
 from veladura.errors import FolderError
+from veladura.methods.private.ledger import Ledger
 from veladura.plan.confirm import accept_all, confirm
 from veladura.plan.draft import draft
 from veladura.plan.plan import read_plan
@@ -33,7 +35,12 @@ def run_demo(out: Path, *, force: bool = False, progress: Progress = silent) -> 
     ]
     with warming():
         return {
-            method: run(read_plan(_plan(out, method)), force=force, progress=progress)
+            method: run(
+                read_plan(_plan(out, method)),
+                force=force,
+                progress=progress,
+                ledger=Ledger() if registry.find(method).private else None,  # invented people
+            )
             for method in chosen
         }
 
@@ -69,6 +76,6 @@ def _plan(out: Path, method: str) -> Path:
         seed=None if registry.find(method).private else SEED,
         settings=MAP if "region" in registry.find(method).declared_by_holder else None,
     )
-    path.write_text(text, encoding="utf-8")
+    write_private(path, text)
     confirm(path, accept_all(ONE_METHOD))
     return path

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tomllib
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -15,9 +16,11 @@ from veladura.base.limits import Limit
 from veladura.base.settings import from_plain, from_table, paths_from, to_plain
 from veladura.core import registry
 from veladura.core.steps import Steps
-from veladura.errors import PlanError
+from veladura.errors import PlanError, VeladuraWarning
+from veladura.measures.knowledge import Scenario, check_intruders
 from veladura.plan.quasi import completed, refuse_contradictions
 from veladura.release.files import Format
+from veladura.table.database.passwords import has_password, without_passwords
 from veladura.table.database.scratch import custodian_home
 from veladura.table.files.dialect import Dialect
 from veladura.table.schema import Declared
@@ -25,18 +28,33 @@ from veladura.table.source import open as open_table
 
 if TYPE_CHECKING:
     from veladura.core.recipe import Recipe
-    from veladura.methods.private.ledger import KeptLedger
+    from veladura.methods.private.kept import KeptLedger
     from veladura.table.table import Table
+
+_OPENLY = (
+    "the plan holds the password of its database, where everyone who reads the plan sees it. It is"
+    " not kept in the record.\n\nHint: delete the password from url and set VELADURA_PASSWORD (or"
+    " PGPASSWORD) in the environment."
+)
+
+
+class PasswordWarning(VeladuraWarning):
+    """A plan holds the password of a database."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SourcePlan:
-    """Where the table is, and how a CSV file is written."""
+    """Where the table is, and how a CSV file is written.
+
+    ``data_id`` is the holder's own number of the data: sources with the same one share a privacy
+    budget, whatever their files are called.
+    """
 
     path: str | None = None
     url: str | None = None
     table: str | None = None
     name: str | None = None
+    data_id: str | None = None
     separator: str | None = None
     encoding: str | None = None
     decimal: str | None = None
@@ -45,7 +63,7 @@ class SourcePlan:
 
     def __post_init__(self) -> None:
         if (self.path is None) == (self.url is None):
-            msg = "give either path (a file) or url and table (a database)."
+            msg = "give either path (a file) or url (a database on a server)."
             raise PlanError(msg)
 
     def dialect(self) -> Dialect | None:
@@ -59,12 +77,15 @@ class SourcePlan:
 class ReleasePlan:
     """Where the release goes, and in which format.
 
-    ``table`` writes it into the database of the source as well.
+    ``table`` writes it into the database of the source as well. Purpose and recipient are for the
+    manifest and the certificate.
     """
 
     folder: str = "release"
     format: Format = "parquet"
     table: str | None = None
+    purpose: str = ""
+    recipient: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,6 +134,7 @@ class Plan:
     release: ReleasePlan = field(default_factory=ReleasePlan)
     custodian: CustodianPlan = field(default_factory=CustodianPlan)
     gate: Mapping[str, Limit] = field(default_factory=dict)
+    intruders: tuple[Scenario, ...] = ()
     budget: BudgetPlan = field(default_factory=BudgetPlan)
     run: RunPlan = field(default_factory=RunPlan)
     unconfirmed: tuple[str, ...] = ()
@@ -138,6 +160,8 @@ class Plan:
     def open(self) -> Table:
         """Open the source as the plan declares it."""
         source = self.source
+        if source.url is not None and has_password(source.url):
+            warnings.warn(_OPENLY, PasswordWarning, stacklevel=2)
         where = source.url if source.url is not None else self.home / str(source.path)
         return open_table(
             where,
@@ -150,17 +174,23 @@ class Plan:
         )
 
 
-def ledger_of(plan: Plan, name: str) -> KeptLedger | None:
-    """Return the ledger that private draws are charged to: by source, in the custodian's folder."""
+def ledger_of(plan: Plan, table: Table) -> KeptLedger | None:
+    """Return the ledger that private draws are charged to: in one home, by what the source is."""
     if not (private := [step for step in plan.steps if step.private]):
         return None
-    from veladura.methods.private.ledger import KeptLedger, Ledger, allowance
+    from veladura.methods.private.identity import identity_of
+    from veladura.methods.private.kept import KeptLedger, ledger_home
+    from veladura.methods.private.ledger import Ledger, allowance
 
     given = plan.budget
     budget = Ledger(epsilon=given.epsilon, delta=given.delta, rho=given.rho).budget
-    folder = plan.custodian_folder or custodian_home()
+    older = (plan.custodian_folder or custodian_home()) / "ledger" / f"{table.source.name}.json"
     return KeptLedger(
-        folder, name, budget if budget.limit is not None else None, allowance(private)
+        ledger_home(),
+        identity_of(table, plan.source.data_id),
+        budget if budget.limit is not None else None,
+        allowance(private),
+        older,
     )
 
 
@@ -220,7 +250,7 @@ def parse_plan(text: str) -> Plan:
         "run": RunPlan,
         "confirmed": ConfirmedPlan,
     }
-    possible = (*sections, "columns", "step", "gate", "unconfirmed")
+    possible = (*sections, "columns", "step", "gate", "intruder", "unconfirmed")
     for key in tables:
         if key not in possible:
             raise PlanError.unknown("the plan's key", key, possible)
@@ -250,8 +280,22 @@ def parse_plan(text: str) -> Plan:
         columns=columns,
         steps=recipes,
         gate=from_plain(Mapping[str, Limit], tables.get("gate", {}), "gate"),
+        intruders=intruders_from(tables.get("intruder", [])),
         unconfirmed=from_plain(tuple[str, ...], tables.get("unconfirmed", []), "unconfirmed"),
-        text=text,
+        text=without_passwords(text),  # it goes into the record
+    )
+
+
+def intruders_from(tables: Any) -> tuple[Scenario, ...]:
+    """Return the intruders that ``[[intruder]]`` tables of a plan describe."""
+    if not isinstance(tables, list):
+        msg = (
+            "intruders are a list of tables.\n\nHint: write [[intruder]] with two brackets, then"
+            ' name = "register" and knows = ["age", "sex"].'
+        )
+        raise PlanError(msg)
+    return check_intruders(
+        from_table(Scenario, table, f"[[intruder]] {i}") for i, table in enumerate(tables, start=1)
     )
 
 

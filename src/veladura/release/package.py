@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from veladura.base.arrays import Ints
+from veladura.base.private_files import private_folder, write_private
 from veladura.core.promise import Proof
 from veladura.core.release import Dataset, Release
 from veladura.errors import PromiseError
@@ -156,9 +157,10 @@ def write_package(
     if any(new is not old for new, old in zip(tables, release.tables, strict=True)):
         release = replace(release, tables=tables)
         pages = replace(pages, proofs=release.prove())
-    manifest = build_manifest(release, format_)
+    manifest = build_manifest(release, format_, pages.assessment)
     write_json(
-        folder / "codebook.json", build_codebook([dataset.table for dataset in release.tables])
+        folder / "codebook.json",
+        build_codebook([dataset.table.units for dataset in release.tables]),
     )
     write_json(folder / "manifest.json", manifest)
     report = pages.render(replace(release, saved_manifest=manifest), "public")
@@ -170,7 +172,7 @@ def write_package(
 def write_dataset(dataset: Dataset, path: Path, format_: str) -> Dataset:
     """Write one dataset and return it as written; rows of a lazy one never come into memory."""
     if dataset.table.in_memory:
-        write_data(dataset.table.arrow, path, format_)
+        write_data(dataset.table.units.arrow, path, format_)
         return dataset
     written = path if format_ == "parquet" else scratch_folder() / f"{secrets.token_hex(8)}.parquet"
     write_parquet(dataset.table, written)
@@ -229,9 +231,11 @@ def _file_order(release: Release, number: int) -> Ints | None:
 def _in_file_order(dataset: Dataset, order: Ints | None) -> Dataset:
     if order is None:
         return dataset
-    arrow = dataset.table.arrow.take(pa.array(order))
+    whole = dataset.table.units
+    arrow = whole.arrow.take(pa.array(order))
     rows = None if dataset.rows is None else dataset.rows[order]
-    return Dataset(from_arrow(arrow, dataset.table.schema, dataset.table.source), rows)
+    shuffled = from_arrow(arrow, whole.schema, whole.source)
+    return Dataset(shuffled.without_identifiers(), rows)
 
 
 def leave_report(
@@ -240,10 +244,9 @@ def leave_report(
     """Write the custodian's report of a release that was refused; return its path."""
     from veladura.report.facts import public_drawings
 
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    path = folder / "refused.html"
+    path = private_folder(folder) / "refused.html"
     pages = Pages(release.prove(), public_drawings(release), assessment, verdicts)
-    path.write_text(pages.render(release, "custodian"), encoding="utf-8")
+    write_private(path, pages.render(release, "custodian"))
     return path
 
 
@@ -259,7 +262,8 @@ def write_tables(release: Release, source: Table, name: str, *, force: bool) -> 
             check_database(source)
             write_table(dataset.table, target, overwrite=force)
         else:
-            write_arrow(source, dataset.table.arrow.take(pa.array(order)), target, overwrite=force)
+            arrow = dataset.table.units.arrow.take(pa.array(order))
+            write_arrow(source, arrow, target, overwrite=force)
 
 
 def load(folder: str | Path) -> Release:
@@ -291,7 +295,9 @@ def load(folder: str | Path) -> Release:
         msg = f"a data file of {path} cannot be read, or does not fit codebook.json."
         raise PromiseError(msg) from None
     source = Source(manifest["name"])
-    tables = tuple(Dataset(from_arrow(arrow, Schema(fields), source)) for arrow in arrows)
+    tables = tuple(
+        Dataset(from_arrow(arrow, Schema(fields), source).without_identifiers()) for arrow in arrows
+    )
     steps = steps_of(manifest)
     return Release(
         tables,
@@ -300,4 +306,5 @@ def load(folder: str | Path) -> Release:
         promises_of(manifest),
         rule_of(manifest, steps),
         saved_manifest=manifest,
+        units=manifest.get("units", {}),
     )

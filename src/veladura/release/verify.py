@@ -122,7 +122,7 @@ def _hashes(folder: Path) -> Line:
 
 def _shape(release: Release) -> Line:
     manifest = release.manifest
-    tables = [dataset.table for dataset in release.tables]
+    tables = [dataset.table.units for dataset in release.tables]
     names = [column["name"] for column in manifest["columns"]]
     fits = [table.rows for table in tables] == manifest["rows"] and all(
         table.names == names for table in tables
@@ -131,7 +131,7 @@ def _shape(release: Release) -> Line:
 
 
 def _codebook(release: Release, folder: Path) -> Line:
-    fits = build_codebook([dataset.table for dataset in release.tables]) == read_json(
+    fits = build_codebook([dataset.table.units for dataset in release.tables]) == read_json(
         folder / "codebook.json"
     )
     return _line("The codebook matches the released values.", holds=fits)

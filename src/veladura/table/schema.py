@@ -142,6 +142,16 @@ class Schema:
         """Return the columns of some roles."""
         return [field.name for field in self.fields if field.role in roles]
 
+    @property
+    def person(self) -> str | None:
+        """The column that says which person a row is about; None where every row is a person."""
+        return next(iter(self.of_role("person")), None)
+
+    @property
+    def household(self) -> str | None:
+        """The column that says which household a row is about, if there is one."""
+        return next(iter(self.of_role("household")), None)
+
     def select(self, names: Sequence[str]) -> Schema:
         """Return the schema of some columns, in the given order."""
         return Schema(tuple(self[name] for name in names))

@@ -9,14 +9,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from veladura.errors import DataError, PlanError
+from veladura.errors import DataError, PlanError, VeladuraWarning
 from veladura.table.database.connection import read_parquet
 from veladura.table.database_errors import without_values
 from veladura.table.fields import check_declared
 from veladura.table.files.dialect import Dialect
 from veladura.table.frames import conversion as frames
+from veladura.table.held import holds
 from veladura.table.schema import Declared, check_names, describe
 from veladura.table.table import Source, Table
+from veladura.table.units import check_units
 
 if TYPE_CHECKING:
     import ibis
@@ -26,9 +28,10 @@ CSV_SUFFIXES = (".csv", ".tsv", ".txt")
 PARQUET_SUFFIXES = (".parquet", ".pq")
 STATISTICS_SUFFIXES = (".sav", ".zsav", ".por", ".dta", ".sas7bdat", ".xpt")
 EXCEL_SUFFIXES = (".xlsx", ".xlsm")
+DATABASE_SUFFIXES = (".duckdb", ".ddb", ".sqlite", ".sqlite3", ".db")
 
 
-class IdentifierWarning(UserWarning):
+class IdentifierWarning(VeladuraWarning):
     """An undeclared column looks like an identifier."""
 
 
@@ -47,14 +50,15 @@ def open(  # noqa: A001  # the word users type: vd.open
     Parameters
     ----------
     source
-        A pandas, polars or pyarrow frame, an Ibis table, the path of a file (CSV, Parquet; SPSS,
-        Stata, SAS and Excel with the extra ``files``), or the URL of a database.
+        A pandas, polars or pyarrow frame, an Ibis table, the path of a file (CSV, Parquet; DuckDB
+        and SQLite; SPSS, Stata, SAS and Excel with the extra ``files``), or the URL of a database.
+        A URL without a password takes it from ``VELADURA_PASSWORD`` (or ``PGPASSWORD``).
     columns
         By name: a kind, or a mapping with ``role``, ``kind``, ``order``, ``format``, ``labels``,
         ``missing``.
         Kinds not given come from the types; roles not given are "other".
     table
-        The table to read, when the source is a database.
+        The table to read, when the source is a database. A database with one table needs no name.
     name
         What the source is called in records. By default the name of the file or table.
     dialect
@@ -62,7 +66,8 @@ def open(  # noqa: A001  # the word users type: vd.open
     custodian
         The custodian folder, for scratch files: they hold original values.
     writable
-        Whether a DuckDB file may be written to, for a release into the same database.
+        Whether a database file may be written to, for a release into the same database. By default
+        it is opened for reading only.
 
     Examples
     --------
@@ -83,6 +88,7 @@ def open(  # noqa: A001  # the word users type: vd.open
     )
     if not columns:
         _warn_of_identifiers(opened)
+    check_units(opened)
     return opened
 
 
@@ -112,17 +118,13 @@ def _open(
         return _open_frame(source, columns, Source(name or "table"))
     if _is_expression(source):
         return _open_expression(source, list(source.columns), columns, Source(name or "table"))
-    if isinstance(source, (str, Path)) and "://" in str(source):
-        from veladura.table.database.urls import find_table
-
-        expression, url = find_table(str(source), table, writable=writable, custodian=custodian)
-        return _open_expression(
-            expression,
-            list(expression.columns),
-            columns,
-            Source(name or str(table), url=url, table=table),
-        )
     if isinstance(source, (str, Path)):
+        if url := _database_url(source):
+            from veladura.table.database.urls import find_table
+
+            expression, url, table = find_table(url, table, writable=writable, custodian=custodian)
+            described = Source(name or table, url=url, table=table)
+            return _open_expression(expression, list(expression.columns), columns, described)
         return _open_file(Path(source), columns, name, dialect, custodian)
     hint = "\n\nHint: collect() it first." if type(source).__name__ == "LazyFrame" else ""
     msg = (
@@ -130,6 +132,19 @@ def _open(
         f" {type(source).__name__}.{hint}"
     )
     raise PlanError(msg)
+
+
+def _database_url(source: str | Path) -> str | None:
+    """Return the URL of a database, which may be given as a file; None for other files."""
+    if "://" in str(source):
+        return str(source)
+    path = Path(source)
+    if path.suffix.lower() not in DATABASE_SUFFIXES:
+        return None
+    from veladura.table.database.urls import file_url
+
+    _refuse_strange_file(path, path.suffix.lower())
+    return file_url(path)
 
 
 def _is_expression(source: Any) -> bool:
@@ -180,7 +195,13 @@ def _refuse_strange_file(path: Path, suffix: str) -> None:
     if not path.is_file():
         msg = f"{path} is not a file.\n\nHint: check the path; it starts at the current folder."
         raise DataError(msg)
-    supported = (*CSV_SUFFIXES, *PARQUET_SUFFIXES, *STATISTICS_SUFFIXES, *EXCEL_SUFFIXES)
+    supported = (
+        *CSV_SUFFIXES,
+        *PARQUET_SUFFIXES,
+        *STATISTICS_SUFFIXES,
+        *EXCEL_SUFFIXES,
+        *DATABASE_SUFFIXES,
+    )
     if suffix not in supported:
         msg = (
             f"{path.name}: files that end in {suffix!r} are not supported.\n\nHint: supported are"
@@ -193,11 +214,13 @@ def _open_parquet(path: Path, columns: Columns, source: Source, custodian: Path 
     import pyarrow.parquet as pq
 
     with without_values(path.name):
-        names = pq.read_schema(path).names
+        about = pq.ParquetFile(path)
+        names, rows = about.schema_arrow.names, about.metadata.num_rows
     check_names(names)
     with without_values(path.name):
         expression = read_parquet(path, custodian)
-    return _open_expression(expression, names, columns, source)
+    table = _open_expression(expression, names, columns, source)
+    return table.fetched() if holds(rows, len(names)) else table
 
 
 def _open_expression(
@@ -214,12 +237,12 @@ def _open_expression(
 
 
 def _warn_of_identifiers(table: Table) -> None:
-    from veladura.table.inspect import find_identifiers
+    from veladura.table.roles.identifiers import find_identifiers
 
     if names := find_identifiers(table):
         warnings.warn(
-            f"columns {names} look like identifiers and will be released unchanged. "
-            "To drop them: vd.open(table, columns={name: {'role': 'identifier'}}).",
+            f"columns {names} look like identifiers and will be released unchanged.\n\nHint: to"
+            " drop them, vd.open(table, columns={name: {'role': 'identifier'}}).",
             IdentifierWarning,
             stacklevel=3,
         )

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from veladura.table.codes import Codes
     from veladura.table.counts import Counts
     from veladura.table.inspect import Facts
+    from veladura.table.units import PeopleCounts
 
 _MOST_KEPT = 2_000_000  # distinct tuples that a lazy table remembers: counting again is slow
 _FEW = 65_536  # and a table in memory, which counts again in no time
@@ -97,6 +98,8 @@ class Table:
         Facts that were counted while kinds were guessed.
     stored
         A Parquet file of exactly these rows, in random order.
+    whole
+        The same rows with the columns of units (person, household), which methods do not see.
     cache
         Answers given before.
     """
@@ -107,6 +110,7 @@ class Table:
     frame: Any = field(default=None, repr=False)
     guessed: Mapping[str, Facts] = field(default_factory=dict, repr=False)
     stored: Path | None = field(default=None, repr=False)
+    whole: Table | None = field(default=None, repr=False)
     cache: Cache = field(init=False, default_factory=Cache, repr=False)
 
     def __repr__(self) -> str:
@@ -145,25 +149,23 @@ class Table:
         if self.in_memory:
             return self
         with self.cache.lock:
+            if self.cache.fetched is None and self.whole is not None:
+                self.cache.fetched = self._fetched_view(self.whole.fetched())
             if self.cache.fetched is None:
                 table = replace(self, data=self.read())
                 table.cache.share_counts(self.cache)
                 self.cache.fetched = table
             return self.cache.fetched
 
+    def _fetched_view(self, whole: Table) -> Table:
+        return whole.select(self.names).beside(whole)
+
     def read(self) -> pa.Table:
         """Return the rows; those of a lazy table are read now and kept by nobody."""
         if self.in_memory:
             return self.data
         with without_values(self.source.name):
-            rows = fetch(self.data)
-            columns = [
-                _in_one_piece(_cast(rows.column(i), column.type))
-                for i, column in enumerate(self.schema)
-            ]
-        return pa.Table.from_arrays(
-            columns, schema=pa.schema([(column.name, column.type) for column in self.schema])
-        )
+            return arranged(fetch(self.data), self.schema)
 
     @property
     def rows(self) -> int:
@@ -175,6 +177,27 @@ class Table:
                 row = fetch_one(self.data, {"rows": self.data.count()})
             self.cache.rows = int(row["rows"])
         return self.cache.rows
+
+    @property
+    def units(self) -> Table:
+        """The table with its columns of units, where it has any."""
+        return self if self.whole is None else self.whole
+
+    @property
+    def person(self) -> str | None:
+        """The column that says which person a row is about; None where every row is a person."""
+        return self.units.schema.person
+
+    @property
+    def people(self) -> int:
+        """Number of people: rows, where no person column is declared."""
+        return self.rows if self.person is None else int(self.units.counts([self.person]).size.size)
+
+    def people_counts(self, columns: Sequence[str]) -> PeopleCounts:
+        """Return the distinct tuples of some columns with the number of people who hold each."""
+        from veladura.table.units import count_people
+
+        return count_people(self, columns)
 
     def codes(self, columns: Sequence[str]) -> Codes:
         """Return columns as plain arrays in the canonical order of rows."""
@@ -224,17 +247,38 @@ class Table:
         return selected
 
     def without_identifiers(self) -> Table:
-        """Return the table without identifiers and numbers of units; they are in no release."""
-        if not (identifiers := self.schema.of_role(*NOT_RELEASED, *UNITS)):
+        """Return the table without identifiers and without the numbers of units.
+
+        Identifiers are in no release. Numbers of units are kept aside, in ``whole``: people are
+        counted by them, and a release has new ones.
+        """
+        if not self.schema.of_role(*NOT_RELEASED, *UNITS):
             return self
+        units = self.schema.of_role(*UNITS)
+        identifiers = self.schema.of_role(*NOT_RELEASED)
         kept = [name for name in self.names if name not in identifiers]
-        if not kept:
+        seen = [name for name in kept if name not in units]
+        if not seen:
             msg = (
                 "every column is declared as an identifier: no column is left to release.\n\nHint:"
                 " give at least one column another role."
             )
             raise DataError(msg)
-        return self.select(kept)
+        return self.select(seen).beside(self.select(kept)) if units else self.select(seen)
+
+    def beside(self, whole: Table) -> Table:
+        """Return the table as a view of another, which has the same rows and the units too."""
+        view = replace(self, whole=whole)
+        view.cache.share_counts(self.cache)
+        return view
+
+
+def arranged(rows: pa.Table, schema: Schema) -> pa.Table:
+    """Return rows that a database hands over in the types and under the names of a schema."""
+    columns = [_in_one_piece(_cast(rows.column(i), column.type)) for i, column in enumerate(schema)]
+    return pa.Table.from_arrays(
+        columns, schema=pa.schema([(column.name, column.type) for column in schema])
+    )
 
 
 def _cast(column: pa.ChunkedArray, type_: pa.DataType) -> pa.ChunkedArray:

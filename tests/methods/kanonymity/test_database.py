@@ -42,6 +42,9 @@ FORMS = [
 ]
 
 
+pytestmark = pytest.mark.usefixtures("lazy_files")
+
+
 @pytest.fixture(scope="module")
 def frame():
     return people(11, rows=300, missing=0.05)

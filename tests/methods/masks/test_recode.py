@@ -21,6 +21,7 @@ from veladura.methods.masks.recode_rules import (
     not_merged,
     not_multiples,
     not_period_starts,
+    too_many_digits,
 )
 from veladura.table.inspect import inspect_table
 from veladura.table.source import open as open_table
@@ -152,8 +153,8 @@ def test_the_checks_count_what_breaks_the_rule():
 @pytest.mark.parametrize(
     ("rule", "match"),
     [
-        ({}, "one of groups, round and date"),
-        ({"round": 3, "date": "year"}, "one of groups, round and date"),
+        ({}, "one of groups, round, digits and date"),
+        ({"round": 3, "date": "year"}, "one of groups, round, digits and date"),
         ({"date": "week"}, "date 'week' is not known"),
         ({"round": 0}, "must be a number above 0"),
         ({"round": 10**19}, "at most 1e18"),
@@ -181,7 +182,7 @@ def test_columns_are_checked():
         vd.Recode(columns=["c"])
     with pytest.raises(ColumnError, match="not in the table"):
         recoded(frame, z={"round": 5})
-    with pytest.raises(PlanError, match="round for numbers"):
+    with pytest.raises(PlanError, match="round or digits for numbers"):
         recoded(frame, c={"round": 5})
     with pytest.raises(PlanError, match="whole number"):
         recoded(frame, n={"round": 0.5})
@@ -211,3 +212,21 @@ def test_a_suggestion_runs_and_names_no_value():
     with pytest.raises(PlanError, match="no group of categories is declared") as refused:
         vd.Recode.suggest(words.schema, inspect_table(words))
     assert "rare" not in str(refused.value)
+
+
+def test_numbers_keep_their_significant_digits():
+    frame = pd.DataFrame({"x": [1234.5, -0.0567, 0.0, np.nan], "n": [98765, 45, -1550, 0]})
+    release = vd.Recode(columns={"x": {"digits": 2}, "n": {"digits": 2}}).protect(frame)
+    released = release.datasets[0]
+    assert released["x"].fillna(-9).tolist() == [1200.0, -0.057, 0.0, -9]
+    assert released["n"].tolist() == [99000, 45, -1600, 0]
+    assert {proof.status for proof in release.prove()} == {"holds"}
+    evidence = Evidence(release.tables[0].table)
+    assert too_many_digits(evidence, {"columns": {"x": 2, "n": 2}}) == 0
+    assert too_many_digits(evidence, {"columns": {"x": 1, "n": 1}}) == 5
+
+
+@pytest.mark.parametrize("digits", [0, 7, 1.5, "2"])
+def test_digits_that_make_no_sense_are_refused(digits):
+    with pytest.raises(PlanError):
+        vd.Recode(columns={"x": {"digits": digits}})

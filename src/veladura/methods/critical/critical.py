@@ -104,6 +104,7 @@ class CriticalCart(Recipe):
 
     method = "critical-cart"
     keeps_most = True
+    decisive = ("m", "min_leaf")
     sentence = (
         "Partially synthetic data: critical values were replaced by artificial ones, drawn from"
         " models of the original table. All other values are the original ones."

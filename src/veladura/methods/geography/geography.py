@@ -98,6 +98,7 @@ class Geography(LocationRecipe):
     """
 
     method = "geography"
+    decisive = ("m", "grid")
     sentence = (
         "Synthetic geography: places were replaced by artificial ones, drawn from a statistical"
         " model of where people with the same attributes live."

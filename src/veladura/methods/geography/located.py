@@ -181,7 +181,7 @@ def _warn_of_degrees(recipe: LocationRecipe, region: Region) -> None:
     if recipe.coordinates == "planar" and named and looks_like_degrees(region.bounds):
         warnings.warn(
             f"{recipe.x} and {recipe.y} look like degrees, but are treated as planar: cells will"
-            ' not be square on the ground. Set coordinates="degrees".',
+            ' not be square on the ground.\n\nHint: coordinates = "degrees"',
             RegionWarning,
             stacklevel=2,
         )

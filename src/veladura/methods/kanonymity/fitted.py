@@ -56,7 +56,7 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
 
     @cached_property
     def minimal(self) -> list[Node]:
-        """Every k-minimal generalisation, lowest levels first."""
+        """Every k-minimal generalisation, lowest levels first; with ``levels``, the given one."""
         return [self.node(vector) for vector in self.vectors]
 
     @cached_property
@@ -72,7 +72,7 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
 
     def node(self, vector: Sequence[int]) -> Node:
         """Return a generalisation of the lattice and what it costs."""
-        names, heights = self.recipe.names, self.lattice.heights.tolist()
+        names, heights = list(self.recipe.attributes), self.lattice.heights.tolist()
         return Node(
             dict(zip(names, vector, strict=True)),
             dict(zip(names, heights, strict=True)),
@@ -83,7 +83,10 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
     @cached_property
     def tuples(self) -> Tuples:
         """The distinct tuples of quasi-identifiers, each with its rows."""
-        return tuples_of(self.recipe.names, self.lattice)
+        people = None
+        if self.criteria.person is not None:
+            people = self.table.people_counts(self.recipe.names).size
+        return tuples_of(list(self.recipe.attributes), self.lattice, people)
 
     @property
     def by_level(self) -> bool:
@@ -101,7 +104,12 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
         else:
             dataset = Draw(table=self._recoded_table())
         if recipe.recoding == "global" and recipe.suppressed == "drop":
-            changed = tuple(name for name, level in chosen.levels.items() if level)
+            changed = tuple(
+                column
+                for name, level in chosen.levels.items()
+                if level
+                for column in recipe.attributes[name]
+            )
         else:
             changed = tuple(self.recoding.columns)
         settings = self._settings()
@@ -111,7 +119,14 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
             datasets=[dataset],
             changed=changed,
             settings=settings,
-            promises=promises_of(recipe, self.criteria, self.vector, dropped=dropped, blank=blank),
+            promises=promises_of(
+                recipe,
+                self.criteria,
+                self.vector,
+                dropped=dropped,
+                blank=blank,
+                person=self.table.person,
+            ),
             pictures=lambda _: custodian_pictures(self),
             public_pictures=lambda _: public_pictures(settings),
         )
@@ -130,7 +145,7 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
         """Return the released table as an expression, recoded where the data lives."""
         from veladura.table.recode import recode
 
-        if not self.by_level:
+        if not self.by_level or self.recipe.pairs:
             return self.recoding.apply(self.table, self.tuples)
         names, levels, vector = self.recipe.names, self.lattice.levels, self.vector
         exact, criteria = self.recipe.preserve_type, self.criteria
@@ -160,7 +175,7 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
         codes = tuples.at(vector)
         if self.recipe.missing == "wildcard":
             wildcards = np.where(tuples.missing_at(vector), -1, codes)
-            return matched(wildcards, tuples.sizes, self.recipe.k)
+            return matched(wildcards, tuples.people, self.recipe.k)
         return ~self.criteria.suppressed_tuples(vector, list(codes.T))
 
     def _blanked_cells(self) -> Recoding:
@@ -169,7 +184,7 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
         blank, lost = blank_cells(
             tuples.at(vector),
             tuples.missing_at(vector),
-            tuples.sizes,
+            tuples.people,
             recipe.k,
             wildcard=recipe.missing == "wildcard",
         )
@@ -181,9 +196,11 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
         chosen, recipe = self.chosen, self.recipe
         hierarchies = {
             name: level.hierarchy.declared()
-            for name, level in zip(recipe.names, self.lattice.levels, strict=True)
+            for name, level in zip(recipe.attributes, self.lattice.levels, strict=True)
         }
         settings: dict[str, Any] = {"quasi_identifiers": list(recipe.names)}
+        if recipe.pairs:
+            settings["pairs"] = [list(pair) for pair in recipe.pairs]
         if len(recipe.sets) > 1:
             settings["sets"] = [list(names) for names in recipe.sets]
         if recipe.models:
@@ -198,6 +215,14 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
             "prefer": list(recipe.prefer),
             "suppressed": recipe.suppressed,
             **(self._lost_by_level() if self.by_level else self._lost_by_cell()),
+            **self._searched(),
+        }
+
+    def _searched(self) -> dict[str, Any]:
+        """Return what the search found; with given levels there was none."""
+        if self.recipe.levels:
+            return {"levels_given": True}
+        return {
             "minimal_generalisations": len(self.vectors),
             "search_complete": self.complete,
         }
@@ -223,7 +248,7 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
             lost["suppressed_cells"] = dict(recoding.suppressed_cells)
         return {
             **lost,
-            "precision": dict(zip(self.recipe.names, by_column, strict=True)),
+            "precision": dict(zip(self.recipe.attributes, by_column, strict=True)),
             "precision_by_cell": overall,
             "completeness": 1 - suppressed / self.tuples.rows,
         }

@@ -31,8 +31,9 @@ class Recode(Recipe):
     ----------
     columns
         By column one rule: ``{"groups": {"new": ["old", ...]}, "other": "rest"}`` merges
-        categories, ``{"round": 1000}`` rounds numbers, ``{"date": "month"}`` (or "quarter", "year",
-        "decade") takes the first day of a period.
+        categories, ``{"round": 1000}`` rounds numbers to multiples, ``{"digits": 2}`` to
+        significant digits, ``{"date": "month"}`` (or "quarter", "year", "decade") takes the first
+        day of a period.
 
     Examples
     --------
@@ -56,6 +57,7 @@ class Recode(Recipe):
     checks = CHECKS
     gate = MASKED
     random = False
+    coarsens = True
 
     columns: Mapping[str, Coarser]
 
@@ -79,9 +81,9 @@ class Recode(Recipe):
                 table.schema,
                 (name,),
                 rule.kinds,
-                "use groups for categories, round for numbers, date for dates.",
+                "use groups for categories, round or digits for numbers, date for dates.",
             )
-            if table.schema[name].kind == "integer" and rule.round != int(rule.round or 0):
+            if table.schema[name].kind == "integer" and (rule.round or 0) % 1:
                 msg = f"round of column {name!r} must be a whole number, as its values are."
                 raise PlanError(msg)
         return FittedRecode(self, table, table.codes(tuple(self.columns)))
@@ -134,11 +136,13 @@ def _promises_of(rules: Mapping[str, Coarser]) -> tuple[Promise, ...]:
     declared = {name: rule.new for name, rule in rules.items() if rule.other is not None}
     merged = {name: rule.gone for name, rule in rules.items() if rule.gone}
     rounded = {name: rule.round for name, rule in rules.items() if rule.round is not None}
+    digits = {name: rule.digits for name, rule in rules.items() if rule.digits is not None}
     periods = {name: rule.date for name, rule in rules.items() if rule.date is not None}
     wanted: tuple[tuple[str, Mapping[str, Any], str], ...] = (
         ("categories", declared, "are among the declared categories"),
         ("merged", merged, "are in no category that was merged into another"),
         ("multiples", rounded, "are multiples of their base"),
+        ("digits", digits, "have no more significant digits than declared"),
         ("period-starts", periods, "are first days of their period"),
     )
     promises = []

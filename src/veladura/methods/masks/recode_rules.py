@@ -23,11 +23,12 @@ if TYPE_CHECKING:
     from veladura.table.codes import Column
 
 WIDEST = 10**18
+MOST_DIGITS = 6
 
 
 @dataclass(frozen=True, kw_only=True)
 class Coarser:
-    """How one column is recoded: groups of categories, a base to round to, or a period of dates.
+    """How one column is recoded: groups of categories, rounding of numbers, or a period of dates.
 
     Parameters
     ----------
@@ -37,6 +38,8 @@ class Coarser:
         The category for all that no group names.
     round
         The base whose nearest multiple replaces a number; halves are rounded up.
+    digits
+        Significant digits that a number keeps, for amounts of very different size.
     date
         The period whose first day replaces a date.
     """
@@ -44,11 +47,15 @@ class Coarser:
     groups: Mapping[str, Sequence[str]] | None = None
     other: str | None = None
     round: int | float | None = None
+    digits: int | None = None
     date: Literal["month", "quarter", "year", "decade"] | None = None
 
     def __post_init__(self) -> None:
-        if [self.groups, self.round, self.date].count(None) != 2:  # noqa: PLR2004
-            msg = "a column is recoded by exactly one of groups, round and date."
+        if [self.groups, self.round, self.digits, self.date].count(None) != 3:  # noqa: PLR2004
+            msg = "a column is recoded by exactly one of groups, round, digits and date."
+            raise PlanError(msg)
+        if self.digits is not None and self.digits not in range(1, MOST_DIGITS + 1):
+            msg = f"digits ({self.digits}) must be a whole number from 1 to {MOST_DIGITS}."
             raise PlanError(msg)
         if self.date is not None:
             check_choice("date", self.date, tuple(PERIODS))
@@ -69,7 +76,7 @@ class Coarser:
         """The kinds of columns that this can be done to."""
         if self.groups is not None:
             return LABELLED
-        return NUMERIC if self.round is not None else ("date",)
+        return ("date",) if self.date is not None else NUMERIC
 
     @property
     def new(self) -> list[str]:
@@ -96,9 +103,15 @@ class Coarser:
         """Return a column recoded by this rule; missing values stay missing."""
         if self.date is not None:
             return column.with_values(start_of(column, self.date))
-        if self.round is not None:
-            return column.with_values(multiples(column.values, self.round))
+        if self.groups is None:
+            return column.with_values(self.rounded(column.values))
         return self._merged(column)
+
+    def rounded(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return numbers rounded to the base, or to significant digits."""
+        if self.digits is not None:
+            return significant(values, self.digits)
+        return values if self.round is None else multiples(values, self.round)
 
     def _merged(self, column: Column) -> Column:
         """Return a column with categories merged; those that were numbers or yes/no become text."""
@@ -159,6 +172,24 @@ def multiples(values: NDArray[Any], base: float) -> NDArray[Any]:
     return np.where(np.abs(times) < 2**52, coarse, values)
 
 
+def significant(values: NDArray[Any], digits: int) -> NDArray[Any]:
+    """Return numbers rounded to so many significant digits; zero and missing stay.
+
+    Examples
+    --------
+    >>> significant(np.array([1234.0, 0.0567, 0.0]), 2).tolist(), significant(np.array([45]), 1)
+    ([1200.0, 0.057, 0.0], array([50]))
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        size = np.floor(np.log10(np.abs(values.astype(np.float64))))
+    power = np.where(np.isfinite(size), digits - 1 - size, 0.0)
+    up, down = 10.0 ** np.maximum(power, 0), 10.0 ** np.maximum(-power, 0)
+    rounded = np.floor(np.abs(values) * up / down + 0.5) / up * down * np.sign(values)
+    if values.dtype.kind != "f":
+        return np.where(power < 0, rounded, values).astype(values.dtype)
+    return np.asarray(rounded) + 0.0  # no negative zero
+
+
 def not_merged(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of values in categories that were merged into another."""
     violations = 0
@@ -181,6 +212,17 @@ def not_multiples(evidence: Evidence, settings: Mapping[str, Any]) -> int:
             if values.dtype.kind != "f"
             else np.isclose(nearest, values, rtol=1e-12, atol=base * 1e-9)
         )
+        violations += int(np.count_nonzero(~same))
+    return violations
+
+
+def too_many_digits(evidence: Evidence, settings: Mapping[str, Any]) -> int:
+    """Return the number of values with more significant digits than were kept."""
+    violations = 0
+    for name, digits in settings["columns"].items():
+        column = evidence.column(name)
+        values = column.values[~column.missing]
+        same = np.isclose(significant(values, digits), values, rtol=1e-12, atol=0.0)
         violations += int(np.count_nonzero(~same))
     return violations
 
@@ -221,5 +263,6 @@ CHECKS = {
     "categories": CATEGORIES,
     "merged": Check(not_merged),
     "multiples": Check(not_multiples),
+    "digits": Check(too_many_digits),
     "period-starts": Check(not_period_starts),
 }

@@ -89,6 +89,7 @@ class TopCode(Recipe):
     checks = {"limits": LIMITS, "date-limits": Check(dates_outside)}
     gate = MASKED
     random = False
+    coarsens = True
 
     columns: Mapping[str, int | float | str | Limits] | Sequence[str]
     quantile: float | None = None

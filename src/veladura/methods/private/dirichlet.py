@@ -74,6 +74,7 @@ class DirichletMultinomial(CellRecipe):
     """
 
     method = "dirichlet-multinomial"
+    decisive = ("m",)
     sentence = (
         "Differential privacy: all rows are artificial, drawn from a Dirichlet-multinomial model of"
         " the counts, so that the release hardly depends on any one person's row."

@@ -36,6 +36,14 @@ class Event:
     rho: Fraction = Fraction(0)
     neighbours: str = REPLACE_ONE
 
+    def __post_init__(self) -> None:
+        if min(self.epsilon, self.delta, self.rho) < 0 or self.delta >= 1:
+            msg = (
+                f"a draw by {self.mechanism} cannot cost less than nothing: epsilon, delta and rho"
+                " must be at least 0, and delta below 1."
+            )
+            raise BudgetError(msg)
+
     def to_json(self) -> dict[str, str]:
         """Return the event as manifest and ledger hold it, fractions as text."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}

@@ -1,14 +1,14 @@
-"""Databases by URL: DuckDB and SQLite files, PostgreSQL servers."""
+"""Databases by path or URL: DuckDB and SQLite files, PostgreSQL servers."""
 
 from __future__ import annotations
 
-import re
 import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from veladura.errors import DataError, PlanError
 from veladura.table.database.connection import find, private_settings, run_sql
+from veladura.table.database.passwords import with_password, without_password
 from veladura.table.database.scratch import scratch_folder
 from veladura.table.database_errors import without_values
 
@@ -17,22 +17,36 @@ if TYPE_CHECKING:
 
 SCHEMES = ("duckdb", "sqlite", "postgresql", "postgres")
 _MOST_NAMES = 20
+_EMPTY = "the database has no tables."
+_HEADER = 16  # bytes that tell the two kinds of files apart
+
+
+def file_url(path: Path) -> str:
+    """Return the URL of a database file; its first bytes say which database wrote it."""
+    with without_values(path.name), path.open("rb") as stream:
+        header = stream.read(_HEADER)
+    if header.startswith(b"SQLite format 3"):
+        return f"sqlite:///{path}"
+    if header[8:12] == b"DUCK":
+        return f"duckdb:///{path}"
+    msg = (
+        f"{path.name} is not a DuckDB or SQLite database.\n\nHint: check the path; other databases"
+        " are opened by their URL, as in postgresql://user@server/database."
+    )
+    raise DataError(msg)
 
 
 def find_table(
     url: str, table: str | None, *, writable: bool = False, custodian: Path | None = None
-) -> tuple[ibis.Table, str]:
-    """Return a table of a database, and the URL without its password."""
+) -> tuple[ibis.Table, str, str]:
+    """Return a table of a database, the URL without its password, and the name of the table.
+
+    Without a name it is the only table of the database.
+    """
     scheme = url.partition("://")[0]
     if scheme not in SCHEMES:
         what = "database"
         raise PlanError.unknown(what, scheme, SCHEMES)
-    if not table:
-        msg = (
-            'a database source needs the name of a table.\n\nHint: set table = "people", or'
-            ' table = "schema.people".'
-        )
-        raise PlanError(msg)
     try:
         with without_values(f"the {scheme} database"):
             backend = _connect(scheme, url, writable=writable, custodian=custodian)
@@ -44,7 +58,8 @@ def find_table(
         )
         raise PlanError(msg) from None
     weakref.finalize(backend, backend.con.close)  # when the last expression on it is gone
-    return _table(backend, table), re.sub(r"(://[^:/@]*):[^@]*@", r"\1@", url)
+    name = table or _only_table(backend)
+    return _table(backend, name), without_password(url), name
 
 
 def _connect(scheme: str, url: str, *, writable: bool, custodian: Path | None) -> Any:
@@ -57,10 +72,23 @@ def _connect(scheme: str, url: str, *, writable: bool, custodian: Path | None) -
             **private_settings(scratch_folder(custodian)),
         )
     if scheme == "sqlite":
-        backend = ibis.sqlite.connect(_file(scheme, url))
+        backend = _connect_sqlite(_file(scheme, url), writable=writable)
         backend.list_tables()  # connecting alone does not open the file
         return backend
-    return ibis.connect(url)
+    return ibis.connect(with_password(url))
+
+
+def _connect_sqlite(path: Path, *, writable: bool) -> Any:
+    """Return a connection that cannot change the file, unless it may be written to."""
+    import sqlite3
+
+    import ibis
+
+    if writable:
+        return ibis.sqlite.connect(path)
+    ibis.sqlite.connect().disconnect()  # Ibis tells sqlite3 its types when it first connects
+    connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+    return ibis.sqlite.from_connection(connection)
 
 
 def _file(scheme: str, url: str) -> Path:
@@ -87,17 +115,36 @@ def _table(backend: Any, name: str) -> ibis.Table:
                 return find(backend, table, database)
             except TableNotFound:
                 continue
-    tables = _tables(backend)
-    hint = f"the database has {tables[:_MOST_NAMES]}." if tables else "the database has no tables."
-    msg = f"table {name!r} is not in the database.\n\nHint: {hint}"
+    msg = f"table {name!r} is not in the database.\n\nHint: {_choice(_tables(backend))}"
     raise DataError(msg)
 
 
+def _only_table(backend: Any) -> str:
+    """Return the name of the one table of a database; refuse to choose among several."""
+    tables = _tables(backend)
+    if len(tables) == 1:
+        return tables[0]
+    msg = (
+        f"the database has {len(tables)} tables, and no table was named.\n\nHint: set"
+        f' table = "..." (in a plan or vd.open) or --table; {_choice(tables)}'
+    )
+    raise PlanError(msg) if tables else DataError(_EMPTY)
+
+
+def _choice(tables: list[str]) -> str:
+    more = len(tables) - _MOST_NAMES
+    beyond = f" and {more} more" if more > 0 else ""
+    return f"the database has {tables[:_MOST_NAMES]}{beyond}." if tables else _EMPTY
+
+
 def _tables(backend: Any) -> list[str]:
+    """Return the names of tables and views, with their schema where it is not the usual one."""
     with without_values("the database"):
         if backend.name == "duckdb":  # Ibis 12 cannot list the tables of DuckDB 2
-            return sorted(
-                str(row[0])
-                for row in run_sql(backend, "SELECT table_name FROM information_schema.tables")
+            rows = run_sql(
+                backend,
+                "SELECT table_schema, table_name FROM information_schema.tables"
+                " WHERE table_catalog = current_database()",
             )
-        return sorted(backend.list_tables())
+            return sorted(name if home == "main" else f"{home}.{name}" for home, name in rows)
+        return sorted(name for name in backend.list_tables() if not name.startswith("sqlite_"))

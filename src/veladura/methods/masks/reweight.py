@@ -1,0 +1,145 @@
+"""Sampling weights: rounded so that they single out nobody, and brought back to their total."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from veladura.base.checks import is_number
+from veladura.base.context import Context
+from veladura.core.gates import MASKED
+from veladura.core.promise import Check, Evidence, Promise
+from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
+from veladura.errors import DataError, PlanError
+from veladura.methods.masks.recode_rules import MOST_DIGITS, significant
+from veladura.table.schema import NUMERIC, check_kinds
+
+if TYPE_CHECKING:
+    from veladura.table.inspect import Facts
+    from veladura.table.schema import Schema
+    from veladura.table.table import Table
+
+TOLERANCE = 1e-9  # of the total: what sums of floating-point numbers lose
+
+
+def other_total(evidence: Evidence, settings: Mapping[str, Any]) -> int:
+    """Return 1 if the released weights do not add up to the promised total."""
+    total = float(np.nansum(evidence.column(settings["columns"][0]).numbers()))
+    return int(not np.isclose(total, settings["total"], rtol=TOLERANCE, atol=0.0))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reweight(Recipe):
+    """Sampling weights: rounded, then scaled to a declared total.
+
+    Rows that another step left out take their weights with them. Scaling gives the rest back the
+    size of the population. Rounding makes people share their weight: a weight with many digits
+    tells who someone is, and which rows belong to one household.
+
+    Parameters
+    ----------
+    column
+        The column of sampling weights.
+    total
+        What the released weights add up to, such as the size of the population. By default what
+        the weights add up to when the step begins.
+    digits
+        Significant digits that a weight keeps before it is scaled.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import veladura as vd
+    >>> table = pd.DataFrame({"w": [101.2, 98.9, 203.7]})
+    >>> vd.Reweight(column="w", total=1000, digits=1).protect(table).datasets[0]["w"].tolist()
+    [250.0, 250.0, 500.0]
+
+    References
+    ----------
+    Willenborg, L. and de Waal, T. (2001). Elements of Statistical Disclosure Control. Springer
+    (section 5.7: weights disclose strata).
+    """
+
+    method = "reweight"
+    decisive = ("total", "digits")
+    sentence = (
+        "Sampling weights were rounded, and scaled so that they add up to the declared total."
+    )
+    caution = "weights were rounded and scaled; design-based variances are approximate"
+    checks = {"weight-total": Check(other_total)}
+    gate = MASKED
+    random = False
+
+    column: str
+    total: float | None = None
+    digits: int = 2
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.column, str) or not self.column:
+            msg = "column must name the column of sampling weights."
+            raise PlanError(msg)
+        if self.total is not None and not (is_number(self.total) and self.total > 0):
+            msg = f"total ({self.total}) must be a number above 0."
+            raise PlanError(msg)
+        whole = isinstance(self.digits, int) and not isinstance(self.digits, bool)
+        if not (whole and 1 <= self.digits <= MOST_DIGITS):
+            msg = f"digits ({self.digits}) must be a whole number from 1 to {MOST_DIGITS}."
+            raise PlanError(msg)
+
+    def changes(self, names: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG002
+        """Return the column of weights."""
+        return (self.column,)
+
+    def apply(self, table: Table, context: Context) -> FittedReweight:  # noqa: ARG002
+        """Check that the column holds weights."""
+        check_kinds(table.schema, (self.column,), NUMERIC, "weights are numbers.")
+        codes = table.codes((self.column,))
+        weights = codes[self.column].numbers()
+        if (negative := int(np.count_nonzero(weights < 0))) or not np.nansum(weights) > 0:
+            msg = (
+                f"column {self.column!r} cannot hold sampling weights: {negative} values are below"
+                " 0, and the others must add up to more than 0.\n\nHint: name the column of the"
+                " weights."
+            )
+            raise DataError(msg)
+        return FittedReweight(self, table, codes)
+
+    @classmethod
+    def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> Reweight:  # noqa: ARG003
+        """Suggest the column declared as the weight."""
+        if not (weights := schema.of_role("weight")):
+            msg = 'no column is a weight.\n\nHint: declare one: role = "weight".'
+            raise PlanError(msg)
+        return cls(column=weights[0])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FittedReweight(Fitted[Reweight]):
+    """The weights as they are."""
+
+    def draw(self, context: Context) -> Drawn:
+        """Round and scale the weights."""
+        del context  # nothing is random
+        recipe, name = self.recipe, self.recipe.column
+        column = self.codes[name]
+        weights = column.numbers()
+        total = float(np.nansum(weights)) if recipe.total is None else float(recipe.total)
+        rounded = significant(weights, recipe.digits)
+        scaled = np.where(column.missing, 0.0, rounded * (total / np.nansum(rounded)))
+        field = replace(column.field, kind="number", type=pa.float64())
+        promise = Promise(
+            "weight-total",
+            f"The weights in {name} add up to {total:,.10g}.",
+            "package",
+            {"columns": [name], "total": total},
+        )
+        return Drawn(
+            datasets=[Draw({name: replace(column, field=field, values=scaled)})],
+            changed=(name,),
+            promises=(promise,),
+        )

@@ -1,0 +1,213 @@
+"""How coarse a column must become until few people are alone by it: round bases, limits, groups.
+
+Every choice is written into the plan as a declared setting, so that a run depends on it and no
+longer on who is in the data.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from veladura.errors import DataError
+from veladura.methods.masks.dates import PERIODS, start_of
+from veladura.methods.masks.recode_rules import Coarser, multiples
+from veladura.methods.masks.topcode_limits import Limits, limit_from
+from veladura.table.codes import Column, label_texts
+
+if TYPE_CHECKING:
+    from veladura.base.arrays import Ints
+    from veladura.table.table import Table
+
+TAIL = 0.005  # people in each tail that are coded together, if it is heavy
+WIDE = 30  # numbers whose 99th percentile is so many times the first are rounded by their size
+HEAVY = 2.0  # a tail is heavy if it reaches so many times further than its 99th percentile
+FEWEST_VALUES = 8  # a number with fewer multiples than this would say nothing
+MOST_MERGED = 0.3  # share of people that a category "other" may take in
+REST = "other"
+MISSING_DECIMALS = 9
+TINY = 1e-9  # so that a limit that is a multiple of its base stays
+
+
+@dataclass(frozen=True, eq=False)
+class Holders:
+    """The values of one column, one row for each person who holds one of them.
+
+    Attributes
+    ----------
+    column
+        The values; a person with several different values has several rows.
+    person
+        A number for each person.
+    people
+        How many people there are in the table.
+    """
+
+    column: Column
+    person: Ints
+    people: int
+
+    def alone(self, groups: Any) -> int:
+        """Return how many people are the only one in a group, missing values being a group."""
+        _, place = np.unique(groups, return_inverse=True)
+        place = np.where(self.column.missing, place.max(initial=0) + 1, place.ravel())
+        group, person = self._pairs(place)
+        return int(np.unique(person[np.bincount(group)[group] == 1]).size)
+
+    def held_by(self, groups: Ints) -> Ints:
+        """Return how many people hold each group, by its number."""
+        return np.bincount(self._pairs(groups)[0])
+
+    def _pairs(self, groups: Ints) -> tuple[Ints, Ints]:
+        """Return each group with each person in it, once."""
+        most = int(self.person.max(initial=0)) + 1
+        pairs = np.unique(groups * most + self.person)
+        return pairs // most, pairs % most
+
+
+def holders(table: Table, name: str, person: str | None) -> Holders:
+    """Return who holds which value of a column; without a person column every row is somebody."""
+    if person is None:
+        counts = table.counts([name])
+        rows = np.repeat(np.arange(counts.size.size), counts.size)
+        return Holders(counts.columns[0].take(rows), np.arange(rows.size), rows.size)
+    counts = table.counts([name, person])
+    who = counts.columns[1]
+    _, number = np.unique(who.values, return_inverse=True)
+    number = np.where(who.missing, number.max(initial=0) + 1, number.ravel())
+    return Holders(counts.columns[0], number, int(np.unique(number).size))
+
+
+def coarser_number(held: Holders, most_alone: float) -> tuple[Limits | None, Coarser | None]:
+    """Return limits for heavy tails and a rounding, so that few people are alone by a number.
+
+    Parameters
+    ----------
+    most_alone
+        The share of people who may be alone by it. A rule is None when the values do as they are.
+    """
+    column = held.column
+    upper, lower = _upper(column), _upper(column.with_values(-column.values))
+    values = column.values if upper is None else np.minimum(column.values, upper)
+    values = values if lower is None else np.maximum(values, -lower)
+    enough = most_alone * held.people
+    rule = None
+    if held.alone(values) > enough:
+        rule = _digits(held, values, enough) or Coarser(round=_base(held, values, enough))
+    if rule is not None and rule.round is not None:  # between two multiples it would be rounded
+        upper = None if upper is None else _multiple(upper, rule.round)
+        lower = None if lower is None else _multiple(lower, rule.round)
+    if upper is None and lower is None:
+        return None, rule
+    return Limits(upper=upper, lower=None if lower is None else -lower), rule
+
+
+def _digits(held: Holders, values: Any, enough: float) -> Coarser | None:
+    """Return a rounding to significant digits, for positive numbers of very different size."""
+    positive = values[(values > 0) & ~held.column.missing]
+    if positive.size == 0 or values[~held.column.missing].min() < 0:
+        return None
+    low, high = np.quantile(positive, [0.01, 0.99])
+    if high < WIDE * low:
+        return None
+    rules = (Coarser(digits=digits) for digits in (3, 2))  # one would say too little
+    return next((rule for rule in rules if held.alone(rule.rounded(values)) <= enough), None)
+
+
+def _multiple(limit: float, base: float) -> int | float:
+    """Return the largest multiple of a base that is not above a limit."""
+    below: int | float = multiples(np.array([math.floor(limit / base + TINY) * base]), base)[
+        0
+    ].item()
+    return below
+
+
+def _upper(column: Column) -> int | float | None:
+    """Return the upper limit of a column whose tail is heavy; None for one that is not."""
+    values = column.numbers()
+    values = values[~np.isnan(values)]
+    if values.size == 0:
+        return None
+    middle, high, top = np.quantile(values, [0.5, 0.99, 1.0])
+    if top - middle <= HEAVY * (high - middle) or high <= middle:
+        return None
+    try:
+        limit = limit_from(column, 1 - TAIL)
+    except DataError:  # fewer values than a limit needs
+        return None
+    return limit if isinstance(limit, (int, float)) and limit < top else None
+
+
+def _base(held: Holders, values: Any, enough: float) -> int | float:
+    """Return the finest round base at which few people are alone."""
+    base: int | float = 1
+    for base in _bases(held.column):
+        rounded = multiples(values, base)
+        few = np.unique(rounded[~held.column.missing]).size <= FEWEST_VALUES
+        if few or held.alone(rounded) <= enough:
+            break
+    return base
+
+
+def _bases(column: Column) -> Iterator[int | float]:
+    """Yield round bases (1, 2, 5, 10, ...) from the unit of a column to its range."""
+    decimals = column.decimals
+    start = -(MISSING_DECIMALS if decimals is None else decimals)
+    values = column.values[~column.missing].astype(np.float64)
+    widest = max(float(np.ptp(values)) if values.size else 1.0, 1.0)
+    for power in range(start, math.ceil(math.log10(widest)) + 1):
+        for digit in (1, 2, 5):
+            base = digit * 10**power if power >= 0 else round(digit * 10.0**power, -power)
+            if power > start or digit > 1:
+                yield base
+
+
+def date_period(held: Holders, most_alone: float) -> Coarser | None:
+    """Return the finest period of dates at which at most a share of people are alone."""
+    if held.alone(held.column.values) <= most_alone * held.people:
+        return None
+    rules = [Coarser(date=period) for period in PERIODS]  # type: ignore[arg-type]
+    enough = (
+        rule
+        for rule in rules
+        if held.alone(start_of(held.column, str(rule.date))) <= most_alone * held.people
+    )
+    return next(enough, rules[-1])
+
+
+def rare_levels(held: Holders, fewest: int) -> Coarser | None:
+    """Return a rule that merges the categories held by too few people; None if there are none.
+
+    The merged category holds at least as many people itself: common ones are added until it does.
+    """
+    column = held.column
+    present = ~column.missing
+    texts = label_texts(column)
+    if not present.any():
+        return None
+    kept = Holders(column.take(np.flatnonzero(present)), held.person[present], held.people)
+    size = np.zeros(len(texts), dtype=np.int64)
+    counted = kept.held_by(kept.column.values.astype(np.int64))
+    size[: counted.size] = counted
+    order = [level for level in np.argsort(size, kind="stable") if size[level] > 0]
+    merged = [level for level in order if size[level] < fewest]
+    if not merged:
+        return None
+    for level in order[len(merged) :]:
+        if size[merged].sum() >= fewest and len(merged) > 1:
+            break
+        merged.append(level)
+    rest = REST if REST not in texts else f"{REST} (merged)"
+    return Coarser(groups={rest: sorted(texts[level] for level in merged)})
+
+
+def merged_share(held: Holders, rule: Coarser) -> float:
+    """Return the share of people whose category a rule merges into another."""
+    gone = set(rule.gone)
+    texts = np.array([text in gone for text in label_texts(held.column)] or [False])
+    inside = texts[held.column.values.astype(np.int64)] & ~held.column.missing
+    return float(np.unique(held.person[inside]).size / max(held.people, 1))

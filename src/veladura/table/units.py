@@ -1,0 +1,214 @@
+"""Units: a person may have several rows. Counts of people, and new numbers for them.
+
+A table with a column of role "person" (or "household") is handed to methods and measures without
+it: they see a view whose `Table.whole` is the table with these columns, row for row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from veladura.base.arrays import Floats, Ints, Mask
+from veladura.errors import DataError, PlanError
+from veladura.table.codes import encode
+from veladura.table.counts import Counts
+from veladura.table.schema import UNITS, Field, Schema
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+    from veladura.table.table import Table
+
+
+@dataclass(frozen=True, eq=False)
+class PeopleCounts(Counts):
+    """The distinct tuples of some columns, each with the number of people who hold it.
+
+    A person who holds a tuple in several rows counts once, ``size`` is of people. Where no person
+    column is declared every row is a person.
+
+    Attributes
+    ----------
+    rows
+        Rows of each tuple.
+    people
+        Number of people in the table.
+    tuple_of, person_of
+        Every pair of a tuple and a person who holds it; None where every row is a person.
+    """
+
+    rows: Ints = field(repr=False)
+    people: int
+    tuple_of: Ints | None = field(default=None, repr=False)
+    person_of: Ints | None = field(default=None, repr=False)
+
+    def holders(self, chosen: Mask) -> int:
+        """Return how many different people hold at least one of the chosen tuples."""
+        if self.tuple_of is None or self.person_of is None:
+            return int(self.size[chosen].sum())
+        return int(np.unique(self.person_of[chosen[self.tuple_of]]).size)
+
+    def highest(self, values: Floats) -> Floats:
+        """Return for every person the highest value among the tuples that the person holds."""
+        if self.tuple_of is None or self.person_of is None:
+            return np.repeat(values, self.size)
+        highest = np.full(self.people, -np.inf)
+        np.maximum.at(highest, self.person_of, values[self.tuple_of])
+        return highest
+
+
+def count_people(table: Table, columns: Sequence[str]) -> PeopleCounts:
+    """Return the distinct tuples of some columns with the number of people who hold each."""
+    if table.person is None or table.person in columns:
+        counts = table.counts(columns)
+        return PeopleCounts(counts.columns, counts.size, counts.size, int(counts.size.sum()))
+    pairs = table.units.counts([*columns, table.person])
+    *values, person = pairs.columns
+    people, person_of = np.unique(person.values, return_inverse=True)
+    # pairs come sorted by the columns, the person last: equal tuples follow each other
+    starts = np.zeros(pairs.size.size, dtype=bool)
+    starts[:1] = True
+    for column in values:
+        starts[1:] |= column.values[1:] != column.values[:-1]
+        starts[1:] |= column.missing[1:] != column.missing[:-1]
+    first = np.flatnonzero(starts)
+    rows = np.add.reduceat(pairs.size, first) if first.size else pairs.size
+    return PeopleCounts(
+        tuple(column.take(first) for column in values),
+        np.diff(first, append=pairs.size.size).astype(np.int64),
+        rows.astype(np.int64),
+        int(people.size),
+        np.cumsum(starts) - 1,
+        person_of.astype(np.int64),
+    )
+
+
+def person_numbers(table: Table) -> Ints:
+    """Return the person of every row, numbered from 0; each row by itself where none is declared.
+
+    Rows are in the order of the table.
+    """
+    if table.person is None:
+        return np.arange(table.rows, dtype=np.int64)
+    whole = table.units
+    column = encode(whole.arrow.column(table.person), whole.schema[table.person])
+    return np.unique(column.values, return_inverse=True)[1].astype(np.int64)
+
+
+def people_per_cell(cells: Ints, persons: Ints, number: int) -> Ints:
+    """Return how many different people are in each of a number of cells.
+
+    Examples
+    --------
+    >>> people_per_cell(np.array([0, 0, 1]), np.array([7, 7, 8]), 2).tolist()
+    [1, 1]
+    """
+    people: Ints = np.bincount(cells[first_of_pairs(cells, persons)], minlength=number)
+    return people.astype(np.int64)
+
+
+def first_of_pairs(cells: Ints, persons: Ints) -> Ints:
+    """Return one row for every pair of a cell and a person in it, in the order of pairs."""
+    most = int(persons.max(initial=0)) + 1
+    pairs = cells.astype(np.int64) * most + persons
+    first: Ints = np.unique(pairs, return_index=True)[1].astype(np.int64)
+    return first
+
+
+def check_units(table: Table) -> None:
+    """Refuse columns of units that do not say who a row is about."""
+    for role in UNITS:
+        if len(names := table.schema.of_role(role)) > 1:
+            msg = (
+                f"{len(names)} columns have the role {role!r}: {names}. A table has one.\n\nHint:"
+                f' keep the role {role!r} for one of them and give the others role = "identifier".'
+            )
+            raise PlanError(msg)
+    person, household = table.schema.person, table.schema.household
+    if person is None:
+        return
+    column = table.counts([person])
+    if missing := int(column.size[column.columns[0].missing].sum()):
+        msg = (
+            f"the person column {person!r} is missing in {missing} rows: nobody can say whose rows"
+            " they are.\n\nHint: leave these rows out of the source, or give each a number of its"
+            " own."
+        )
+        raise DataError(msg)
+    if household is None:
+        return
+    pairs = table.counts([person, household])
+    if several := pairs.size.size - column.size.size:
+        msg = (
+            f"{several} people of {person!r} lie in a second household of {household!r}: a person"
+            " belongs to one household.\n\nHint: correct the source, or give the column"
+            f" {household!r} another role."
+        )
+        raise DataError(msg)
+
+
+def refuse_repeated(table: Table, why: str) -> None:
+    """Refuse a table in which a person has several rows, for a method that can only count rows."""
+    if table.person is not None and table.people < table.rows:
+        msg = (
+            f"{table.people} people have {table.rows} rows, and {why}: one person could be a whole"
+            " group.\n\nHint: protect a table with one row a person (sums or means of each person),"
+            " or use another method for these columns, such as Noise, Recode or TopCode."
+        )
+        raise PlanError(msg)
+
+
+def with_units(released: Table, source: Table, rows: Ints) -> Table:
+    """Return a table with the columns of units of the rows it was made from, as they are there."""
+    whole = source.units
+    names = [field.name for field in whole.schema if field.role in UNITS]
+    arrays = {name: whole.arrow.column(name).take(pa.array(rows)) for name in names}
+    return _inserted(released, whole.schema, arrays, {name: whole.schema[name] for name in names})
+
+
+def _inserted(
+    released: Table, order: Schema, arrays: dict[str, pa.Array], fields: dict[str, Field]
+) -> Table:
+    """Return a table with columns added where another schema has them."""
+    own = [name for name in released.names if name not in arrays]
+    placed = [name for name in order.names if name in arrays or name in own]
+    names = [*placed, *(name for name in own if name not in placed)]
+    data = released.arrow
+    columns = [arrays[name] if name in arrays else data.column(name) for name in names]
+    schema = Schema(tuple(fields.get(name) or released.schema[name] for name in names))
+    arrow = pa.Table.from_arrays(
+        columns, schema=pa.schema([(field.name, field.type) for field in schema])
+    )
+    return replace(released, schema=schema, data=arrow, whole=None, stored=None)
+
+
+def rekeyed(table: Table, name: str, rng: Generator, classes: Sequence[str] = ()) -> Table:
+    """Return a table in memory with new numbers for its units, drawn at random.
+
+    A uniform random permutation: a number says nothing but which rows belong together.
+
+    Parameters
+    ----------
+    classes
+        Numbers hold within a combination of these columns only: the rows that a unit has in two
+        combinations get two numbers, and cannot be linked.
+    """
+    column = encode(table.arrow.column(name), table.schema[name])
+    _, unit = np.unique(column.values, return_inverse=True)
+    unit = np.where(column.missing, -1, unit)
+    for key in (encode(table.arrow.column(c), table.schema[c]) for c in classes):
+        _, value = np.unique(key.values, return_inverse=True)
+        most = int(value.max(initial=0)) + 2
+        _, unit = np.unique(
+            unit * most + np.where(key.missing, most - 1, value), return_inverse=True
+        )
+    numbers, unit = np.unique(unit, return_inverse=True)
+    drawn = rng.permutation(numbers.size) + 1
+    values = pa.array(drawn[unit].astype(np.int64), mask=column.missing)
+    field = Field(name, "integer", pa.int64(), table.schema[name].role)
+    return _inserted(table, table.schema, {name: values}, {name: field})

@@ -1,0 +1,83 @@
+"""Weights add up to the declared total, and few people have a weight of their own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import veladura as vd
+from veladura.core.promise import Evidence
+from veladura.errors import DataError, PlanError
+from veladura.methods.masks.recode_rules import significant
+from veladura.methods.masks.reweight import other_total
+
+pytestmark = pytest.mark.quick
+
+
+def people(rows=2_000):
+    draw = np.random.default_rng(7)
+    weights = np.exp(draw.normal(5, 0.6, rows))
+    return pd.DataFrame({"area": draw.integers(0, 4, rows).astype(str), "w": weights})
+
+
+def test_total_is_kept_and_few_are_alone_by_their_weight():
+    frame = people()
+    released = vd.Reweight(column="w").protect(frame).datasets[0]
+    assert released["w"].sum() == pytest.approx(frame["w"].sum(), rel=1e-9)
+    assert (frame["w"].value_counts() == 1).sum() == 2_000
+    assert (released["w"].value_counts() == 1).sum() < 20
+    ratio = released["w"] / frame["w"]
+    assert ratio.between(0.93, 1.07).all()  # two digits move a weight by at most a twentieth
+
+
+def test_rows_left_out_give_their_weight_to_the_rest():
+    frame = people()
+    recipe = vd.Steps(
+        [
+            vd.KAnonymity(quasi_identifiers=["area"], k=450, max_suppression=0.3),
+            vd.Reweight(column="w", total=float(frame["w"].sum())),
+        ]
+    )
+    release = recipe.protect(frame)
+    released = release.datasets[0]
+    assert 0 < len(released) <= len(frame)
+    assert released["w"].sum() == pytest.approx(frame["w"].sum(), rel=1e-9)
+    assert all(proof.status == "holds" for proof in release.prove())
+
+
+def test_missing_and_zero_weights_stay_and_whole_ones_become_numbers():
+    frame = pd.DataFrame({"w": pd.array([10, 0, None, 33], dtype="Int64")})
+    released = vd.Reweight(column="w", total=86).protect(frame).datasets[0]["w"]
+    assert released.isna().tolist() == [False, False, True, False]
+    assert released.dropna().tolist() == [20.0, 0.0, 66.0]
+
+
+def test_check_counts_another_total():
+    release = vd.Reweight(column="w", total=50).protect(people(100))
+    evidence = Evidence(release.tables[0].table)
+    assert other_total(evidence, {"columns": ["w"], "total": 50.0}) == 0
+    assert other_total(evidence, {"columns": ["w"], "total": 50.1}) == 1
+
+
+def test_significant_digits_match_the_printed_form():
+    numbers = np.random.default_rng(1).lognormal(0, 8, 500)
+    assert np.allclose(
+        significant(numbers, 3), [float(f"{number:.2e}") for number in numbers], rtol=1e-12
+    )
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"column": ""}, {"column": "w", "total": 0}, {"column": "w", "digits": 0}],
+)
+def test_settings_that_make_no_sense_are_refused(settings):
+    with pytest.raises(PlanError):
+        vd.Reweight(**settings)
+
+
+def test_columns_that_hold_no_weights_are_refused():
+    with pytest.raises(DataError, match="cannot hold sampling weights"):
+        vd.Reweight(column="w").protect(pd.DataFrame({"w": [1.0, -2.0]}))
+    with pytest.raises(PlanError):
+        vd.Reweight(column="w").protect(pd.DataFrame({"w": ["a", "b"]}))
