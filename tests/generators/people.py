@@ -52,9 +52,13 @@ def full_names(rng: Rng, n: int) -> list[str]:
 
 def numbers_of(rng: Rng, n: int) -> np.ndarray:
     """Distinct numbers of units, in one of the ways registers write them."""
-    style = rng.integers(5)
+    style = rng.integers(7)
     if style == 0:
         return np.arange(1, n + 1)
+    if style == 5:
+        return np.array([f"{a:08x}{b:08x}" for a, b in rng.integers(1 << 28, 1 << 32, (n, 2))])
+    if style == 6:
+        return rng.permutation(n) * int(rng.integers(1, 4)) + 101
     if style == 1:
         return rng.choice(np.arange(100_000, 999_999), n, replace=False)
     if style == 2:
@@ -91,6 +95,12 @@ def notes(rng: Rng, n: int) -> np.ndarray:
     return np.array([" ".join(rng.choice(words, rng.integers(5, 14))) + "." for _ in range(n)])
 
 
+def town_names(rng: Rng, n: int) -> list[str]:
+    """Distinct names of towns, some of two words."""
+    words = ["".join(rng.choice(_SYLLABLES, 3)).title() for _ in range(n)]
+    return [f"{'Bad ' if i % 7 == 0 else ''}{word}{'au' * (i % 3)}" for i, word in enumerate(words)]
+
+
 class Places:
     """Regions with municipalities and zip codes in them, and a centre each."""
 
@@ -100,6 +110,7 @@ class Places:
         self.region_of = np.repeat(np.arange(self.regions), towns)
         self.towns = self.region_of.size
         self.share = rng.dirichlet(np.full(self.towns, 0.7))
+        self.names = np.array(town_names(rng, self.towns))
         self.code = (self.region_of + 1) * 1000 + rng.choice(999, self.towns, replace=False)
         self.zip = (self.region_of + 10) * 1000 + rng.choice(999, self.towns, replace=False)
         middle = rng.random((self.regions, 2)) * 4

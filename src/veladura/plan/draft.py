@@ -15,7 +15,7 @@ from veladura.base.limits import Limit
 from veladura.base.private_files import write_private
 from veladura.core import registry
 from veladura.core.recipe import Recipe
-from veladura.errors import PlanError
+from veladura.errors import DataError, PlanError
 from veladura.measures.knowledge import REGISTER, draft_intruders
 from veladura.measures.risk.uniqueness import uniqueness
 from veladura.plan.audience import Audience, audience_of
@@ -130,15 +130,37 @@ def look(source: str, table: str | None) -> tuple[Table, dict[str, Facts], dict[
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", IdentifierWarning)  # the guessed roles say it
         opened = open_table(source, table=table)
-    guesses = guess_roles(opened)
+    guesses = {
+        column.name: _as_written(column, guess)
+        for column, guess in zip(opened.schema, guess_roles(opened).values(), strict=True)
+    }
     columns = {
         column.name: _declared(column, guesses[column.name], opened.guessed.get(column.name))
         for column in opened.schema
     }
     # again, as the plan will open it: a guessed kind may change how values are stored
-    again = open_table(source, columns, table=table, dialect=opened.source.dialect)
+    try:
+        again = open_table(source, columns, table=table, dialect=opened.source.dialect)
+    except DataError:  # the file writes codes of a scale in more than one way, as 1 and 1.0
+        guesses = {name: _without_order(guess) for name, guess in guesses.items()}
+        columns = {
+            name: replace(c, order=(), kind="category" if c.order else c.kind)
+            for name, c in columns.items()
+        }
+        again = open_table(source, columns, table=table, dialect=opened.source.dialect)
     facts = inspect_table(replace(again, guessed=opened.guessed))
     return again, facts, guesses
+
+
+def _as_written(column: Field, guess: Guess) -> Guess:
+    """Return a guess whose order is written as a file with decimals writes it: 1.0, 2.0, ..."""
+    if column.kind != "number" or not guess.order:
+        return guess
+    return replace(guess, order=tuple(f"{float(level):.1f}" for level in guess.order))
+
+
+def _without_order(guess: Guess) -> Guess:
+    return replace(guess, order=(), kind="category") if guess.order else guess
 
 
 def _declared(column: Field, guess: Guess, facts: Facts | None) -> Declared:

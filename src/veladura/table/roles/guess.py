@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from veladura.table.roles.answer import Answer
 from veladura.table.roles.coordinates import find_pairs
 from veladura.table.roles.design import Design, find_design
@@ -55,6 +57,7 @@ def guess_roles(table: Table) -> dict[str, Guess]:
     replicates = find_replicates(columns)
     partners = find_pairs([c for c in columns if c not in replicates], shapes)
     units = find_units([c for c in columns if c.name not in partners], shapes)
+    shapes |= _of_people(columns, units)
     free = [c for c in columns if c.name not in (*partners, *_of_units(units))]
     design = find_design(free, shapes, units, replicates)
     person = units.person.column if units.person else None
@@ -70,6 +73,14 @@ def guess_roles(table: Table) -> dict[str, Guess]:
         )
         for column in columns
     }
+
+
+def _of_people(columns: Sequence[Evidence], units: Units) -> dict[str, str]:
+    """Return the shapes of what stays the same within people, each counted once."""
+    if units.person is None:
+        return {}
+    first = np.unique(units.person.column.codes, return_index=True)[1]
+    return {column.name: shape_of(column.at(first)) for column in units.person.constant}
 
 
 def _of_units(units: Units) -> list[str]:

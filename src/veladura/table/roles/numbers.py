@@ -14,7 +14,7 @@ from veladura.table.roles.arithmetic import (
     is_unimodal,
     without_reserved,
 )
-from veladura.table.roles.evidence import FEWEST_ROWS, Evidence
+from veladura.table.roles.evidence import Evidence
 
 NumberShape = Literal[
     "binary", "sequence", "long code", "nominal code", "scale", "count", "month", "day", "age",
@@ -29,6 +29,9 @@ _YEARS = (1880, 2040)
 _DECADES = 25
 _LONG_CODE = 6  # digits
 _VERY_LONG = 9
+_FEWEST_CODES = 15
+_MANY_CODES = 100
+_FAR_APART = 20
 _HEAVY = 2.0  # skewness
 _EVEN = 1.2  # of Kolmogorov's distance, over the square root of n
 
@@ -59,8 +62,8 @@ def _long(column: Evidence, levels: Ints, sizes: Ints) -> NumberShape:
     span, heavy = int(levels[-1] - levels[0]), is_heavy(np.repeat(levels.astype(float), sizes))
     if levels[0] >= 0 and levels[-1] <= _OLDEST and span >= _DECADES and not heavy:
         return "age"
-    if span < _DECADES:
-        return "count"
+    if span < _DECADES:  # what is counted begins at zero or one, and leaves no gaps
+        return "nominal code"
     return "amount" if heavy else "measure"
 
 
@@ -113,9 +116,9 @@ def _short(levels: Ints, sizes: Ints) -> NumberShape | None:
             return "day"
         if high == _MONTHS:
             return "month"
-    if is_unimodal(sizes):
-        return "scale" if low == 1 and levels.size <= _FEW else "count"
-    return "nominal code"
+    if not is_unimodal(sizes) or (low == 1 and levels.size > _FEW):
+        return "nominal code"
+    return "scale" if low == 1 else "count"
 
 
 def is_long_code(column: Evidence) -> bool:
@@ -124,7 +127,7 @@ def is_long_code(column: Evidence) -> bool:
     Long and of one width without round numbers, or spread evenly over their range.
     """
     levels = whole_levels(column)
-    if levels.size < FEWEST_ROWS // 2 or levels[0] < 0:
+    if levels.size < _FEWEST_CODES or levels[0] < 0:
         return False
     low_width, width = len(str(int(np.quantile(levels, 0.05)))), len(str(int(levels[-1])))
     fixed = low_width == width
@@ -136,9 +139,15 @@ def is_long_code(column: Evidence) -> bool:
         return False
     if fixed and width >= _LONG_CODE and abs(skewness(levels.astype(float))) < _HEAVY:
         return True
-    span = int(levels[-1] - levels[0])
     amount = "sensitive" in column.hints and "identifier" not in column.hints
-    return is_even(levels.astype(float)) and span > _OLDEST and not amount
+    return is_running(levels) and not amount
+
+
+def is_running(levels: Ints) -> bool:
+    """Whether values are running numbers with gaps: even, and not far apart."""
+    span = int(levels[-1] - levels[0])
+    near = span < _FAR_APART * levels.size or levels.size > _MANY_CODES
+    return span > _OLDEST and near and is_even(levels.astype(float))
 
 
 def is_even(levels: Floats) -> bool:

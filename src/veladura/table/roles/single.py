@@ -13,6 +13,7 @@ from veladura.table.roles.units import Units
 from veladura.table.schema import Kind
 
 _MOST_LEVELS = 50  # of a category that people know of each other
+_SURNAMES = 0.05  # distinct surnames a row
 _FEW_HINTS = 2  # so many names that say something make silence say something too
 _SAME = 0.98  # share of one value from which a column tells nothing
 
@@ -27,7 +28,7 @@ def judge(
     if shape == "constant":
         return Answer("undecided", "it has one value only")
     people = _people(column, units)
-    if answer := identifying(column, shape, people):
+    if answer := identifying(column, shape, people) or _one_name(column, shape, columns):
         return answer
     if shape == "free text":
         return Answer("dropped", "free text may name people", "text")
@@ -36,6 +37,17 @@ def judge(
     if column.levels is None or shape in ("binary", "nominal code", "scale"):
         return _category(column, shape, columns, units)
     return _number(column, shape, shapes)
+
+
+def _one_name(column: Evidence, shape: str, columns: Sequence[Evidence]) -> Answer | None:
+    """Return the answer for surnames: many capitalised words that, unlike towns, tell nothing."""
+    if shape != "one name" or column.distinct < _SURNAMES * column.present:
+        return None
+    named = "identifier" in column.hints
+    telling = any(c is not column and c.distinct > 2 and determines(column, c) for c in columns)  # noqa: PLR2004
+    if telling and not named:
+        return None
+    return Answer("identifier", "many capitalised words that tell no place, as surnames are")
 
 
 def _people(column: Evidence, units: Units) -> int:
