@@ -24,24 +24,40 @@ def print_table(console: Console, table: Table) -> None:
     Other columns wrap between words, or within a word that is too long. A terminal that is too
     narrow even for that gets longer lines.
     """
+    spare = console.width - sum(_GAP + _least(column) for column in table.columns)
     least = 0
-    crowded = sum(_longest(column) + _GAP for column in table.columns) > console.width
     for column in table.columns:
         column.overflow = "fold"
-        if crowded and column.justify == "right":
-            _keep_whole(column)
         column.no_wrap = column.justify == "right"
+        if column.no_wrap:
+            spare = _wrap_heading(column, max(spare, 0))
         longest = _longest(column)
         least += _GAP + (longest if column.no_wrap else min(longest, _LEAST_TEXT))
     options = console.options.update(width=max(console.width, least))
     console.print(Segments(console.render(table, options)), crop=False, end="")
 
 
-def _keep_whole(column: Column) -> None:
-    """Wrap the heading of a column of figures to the width of its figures."""
-    words = str(column.header).split()
-    width = max([*(cell_len(word) for word in words), *_widths(column)], default=1)
-    column.header = "\n".join(wrap(str(column.header), width, break_on_hyphens=False))
+def _wrap_heading(column: Column, spare: int) -> int:
+    """Wrap the heading of a column of figures where there is no room for it; return what is left.
+
+    Parameters
+    ----------
+    spare
+        Columns of the terminal that no cell needs.
+    """
+    least = _least(column)
+    lines = wrap(str(column.header), least + spare, break_on_hyphens=False)
+    column.header = "\n".join(lines)
+    return spare - max(0, _longest(column) - least)
+
+
+def _least(column: Column) -> int:
+    """Return the width that a column needs: that of its figures or texts, and of a heading's word.
+
+    A text wraps, but not for the sake of a heading.
+    """
+    words = [cell_len(word) for word in str(column.header).split()]
+    return max([*words, *_widths(column)], default=1)
 
 
 def _longest(column: Column) -> int:

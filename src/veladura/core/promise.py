@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from veladura.errors import PromiseError
 
 if TYPE_CHECKING:
+    from veladura.base.bounds import Bounds
     from veladura.table.codes import Column
     from veladura.table.counts import Counts
     from veladura.table.table import Table
@@ -205,3 +206,12 @@ def source_column(evidence: Evidence, name: str) -> Column:
 GROUP_SIZE = Check(small_groups)
 LIMITS = Check(outside_limits)
 CATEGORIES = Check(outside_categories)
+
+
+def limit_promises(limits: Mapping[str, Bounds]) -> tuple[Promise, ...]:
+    """Return the promise that values are within their limits, if there are any."""
+    if not limits:
+        return ()
+    claim = f"The values of {', '.join(limits)} are within their limits."
+    ends = {name: [bounds.min, bounds.max] for name, bounds in limits.items()}
+    return (Promise("limits", claim, "package", {"columns": ends}),)

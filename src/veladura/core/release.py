@@ -129,15 +129,20 @@ class Release:
         return tuple(dict.fromkeys(name for step in self.steps for name in step.changed))
 
     @property
+    def quasi_identifiers(self) -> tuple[str, ...]:
+        """The columns that a step names as quasi-identifiers."""
+        named = (name for step in self.steps for name in _flat(step.settings, "quasi_identifiers"))
+        return tuple(dict.fromkeys(named))
+
+    @property
     def exact(self) -> tuple[str, ...]:
         """The columns that are released exactly.
 
         No step replaced them, and they are not among the quasi-identifiers of k-anonymity. Numbers
         of persons and households are released under new numbers only.
         """
-        shared = {name for step in self.steps for name in _flat(step.settings, "quasi_identifiers")}
         schema = self.tables[0].table.schema
-        accounted = {*self.changed, *shared, *schema.of_role(*UNITS)}
+        accounted = {*self.changed, *self.quasi_identifiers, *schema.of_role(*UNITS)}
         return tuple(name for name in schema.names if name not in accounted)
 
     @property

@@ -10,7 +10,7 @@ import numpy as np
 
 from veladura.errors import PlanError
 from veladura.table.schema import UNITS
-from veladura.table.units import rekeyed
+from veladura.table.units import rekeyed, with_units
 
 if TYPE_CHECKING:
     from veladura.base.streams import Streams
@@ -33,7 +33,8 @@ def with_new_numbers(release: Release, streams: Streams) -> Release:
     sets = _counted_in(release.promises)
     classes = list(dict.fromkeys(name for columns in sets for name in columns))
     roles = {name: source.schema[name].role for name in names}
-    kept = [name for name in names if linked and not (classes and roles[name] == "household")]
+    grouped = any("k" in promise.settings for promise in release.promises)
+    kept = [name for name in names if linked and not (grouped and roles[name] == "household")]
     _refuse_several_classes(release, sets, classes)
     tables = tuple(
         _renumbered(dataset, kept, streams.within("units", i), classes)
@@ -43,6 +44,23 @@ def with_new_numbers(release: Release, streams: Streams) -> Release:
         name: _said(name, roles[name], classes, kept=name in kept, linked=linked) for name in names
     }
     return replace(release, tables=tables, units=said)
+
+
+def with_people(release: Release, original: Table | None = None) -> list[Table]:
+    """Return the released tables with the people who are behind their rows.
+
+    Released numbers may differ from class to class; where the link between rows is known, people
+    are those of the original.
+    """
+    source = release.original if release.original is not None else original
+    return [
+        (
+            dataset.table
+            if source is None or source.person is None or dataset.rows is None
+            else dataset.table.beside(with_units(dataset.table, source, dataset.rows))
+        )
+        for dataset in release.tables
+    ]
 
 
 def _counted_in(promises: Sequence[Promise]) -> list[tuple[str, ...]]:

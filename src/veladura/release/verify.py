@@ -98,13 +98,11 @@ def is_draft(lines: list[Line]) -> bool:
 
 
 def _standing(release: Release) -> list[Line]:
-    """Return whether the holder confirmed the plan; nothing for a release without a plan."""
-    if (status := release.manifest.get("status")) is None:
+    """Return what is said of a draft; nothing for a release that is confirmed, or has no plan."""
+    if release.manifest.get("status") != "draft":
         return []
-    claim = "The holder confirmed the plan of this release."
-    if status == "confirmed":
-        return [Line(claim, "attested")]
-    return [Line(claim, "draft", "; ".join(release.manifest.get("unconfirmed", [])))]
+    points = release.manifest.get("unconfirmed", [])
+    return [Line("The holder has not confirmed this release.", "draft", "; ".join(points))]
 
 
 def _hashes(folder: Path) -> Line:

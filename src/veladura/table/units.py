@@ -53,6 +53,17 @@ class PeopleCounts(Counts):
             return int(self.size[chosen].sum())
         return int(np.unique(self.person_of[chosen[self.tuple_of]]).size)
 
+    def average_chance(self, candidates: Ints) -> float:
+        """Return the mean over people of 1 / candidates for a tuple; 0 for nobody.
+
+        Of a person with several tuples the one with the fewest candidates counts.
+        """
+        if not self.people:
+            return 0.0
+        if self.tuple_of is None:
+            return float((self.size / candidates).sum() / self.people)
+        return float(self.highest(1 / candidates).mean())
+
     def highest(self, values: Floats) -> Floats:
         """Return for every person the highest value among the tuples that the person holds."""
         if self.tuple_of is None or self.person_of is None:
@@ -118,6 +129,24 @@ def first_of_pairs(cells: Ints, persons: Ints) -> Ints:
     pairs = cells.astype(np.int64) * most + persons
     first: Ints = np.unique(pairs, return_index=True)[1].astype(np.int64)
     return first
+
+
+def holders(cells: Ints, persons: Ints, chosen: Mask) -> int:
+    """Return how many different people have a row in one of the chosen cells."""
+    return int(np.unique(persons[chosen[cells]]).size)
+
+
+def per_person(values: Floats, persons: Ints) -> Floats:
+    """Return the highest value among the rows of each person, people numbered from 0.
+
+    Examples
+    --------
+    >>> per_person(np.array([0.5, 1.0, 0.2]), np.array([0, 0, 1])).tolist()
+    [1.0, 0.2]
+    """
+    highest = np.full(int(persons.max(initial=-1)) + 1, -np.inf)
+    np.maximum.at(highest, persons, values)
+    return highest
 
 
 def check_units(table: Table) -> None:

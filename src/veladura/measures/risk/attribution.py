@@ -16,6 +16,7 @@ from veladura.measures.measure import Detail, Meaning, Measure, Measured, Subjec
 from veladura.measures.pairing import pair
 from veladura.measures.risk.replicated import comparable_columns
 from veladura.numeric.coding import column_of, common_cells, common_codes, dense, is_recoded
+from veladura.table.units import per_person, person_numbers
 
 if TYPE_CHECKING:
     from veladura.table.codes import Column
@@ -121,7 +122,8 @@ def attribution(
         msg = "the table has no rows: there is no risk to measure."
         raise DataError(msg)
     cells, number = common_cells(tables, list(known))
-    return _attribution(cells, number, *_targets(tables, target, groups))
+    persons = person_numbers(both.original)
+    return _attribution(cells, number, *_targets(tables, target, groups), persons)
 
 
 def _targets(tables: Sequence[Table], name: str, groups: int) -> tuple[list[Ints], int]:
@@ -163,11 +165,14 @@ def _classified(values: Floats, spikes: Floats, cuts: Floats) -> Ints:
     return np.where(spikes[place] == numbers, place, parts)
 
 
-def _attribution(cells: list[Ints], number: int, targets: list[Ints], levels: int) -> Attribution:
+def _attribution(
+    cells: list[Ints], number: int, targets: list[Ints], levels: int, persons: Ints
+) -> Attribution:
+    """Return the figures; a person with several rows counts once, with the worst of them."""
     sizes = [part.size for part in cells]
     flat, pairs = dense(np.concatenate(cells) * levels + np.concatenate(targets), number * levels)
     joint = np.split(flat, np.cumsum(sizes)[:-1])
-    rows = sizes[0]
+    rows, people = sizes[0], int(persons.max(initial=-1)) + 1
     before, together = (
         np.bincount(cells[0], minlength=number),
         np.bincount(joint[0], minlength=pairs),
@@ -184,22 +189,23 @@ def _attribution(cells: list[Ints], number: int, targets: list[Ints], levels: in
         chance = np.divide(
             same[joint[0]], have[cells[0]], out=np.zeros(rows), where=have[cells[0]] > 0
         )
-        inferred = int(np.count_nonzero(certain))
-        correct = int(np.count_nonzero(right))
+        inferred = int(np.unique(persons[certain]).size)
+        correct = int(np.unique(persons[right]).size)
         shares.append(
             (
-                correct / rows,
+                correct / people,
                 correct / inferred if inferred else 0.0,
-                float(chance.mean()),
+                float(per_person(chance, persons).mean()),
                 float(only.mean()) if only.size else 0.0,
-                float(common.mean()),
-                float(np.mean(right & ~common)),
+                np.unique(persons[common]).size / people,
+                np.unique(persons[right & ~common]).size / people,
             )
         )
     disco, tcap, dcap, disclosive, base, beyond = (
         over_datasets(values, upper=1.0) for values in zip(*shares, strict=True)
     )
-    own = float(np.mean(together[joint[0]] == before[cells[0]]))
+    alone = together[joint[0]] == before[cells[0]]
+    own = float(per_person(alone * 1.0, persons).mean())
     return Attribution(disco, tcap, dcap, disclosive, Estimate.exact(own), base, beyond)
 
 
