@@ -34,7 +34,8 @@ class Asked:
         alone = f"{question.unique:,} of {question.people:,} people are unique by it alone"
         say(f"  {alone}", quiet=False)
         while True:
-            answer = typer.prompt("  role (Enter: as it is; all: this and the rest)", "").strip()
+            ask = "  role (Enter: as it is; all: this and the rest)"
+            answer = typer.prompt(ask, "", show_default=False).strip()
             if answer in ("", "all"):
                 self.rest_accepted = answer == "all"
                 return question.role

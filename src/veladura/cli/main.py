@@ -96,8 +96,20 @@ def init(
         str | None, typer.Option(help="The table of the database, if it has several.")
     ] = None,
     method: Annotated[
-        str | None, typer.Option(help="The method of the plan, such as k-anonymity or cart.")
+        str | None,
+        typer.Option(
+            help=(
+                "One method, such as cart: only its columns are protected. By default the whole"
+                " table is."
+            )
+        ),
     ] = None,
+    audience: Annotated[
+        str,
+        typer.Option(
+            "--for", help="For whom the release is: open-data, researchers or one-partner."
+        ),
+    ] = "open-data",
     out: Annotated[Path, typer.Option(help="The plan to write.")] = Path("plan.toml"),
     force: Force = False,
     quiet: Quiet = False,
@@ -107,11 +119,12 @@ def init(
     from veladura.plan.draft import drafted, write_draft
 
     with progress(quiet=quiet)("inspecting the table", 1) as advance:
-        plan = drafted(source, table=table, method=method, home=out.parent)
+        plan = drafted(source, table=table, method=method, audience=audience, home=out.parent)
         advance()
     write_draft(plan.text, out, force=force)
-    show_roles(plan.guesses, plan.rows, quiet=quiet)
-    say(f"{out} written. Check it, then run: veladura run {out}", quiet=quiet)
+    show_roles(plan.guesses, plan.rows, plan.treatment, quiet=quiet)
+    say(f"{out} written. Confirm it, then run it:", quiet=quiet)
+    say(f"  veladura confirm {out}\n  veladura run {out}", quiet=quiet)
 
 
 @app.command()
@@ -187,6 +200,21 @@ def run(
         read, force=force, unsafe_repeatable=unsafe_repeatable, progress=progress(quiet=quiet)
     )
     show_outcome(outcome, quiet=quiet)
+
+
+@app.command()
+def ways(
+    plan: Annotated[Path, typer.Argument(help="A plan with a k-anonymity step.")],
+) -> None:
+    """List the ways to reach k-anonymity, and what each does to every column. Private.
+
+    Nothing is released.
+    """
+    from veladura.cli.show import progress
+    from veladura.plan.plan import read_plan
+    from veladura.plan.ways import ways_of
+
+    typer.echo(ways_of(read_plan(plan), progress(quiet=False)))
 
 
 @app.command()

@@ -19,6 +19,8 @@ from veladura.base.context import Progress as ProgressBar
 from veladura.base.private_files import write_private
 from veladura.cli.tables import print_table
 from veladura.measures.measure import FAMILIES, reasons
+from veladura.measures.useless import useless
+from veladura.report.opening import risk_sentence, risks_of
 from veladura.report.words import figure as figure_text
 from veladura.report.words import interval, limit
 
@@ -69,13 +71,15 @@ def show_unconfirmed(unconfirmed: Sequence[str], *, quiet: bool) -> None:
             _console.print(f"  - {line}", markup=False)
 
 
-def show_roles(guesses: Mapping[str, Guess], rows: int, *, quiet: bool) -> None:
+def show_roles(
+    guesses: Mapping[str, Guess], rows: int, treatment: Mapping[str, str], *, quiet: bool
+) -> None:
     """Show what each column is thought to be, and why."""
     if not quiet:
-        _console.print(roles_table(guesses, rows))
+        _console.print(roles_table(guesses, rows, treatment))
 
 
-def roles_table(guesses: Mapping[str, Guess], rows: int) -> Table:
+def roles_table(guesses: Mapping[str, Guess], rows: int, treatment: Mapping[str, str]) -> Table:
     """Return a table of the guesses: column, role, kind, why, people unique by it alone."""
     table = Table(
         title=f"Guessed from {rows:,} rows; check every line",
@@ -89,7 +93,9 @@ def roles_table(guesses: Mapping[str, Guess], rows: int) -> Table:
     table.add_column("why", overflow="fold")
     table.add_column("unique\npeople", justify="right", no_wrap=True)
     for name, guess in guesses.items():
-        table.add_row(escape(name), guess.role, guess.kind, escape(guess.why), f"{guess.unique:,}")
+        drafted = f"\n[dim]plan: {escape(treatment[name])}[/]" if name in treatment else ""
+        why = f"{escape(guess.why)}{drafted}"
+        table.add_row(escape(name), guess.role, guess.kind, why, f"{guess.unique:,}")
     return table
 
 
@@ -154,12 +160,16 @@ def show_outcome(outcome: Outcome, *, quiet: bool) -> None:
     """Show the result of a run: headline figures, gate and folders."""
     if quiet:
         return
+    if risks := risks_of({}, outcome.assessment):
+        say(f"{risk_sentence(risks)}\n", quiet=quiet)
     more = show_figures(outcome.assessment, headlines=True)
     _console.print(
         f"[dim]{more} more figures and the pictures are in"
         f" {escape(str(outcome.custodian / 'report-custodian.html'))}[/]",
         soft_wrap=True,
     )
+    for sentence in useless(outcome.assessment, outcome.release):
+        _console.print(f"[bold red]of little use[/] {escape(sentence)}", soft_wrap=True)
     for verdict in outcome.verdicts:
         _console.print(f"[green]gate passed[/] {escape(str(verdict))}")
     draft = "   (DRAFT: not confirmed)" if outcome.standing.status == "draft" else ""
@@ -182,8 +192,12 @@ def show_verified(results: Mapping[Path, Sequence[Line]], *, quiet: bool) -> Non
             show_header=False,
         )
         for line in shown:
-            table.add_row(_MARKS[line.status], escape(line.claim), escape(line.detail))
+            detail = "" if line.status == "draft" else line.detail
+            table.add_row(_MARKS[line.status], escape(line.claim), escape(detail))
         print_table(_console, table)
+        for line in lines:
+            if line.status == "draft":
+                say(f"not confirmed: {line.detail}", quiet=False)
     if not quiet and any(line.status == "attested" for lines in results.values() for line in lines):
         say(
             "attested: the holder checked this against the original. To check it again, add"

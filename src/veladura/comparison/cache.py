@@ -63,7 +63,17 @@ def key(job: Job, data: str) -> str:
     plain = recipe_to(job.recipe)
     declared = {name: str(value) for name, value in job.columns.items()}
     files = [file_digest(Path(path)) for path in sorted(_files(plain))]
-    parts = [veladura.__version__, figure_names(), data, declared, plain, files, job.seed]
+    intruders = [who.to_plain() for who in job.intruders]
+    parts = [
+        veladura.__version__,
+        figure_names(),
+        data,
+        declared,
+        plain,
+        files,
+        job.seed,
+        intruders,
+    ]
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
 
 

@@ -62,8 +62,8 @@ class Dataset:
     order: Ints | None = field(default=None, repr=False)  # released rows in canonical order
 
     def fetched(self) -> Any:
-        """Return the rows; those of a lazy table are read and not kept."""
-        return self.table.read()
+        """Return the rows, numbers of units included; those of a lazy table are not kept."""
+        return self.table.units.read()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,6 +82,8 @@ class Release:
         The combining rule: how an analyst gets one estimate from the datasets.
     promises
         What the release claims.
+    units
+        What became of the numbers of people and households, by column.
     """
 
     tables: tuple[Dataset, ...] = field(repr=False)
@@ -95,6 +97,7 @@ class Release:
     pictures: tuple[Callable[[], Titled], ...] = field(default=(), repr=False)
     public_pictures: tuple[Callable[[], Titled], ...] = field(default=(), repr=False)
     standing: Standing | None = None  # what a plan says of it; None without a plan
+    units: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:
         steps = " then ".join(step.method for step in self.steps)
@@ -108,13 +111,13 @@ class Release:
         """The released frames, of the type that came in (pandas for files and databases)."""
         from veladura.table.frames.conversion import restore
 
-        changed = set(self.changed)
+        changed = {*self.changed, *self.units}
         frame = None if self.original is None else self.original.frame
         return [
             restore(
                 frame,
                 dataset.fetched(),
-                {name: name in changed for name in dataset.table.names},
+                {name: name in changed for name in dataset.table.units.names},
                 dataset.rows,
             )
             for dataset in self.tables
@@ -126,15 +129,20 @@ class Release:
         return tuple(dict.fromkeys(name for step in self.steps for name in step.changed))
 
     @property
+    def quasi_identifiers(self) -> tuple[str, ...]:
+        """The columns that a step names as quasi-identifiers."""
+        named = (name for step in self.steps for name in _flat(step.settings, "quasi_identifiers"))
+        return tuple(dict.fromkeys(named))
+
+    @property
     def exact(self) -> tuple[str, ...]:
         """The columns that are released exactly.
 
         No step replaced them, and they are not among the quasi-identifiers of k-anonymity. Numbers
         of persons and households are released under new numbers only.
         """
-        shared = {name for step in self.steps for name in _flat(step.settings, "quasi_identifiers")}
         schema = self.tables[0].table.schema
-        accounted = {*self.changed, *shared, *schema.of_role(*UNITS)}
+        accounted = {*self.changed, *self.quasi_identifiers, *schema.of_role(*UNITS)}
         return tuple(name for name in schema.names if name not in accounted)
 
     @property
@@ -272,7 +280,10 @@ def _flat(settings: Mapping[str, Any], key: str) -> Iterator[str]:
 
 def released(fitted: Fitted[Any], context: Context) -> Release:
     """Return the release that a fitted method draws, its promises proved."""
+    from veladura.core.units import with_new_numbers
+
     release = unproved(fitted, fitted.draw(context), context)
+    release = with_new_numbers(release, context.streams)
     release.prove()
     return release
 
@@ -301,6 +312,7 @@ def unproved(fitted: Fitted[Any], drawn: Drawn, context: Context) -> Release:
 def as_dataset(table: Table, codes: Codes, draw: Draw | Dataset) -> Dataset:
     """Return a draw as a table in the order of the input."""
     from veladura.table.recode import fresh, replace
+    from veladura.table.units import with_units
     from veladura.table.write import settle
 
     if isinstance(draw, Dataset):
@@ -315,7 +327,10 @@ def as_dataset(table: Table, codes: Codes, draw: Draw | Dataset) -> Dataset:
     columns = {name: column.take(order) for name, column in draw.columns.items()}
     place = np.empty_like(order)
     place[order] = np.arange(order.size)
-    return Dataset(replace(table, columns, rows[order]), rows[order], place)
+    drawn = replace(table, columns, rows[order])
+    if table.whole is not None:
+        drawn = drawn.beside(with_units(drawn, table, rows[order]))
+    return Dataset(drawn, rows[order], place)
 
 
 def proved(promises: Sequence[Promise], release: Release) -> None:

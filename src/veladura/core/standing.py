@@ -43,10 +43,17 @@ class Standing:
         a draft.
     exact
         The columns that are released exactly.
+    purpose, recipient
+        What the release is for, and who gets it.
+    made
+        The day it was made, as in 2026-11-16.
     """
 
     unconfirmed: tuple[str, ...] = ()
     exact: tuple[ExactColumn, ...] = ()
+    purpose: str = ""
+    recipient: str = ""
+    made: str = ""
 
     @property
     def status(self) -> Status:
@@ -55,8 +62,10 @@ class Standing:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as the manifest holds it."""
+        told = {"purpose": self.purpose, "recipient": self.recipient, "made": self.made}
         return {
             "status": self.status,
             "unconfirmed": list(self.unconfirmed),
             "exact": [column.to_json() for column in self.exact],
+            **{key: text for key, text in told.items() if text},
         }

@@ -202,12 +202,16 @@ def _same(source: Any, original: Table) -> bool:
 
 def _declared(source: Any, release: Release) -> dict[str, Any] | None:
     """Return what was declared of the released columns, for a source that declares nothing."""
+    from veladura.table.schema import UNITS
     from veladura.table.table import Table
 
     if isinstance(source, Table):
         return None
     declared = {} if release.original is None else release.original.source.columns
+    known = release.tables[0].table if release.original is None else release.original
+    names = [*release.tables[0].table.names, *known.units.schema.of_role(*UNITS)]
     return {
         field.name: declared.get(field.name, {"role": field.role})
-        for field in release.tables[0].table.schema
+        for field in known.units.schema
+        if field.name in names
     }

@@ -79,7 +79,8 @@ def generalise(original: Table, release: Release) -> tuple[Table, tuple[str, ...
         return original, ()
     # one of them in memory: both are compared in memory
     near = original.in_memory or release.tables[0].table.in_memory
-    return (_in_memory if near else _lazy)(original, maps), tuple(maps)
+    generalised = (_in_memory if near else _lazy)(original.units, maps)
+    return generalised.without_identifiers().select(original.names), tuple(maps)
 
 
 def _pair_maps(

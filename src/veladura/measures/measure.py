@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal, get_args
 
 from veladura.base.estimate import Estimate
@@ -127,10 +128,12 @@ class Subject:
             )
             raise PlanError(msg)
 
-    @property
+    @cached_property
     def tables(self) -> list[Table]:
-        """The released tables."""
-        return [dataset.table for dataset in self.release.tables]
+        """The released tables, which know the people behind their rows."""
+        from veladura.core.units import with_people
+
+        return with_people(self.release, self.original)
 
     @property
     def changed(self) -> list[str]:
@@ -138,11 +141,24 @@ class Subject:
         changed = {name for step in self.release.steps for name in step.changed}
         return [name for name in self.tables[0].names if name in changed]
 
-    def base(self, unit: Unit) -> int:
+    def base(self, unit: Unit, *, counts_people: bool = False) -> int:
         """Return how many people or rows a share is of; 0 for other units."""
         if unit == "people":
-            return self.original.rows
-        return self.tables[0].rows if unit == "rows" else 0
+            return self.original.people
+        if unit != "rows":
+            return 0
+        return self.tables[0].people if counts_people else self.tables[0].rows
+
+    def one_row_a_person(self) -> Subject:
+        """Return the subject if nobody has several rows; else the figure does not apply."""
+        people, rows = self.original.people, self.original.rows
+        if people < rows:
+            msg = (
+                f"it takes every row for a person, and {people} people have {rows} rows here."
+                " risk.uniqueness and risk.classes count people."
+            )
+            raise NotApplicable(msg)
+        return self
 
     def fetched(self) -> Subject:
         """Return the subject if its rows are in memory; else the figure does not apply."""
@@ -201,6 +217,8 @@ class Measure:
         computed for a release whose rows stay in a file or database.
     others
         What further figures mean, whose names come from the plan, such as those of intruders.
+    counts_people
+        Whether a share of the release is one of its people, who may have several rows.
 
     Examples
     --------
@@ -218,6 +236,7 @@ class Measure:
     function: Function
     counted: bool = False
     others: Meaning | None = None
+    counts_people: bool = False
 
     def __post_init__(self) -> None:
         family, _, word = self.name.partition(".")
@@ -266,7 +285,7 @@ class Measure:
             unit=meaning.unit,
             public=meaning.public,
             headline=meaning.headline,
-            base=subject.base(meaning.unit),
+            base=subject.base(meaning.unit, counts_people=self.counts_people),
         )
 
 

@@ -22,6 +22,7 @@ MEASURES = {
     "risk.linkage": "veladura.measures.risk.linkage",
     "risk.attacks": "veladura.measures.risk.attacks",
     "risk.republished": "veladura.measures.risk.republished",
+    "risk.holes": "veladura.measures.risk.holes",
     "risk.location": "veladura.measures.risk.location",
     "utility.columns": "veladura.measures.utility.columns",
     "utility.correlations": "veladura.measures.utility.correlations",

@@ -32,10 +32,17 @@ def from_roles(columns: Mapping[str, Declared]) -> list[str]:
 
 
 def completed(step: Any, columns: Mapping[str, Declared]) -> Any:
-    """Return a step of a plan with its quasi-identifiers, from the roles where it has none."""
+    """Return a step of a plan with its quasi-identifiers, from the roles where it has none.
+
+    The pairs of the step are quasi-identifiers too. A hierarchy of a column that is none any more
+    is not needed.
+    """
     if not isinstance(step, dict) or SETTING in step or not _takes(step.get("method")):
         return step
-    names = from_roles(columns)
+    pairs = [list(pair) for pair in step.get("pairs", ()) if isinstance(pair, list)]
+    paired = [name for pair in pairs for name in pair]
+    names = [name for name in columns if name in {*from_roles(columns), *paired}]
+    names += [name for name in paired if name not in names]
     if not names:
         msg = (
             f"{step['method']} has no quasi-identifiers: neither the step nor a column names"
@@ -43,7 +50,12 @@ def completed(step: Any, columns: Mapping[str, Declared]) -> Any:
             " intruder may know."
         )
         raise PlanError(msg)
-    return {**step, SETTING: names}
+    step = {**step, SETTING: names}
+    if isinstance(step.get("hierarchies"), dict):
+        needed = {*names, *(", ".join(map(str, pair)) for pair in pairs)}
+        given = step["hierarchies"]
+        step["hierarchies"] = {name: given[name] for name in given if name in needed}
+    return step
 
 
 def _takes(method: object) -> bool:

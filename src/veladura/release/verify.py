@@ -98,13 +98,11 @@ def is_draft(lines: list[Line]) -> bool:
 
 
 def _standing(release: Release) -> list[Line]:
-    """Return whether the holder confirmed the plan; nothing for a release without a plan."""
-    if (status := release.manifest.get("status")) is None:
+    """Return what is said of a draft; nothing for a release that is confirmed, or has no plan."""
+    if release.manifest.get("status") != "draft":
         return []
-    claim = "The holder confirmed the plan of this release."
-    if status == "confirmed":
-        return [Line(claim, "attested")]
-    return [Line(claim, "draft", "; ".join(release.manifest.get("unconfirmed", [])))]
+    points = release.manifest.get("unconfirmed", [])
+    return [Line("The holder has not confirmed this release.", "draft", "; ".join(points))]
 
 
 def _hashes(folder: Path) -> Line:
@@ -124,7 +122,7 @@ def _hashes(folder: Path) -> Line:
 
 def _shape(release: Release) -> Line:
     manifest = release.manifest
-    tables = [dataset.table for dataset in release.tables]
+    tables = [dataset.table.units for dataset in release.tables]
     names = [column["name"] for column in manifest["columns"]]
     fits = [table.rows for table in tables] == manifest["rows"] and all(
         table.names == names for table in tables
@@ -133,7 +131,7 @@ def _shape(release: Release) -> Line:
 
 
 def _codebook(release: Release, folder: Path) -> Line:
-    fits = build_codebook([dataset.table for dataset in release.tables]) == read_json(
+    fits = build_codebook([dataset.table.units for dataset in release.tables]) == read_json(
         folder / "codebook.json"
     )
     return _line("The codebook matches the released values.", holds=fits)

@@ -192,10 +192,11 @@ def test_people_not_rows():
             "sex": np.repeat(["f", "m"] * 15, 10),
         }
     )
-    from veladura.measures.risk.picking import alone, people_in
+    from veladura.measures.risk.picking import alone
+    from veladura.table.units import person_numbers
 
     table = vd.open(visits, {"patient": {"role": "person"}})
-    numbers = people_in(table)
+    numbers = person_numbers(table)
     assert np.unique(numbers).size == 30
     flags = alone(table, Scenario(name="x", knows=["town"]), ["town"], numbers)
     assert np.unique(numbers[flags]).tolist() == [numbers[-1]]

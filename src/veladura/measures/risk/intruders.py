@@ -102,11 +102,7 @@ def _scenarios(subject: Subject, columns: Columns) -> list[Scenario]:
     That one also knows the quasi-identifiers, by their released values where they are coarser.
     """
     schema = subject.original.schema
-    of_steps = [
-        name
-        for step in subject.release.steps
-        for name in step.settings.get("quasi_identifiers") or ()
-    ]
+    of_steps = subject.release.quasi_identifiers
     given = list(subject.intruders) or list(draft_intruders(schema, of_steps))
     keys = {*schema.of_role("quasi-identifier"), *of_steps}
     knows = [name for name in columns.all if name in columns.exact or name in keys]

@@ -11,20 +11,12 @@ import numpy as np
 from veladura.base.arrays import Floats, Ints, Mask
 from veladura.measures.knowledge import Scenario
 from veladura.measures.risk.match_search import exact_cells, rough_numbers, sharpest, windows
-from veladura.numeric.coding import column_of, common_codes
 from veladura.numeric.points import positions
 from veladura.numeric.proportions import PAIRS, sample_rows
 from veladura.table.schema import LABELLED
 
 if TYPE_CHECKING:
     from veladura.table.table import Table
-
-
-def people_in(table: Table) -> Ints:
-    """Return the person of each row, zero-based without gaps; every row is one by default."""
-    if not (units := table.schema.of_role("person")):
-        return np.arange(table.rows)
-    return common_codes([column_of(table, units[0])])[0]
 
 
 @dataclass(frozen=True, eq=False)

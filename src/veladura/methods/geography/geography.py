@@ -52,6 +52,11 @@ class Geography(LocationRecipe):
         `choose_grid` recommends.
     coordinates
         "planar", or "degrees" for longitude (x) and latitude (y).
+    k
+        Other places that each one is hidden among. A place is isolated if its k-th nearest other
+        place is further away than the diagonal of a square: it is counted, like these k places, in
+        the cell of a random point within sqrt(k + 1) times that distance. 0 counts all in their own
+        cell, so that the map may show where one lonely home is.
     m
         Number of datasets. Valid standard errors need at least 2.
     missing
@@ -99,6 +104,7 @@ class Geography(LocationRecipe):
     """
 
     method = "geography"
+    decisive = ("m", "grid")
     sentence = (
         "Synthetic geography: places were replaced by artificial ones, drawn from a statistical"
         " model of where people with the same attributes live."
@@ -109,6 +115,7 @@ class Geography(LocationRecipe):
     attributes: Sequence[str] = ()
     continuous: Sequence[str] = ()
     grid: tuple[int, int] | Literal["choose"] = (20, 20)
+    k: int = 5
     m: int = 5
     addresses: Addresses | None = field(default=None, repr=False, metadata={"private": True})
     priors: Priors = field(default_factory=Priors)
@@ -121,7 +128,7 @@ class Geography(LocationRecipe):
         if self.grid != "choose":
             check_grid(self.grid)
         _check_names(self)
-        for name, least in (("sweeps", 10), ("burn", 0), ("chains", 1)):
+        for name, least in (("k", 0), ("sweeps", 10), ("burn", 0), ("chains", 1)):
             check_whole(name, getattr(self, name), least)
         if (self.sweeps - self.burn) * self.chains < self.m:
             msg = (

@@ -152,7 +152,7 @@ def locate(recipe: LocationRecipe, table: Table) -> tuple[Codes, Located]:
     codes = table.codes([recipe.x, recipe.y])
     region, plane = recipe.region_and_plane(codes)
     places = places_of(recipe, codes, region)
-    writing = Writing.of(codes[recipe.x], codes[recipe.y], places.placed)
+    writing = Writing.of(codes[recipe.x], codes[recipe.y])
     return codes, Located(region, plane, places, writing)
 
 

@@ -139,6 +139,11 @@ def _moves_places(step: Step) -> bool:
     return step.recipe is not None and issubclass(step.recipe, LocationRecipe)
 
 
+def step_of_places(release: Release) -> Step | None:
+    """Return the step of a release that gave new places; None without one."""
+    return next((step for step in release.steps if _moves_places(step)), None)
+
+
 def changed_columns(release: Release) -> list[str]:
     """Return the released columns whose values a step replaced."""
     changed = {name for step in release.steps for name in step.changed}
@@ -150,7 +155,7 @@ def placed(original: Table, release: Release) -> PlacedRelease:
 
     A release without new places is refused: its figures do not apply.
     """
-    step = next((step for step in release.steps if _moves_places(step)), None)
+    step = step_of_places(release)
     promise = next((p for p in release.promises if p.name == "inside-region"), None)
     if step is None or promise is None or "x" not in step.settings:
         msg = "the release has no new places."

@@ -17,7 +17,7 @@ from veladura.methods.kanonymity.claims import CHECKS
 from veladura.methods.kanonymity.counting import count_tuples
 from veladura.methods.kanonymity.fitted import FittedKAnonymity
 from veladura.methods.kanonymity.privacy_models import Model, column_of
-from veladura.methods.kanonymity.quality import QUALITIES, best_nodes, measure
+from veladura.methods.kanonymity.quality import BALANCED, QUALITIES, best_nodes
 from veladura.methods.kanonymity.search import BAR_STEPS, find_minimal, watching
 from veladura.methods.kanonymity.settings import (
     allowed_rows,
@@ -77,11 +77,13 @@ class KAnonymity(Recipe):
         The generalisation to take: the level of every quasi-identifier, 0 for values as they are.
         Nothing is searched then. It is refused when it does not keep the promise.
     prefer
-        Which of the k-minimal generalisations to take: one or several of "min-distance",
-        "min-relative-distance", "max-distinct", "min-suppression", applied in turn. The first may
-        be a quality model instead: "loss", "non-uniform-entropy", "discernibility",
-        "average-class-size". Then the best of all generalisations that keep the promise is taken,
-        k-minimal or not.
+        Which generalisation to take. "balanced": no column is given up while there is another way,
+        and the least loss of information of those that give up as few columns as possible. Or one
+        or several of "min-distance", "min-relative-distance", "max-distinct", "min-suppression",
+        applied in turn to the k-minimal ones. The first may be a quality model instead: "loss",
+        "non-uniform-entropy", "discernibility", "average-class-size". With "balanced" and with a
+        quality model the best of all generalisations that keep the promise is taken, k-minimal or
+        not.
     weights
         What a level of a column costs, when columns matter unequally; applied before ``prefer``, or
         within the quality model.
@@ -130,6 +132,7 @@ class KAnonymity(Recipe):
     """
 
     method = "k-anonymity"
+    decisive = ("k", "max_suppression", "prefer")
     sentence = (
         "k-anonymity: values were generalised (made coarser) and people with rare combinations left"
         " out, until every combination of the quasi-identifiers is shared by several people."
@@ -147,7 +150,7 @@ class KAnonymity(Recipe):
     pairs: Sequence[Sequence[str]] = ()
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
     levels: Mapping[str, int] = field(default_factory=dict)
-    prefer: Sequence[str] = ("min-relative-distance", "min-suppression")
+    prefer: Sequence[str] = (BALANCED,)
     weights: Mapping[str, float] = field(default_factory=dict)
     suppressed: Literal["drop", "star", "cells"] = "drop"
     preserve_type: bool = False
@@ -216,7 +219,7 @@ class KAnonymity(Recipe):
         """Count the tuples where the data lives and find every k-minimal generalisation."""
         for setting, columns in (("quasi_identifiers", self.names), ("models", self.sensitive)):
             table.schema.check(setting, columns)
-        check_rows(self, table.rows)
+        check_rows(self, table.rows, table.people)
         allowed = allowed_rows(self.max_suppression, table.rows)
         lattice, criteria = count_tuples(table, self)
         if self.levels:
@@ -241,8 +244,7 @@ class KAnonymity(Recipe):
             )
         best = []
         if self.prefer and self.prefer[0] in QUALITIES:
-            quality = measure(self.prefer[0], lattice, self.weights)
-            best = best_nodes(criteria, quality, result)
+            best = best_nodes(criteria, self.prefer[0], self.weights, lattice, result)
         return FittedKAnonymity(
             self,
             table,

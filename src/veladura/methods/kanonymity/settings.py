@@ -238,11 +238,12 @@ def check_given(recipe: KAnonymity, suppressed: int, allowed: int) -> None:
     raise DataError(msg)
 
 
-def check_rows(recipe: KAnonymity, rows: int) -> None:
+def check_rows(recipe: KAnonymity, rows: int, people: int) -> None:
     """Refuse a table that is too small for the settings."""
-    if rows < recipe.k:
+    if people < recipe.k:
+        units = f"{rows} rows" if people == rows else f"{people} people"
         msg = (
-            f"no solution exists: the table has {rows} rows, fewer than k = {recipe.k}, so no"
+            f"no solution exists: the table has {units}, fewer than k = {recipe.k}, so no"
             f" combination can be shared by {recipe.k} of them."
         )
         raise DataError(msg)

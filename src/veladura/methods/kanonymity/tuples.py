@@ -24,8 +24,8 @@ class Tuples:
     places
         Where each value stands among those of its hierarchy; a row a tuple, a column a
         quasi-identifier.
-    sizes
-        Rows of each tuple.
+    sizes, people
+        Rows of each tuple, and people: a person with several rows counts once.
     """
 
     names: tuple[str, ...]
@@ -33,6 +33,7 @@ class Tuples:
     heights: Ints = field(repr=False)
     places: Ints = field(repr=False)
     sizes: Ints = field(repr=False)
+    people: Ints = field(repr=False)
 
     @property
     def rows(self) -> int:
@@ -81,11 +82,12 @@ def original_values(name: str, level: Levels) -> dict[str, pa.Array]:
     }
 
 
-def tuples_of(names: Sequence[str], lattice: Lattice) -> Tuples:
-    """Return the tuples that a lattice holds packed."""
+def tuples_of(names: Sequence[str], lattice: Lattice, people: Ints | None = None) -> Tuples:
+    """Return the tuples that a lattice holds packed; every row is a person unless given."""
     places = [lattice.unpacked(lattice.keys, c) for c in range(len(names))]
     index = np.column_stack(places)
-    return Tuples(tuple(names), lattice.levels, lattice.heights, index, lattice.sizes)
+    people = lattice.sizes if people is None else people
+    return Tuples(tuple(names), lattice.levels, lattice.heights, index, lattice.sizes, people)
 
 
 def group_numbers(codes: Ints) -> Ints:

@@ -86,6 +86,7 @@ class Noise(Recipe):
     """
 
     method = "noise"
+    decisive = ("scale",)
     sentence = (
         "Random noise was added to the numbers (additive noise), so that a released value may"
         " differ from the true one. Means are kept on average, but for values near a limit."

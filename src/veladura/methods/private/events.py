@@ -12,6 +12,7 @@ from veladura.errors import BudgetError
 from veladura.methods.private.exact import text
 
 REPLACE_ONE = "replace-one"  # neighbouring tables: one row replaced; the number of rows is public
+REPLACE_PERSON = "replace-person"  # the rows of one person replaced by as many others
 _UP = Fraction(10**12 + 1, 10**12)  # rounds a conversion up by more than floating point can err
 
 

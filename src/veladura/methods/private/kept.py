@@ -140,8 +140,8 @@ class KeptLedger:
         if alike:
             warnings.warn(
                 f"this source has the same columns as {', '.join(map(repr, alike))}, which has a"
-                " privacy budget of its own.\n\nHint: if they are about the same people, give both plans the"
-                ' same line in [source], as in data_id = "register-2026".',
+                " privacy budget of its own.\n\nHint: if they are about the same people, give both"
+                ' plans the same line in [source], as in data_id = "register-2026".',
                 LookAlikeWarning,
                 stacklevel=2,
             )

@@ -89,7 +89,7 @@ class Ledger:
 
 def allowance(recipes: Iterable[Any]) -> Budget:
     """Return the budget that lets private recipes run once."""
-    costs = [recipe.cost() for recipe in recipes]
+    costs = [recipe.loss() for recipe in recipes]
     return Budget(
         sum((epsilon for epsilon, _ in costs), Fraction(0)),
         sum((delta for _, delta in costs), Fraction(0)),

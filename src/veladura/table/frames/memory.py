@@ -92,7 +92,9 @@ def _cast(column: pa.ChunkedArray, field: Field) -> tuple[pa.ChunkedArray, int]:
         misfits = int(pc.sum(pc.invert(fits)).as_py() or 0)
         return pc.if_else(fits, column, pa.scalar(None, pa.uint64())).cast(pa.int64()), misfits
     if column.type != field.type:
-        column = column.cast(field.type, safe=field.kind != "number")
+        # what is finer than a microsecond is cut off; a column that is kept comes back whole
+        finer = pa.types.is_timestamp(column.type) and column.type.unit == "ns"
+        column = column.cast(field.type, safe=field.kind != "number" and not finer)
     if pa.types.is_floating(column.type) and pc.any(pc.is_nan(column)).as_py():
         column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
     return column, 0

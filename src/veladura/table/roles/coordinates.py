@@ -9,8 +9,8 @@ import numpy as np
 
 from veladura.base.arrays import Floats
 from veladura.table.roles.evidence import Evidence
-from veladura.table.roles.nesting import pairs
-from veladura.table.roles.numbers import is_sequence, skewness
+from veladura.table.roles.nesting import explained, pairs
+from veladura.table.roles.numbers import is_even, is_sequence, skewness
 
 _FEWEST_PLACES = 30
 _ENOUGH = 4  # points of evidence
@@ -20,6 +20,7 @@ _MOST_SKEWED = 2.5
 _ALIKE = 8.0  # largest ratio of two spreads
 _MANY_DECIMALS = 4
 _TIED = 20
+_METRES = 1000  # least span of projected coordinates
 
 
 def find_pairs(columns: Sequence[Evidence], shapes: Mapping[str, str]) -> dict[str, str]:
@@ -41,10 +42,17 @@ def _may_be(column: Evidence, shape: str) -> bool:
     """Whether numbers could be coordinates: many, with decimals or far from zero, not skewed."""
     if column.levels is None or column.field.kind == "date" or column.distinct < _FEWEST_PLACES:
         return False
-    if column.whole and (shape in ("age", "count") or is_sequence(column) or not _far(column)):
-        return bool(column.hints & {"x", "y"}) and not is_sequence(column) and shape != "age"
+    if "weight" in column.hints or is_sequence(column):
+        return False
+    if column.whole and (shape in ("age", "count") or not _spans(column) or is_even(column.levels)):
+        return bool(column.hints & {"x", "y"}) and shape != "age"
     mean_one = abs(column.numbers.mean() - 1) < 0.01  # noqa: PLR2004  # a weight
     return not mean_one and abs(skewness(column.numbers)) < _MOST_SKEWED
+
+
+def _spans(column: Evidence) -> bool:
+    """Whether whole numbers span thousands, as metres do."""
+    return bool(column.numbers[-1] - column.numbers[0] > _METRES)
 
 
 def _far(column: Evidence) -> bool:
@@ -71,20 +79,34 @@ def _points(
     spreads = a.std() / b.std() if b.std() > 0 else 0.0
     if not 1 / _ALIKE < spreads < _ALIKE or abs(np.corrcoef(a, b)[0, 1]) > 0.95:  # noqa: PLR2004
         return 0
-    if not _jointly_distinct(x, y):
+    if not _jointly_distinct(x, y) or abs(x.decimals - y.decimals) > 1:
         return 0
-    points = 0
+    far, named = _far(x) or _far(y), _are_named(x, y)
+    together = _explained_together(x, y, columns, shapes)
+    if not (far or named or together or min(x.numbers[0], y.numbers[0]) < 0):
+        return 0
+    if not (far or named) and _rise_together(a, b):
+        return 0
+    points = 2 * together + 2 * named + far + (_far(x) and _far(y))
     points += x.decimals == y.decimals and (x.decimals >= _MANY_DECIMALS or _as_metres(x, y))
     points += x.decimals >= _MANY_DECIMALS - 1 and y.decimals >= _MANY_DECIMALS - 1
     points += _as_degrees(x, y) or _as_metres(x, y)
-    points += _far(x) or _far(y)
     points += abs(columns.index(x) - columns.index(y)) == 1
     points += bool(np.array_equal(x.codes < 0, y.codes < 0) and not both.all())
     points += 2 * _tied_together(x, y)
-    points += 2 * _explained_together(x, y, columns, shapes)
-    points += 2 * bool(("x" in x.hints and "y" in y.hints) or ("y" in x.hints and "x" in y.hints))
     points -= 2 * (x.decimals <= 2 and y.decimals <= 2 and not _as_metres(x, y))  # noqa: PLR2004
     return int(points)
+
+
+def _rise_together(a: Floats, b: Floats) -> bool:
+    """Whether positive numbers of about the same mean are correlated, as two weights are."""
+    positive = min(a.min(), b.min()) > 0
+    same = positive and 0.7 < a.mean() / b.mean() < 1.4  # noqa: PLR2004
+    return bool(same and np.corrcoef(a, b)[0, 1] > 0.2)  # noqa: PLR2004
+
+
+def _are_named(x: Evidence, y: Evidence) -> bool:
+    return ("x" in x.hints and "y" in y.hints) or ("y" in x.hints and "x" in y.hints)
 
 
 def _jointly_distinct(x: Evidence, y: Evidence) -> bool:
@@ -103,7 +125,7 @@ def _as_degrees(x: Evidence, y: Evidence) -> bool:
 def _as_metres(x: Evidence, y: Evidence) -> bool:
     """Whether ranges are those of projected metres: thousands wide, one far from zero."""
     spans = [column.numbers[-1] - column.numbers[0] for column in (x, y)]
-    return min(spans) > 1000 and (_far(x) or _far(y))  # noqa: PLR2004
+    return min(spans) > _METRES and (_far(x) or _far(y))
 
 
 def _tied_together(x: Evidence, y: Evidence) -> bool:
@@ -123,16 +145,4 @@ def _explained_together(
         if 3 <= column.distinct <= min(200, column.present / 5)  # noqa: PLR2004
         and (column.levels is None or shapes[column.name] in ("nominal code", "scale"))
     ]
-    return any(_explained(c, x) > 0.5 and _explained(c, y) > 0.5 for c in few)  # noqa: PLR2004
-
-
-def _explained(category: Evidence, number: Evidence) -> float:
-    """Return the share of variance between categories (the correlation ratio)."""
-    both = (category.codes >= 0) & (number.codes >= 0)
-    values, group = number.by_row[both], category.codes[both]
-    if values.size == 0 or values.std() == 0:
-        return 0.0
-    sizes = np.bincount(group)
-    means = np.bincount(group, weights=values) / np.maximum(sizes, 1)
-    between = float((sizes * (means - values.mean()) ** 2).sum())
-    return between / float(((values - values.mean()) ** 2).sum())
+    return any(explained(c, x) > 0.5 and explained(c, y) > 0.5 for c in few)  # noqa: PLR2004

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from veladura.table.roles.answer import Answer
 from veladura.table.roles.coordinates import find_pairs
+from veladura.table.roles.design import Design, find_design
 from veladura.table.roles.evidence import Evidence, gather
 from veladura.table.roles.nesting import unique_people
 from veladura.table.roles.shapes import shape_of
 from veladura.table.roles.single import judge
 from veladura.table.roles.units import Units, find_units
-from veladura.table.roles.weights import Design, find_design
+from veladura.table.roles.weights import find_replicates
 from veladura.table.schema import Kind, Role
 from veladura.table.table import Table
 
@@ -51,10 +54,12 @@ def guess_roles(table: Table) -> dict[str, Guess]:
     """
     columns = gather(table)
     shapes = {column.name: shape_of(column) for column in columns}
-    partners = find_pairs(columns, shapes)
-    units = find_units(columns, shapes, list(partners))
-    taken = [*partners, *_of_units(units)]
-    design = find_design(columns, shapes, units, taken)
+    replicates = find_replicates(columns)
+    partners = find_pairs([c for c in columns if c not in replicates], shapes)
+    units = find_units([c for c in columns if c.name not in partners], shapes)
+    shapes |= _of_people(columns, units)
+    free = [c for c in columns if c.name not in (*partners, *_of_units(units))]
+    design = find_design(free, shapes, units, replicates)
     person = units.person.column if units.person else None
     answers = {c.name: _answer(c, columns, shapes, partners, units, design) for c in columns}
     return {
@@ -68,6 +73,14 @@ def guess_roles(table: Table) -> dict[str, Guess]:
         )
         for column in columns
     }
+
+
+def _of_people(columns: Sequence[Evidence], units: Units) -> dict[str, str]:
+    """Return the shapes of what stays the same within people, each counted once."""
+    if units.person is None:
+        return {}
+    first = np.unique(units.person.column.codes, return_index=True)[1]
+    return {column.name: shape_of(column.at(first)) for column in units.person.constant}
 
 
 def _of_units(units: Units) -> list[str]:

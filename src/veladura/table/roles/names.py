@@ -9,7 +9,7 @@ import re
 import unicodedata
 
 # General words (English, German, French, Spanish, Italian, Portuguese, Dutch, Polish, Swedish);
-# a word that ends in * also begins longer ones.
+# a star stands for more letters.
 _WORDS = {
     "identifier": """id ids ident* uuid guid key name names nom nombre apellido* surname lastname
         firstname forename vorname nachname familienname prenom cognome naam nazwisko imie namn
@@ -23,7 +23,7 @@ _WORDS = {
     "household": """household* hh hhid haushalt* menage* hogar* famiglia familia famille family
         familie gospodarst* huishouden hushall dwelling foyer agregado""",
     "weight": """weight* wgt wt gewicht* poids peso pesos ponder* waga wagi vikt expansion factor
-        hochrechnung* faktor fexp pw""",
+        hochrechnung* faktor fexp *wgt*""",
     "strata": """strat* schicht* estrato* strate* warstwa* stratum""",
     "cluster": """cluster* psu ea enumeration klumpen conglomera* grappe* upm primary sampling
         segment wijk""",
@@ -31,10 +31,10 @@ _WORDS = {
         coord_x dlugosc longitud""",
     "y": """lat latitude breitengrad northing hochwert north y ycoord coordy coord_y szerokosc
         latitud""",
-    "age": """age ages alter age_ edad eta idade leeftijd wiek alder""",
+    "age": """age ages alter edad eta idade leeftijd wiek alder""",
     "birth": """birth* born dob geburt* geb geboorte* naissance naiss nacimiento nasc* nascita
         urodz* fodel* jahrgang yob""",
-    "time": """date* datum* fecha* data_ year jahr annee ano anno jaar rok ar wave welle vague ola
+    "time": """date* datum* fecha* data year jahr annee ano anno jaar rok ar wave welle vague ola
         visit besuch visite visita month monat mois mes mese maand day tag jour dia giorno admission
         aufnahme entry period round""",
     "quasi": """sex gender geschlecht sexe sexo sesso geslacht plec kon race ethnic* ethnie etnia
@@ -42,26 +42,28 @@ _WORDS = {
         citizenship staatsang* country land pays pais paese kraj region* county kanton canton
         province provinz provincia provincie city town stadt ville ciudad citta gemeinde commune
         municip* comune gmina district bezirk kreis distrito departement powiat wojew* zip* postcode
-        plz postal* cap cep state bundesland urban* rural education educ* schulbildung bildung* diplome
-        estudios istruzione opleiding wykszt* utbild* school* occupation* occup* beruf* profession*
-        profesion ocupacion beroep zawod job yrke language* sprache langue idioma lingua religion*
+        plz postal* cap cep state bundesland urban* rural education educ* schulbildung bildung*
+        diplome estudios istruzione opleiding wykszt* utbild* school* occupation* occup* beruf*
+        profession* profesion ocupacion beroep zawod job yrke language* sprache langue idioma lingua religion*
         konfession height size groesse taille altura household_size hhsize children kinder enfants
         hijos figli dzieci place""",
     "sensitive": """income* salary wage* earning* wealth einkommen* gehalt lohn revenu* salaire*
-        ingreso* salario reddito stipendio inkomen dochod* zarob* inkomst lon_ amount betrag montant
+        ingreso* salario reddito stipendio inkomen dochod* zarob* inkomst amount betrag montant
         cost* kosten cout costo koszt expend* ausgaben debt* schuld* tax steuer* impot* diagnos*
         disease* illness krankheit* maladie* enfermedad* malattia choroba icd hiv crime drug*
-        treatment* therap* behandlung score depress* health* gesundheit sante salud zdrow* religio*
-        union price preis charge* claim* balance rent_ miete loyer asset*""",
+        treatment* therap* behandlung depress* health* gesundheit sante salud zdrow*
+        union price preis charge* claim* balance rent miete loyer asset*""",
 }
+
+
+def _pattern(word: str) -> str:
+    before = "" if word.startswith("*") else "(?:^|_)"
+    after = "" if word.endswith("*") else "(?:$|_)"
+    return f"{before}{re.escape(word.strip('*'))}{after}"
+
+
 _PATTERNS = {
-    meaning: re.compile(
-        "|".join(
-            rf"(?:^|_){re.escape(word.rstrip('*').strip('_'))}{'' if word.endswith('*') else '(?:$|_)'}"
-            for word in words.split()
-        )
-    )
-    for meaning, words in _WORDS.items()
+    meaning: re.compile("|".join(map(_pattern, words.split()))) for meaning, words in _WORDS.items()
 }
 
 

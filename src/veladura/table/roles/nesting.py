@@ -76,3 +76,15 @@ def unique_people(column: Evidence, person: Evidence | None) -> int:
     values, people = pairs(column.codes, person.codes)
     holders = np.bincount(values, minlength=column.distinct)
     return int(np.unique(people[holders[values] == 1]).size)
+
+
+def explained(category: Evidence, number: Evidence) -> float:
+    """Return the share of variance between categories (the correlation ratio)."""
+    both = (category.codes >= 0) & (number.codes >= 0)
+    values, group = number.by_row[both], category.codes[both]
+    if values.size == 0 or values.std() == 0:
+        return 0.0
+    sizes = np.bincount(group)
+    means = np.bincount(group, weights=values) / np.maximum(sizes, 1)
+    between = float((sizes * (means - values.mean()) ** 2).sum())
+    return between / float(((values - values.mean()) ** 2).sum())

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from math import gcd
 from typing import Literal
 
 import numpy as np
 
 from veladura.base.arrays import Floats, Ints
-from veladura.table.roles.evidence import FEWEST_ROWS, Evidence
+from veladura.table.roles.arithmetic import (
+    is_flat,
+    is_nominal,
+    is_rounded,
+    is_unimodal,
+    without_reserved,
+)
+from veladura.table.roles.evidence import Evidence
 
 NumberShape = Literal[
     "binary", "sequence", "long code", "nominal code", "scale", "count", "month", "day", "age",
@@ -16,41 +22,53 @@ NumberShape = Literal[
 ]  # fmt: skip
 
 _FEW = 12  # values of a scale or a short list
+_SHORT = 31  # the largest value of a short list
+_DAYS, _MONTHS = 31, 12
 _OLDEST = 115
 _YEARS = (1880, 2040)
 _DECADES = 25
 _LONG_CODE = 6  # digits
 _VERY_LONG = 9
-_LUMPY = 3.0  # exact repeats against near ones: a smooth distribution has about one
+_FEWEST_CODES = 15
+_MANY_CODES = 100
+_FAR_APART = 20
 _HEAVY = 2.0  # skewness
+_EVEN = 1.2  # of Kolmogorov's distance, over the square root of n
 
 
 def shape_of(column: Evidence) -> NumberShape:
     """Return the shape of a column of numbers with at least two values."""
     if not column.whole:
         return "amount" if is_heavy(column.numbers) else "measure"
-    levels, sizes = _whole(column), column.sizes
-    low, high, span = int(levels[0]), int(levels[-1]), int(levels[-1] - levels[0])
     if column.distinct == 2:  # noqa: PLR2004
         return "binary"
     if is_sequence(column):
         return "sequence"
-    if _YEARS[0] <= low and high <= _YEARS[1]:
-        return "birth year" if span >= _DECADES and column.distinct > _DECADES / 2 else "year"
-    if short := _short(levels, sizes):
-        return short
+    levels, sizes = without_reserved(whole_levels(column), column.sizes)
+    if levels.size < 2:  # noqa: PLR2004
+        return "nominal code"
+    shape = _dated(levels) or _short(levels, sizes)
+    if shape == "scale" and levels.size < column.distinct:
+        return "nominal code"  # the order of "no answer" is not that of the scale
+    return shape or _long(column, levels, sizes)
+
+
+def _long(column: Evidence, levels: Ints, sizes: Ints) -> NumberShape:
+    """Return the shape of whole numbers over a wide range."""
     if is_long_code(column):
         return "long code"
     if is_nominal(levels, sizes):
         return "nominal code"
-    if low >= 0 and high <= _OLDEST and span >= _DECADES and not is_heavy(column.numbers):
+    span, heavy = int(levels[-1] - levels[0]), is_heavy(np.repeat(levels.astype(float), sizes))
+    if levels[0] >= 0 and levels[-1] <= _OLDEST and span >= _DECADES and not heavy:
         return "age"
-    if is_heavy(column.numbers):
-        return "count" if span < _DECADES else "amount"
-    return "count" if span < _DECADES else "measure"
+    if span < _DECADES:  # what is counted begins at zero or one, and leaves no gaps
+        return "nominal code"
+    return "amount" if heavy else "measure"
 
 
-def _whole(column: Evidence) -> Ints:
+def whole_levels(column: Evidence) -> Ints:
+    """Return the distinct values of a column of whole numbers."""
     levels = column.levels if column.levels is not None else np.empty(0)
     whole: Ints = levels.astype(np.int64)
     return whole
@@ -58,8 +76,10 @@ def _whole(column: Evidence) -> Ints:
 
 def is_sequence(column: Evidence) -> bool:
     """Whether whole numbers, each of one row, leave hardly a gap: 1, 2, 3, ..."""
-    levels = _whole(column)
-    return column.nearly_unique and int(levels[-1] - levels[0]) < 1.5 * column.distinct
+    if not column.whole or not column.nearly_unique:
+        return False
+    levels = whole_levels(column)
+    return int(levels[-1] - levels[0]) < 1.5 * column.distinct
 
 
 def is_heavy(numbers: Floats) -> bool:
@@ -78,33 +98,27 @@ def skewness(numbers: Floats) -> float:
     return float(np.mean(deviation**3)) / spread**3 if spread > 0 else 0.0
 
 
+def _dated(levels: Ints) -> NumberShape | None:
+    """Return the shape of years."""
+    if levels[0] < _YEARS[0] or levels[-1] > _YEARS[1]:
+        return None
+    decades = int(levels[-1] - levels[0]) >= _DECADES and levels.size > _DECADES / 2
+    return "birth year" if decades else "year"
+
+
 def _short(levels: Ints, sizes: Ints) -> NumberShape | None:
     """Return the shape of a short run without gaps: a list, a scale, a count, part of a date."""
     low, high = int(levels[0]), int(levels[-1])
-    if low not in (0, 1) or levels.size < 0.8 * (high - low + 1) or high > 31:  # noqa: PLR2004
+    if low not in (0, 1) or levels.size < 0.8 * (high - low + 1) or high > _SHORT:
         return None
-    flat = _is_flat(sizes)
-    if (low, high) == (1, 31) and levels.size == 31 and flat:  # noqa: PLR2004
-        return "day"
-    if (low, high) == (1, 12) and levels.size == 12 and flat:  # noqa: PLR2004
-        return "month"
-    if _is_unimodal(sizes):
-        return "scale" if low == 1 and levels.size <= _FEW else "count"
-    return "nominal code"
-
-
-def _is_flat(sizes: Ints) -> bool:
-    """Whether values are about equally frequent."""
-    return bool(sizes[:-1].min() > 0.4 * sizes.mean() and sizes.max() < 1.8 * sizes.mean())
-
-
-def _is_unimodal(sizes: Ints) -> bool:
-    """Whether frequencies rise to one top and fall after it, but for chance (three errors)."""
-    top = int(np.argmax(sizes))
-    steps = np.diff(sizes).astype(np.float64)
-    steps[top:] *= -1  # now every step should be positive
-    error = np.sqrt(sizes[:-1] + sizes[1:] + 1.0)
-    return bool(np.all(steps > -3 * error))
+    if low == 1 and levels.size == high and is_flat(sizes):
+        if high == _DAYS:
+            return "day"
+        if high == _MONTHS:
+            return "month"
+    if not is_unimodal(sizes) or (low == 1 and levels.size > _FEW):
+        return "nominal code"
+    return "scale" if low == 1 else "count"
 
 
 def is_long_code(column: Evidence) -> bool:
@@ -112,61 +126,35 @@ def is_long_code(column: Evidence) -> bool:
 
     Long and of one width without round numbers, or spread evenly over their range.
     """
-    levels = _whole(column)
-    if levels.size < FEWEST_ROWS // 2 or levels[0] < 0:
+    levels = whole_levels(column)
+    if levels.size < _FEWEST_CODES or levels[0] < 0:
         return False
-    widths = np.char.str_len(levels.astype(str))
-    width = int(np.median(widths))
-    even = _distance_from_uniform(levels.astype(np.float64)) < 0.06 + 1.2 / np.sqrt(levels.size)
-    fixed = bool(np.mean(widths == width) > 0.95)  # noqa: PLR2004
+    low_width, width = len(str(int(np.quantile(levels, 0.05)))), len(str(int(levels[-1])))
+    fixed = low_width == width
     rounded = float(np.mean(levels % 10 == 0))
-    smooth = abs(skewness(levels.astype(np.float64))) < _HEAVY
     if fixed and width >= _VERY_LONG and rounded < 0.5:  # noqa: PLR2004
         return True
-    if column.distinct < 0.02 * column.rows or rounded > 0.25:  # noqa: PLR2004
+    few = column.distinct < 0.02 * column.rows
+    if few or rounded > 0.25 or is_rounded(levels, column.sizes):  # noqa: PLR2004
         return False
+    if fixed and width >= _LONG_CODE and abs(skewness(levels.astype(float))) < _HEAVY:
+        return True
+    amount = "sensitive" in column.hints and "identifier" not in column.hints
+    return is_running(levels) and not amount
+
+
+def is_running(levels: Ints) -> bool:
+    """Whether values are running numbers with gaps: even, and not far apart."""
     span = int(levels[-1] - levels[0])
-    dense = even and span < 1.5 * levels.size and span > _OLDEST
-    return dense or (smooth and fixed and width >= _LONG_CODE) or (even and span > 1000)  # noqa: PLR2004
+    near = span < _FAR_APART * levels.size or levels.size > _MANY_CODES
+    return span > _OLDEST and near and is_even(levels.astype(float))
 
 
-def _distance_from_uniform(levels: Floats) -> float:
-    """Return Kolmogorov's distance from the uniform distribution over the range."""
-    place = (levels - levels[0]) / max(levels[-1] - levels[0], 1.0)
-    return float(np.max(np.abs(place - np.arange(levels.size) / max(levels.size - 1, 1))))
+def is_even(levels: Floats) -> bool:
+    """Whether values are spread evenly over their range, as running numbers are.
 
-
-def is_nominal(levels: Ints, sizes: Ints) -> bool:
-    """Whether whole numbers repeat exactly far more than nearly, and not because they are round.
-
-    In a smooth distribution pairs of rows with the same value are about as many as pairs that
-    differ by one step (half of them, for both directions); codes and rounded amounts repeat
-    exactly, and amounts are round.
+    Kolmogorov's distance from the uniform distribution, with room for gaps.
     """
-    n = int(sizes.sum())
-    if levels.size < 3 or levels.size > 0.6 * n:  # noqa: PLR2004
-        return False
-    step = gcd(*np.diff(levels).tolist()) if levels.size < 10_000 else 1  # noqa: PLR2004
-    if step >= 5:  # noqa: PLR2004
-        return False
-    if levels.size > 0.7 * ((levels[-1] - levels[0]) // step + 1):
-        return _is_jagged(sizes)
-    weights = sizes * (sizes - 1.0)  # ordered pairs of rows with the same value
-    near = 0.0
-    for distance in (1, 2, 3):
-        place = np.searchsorted(levels, levels + distance)
-        inside = place < levels.size
-        hit = inside & (levels[np.minimum(place, levels.size - 1)] == levels + distance)
-        near += float((sizes[hit] * sizes[place[hit]]).sum()) * 2
-    lumpy = weights.sum() > _LUMPY * max(near / 6, 1.0)
-    heaped = float(weights[levels % 10 == 0].sum()) > 0.6 * weights.sum()
-    return bool(lumpy and not heaped)
-
-
-def _is_jagged(sizes: Ints) -> bool:
-    """Whether frequencies of neighbours differ far more than chance allows."""
-    if sizes.size < 5:  # noqa: PLR2004
-        return not _is_unimodal(sizes)
-    bend = sizes[1:-1] - (sizes[:-2] + sizes[2:]) / 2.0
-    noise = sizes[1:-1] + (sizes[:-2] + sizes[2:]) / 4.0
-    return bool(np.mean(bend**2 / np.maximum(noise, 1)) > 6)  # noqa: PLR2004
+    place = (levels - levels[0]) / max(levels[-1] - levels[0], 1.0)
+    distance = np.max(np.abs(place - np.arange(levels.size) / max(levels.size - 1, 1)))
+    return bool(distance < 0.06 + _EVEN / np.sqrt(levels.size))

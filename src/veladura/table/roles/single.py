@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from veladura.table.roles.answer import Answer
 from veladura.table.roles.evidence import Evidence
 from veladura.table.roles.identifiers import identifying
-from veladura.table.roles.nesting import CONSTANT, VARYING, constancy
+from veladura.table.roles.nesting import CONSTANT, VARYING, constancy, determines
 from veladura.table.roles.numbers import is_heavy
 from veladura.table.roles.units import Units
 from veladura.table.schema import Kind
 
 _MOST_LEVELS = 50  # of a category that people know of each other
+_SURNAMES = 0.05  # distinct surnames a row
 _FEW_HINTS = 2  # so many names that say something make silence say something too
 _SAME = 0.98  # share of one value from which a column tells nothing
 
@@ -27,7 +28,7 @@ def judge(
     if shape == "constant":
         return Answer("undecided", "it has one value only")
     people = _people(column, units)
-    if answer := identifying(column, shape, people):
+    if answer := identifying(column, shape, people) or _one_name(column, shape, columns):
         return answer
     if shape == "free text":
         return Answer("dropped", "free text may name people", "text")
@@ -36,6 +37,17 @@ def judge(
     if column.levels is None or shape in ("binary", "nominal code", "scale"):
         return _category(column, shape, columns, units)
     return _number(column, shape, shapes)
+
+
+def _one_name(column: Evidence, shape: str, columns: Sequence[Evidence]) -> Answer | None:
+    """Return the answer for surnames: many capitalised words that, unlike towns, tell nothing."""
+    if shape != "one name" or column.distinct < _SURNAMES * column.present:
+        return None
+    named = "identifier" in column.hints
+    telling = any(c is not column and c.distinct > 2 and determines(column, c) for c in columns)  # noqa: PLR2004
+    if telling and not named:
+        return None
+    return Answer("identifier", "many capitalised words that tell no place, as surnames are")
 
 
 def _people(column: Evidence, units: Units) -> int:
@@ -69,9 +81,21 @@ def _category(column: Evidence, shape: str, columns: Sequence[Evidence], units: 
         return Answer("undecided", f"{what} that changes within a person", kind, order)
     if shape == "scale":
         return Answer("undecided", what, kind, order)
+    if shape == "nominal code" and _derived(column, columns):
+        return Answer("undecided", f"{what}; another column tells them", kind, order)
     if sum(bool(c.hints & {"quasi", "age", "birth"}) for c in columns) > _FEW_HINTS:
         return Answer("undecided", f"{what}; neither values nor name say more", kind, order)
     return Answer("quasi-identifier", f"{what}, as others may know of a person", kind, order)
+
+
+def _derived(column: Evidence, columns: Sequence[Evidence]) -> bool:
+    """Whether a column with no more values tells whole numbers exactly: a code, or a weight."""
+    return any(
+        other is not column
+        and 1 < other.distinct <= column.distinct + 1
+        and determines(other, column)
+        for other in columns
+    )
 
 
 def _kind(column: Evidence, shape: str) -> tuple[Kind, tuple[str, ...], str]:

@@ -11,7 +11,7 @@ import numpy as np
 from veladura.table.roles.evidence import FEWEST_ROWS, Evidence
 
 TextShape = Literal[
-    "e-mail", "address on a network", "hash", "phone", "person name", "street", "free text",
+    "e-mail", "address on a network", "hash", "phone", "person name", "one name", "street", "free text",
     "code", "words",
 ]  # fmt: skip
 
@@ -19,11 +19,13 @@ _MOST = 0.8  # share of the texts that must have a shape
 _EMAIL = re.compile(r"^[^@\s]+@[^@\s]+$")
 _NETWORK = re.compile(r"^(https?://\S+|\d{1,3}(\.\d{1,3}){3})$")
 _HASH = re.compile(
-    r"^(?=.*\d)[0-9a-f]{12,}$|^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$", re.IGNORECASE
+    r"^(?=.*\d)(?=.*[a-f])[0-9a-f]{12,}$|^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$", re.IGNORECASE
 )
 _PHONE = re.compile(r"^\+?[\d\s()/.\-]{7,24}$")
-_WORD = r"[^\W\d_]+(?:['’\-][^\W\d_]+)*\.?"
+_APOSTROPHES = "'\u2019-"
+_WORD = rf"[^\W\d_]+(?:[{_APOSTROPHES}][^\W\d_]+)*\.?"
 _NAME = re.compile(rf"^{_WORD},?(?: {_WORD}){{1,4}}$")
+_ONE_NAME = re.compile(rf"^{_WORD}(?: {_WORD})?$")
 _STREET = re.compile(r"^(?:\d+\w?,? [^\d]{4,}|[^\d]{4,}\.? ?\d+\s?\w?)(?:[,/].*)?$")
 _CODE = re.compile(r"^\S*\d\S*$")
 _DIGITS = re.compile(r"\d")
@@ -85,6 +87,7 @@ _SHAPES: tuple[tuple[TextShape, Callable[[str], bool]], ...] = (
     ("hash", lambda text: bool(_HASH.match(text))),
     ("phone", _is_phone),
     ("person name", _is_name),
+    ("one name", lambda text: bool(_ONE_NAME.match(text)) and text[0].isupper()),
     ("street", lambda text: bool(_STREET.match(text))),
 )
 # A few levels of such a shape are a category, as in "New York".
@@ -94,5 +97,6 @@ _FEWEST = {
     "hash": FEWEST_ROWS // 2,
     "phone": FEWEST_ROWS // 2,
     "person name": FEWEST_ROWS // 2,
+    "one name": 2 * FEWEST_ROWS,
     "street": FEWEST_ROWS // 2,
 }

@@ -1,16 +1,14 @@
-"""Weights of a survey, replicate weights, strata and clusters."""
+"""Weights of a survey: positive numbers that say how many people a row stands for."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
-from veladura.table.roles.coordinates import _explained as explained
 from veladura.table.roles.evidence import Evidence
-from veladura.table.roles.nesting import CONSTANT, constancy, determines
+from veladura.table.roles.nesting import CONSTANT, constancy, determines, explained
 from veladura.table.roles.units import Units
 
 _ENOUGH = 3  # points of evidence
@@ -18,43 +16,29 @@ _MANY_DECIMALS = 3
 _FEWEST_REPLICATES = 4
 _RATIO = (0.01, 60.0)  # smallest and largest weight against the mean
 _MANY = 5.0  # people that an average row stands for
-_STRATA = (3, 400)
-_CLUSTER_ROWS = (4.0, 400.0)
+_LARGE = 50.0  # the same for whole numbers: smaller ones count or code something
+_MOST_STRATA = 400
+_MOST_CELLS = 60  # weights that come from a few cells
+_MANY_LEVELS = 20
+_AMOUNTS = ("amount", "measure")
+_MOST_REGIONS = 20  # in which whole weights may be the same
 _EVEN = 0.9  # share of the variance of weights between strata
 
 
-@dataclass(frozen=True)
-class Design:
-    """Columns of the survey design: the weight, others of its kind, strata and clusters."""
-
-    weight: str | None = None
-    others: tuple[str, ...] = ()
-    strata: str | None = None
-    cluster: str | None = None
-
-
-def find_design(
-    columns: Sequence[Evidence], shapes: Mapping[str, str], units: Units, taken: Sequence[str]
-) -> Design:
-    """Return the weight of a table and the rest of its survey design."""
-    free = [column for column in columns if column.name not in taken]
+def find_weights(
+    columns: Sequence[Evidence],
+    shapes: Mapping[str, str],
+    units: Units,
+    replicates: Sequence[Evidence],
+) -> list[Evidence]:
+    """Return the weights among columns that are nothing else yet, the one to be used first."""
     weights = [
         column
-        for column in free
-        if _may_be(column) and _points(column, free, shapes, units) >= _ENOUGH
+        for column in columns
+        if _may_be(column) and _points(column, columns, shapes, units) >= _ENOUGH
     ]
-    replicates = _replicates([column for column in free if _may_be(column)])
     every = [*weights, *(column for column in replicates if column not in weights)]
-    if not every:
-        return Design()
-    best = max(every, key=lambda c: ("weight" in c.hints, c not in replicates, -free.index(c)))
-    others = tuple(column.name for column in every if column is not best)
-    rest = [column for column in free if column not in every]
-    cluster = _cluster(rest, shapes, best, units)
-    strata = _strata(rest, shapes, best, cluster)
-    return Design(
-        best.name, others, strata.name if strata else None, cluster.name if cluster else None
-    )
+    return sorted(every, key=lambda c: ("weight" not in c.hints, c in replicates, columns.index(c)))
 
 
 def _may_be(column: Evidence) -> bool:
@@ -64,7 +48,7 @@ def _may_be(column: Evidence) -> bool:
     if column.present < column.rows or column.levels[0] < 0:
         return False
     mean = float(column.numbers.mean())
-    small_counts = column.whole and mean < _MANY
+    small_counts = column.whole and mean < _LARGE
     positive = column.levels[0] > 0 or "weight" in column.hints
     return bool(
         positive
@@ -77,25 +61,24 @@ def _may_be(column: Evidence) -> bool:
 def _points(
     column: Evidence, columns: Sequence[Evidence], shapes: Mapping[str, str], units: Units
 ) -> int:
-    """Return points of evidence that numbers are weights."""
-    numbers = column.numbers
+    """Return points of evidence that numbers are weights; none without a decisive one."""
+    mean, shape = float(column.numbers.mean()), shapes[column.name]
     fine = column.decimals >= _MANY_DECIMALS
     few = column.distinct < 0.5 * column.rows
-    mean_one = abs(float(numbers.mean()) - 1) < 0.005  # noqa: PLR2004
-    points = 0
-    points += 2 * mean_one * (not column.whole)
-    points += fine
-    points += fine and few
-    points += float(numbers.mean()) >= _MANY
-    points += 2 * ("weight" in column.hints)
-    points += _within_household(column, units)
-    points += _by_design(column, columns, shapes)
+    one = abs(mean - 1) < 0.005 and not column.whole  # noqa: PLR2004
+    named, shared = "weight" in column.hints, _within_household(column, units)
+    designed = _by_design(column, columns, shapes)
+    if not (one or named or shared or (designed and column.distinct <= _MOST_CELLS)):
+        return 0
+    points = 2 * one + 2 * named + shared + designed + fine + (fine and few) + (mean >= _MANY)
+    differs = _differs(column, units)
+    points += column.whole and few and not _is_heaped(column) and (differs or shape in _AMOUNTS)
     points -= bool(column.hints & {"sensitive", "age", "quasi", "x", "y"})
-    points -= 2 * (
-        shapes[column.name] in ("age", "nominal code", "long code", "birth year", "year")
-    )
-    points -= _heaped(column)
-    points -= float(numbers.max()) > 30 * float(np.median(numbers))
+    points -= 2 * (shape in ("age", "birth year", "year"))
+    points -= 2 * (shape == "long code" and not differs)
+    points -= 2 * (shape == "nominal code" and not differs and not _is_derived(column, columns))
+    points -= 2 * _is_heaped(column)
+    points -= float(column.numbers[-1]) > 30 * float(np.median(column.numbers))
     return int(points)
 
 
@@ -104,87 +87,53 @@ def _within_household(column: Evidence, units: Units) -> bool:
     return key is not None and constancy(key.column, column) >= CONSTANT
 
 
+def _differs(column: Evidence, units: Units) -> bool:
+    """Whether most households have a value of their own, but not all; they share that of a town."""
+    key = units.household
+    return key is not None and 0.5 < column.distinct / key.column.distinct < 1  # noqa: PLR2004
+
+
 def _by_design(column: Evidence, columns: Sequence[Evidence], shapes: Mapping[str, str]) -> bool:
     """Whether weights are nearly the same within a stratum, a region or a cell of two columns."""
     few = [
         other
         for other in columns
-        if 2 <= other.distinct <= _STRATA[1]  # noqa: PLR2004
+        if 2 <= other.distinct <= _MOST_STRATA  # noqa: PLR2004
         and other.distinct < 0.2 * other.rows
         and (other.levels is None or shapes[other.name] in ("nominal code", "scale", "binary"))
     ]
     return any(explained(other, column) > _EVEN for other in few)
 
 
-def _heaped(column: Evidence) -> bool:
-    """Whether most values are round, as amounts are and weights are not."""
-    return column.whole and float(np.mean(column.numbers % 10 == 0)) > 0.3  # noqa: PLR2004
+def _is_heaped(column: Evidence) -> bool:
+    """Whether many values are round, as amounts are and weights are not."""
+    if not column.whole or column.distinct < _MANY_LEVELS:
+        return False
+    return float(np.mean(column.numbers % 10 == 0)) > 0.2  # noqa: PLR2004
 
 
-def _replicates(columns: Sequence[Evidence]) -> list[Evidence]:
+def _is_derived(column: Evidence, columns: Sequence[Evidence]) -> bool:
+    """Whether a few whole numbers of different lengths are told by a column as short."""
+    lengths = {len(str(int(number))) for number in (column.numbers[0], column.numbers[-1])}
+    return len(lengths) > 1 and any(
+        other is not column
+        and 1 < other.distinct <= min(1.5 * column.distinct, _MOST_REGIONS)
+        and determines(other, column)
+        for other in columns
+    )
+
+
+def find_replicates(columns: Sequence[Evidence]) -> list[Evidence]:
     """Return columns that have nearly the same mean and rise together: replicate weights."""
-    fine = [c for c in columns if c.decimals > 0 or float(c.numbers.mean()) >= _MANY]
+    fine = [
+        c for c in columns if _may_be(c) and (c.decimals > 0 or float(c.numbers.mean()) >= _MANY)
+    ]
     alike: dict[str, set[str]] = {column.name: {column.name} for column in fine}
     for first, second in combinations(fine, 2):
         means = float(first.numbers.mean()) / float(second.numbers.mean())
         if not 0.9 < means < 1.1:  # noqa: PLR2004
             continue
-        if np.corrcoef(first.by_row, second.by_row)[0, 1] > 0.5:  # noqa: PLR2004
+        if np.corrcoef(first.by_row, second.by_row)[0, 1] > 0.3:  # noqa: PLR2004
             alike[first.name].add(second.name)
             alike[second.name].add(first.name)
     return [column for column in fine if len(alike[column.name]) > _FEWEST_REPLICATES]
-
-
-def _codes(columns: Sequence[Evidence], shapes: Mapping[str, str]) -> list[Evidence]:
-    return [
-        column
-        for column in columns
-        if (column.levels is None and shapes[column.name] in ("code", "words"))
-        or (column.whole and shapes[column.name] not in ("age", "year", "birth year", "count"))
-    ]
-
-
-def _cluster(
-    columns: Sequence[Evidence], shapes: Mapping[str, str], weight: Evidence, units: Units
-) -> Evidence | None:
-    """Return codes of sampled places: households lie in one each, and weights hardly differ."""
-    key = units.household or units.person
-    candidates = [
-        column
-        for column in _codes(columns, shapes)
-        if column.distinct >= 10  # noqa: PLR2004
-        and _CLUSTER_ROWS[0] <= column.present / column.distinct <= _CLUSTER_ROWS[1]
-        and column.sizes.max() < 6 * column.sizes.mean()
-        and column is not (key.column if key else None)
-        and (key is None or determines(key.column, column))
-        and any(c is not column and constancy(column, c) >= CONSTANT for c in columns)
-        and ("cluster" in column.hints or explained(column, weight) > 0.6)  # noqa: PLR2004
-    ]
-    return max(candidates, key=lambda c: ("cluster" in c.hints, c.distinct), default=None)
-
-
-def _strata(
-    columns: Sequence[Evidence],
-    shapes: Mapping[str, str],
-    weight: Evidence,
-    cluster: Evidence | None,
-) -> Evidence | None:
-    """Return codes of strata: few, weights nearly the same within them, clusters nested in them."""
-    candidates = [
-        column
-        for column in _codes(columns, shapes)
-        if _STRATA[0] <= column.distinct <= _STRATA[1]
-        and column is not cluster
-        and column.distinct < 0.1 * column.rows
-        and (
-            ("strata" in column.hints and (cluster is None or determines(cluster, column)))
-            or (
-                cluster is not None
-                and shapes[column.name] != "words"
-                and not column.hints & {"quasi", "sensitive"}
-                and determines(cluster, column)
-                and explained(column, weight) > _EVEN
-            )
-        )
-    ]
-    return max(candidates, key=lambda c: ("strata" in c.hints, c.distinct), default=None)
