@@ -75,6 +75,12 @@ def run_code(code: str, namespace: dict[str, object], cwd: Path) -> str:
     return out.getvalue()
 
 
+@pytest.fixture(autouse=True)
+def own_ledgers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the privacy budgets of tests apart from each other, and from the user's."""
+    monkeypatch.setenv("VELADURA_LEDGER", str(tmp_path / ".ledgers"))
+
+
 @pytest.fixture(scope="session")
 def veladura() -> Callable[..., subprocess.CompletedProcess[str]]:
     """The command line: ``veladura("run", "plan.toml", cwd=folder)``."""
@@ -85,6 +91,12 @@ def veladura() -> Callable[..., subprocess.CompletedProcess[str]]:
 def python() -> Callable[[str, dict[str, object], Path], str]:
     """Python as it is pasted: ``python(code, namespace, folder)``."""
     return run_code
+
+
+@pytest.fixture
+def lazy_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave even small files where they are, as large ones: no row is held in memory."""
+    monkeypatch.setenv("VELADURA_HELD_CELLS", "0")
 
 
 def started_server(tmp_path_factory: pytest.TempPathFactory) -> Any:

@@ -1,6 +1,7 @@
 """Errors a user can act on.
 
 VeladuraError            exit code 1
+  InternalError          1   a mistake of veladura itself: neither plan nor table is at fault
   PlanError              2   a plan, a setting or a call is not valid
     ColumnError          2   a setting names columns the table does not have
     FolderError          2   a folder cannot be written, or is in the wrong place
@@ -25,6 +26,14 @@ class VeladuraError(Exception):
     """Base of every error this library raises on purpose."""
 
     exit_code: ClassVar[int] = 1
+
+
+class InternalError(VeladuraError):
+    """A mistake of veladura itself: neither the plan nor the table is at fault."""
+
+
+class VeladuraWarning(UserWarning):
+    """Base of every warning this library gives: a text, and after an empty line what to do."""
 
 
 class PlanError(VeladuraError):

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from veladura.base.exports import lazy_names
 
 if TYPE_CHECKING:
+    from veladura.measures.knowledge import Scenario, draft_intruders
+    from veladura.measures.risk.at_risk import AtRisk
     from veladura.measures.risk.attacks import Attacks, attacks
     from veladura.measures.risk.attribute_inference import attribute_inference
     from veladura.measures.risk.attribution import attribution
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from veladura.measures.risk.holes import holes
     from veladura.measures.risk.individual import individual
     from veladura.measures.risk.intruder import Intruder
+    from veladura.measures.risk.intruders import intruders
     from veladura.measures.risk.k_map import k_map
     from veladura.measures.risk.linkability import linkability
     from veladura.measures.risk.linkage import linkage
@@ -36,17 +39,21 @@ if TYPE_CHECKING:
     from veladura.measures.risk.uniqueness import uniqueness
 
 __all__ = [
+    "AtRisk",
     "Attack",
     "Attacks",
     "Intruder",
     "MatchRisk",
+    "Scenario",
     "attacks",
     "attribute_inference",
     "attribution",
     "classes",
     "distance",
+    "draft_intruders",
     "holes",
     "individual",
+    "intruders",
     "k_map",
     "linkability",
     "linkage",
@@ -64,17 +71,21 @@ __all__ = [
 ]
 
 _PLACES = {
+    "AtRisk": "veladura.measures.risk.at_risk",
     "Attack": "veladura.measures.risk.evaluation",
     "Attacks": "veladura.measures.risk.attacks",
     "Intruder": "veladura.measures.risk.intruder",
     "MatchRisk": "veladura.measures.risk.match_search",
+    "Scenario": "veladura.measures.knowledge",
     "attacks": "veladura.measures.risk.attacks",
     "attribute_inference": "veladura.measures.risk.attribute_inference",
     "attribution": "veladura.measures.risk.attribution",
     "classes": "veladura.measures.risk.classes",
     "distance": "veladura.measures.risk.distance",
+    "draft_intruders": "veladura.measures.knowledge",
     "holes": "veladura.measures.risk.holes",
     "individual": "veladura.measures.risk.individual",
+    "intruders": "veladura.measures.risk.intruders",
     "k_map": "veladura.measures.risk.k_map",
     "linkability": "veladura.measures.risk.linkability",
     "linkage": "veladura.measures.risk.linkage",

@@ -40,6 +40,7 @@ def test_private_folders_are_marked(veladura, tmp_path):
         "sex,income\n" + "".join(f"{'fm'[i % 2]},{i}\n" for i in range(60)), encoding="utf-8"
     )
     assert veladura("init", "t.csv", "--method", "noise", cwd=tmp_path).returncode == 0
+    assert veladura("confirm", "plan.toml", "--accept-all", cwd=tmp_path).returncode == 0
     done = veladura("run", "plan.toml", cwd=tmp_path)
     assert "(private: do not share)" in done.stdout
     verified = veladura("verify", "release/t", cwd=tmp_path).stdout

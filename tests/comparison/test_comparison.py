@@ -271,3 +271,24 @@ def test_a_script_without_a_main_guard_may_compare(tmp_path):
     )
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "1"
+
+
+def test_an_untouched_table_is_never_without_risk(at_once):
+    table = people(300)
+    recipes = {
+        "untouched": vd.TopCode(columns={"income": 1e12}),
+        "coarse": vd.KAnonymity(quasi_identifiers=["age", "sex"], k=5, max_suppression=0.1),
+    }
+    found = vd.compare(table, recipes, seed=1, workers=1)
+    assert found.risk == "risk.intruders.strongest"
+    alone = int((table.groupby(list(table.columns), dropna=False).size() == 1).sum())
+    risks = {c.name: c.estimate(found.risk) for c in found.candidates}
+    assert risks["untouched"].value == alone / len(table) > 0
+
+
+def test_an_intruder_of_a_plan_can_be_an_axis():
+    from veladura.comparison.result import check_axes
+
+    check_axes("risk.intruders.clerk", None)
+    with pytest.raises(PlanError, match="utility figure"):
+        check_axes(None, "risk.intruders.clerk")

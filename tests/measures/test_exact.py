@@ -144,3 +144,10 @@ def test_a_repeated_code_gives_back_what_is_constant_within_it(opened):
 def test_a_column_that_is_not_there_is_refused(opened):
     with pytest.raises(ColumnError, match="names"):
         exact_facts(opened(people(), ROLES), ["towns"], [])
+
+
+@pytest.mark.parametrize("column", ["town", "income", "sex"])
+def test_no_column_tells_more_than_its_bound(opened, column):
+    telling = Telling(opened(people(6), ROLES))
+    for target in ("district", "rare", "sex", "town"):
+        assert telling.told([column], target) <= telling.most_told([column], target)

@@ -42,9 +42,35 @@ def test_paths_are_taken_from_the_folder_of_the_plan(tmp_path):
     assert plan.custodian_folder == file.parent / "safe" / "c"
 
 
+WHO = '[[intruder]]\nname = "clerk"\nknows = ["age", "income"]\n'
+
+
+def test_intruders_are_read():
+    plan = parse_plan(SOURCE + STEP + WHO + 'within = {income = "10 %", age = 2}\n')
+    (clerk,) = plan.intruders
+    assert clerk.knows == ("age", "income")
+    assert clerk.reach("income") == (0.1, "%")
+    assert clerk.reach("age") == (2.0, "")
+    assert parse_plan(SOURCE + STEP).intruders == ()
+
+
+def test_purpose_and_recipient():
+    text = '[release]\npurpose = "teaching"\nrecipient = "a school"\n'
+    release = parse_plan(SOURCE + STEP + text).release
+    assert (release.purpose, release.recipient) == ("teaching", "a school")
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        (SOURCE + STEP + WHO + WHO, "two intruders have the same name"),
+        (SOURCE + STEP + WHO.replace('"age", "income"', ""), "knows nothing"),
+        (SOURCE + STEP + '[intruder]\nname = "x"\n', "two brackets"),
+        (SOURCE + STEP + '[[intruder]]\nname = "x"\n', "knows must be given"),
+        (SOURCE + STEP + WHO.replace("clerk", "everything"), "always measured"),
+        (SOURCE + STEP + WHO + 'within = {age = "much"}\n', "within.age must be a number"),
+        (SOURCE + STEP + WHO + "within = {sex = 1}\n", "within names columns"),
+        (SOURCE + STEP + WHO + 'sees = ["age"]\n', "sees"),
         ("x = [", "not valid TOML"),
         (STEP, r"no \[source\]"),
         (SOURCE, r"no \[\[step\]\]"),

@@ -109,6 +109,7 @@ def test_the_public_page_reads_nothing_of_the_original(people):
     )  # the control: there the original is read
 
 
+@pytest.mark.usefixtures("lazy_files")
 def test_a_file_says_the_same_as_its_rows_in_memory(people, tmp_path):
     path = tmp_path / "t.parquet"
     people.to_parquet(path, index=False)

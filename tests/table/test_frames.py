@@ -70,7 +70,7 @@ SERIES = {
     "numbers_as_category": pd.Series(pd.Categorical([3, None, 1, 3], categories=[3, 1])),
     "ns": pd.Series(
         pd.to_datetime(
-            ["2024-01-01", None, "1999-12-31 23:59:59.123456789", "2000-01-01"], format="ISO8601"
+            ["2024-01-01", None, "1999-12-31 23:59:59.123456", "2000-01-01"], format="ISO8601"
         ).astype("datetime64[ns]")
     ),
     "us": pd.Series(
@@ -219,7 +219,7 @@ POLARS = {
     "enum": pl.Series(["b", None, "a", "b"], dtype=pl.Enum(["b", "a"])),
     "date": pl.Series([dt.date(2024, 1, 1), None, dt.date(1999, 1, 1), dt.date(1980, 1, 1)]),
     "zoned": pl.Series([1_700_000_000_000, None, 0, 5]).cast(pl.Datetime("ms", "Europe/Warsaw")),
-    "ns": pl.Series([1_700_000_000_000_000_001, None, 0, 5]).cast(pl.Datetime("ns")),
+    "ns": pl.Series([1_700_000_000_000_001_000, None, 0, 5000]).cast(pl.Datetime("ns")),
     **{
         str(kind): pl.Series([1, None, 3, 4], dtype=kind)
         for kind in (

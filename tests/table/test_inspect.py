@@ -19,6 +19,7 @@ from veladura.table.inspect import Facts, guess_role, inspect_table, looks_like_
 from veladura.table.source import IdentifierWarning
 
 
+@pytest.mark.usefixtures("lazy_files")
 def test_facts_are_the_same_lazily_and_in_memory(tmp_path):
     table = pa.table({"a": ["x", "yy", None, "x"], "b": [1, 1, 2, None], "c": [1.5, None, 1.5, 2]})
     pq.write_table(table, tmp_path / "a.parquet")
@@ -42,6 +43,7 @@ OTHERS = {
 }
 
 
+@pytest.mark.usefixtures("lazy_files")
 @pytest.mark.parametrize("lazy", [True, False])
 def test_identifiers_are_warned_of(tmp_path, lazy):
     frame = pd.DataFrame(IDENTIFIERS | OTHERS)

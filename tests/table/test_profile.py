@@ -10,6 +10,8 @@ import veladura as vd
 from veladura.table import counts as counting
 from veladura.table.counts import thinned
 
+pytestmark = pytest.mark.usefixtures("lazy_files")
+
 
 @pytest.fixture
 def stored(tmp_path):

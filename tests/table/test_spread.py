@@ -13,6 +13,8 @@ import veladura as vd
 from veladura.report.codebook import describe
 from veladura.table.quantiles import spread
 
+pytestmark = pytest.mark.usefixtures("lazy_files")
+
 NUMBERS = st.one_of(
     st.none(),
     st.floats(allow_infinity=False, width=64, min_value=-1e12, max_value=1e12),

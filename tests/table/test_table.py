@@ -24,7 +24,7 @@ ROWS = {"zip": ["a", "b", None, "a", "a"], "x": [1.5, -0.0, 0.0, None, 1.5], "n"
 
 
 @pytest.fixture
-def lazy(tmp_path):
+def lazy(tmp_path, lazy_files):
     pd.DataFrame(ROWS).to_csv(tmp_path / "t.csv", index=False)
     return vd.open(tmp_path / "t.csv", {name: {} for name in ROWS})
 

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from veladura.cli.tables import print_table
 from veladura.errors import PlanError, VeladuraError
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def show_model(
         _print_json(analysis.to_dict() | {"tests": [_plain(asdict(test)) for test in results]})
         return
     _console.print(analysis.heading(), markup=False, soft_wrap=True)
-    _console.print(_coefficients(analysis, ratios=ratios))
+    print_table(_console, _coefficients(analysis, ratios=ratios))
     for test in results:
         _console.print(str(test), markup=False, soft_wrap=True)
     if analysis.pooling.rule.adds_variance:
@@ -169,7 +170,7 @@ def show_posterior(
         )
         return
     for frame in tables.values():
-        _console.print(_frame(frame.head(MOST_CELLS)))
+        print_table(_console, _frame(frame.head(MOST_CELLS)))
         if len(frame) > MOST_CELLS:
             _console.print(
                 f"... {len(frame) - MOST_CELLS:,} more cells. Write them all with --out FILE, or"

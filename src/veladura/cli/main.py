@@ -1,7 +1,8 @@
 """The command line: a thin layer over `run`, `verify` and `init`.
 
 Exit codes: 0 done; 1 unexpected failure; 2 invalid plan or command; 3 unusable data; 4 broken
-promise or failed limit; 5 privacy budget exceeded; 130 interrupted.
+promise or failed limit; 5 privacy budget exceeded; 6 a draft that its holder has not confirmed; 130
+interrupted.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ app = typer.Typer(
     ),
     epilog=(
         "Exit codes: 0 done, 1 unexpected failure, 2 invalid plan or command, 3 unusable data, 4"
-        " broken promise or failed limit, 5 privacy budget exceeded."
+        " broken promise or failed limit, 5 privacy budget exceeded, 6 a draft that its"
+        " holder has not confirmed."
     ),
     no_args_is_help=True,
     add_completion=False,
@@ -36,16 +38,25 @@ Force = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
 
 def main() -> None:
     """Run the command line; mistakes of a user are explained in words, without a traceback."""
+    from veladura.cli.voice import speak_warnings
+
     try:
-        app(standalone_mode=True)
+        with speak_warnings():
+            app(standalone_mode=True)
     except VeladuraError as error:
-        _complain(error)
+        from veladura.cli.voice import complain
+
+        complain(error)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         typer.echo("interrupted: nothing was released.", err=True)
         sys.exit(130)
     except Exception as error:  # the message of an unknown error may hold values
-        typer.echo(f"unexpected failure ({type(error).__name__}). Nothing was released.", err=True)
+        typer.echo(
+            f"unexpected failure ({type(error).__name__}): a mistake of the program, not of your"
+            " table or plan. Nothing was released.",
+            err=True,
+        )
         typer.echo(
             "Hint: set VELADURA_DEBUG=1 to see the traceback; it may contain values of the data.",
             err=True,
@@ -55,17 +66,6 @@ def main() -> None:
         if environ.get("VELADURA_DEBUG"):
             raise
         sys.exit(1)
-
-
-def _complain(error: VeladuraError) -> None:
-    from rich.console import Console
-
-    text, _, hint = str(error).partition("\n\n")
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
-    console.print("error:", style="bold red", end=" ")
-    console.print(text, markup=False)
-    if hint:
-        console.print(hint, style="dim", markup=False)
 
 
 @app.callback(invoke_without_command=True)
@@ -96,21 +96,67 @@ def init(
         str | None, typer.Option(help="The table of the database, if it has several.")
     ] = None,
     method: Annotated[
-        str | None, typer.Option(help="The method of the plan, such as k-anonymity or cart.")
+        str | None,
+        typer.Option(
+            help=(
+                "One method, such as cart: only its columns are protected. By default the whole"
+                " table is."
+            )
+        ),
     ] = None,
+    audience: Annotated[
+        str,
+        typer.Option(
+            "--for", help="For whom the release is: open-data, researchers or one-partner."
+        ),
+    ] = "open-data",
     out: Annotated[Path, typer.Option(help="The plan to write.")] = Path("plan.toml"),
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
     """Inspect a table and write a commented plan that runs without a change."""
-    from veladura.cli.show import progress, say
-    from veladura.plan.draft import draft, write_draft
+    from veladura.cli.show import progress, say, show_roles
+    from veladura.plan.draft import drafted, write_draft
 
     with progress(quiet=quiet)("inspecting the table", 1) as advance:
-        text = draft(source, table=table, method=method, home=out.parent)
+        plan = drafted(source, table=table, method=method, audience=audience, home=out.parent)
         advance()
-    write_draft(text, out, force=force)
-    say(f"{out} written. Check it, then run: veladura run {out}", quiet=quiet)
+    write_draft(plan.text, out, force=force)
+    show_roles(plan.guesses, plan.rows, plan.treatment, quiet=quiet)
+    say(f"{out} written. Confirm it, then run it:", quiet=quiet)
+    say(f"  veladura confirm {out}\n  veladura run {out}", quiet=quiet)
+
+
+@app.command()
+def confirm(
+    plan: Annotated[Path, typer.Argument(help="The plan to confirm.")],
+    accept_all: Annotated[
+        bool,
+        typer.Option(
+            "--accept-all", help="Accept every guess and every exact column. For scripts."
+        ),
+    ] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Walk through what is open in a plan, one decision at a time, and write the answers into it.
+
+    Until then a run writes a draft.
+    """
+    from veladura.cli.confirm import answers
+    from veladura.cli.show import say
+    from veladura.errors import PlanError
+    from veladura.plan import confirm as asking
+
+    try:
+        left = asking.confirm(plan, asking.accept_all() if accept_all else answers()).unconfirmed
+    except typer.Abort:
+        msg = (
+            "the questions were not answered to the end. The plan was left as it is.\n\nHint:"
+            " answer in a terminal, or accept everything with --accept-all."
+        )
+        raise PlanError(msg) from None
+    done = f"{len(left)} points are still open: a run writes a draft." if left else "Confirmed."
+    say(f"{plan} written. {done} Next: veladura run {plan}", quiet=quiet)
 
 
 @app.command()
@@ -157,6 +203,21 @@ def run(
 
 
 @app.command()
+def ways(
+    plan: Annotated[Path, typer.Argument(help="A plan with a k-anonymity step.")],
+) -> None:
+    """List the ways to reach k-anonymity, and what each does to every column. Private.
+
+    Nothing is released.
+    """
+    from veladura.cli.show import progress
+    from veladura.plan.plan import read_plan
+    from veladura.plan.ways import ways_of
+
+    typer.echo(ways_of(read_plan(plan), progress(quiet=False)))
+
+
+@app.command()
 def verify(
     folder: Annotated[Path, typer.Argument(help="A release folder, or a folder of releases.")],
     source: Annotated[
@@ -168,15 +229,20 @@ def verify(
     ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Check the files and promises of a release. Exit code 4 if one is broken."""
+    """Check the files and promises of a release.
+
+    Exit code 4 if one is broken, else 6 if the release is a draft.
+    """
     from veladura.cli.show import show_verified
-    from veladura.release.verify import holds, release_folders
+    from veladura.release.verify import holds, is_draft, release_folders
     from veladura.release.verify import verify as prove_again
 
     results = {path: prove_again(path, source, record) for path in release_folders(folder)}
     show_verified(results, quiet=quiet)
     if not all(map(holds, results.values())):
         raise typer.Exit(4)
+    if any(map(is_draft, results.values())):
+        raise typer.Exit(6)
 
 
 @app.command()
@@ -194,7 +260,8 @@ def assess(
     plan: Annotated[
         Path | None,
         typer.Option(
-            help="A plan: its [gate] gives the limits, its source the kinds of the columns."
+            help="A plan: its [gate] gives the limits, [[intruder]] who looks for people, its"
+            " source the kinds of the columns."
         ),
     ] = None,
     html: Annotated[Path | None, typer.Option(help="Write the custodian's report.")] = None,
@@ -221,6 +288,7 @@ def assess(
         original,
         record,
         limits=None if read is None else read.gate,
+        intruders=() if read is None else read.intruders,
         progress=progress(quiet=quiet),
     )
     show_reassessed(result, html, json, quiet=quiet)
@@ -391,10 +459,7 @@ def budget(
     folder: Annotated[
         Path | None,
         typer.Argument(
-            help=(
-                "A plan or a custodian folder; by default VELADURA_CUSTODIAN or the user's state"
-                " folder."
-            )
+            help="The home of the ledgers; by default VELADURA_LEDGER or the user's state folder."
         ),
     ] = None,
     events: Annotated[bool, typer.Option("--events", help="List every private draw.")] = False,

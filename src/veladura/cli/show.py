@@ -17,7 +17,10 @@ from rich.table import Table
 from veladura.base.context import Advance, silent
 from veladura.base.context import Progress as ProgressBar
 from veladura.base.private_files import write_private
+from veladura.cli.tables import print_table
 from veladura.measures.measure import FAMILIES, reasons
+from veladura.measures.useless import useless
+from veladura.report.opening import risk_sentence, risks_of
 from veladura.report.words import figure as figure_text
 from veladura.report.words import interval, limit
 
@@ -28,11 +31,13 @@ if TYPE_CHECKING:
     from veladura.plan.run import Outcome
     from veladura.release.reassess import Reassessed
     from veladura.release.verify import Line
+    from veladura.table.roles import Guess
 
 _MARKS = {
     "holds": "[green]holds[/]",
     "broken": "[bold red]broken[/]",
     "attested": "[yellow]attested[/]",
+    "draft": "[bold yellow]DRAFT[/]",
 }
 _LIGHTS = {"green": "green", "amber": "yellow", "red": "bold red"}
 _console = Console(highlight=False)
@@ -66,6 +71,34 @@ def show_unconfirmed(unconfirmed: Sequence[str], *, quiet: bool) -> None:
             _console.print(f"  - {line}", markup=False)
 
 
+def show_roles(
+    guesses: Mapping[str, Guess], rows: int, treatment: Mapping[str, str], *, quiet: bool
+) -> None:
+    """Show what each column is thought to be, and why."""
+    if not quiet:
+        _console.print(roles_table(guesses, rows, treatment))
+
+
+def roles_table(guesses: Mapping[str, Guess], rows: int, treatment: Mapping[str, str]) -> Table:
+    """Return a table of the guesses: column, role, kind, why, people unique by it alone."""
+    table = Table(
+        title=f"Guessed from {rows:,} rows; check every line",
+        title_justify="left",
+        box=None,
+        padding=(0, 2, 0, 0),
+    )
+    table.add_column("column", overflow="fold", max_width=20)
+    table.add_column("role", no_wrap=True)
+    table.add_column("kind", overflow="fold", max_width=8)
+    table.add_column("why", overflow="fold")
+    table.add_column("unique\npeople", justify="right", no_wrap=True)
+    for name, guess in guesses.items():
+        drafted = f"\n[dim]plan: {escape(treatment[name])}[/]" if name in treatment else ""
+        why = f"{escape(guess.why)}{drafted}"
+        table.add_row(escape(name), guess.role, guess.kind, why, f"{guess.unique:,}")
+    return table
+
+
 def show_figures(assessment: Assessment, *, headlines: bool = False) -> int:
     """Show figures with their meaning and limit; return how many others apply to the release."""
     applicable = [figure for figure in assessment if figure.estimate is not None]
@@ -91,7 +124,7 @@ def show_figures(assessment: Assessment, *, headlines: bool = False) -> int:
             table.add_row(
                 _number(figure), f"{escape(figure.name)}\n[dim]{escape(figure.meaning)}[/]{verdict}"
             )
-        _console.print(table)
+        print_table(_console, table)
     return len([figure for figure in applicable if figure not in shown])
 
 
@@ -127,23 +160,28 @@ def show_outcome(outcome: Outcome, *, quiet: bool) -> None:
     """Show the result of a run: headline figures, gate and folders."""
     if quiet:
         return
+    if risks := risks_of({}, outcome.assessment):
+        say(f"{risk_sentence(risks)}\n", quiet=quiet)
     more = show_figures(outcome.assessment, headlines=True)
     _console.print(
         f"[dim]{more} more figures and the pictures are in"
         f" {escape(str(outcome.custodian / 'report-custodian.html'))}[/]",
         soft_wrap=True,
     )
+    for sentence in useless(outcome.assessment, outcome.release):
+        _console.print(f"[bold red]of little use[/] {escape(sentence)}", soft_wrap=True)
     for verdict in outcome.verdicts:
         _console.print(f"[green]gate passed[/] {escape(str(verdict))}")
-    say(f"\nrelease    {outcome.folder}", quiet=quiet)
+    draft = "   (DRAFT: not confirmed)" if outcome.standing.status == "draft" else ""
+    say(f"\nrelease    {outcome.folder}{draft}", quiet=quiet)
     say(f"custodian  {outcome.custodian}   (private: do not share)", quiet=quiet)
     say(f"next       veladura verify {outcome.folder}", quiet=quiet)
 
 
 def show_verified(results: Mapping[Path, Sequence[Line]], *, quiet: bool) -> None:
-    """Show every claim and whether it holds; when quiet, only the broken ones."""
+    """Show every claim and whether it holds; when quiet, only broken ones and drafts."""
     for path, lines in results.items():
-        shown = [line for line in lines if not quiet or line.status == "broken"]
+        shown = [line for line in lines if not quiet or line.status in ("broken", "draft")]
         if not shown:
             continue
         table = Table(
@@ -154,8 +192,12 @@ def show_verified(results: Mapping[Path, Sequence[Line]], *, quiet: bool) -> Non
             show_header=False,
         )
         for line in shown:
-            table.add_row(_MARKS[line.status], escape(line.claim), escape(line.detail))
-        _console.print(table)
+            detail = "" if line.status == "draft" else line.detail
+            table.add_row(_MARKS[line.status], escape(line.claim), escape(detail))
+        print_table(_console, table)
+        for line in lines:
+            if line.status == "draft":
+                say(f"not confirmed: {line.detail}", quiet=False)
     if not quiet and any(line.status == "attested" for lines in results.values() for line in lines):
         say(
             "attested: the holder checked this against the original. To check it again, add"
@@ -173,13 +215,13 @@ def show_demo(outcomes: Mapping[str, Outcome], out: Path, *, quiet: bool) -> Non
         "utility.columns.worst": "largest change of a column",
     }
     table = Table(box=None, padding=(0, 2, 0, 0))
-    table.add_column("method", no_wrap=True)
+    table.add_column("method")
     for heading in names.values():
-        table.add_column(heading, justify="right", no_wrap=True)
+        table.add_column(heading, justify="right")
     for method, outcome in outcomes.items():
         figures = {figure.name: figure for figure in outcome.assessment}
         table.add_row(method, *(_short(figures.get(name)) for name in names))
-    _console.print(table)
+    print_table(_console, table)
     say(
         "\nreplicated uniques: people who are unique on the quasi-identifiers in both the original"
         " and the release.\nlargest change of a column: distance between its distributions in the"
@@ -214,7 +256,7 @@ def show_comparison(comparison: Comparison, page: Path, *, quiet: bool) -> None:
         return
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in ("candidate", "columns", "risk", "utility", "verdict"):
-        table.add_column(heading, overflow="fold")
+        table.add_column(heading)
     for name, _, columns, risk, utility, verdict in comparison.rows():
         colour = "green" if verdict == "on the frontier" else "yellow"
         table.add_row(
@@ -223,7 +265,7 @@ def show_comparison(comparison: Comparison, page: Path, *, quiet: bool) -> None:
             *(escape(value).replace(" (", "\n(") for value in (risk, utility)),
             f"[{colour}]{escape(verdict)}[/]",
         )
-    _console.print(table)
+    print_table(_console, table)
     for axis, figure in (("risk", comparison.risk), ("utility", comparison.utility)):
         meaning = next(
             (c.figures[figure].meaning for c in comparison.candidates if figure in c.figures), ""
@@ -235,18 +277,14 @@ def show_comparison(comparison: Comparison, page: Path, *, quiet: bool) -> None:
 
 
 def show_budget(folder: Path | None, *, events: bool) -> None:
-    """Show the ledgers of a custodian folder, or of the one that a plan names."""
+    """Show the ledgers of all sources, or of another home than the user's."""
     from veladura.errors import PlanError
-    from veladura.methods.private.ledger import budget_rows, event_lines
-    from veladura.plan.plan import read_plan
-    from veladura.table.database.scratch import custodian_home
+    from veladura.methods.private.kept import budget_rows, event_lines, ledger_home
 
-    home = folder or custodian_home()
-    if home.suffix == ".toml":
-        home = read_plan(home).custodian_folder or custodian_home()
-    elif folder is not None and not folder.is_dir():
-        msg = f"{folder} is not a folder.\n\nHint: name a plan or a custodian folder."
+    if folder is not None and folder.suffix != ".toml" and not folder.is_dir():
+        msg = f"{folder} is not a folder.\n\nHint: name the home of the ledgers, or none."
         raise PlanError(msg)
+    home = ledger_home() if folder is None or folder.suffix == ".toml" else folder
     rows = budget_rows(home)
     if not rows:
         say(f"No private draws are recorded in {home}.", quiet=False)
@@ -256,6 +294,6 @@ def show_budget(folder: Path | None, *, events: bool) -> None:
         table.add_column(heading)
     for row in rows:
         table.add_row(*map(escape, row))
-    _console.print(table)
+    print_table(_console, table)
     for line in event_lines(home) if events else ():
         say(line, quiet=False)

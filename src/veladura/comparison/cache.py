@@ -13,7 +13,7 @@ from veladura.base.private_files import private_folder, write_private
 from veladura.comparison.candidate import Candidate, Job
 from veladura.measures.registry import figure_names
 from veladura.plan.plan import recipe_to
-from veladura.release.custodian import source_hash
+from veladura.table.files.digest import file_digest
 
 if TYPE_CHECKING:
     from veladura.table.table import Table
@@ -62,8 +62,18 @@ def key(job: Job, data: str) -> str:
     """
     plain = recipe_to(job.recipe)
     declared = {name: str(value) for name, value in job.columns.items()}
-    files = [source_hash(Path(path)) for path in sorted(_files(plain))]
-    parts = [veladura.__version__, figure_names(), data, declared, plain, files, job.seed]
+    files = [file_digest(Path(path)) for path in sorted(_files(plain))]
+    intruders = [who.to_plain() for who in job.intruders]
+    parts = [
+        veladura.__version__,
+        figure_names(),
+        data,
+        declared,
+        plain,
+        files,
+        job.seed,
+        intruders,
+    ]
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
 
 
@@ -85,7 +95,7 @@ def _is_file(text: str) -> bool:
 def data_hash(table: Table) -> str | None:
     """Return the hash of a file or frame; None for a database, whose rows may change unseen."""
     if table.source.file is not None:
-        return source_hash(table.source.file)
+        return file_digest(table.source.file)
     if table.frame is None:
         return None
     digest = hashlib.sha256(repr(table.arrow.schema).encode())

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from veladura.base.estimate import Estimate
 from veladura.errors import VeladuraError
 from veladura.measures.assessment import assess
+from veladura.measures.knowledge import Scenario
 from veladura.measures.measure import Figure
 from veladura.plan.plan import read_plan
 from veladura.table.source import open as open_table
@@ -80,6 +81,8 @@ class Job:
         A path or a frame, and what was declared of its columns.
     plan
         The path of a plan instead.
+    intruders
+        Who looks for people; by default the usual ones.
     """
 
     name: str
@@ -89,6 +92,7 @@ class Job:
     plan: Path | None = None
     seed: int | None = None
     threads: int | None = None
+    intruders: tuple[Scenario, ...] = ()
 
     def open(self) -> Table:
         """Open the table, in memory where it is small enough: some figures need its rows."""
@@ -114,7 +118,7 @@ def evaluate(job: Job) -> Candidate:
         release = job.recipe.protect(
             table, seed=None if job.recipe.private else job.seed, threads=job.threads
         )
-        figures = assess(table, release).figures
+        figures = assess(table, release, intruders=job.intruders).figures
     except VeladuraError as error:
         return replace(
             candidate, problem=str(error).partition("\n")[0], seconds=perf_counter() - start

@@ -14,6 +14,7 @@ from veladura.comparison.cache import Cache, data_hash
 from veladura.comparison.candidate import Candidate, Job
 from veladura.comparison.result import Comparison, axis, check_axes
 from veladura.errors import PlanError
+from veladura.measures.knowledge import Scenario
 from veladura.plan.plan import Plan, read_plan
 from veladura.table.database.scratch import custodian_home
 from veladura.table.source import open_quietly
@@ -45,8 +46,8 @@ def compare(
     seed
         For every recipe that takes one.
     risk, utility
-        The figures of the two axes, such as ``"utility.pmse.ratio"``. By default figures that most
-        candidates have.
+        The figures of the two axes, such as ``"utility.pmse.ratio"``. By default the people at
+        risk for the strongest intruder, and a figure of utility that most candidates have.
     workers
         Number of processes; by default one per core. The result does not depend on it.
     custodian
@@ -106,6 +107,7 @@ def compare_plans(
             {n: str(d) for n, d in plan.columns.items()},
             path,
             plan.run.seed,
+            intruders=_shared_intruders(list(plans.values())),
         )
         for path, plan in plans.items()
     ]
@@ -163,6 +165,12 @@ def _names(paths: Sequence[Path]) -> dict[Path, str]:
         path: path.stem if stems.count(path.stem) == 1 else str(path.with_suffix(""))
         for path in paths
     }
+
+
+def _shared_intruders(plans: Sequence[Plan]) -> tuple[Scenario, ...]:
+    """Return the intruders of all plans, or none: people must be at risk of the same intruders."""
+    first = plans[0].intruders
+    return first if all(plan.intruders == first for plan in plans) else ()
 
 
 def _one_source(plans: Sequence[Plan]) -> None:

@@ -10,14 +10,20 @@ from typing import TYPE_CHECKING, Any
 from veladura.comparison.candidate import Candidate
 from veladura.errors import PlanError
 from veladura.measures.measure import Figure
-from veladura.measures.registry import figure_names
+from veladura.measures.registry import figure_names, is_figure
 from veladura.report import words
 
 if TYPE_CHECKING:
     import pandas as pd
 
 # The first of these that applies to most candidates is an axis, unless the caller names one.
-RISK = ("risk.replicated.uniques", "risk.attribution.disco", "risk.uniqueness.average_prosecutor")
+# The strongest intruder comes first: he is measured for any release, an untouched one too.
+RISK = (
+    "risk.intruders.strongest",
+    "risk.replicated.uniques",
+    "risk.attribution.disco",
+    "risk.uniqueness.average_prosecutor",
+)
 UTILITY = ("utility.detail.two", "utility.pmse.ratio", "utility.columns.mean")
 # Figures that count lost detail; others measure a table at its own level of detail.
 OWN_DETAIL = ("utility.detail.",)
@@ -159,7 +165,8 @@ class Comparison:
         """Return the candidates with all their figures, one row each."""
         import pandas as pd
 
-        names = [name for name in figure_names() if any(_has(c, name) for c in self.candidates)]
+        listed = dict.fromkeys(name for c in self.candidates for name in c.figures)
+        names = [name for name in listed if any(_has(c, name) for c in self.candidates)]
         rows = [
             {name: e.value for name in names if (e := c.estimate(name)) is not None}
             for c in self.candidates
@@ -232,7 +239,8 @@ def check_axes(risk: str | None, utility: str | None) -> None:
     """Refuse an unknown figure before anything is run."""
     for family, given in (("risk", risk), ("utility", utility)):
         possible = [name for name in figure_names() if name.startswith(f"{family}.")]
-        if given is not None and given not in possible:
+        named = given is None or (given.startswith(f"{family}.") and is_figure(given))
+        if given is not None and not named:
             raise PlanError.unknown(f"{family} figure", given, possible)
 
 

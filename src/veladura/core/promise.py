@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from veladura.errors import PromiseError
 
 if TYPE_CHECKING:
+    from veladura.base.bounds import Bounds
     from veladura.table.codes import Column
     from veladura.table.counts import Counts
     from veladura.table.table import Table
@@ -119,10 +120,25 @@ def prove(promise: Promise, evidence: Evidence, checks: Mapping[str, Check]) -> 
 
 
 def small_groups(evidence: Evidence, settings: Mapping[str, Any]) -> int:
-    """Return the number of combinations of the columns that fewer than k rows share."""
-    counts = evidence.released.counts(settings["columns"])
+    """Return the number of combinations of the columns that fewer than k people share."""
+    counts = counted_people(evidence.released, settings["columns"], settings)
     small = counts.size < settings["k"]
     return int(np.count_nonzero(small & ~starred_tuples(counts, settings)))
+
+
+def counted_people(released: Table, columns: Sequence[str], settings: Mapping[str, Any]) -> Counts:
+    """Return the combinations of some columns with the people who share each.
+
+    Rows are people unless the promise names a ``person`` column. A release without that column
+    proves nothing: then nobody is counted.
+    """
+    person = settings.get("person")
+    if person is None:
+        return released.counts(columns)
+    if released.person != person:
+        counts = released.counts(columns)
+        return replace(counts, size=np.zeros_like(counts.size))
+    return released.people_counts(columns)
 
 
 def starred_tuples(counts: Counts, settings: Mapping[str, Any]) -> NDArray[np.bool_]:
@@ -190,3 +206,12 @@ def source_column(evidence: Evidence, name: str) -> Column:
 GROUP_SIZE = Check(small_groups)
 LIMITS = Check(outside_limits)
 CATEGORIES = Check(outside_categories)
+
+
+def limit_promises(limits: Mapping[str, Bounds]) -> tuple[Promise, ...]:
+    """Return the promise that values are within their limits, if there are any."""
+    if not limits:
+        return ()
+    claim = f"The values of {', '.join(limits)} are within their limits."
+    ends = {name: [bounds.min, bounds.max] for name, bounds in limits.items()}
+    return (Promise("limits", claim, "package", {"columns": ends}),)

@@ -107,7 +107,9 @@ class Recipe(ABC):
     gate: ClassVar[Mapping[str, Limit]] = {}  # limits on figures that a drafted plan proposes
     own_rules: ClassVar[tuple[type[Rule], ...]] = ()  # combining rules of its own
     synthesizes: ClassVar[bool] = False  # whether it sets the combining rule of a chain
+    coarsens: ClassVar[bool] = False  # a released value covers the true one: it can be looked up
     suppresses: ClassVar[bool] = False  # ``*`` in a changed column is a suppressed value
+    keeps_most: ClassVar[bool] = False  # most values of a changed column stay as they are
     random: ClassVar[bool] = True  # whether the seed moves anything
     private: ClassVar[bool] = False  # differentially private: system entropy, charged to a ledger
     inside: ClassVar[bool] = False  # works where the data lives: rows are never fetched
@@ -115,6 +117,7 @@ class Recipe(ABC):
     needs: ClassVar[tuple[str, ...]] = ()  # modules of an extra, without which it cannot run
     declared_by_holder: ClassVar[tuple[str, ...]] = ()  # settings only the holder can know
     proposed: ClassVar[tuple[str, ...]] = ()  # settings `init` reads off the table, to confirm
+    decisive: ClassVar[tuple[str, ...]] = ()  # settings that a drafted plan states in any case
 
     def __post_init__(self) -> None:
         for f in fields(
@@ -169,7 +172,16 @@ class Recipe(ABC):
         from veladura.table.source import open as open_table
 
         opened = open_table(table).without_identifiers()
-        return self.apply(opened.fetched() if self.reads_rows() else opened, context)
+        near = self.reads_rows() or (opened.whole is not None and not self.private)
+        return self.apply(opened.fetched() if near else opened, context)
+
+    def changes(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Return the columns that the method replaces or answers for, of a table's columns.
+
+        Every other column that it releases is released exactly.
+        """
+        columns = getattr(self, "columns", ())
+        return tuple(names if columns is None else columns)
 
     def reads_rows(self) -> bool:
         """Whether the method looks at single rows; if not, a file or database is only counted."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from veladura.core.promise import Check, Evidence, Promise, Proof, prove
-from veladura.errors import PromiseError
+from veladura.errors import PromiseError, VeladuraWarning
+from veladura.table.schema import UNITS
 
 if TYPE_CHECKING:
     from veladura.base.arrays import Ints
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from veladura.base.streams import Streams
     from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
     from veladura.core.rules import Rule
+    from veladura.core.standing import Standing
     from veladura.inference.analysis import Analysis
     from veladura.inference.combined import Combined
     from veladura.table.codes import Codes
@@ -60,8 +62,8 @@ class Dataset:
     order: Ints | None = field(default=None, repr=False)  # released rows in canonical order
 
     def fetched(self) -> Any:
-        """Return the rows; those of a lazy table are read and not kept."""
-        return self.table.read()
+        """Return the rows, numbers of units included; those of a lazy table are not kept."""
+        return self.table.units.read()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -80,6 +82,8 @@ class Release:
         The combining rule: how an analyst gets one estimate from the datasets.
     promises
         What the release claims.
+    units
+        What became of the numbers of people and households, by column.
     """
 
     tables: tuple[Dataset, ...] = field(repr=False)
@@ -92,6 +96,8 @@ class Release:
     saved_manifest: Mapping[str, Any] = field(default_factory=dict, repr=False)  # of a package
     pictures: tuple[Callable[[], Titled], ...] = field(default=(), repr=False)
     public_pictures: tuple[Callable[[], Titled], ...] = field(default=(), repr=False)
+    standing: Standing | None = None  # what a plan says of it; None without a plan
+    units: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:
         steps = " then ".join(step.method for step in self.steps)
@@ -105,13 +111,13 @@ class Release:
         """The released frames, of the type that came in (pandas for files and databases)."""
         from veladura.table.frames.conversion import restore
 
-        changed = set(self.changed)
+        changed = {*self.changed, *self.units}
         frame = None if self.original is None else self.original.frame
         return [
             restore(
                 frame,
                 dataset.fetched(),
-                {name: name in changed for name in dataset.table.names},
+                {name: name in changed for name in dataset.table.units.names},
                 dataset.rows,
             )
             for dataset in self.tables
@@ -121,6 +127,23 @@ class Release:
     def changed(self) -> tuple[str, ...]:
         """The columns whose values a step replaced."""
         return tuple(dict.fromkeys(name for step in self.steps for name in step.changed))
+
+    @property
+    def quasi_identifiers(self) -> tuple[str, ...]:
+        """The columns that a step names as quasi-identifiers."""
+        named = (name for step in self.steps for name in _flat(step.settings, "quasi_identifiers"))
+        return tuple(dict.fromkeys(named))
+
+    @property
+    def exact(self) -> tuple[str, ...]:
+        """The columns that are released exactly.
+
+        No step replaced them, and they are not among the quasi-identifiers of k-anonymity. Numbers
+        of persons and households are released under new numbers only.
+        """
+        schema = self.tables[0].table.schema
+        accounted = {*self.changed, *self.quasi_identifiers, *schema.of_role(*UNITS)}
+        return tuple(name for name in schema.names if name not in accounted)
 
     @property
     def rows(self) -> Ints | list[Ints] | None:
@@ -175,7 +198,7 @@ class Release:
             self, formula, family=family, level=level, weights=weights, robust=robust
         )
         for caution in analysis.cautions:
-            warnings.warn(caution, stacklevel=2)
+            warnings.warn(caution, VeladuraWarning, stacklevel=2)
         return analysis
 
     @property
@@ -247,9 +270,20 @@ class Release:
         )
 
 
+def _flat(settings: Mapping[str, Any], key: str) -> Iterator[str]:
+    """Return the names in a setting: one list of them, several, or one for each dataset."""
+    for inner in settings.get("datasets") or ():
+        yield from _flat(inner, key)
+    for item in settings.get(key) or ():
+        yield from [item] if isinstance(item, str) else item
+
+
 def released(fitted: Fitted[Any], context: Context) -> Release:
     """Return the release that a fitted method draws, its promises proved."""
+    from veladura.core.units import with_new_numbers
+
     release = unproved(fitted, fitted.draw(context), context)
+    release = with_new_numbers(release, context.streams)
     release.prove()
     return release
 
@@ -278,6 +312,7 @@ def unproved(fitted: Fitted[Any], drawn: Drawn, context: Context) -> Release:
 def as_dataset(table: Table, codes: Codes, draw: Draw | Dataset) -> Dataset:
     """Return a draw as a table in the order of the input."""
     from veladura.table.recode import fresh, replace
+    from veladura.table.units import with_units
     from veladura.table.write import settle
 
     if isinstance(draw, Dataset):
@@ -292,7 +327,10 @@ def as_dataset(table: Table, codes: Codes, draw: Draw | Dataset) -> Dataset:
     columns = {name: column.take(order) for name, column in draw.columns.items()}
     place = np.empty_like(order)
     place[order] = np.arange(order.size)
-    return Dataset(replace(table, columns, rows[order]), rows[order], place)
+    drawn = replace(table, columns, rows[order])
+    if table.whole is not None:
+        drawn = drawn.beside(with_units(drawn, table, rows[order]))
+    return Dataset(drawn, rows[order], place)
 
 
 def proved(promises: Sequence[Promise], release: Release) -> None:

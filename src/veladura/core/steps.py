@@ -87,6 +87,10 @@ class Steps(Recipe):
         first = self.recipes[0].apply(table, context.within("step", 0))
         return FittedSteps(self, table, first.codes, first)
 
+    def changes(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Return the columns that some step replaces or answers for."""
+        return tuple(dict.fromkeys(name for r in self.recipes for name in r.changes(names)))
+
     def reads_rows(self) -> bool:
         """Whether rows are fetched: unless all steps work inside, so that rows stay linked."""
         return not all(recipe.inside for recipe in self.recipes)
@@ -185,11 +189,10 @@ def _refuse_ghosts(
     A step may tell what it found in its output; a later one that leaves rows out may take the last
     of them. What the holder declared in the recipe is told as declared.
     """
-    last = seen[-1]
-    for step, recipe, labels in zip(release.steps, recipes, seen, strict=True):
-        told = _texts(
-            [step.settings, *(promise.settings for promise in release.promises)]
-        ) - _texts(recipe.settings())
+    last, declared = seen[-1], _texts([recipe.settings() for recipe in recipes])
+    for step, labels in zip(release.steps, seen, strict=True):
+        told = _texts([step.settings, *(promise.settings for promise in release.promises)])
+        told -= declared
         if gone := {
             name for name, held in labels.items() if name in last and told & (held - last[name])
         }:

@@ -11,7 +11,7 @@ import numpy as np
 
 from veladura.base.arrays import Floats
 from veladura.core.rules import COMBINING, AsReleased, Rule, rule_named
-from veladura.errors import PlanError
+from veladura.errors import PlanError, VeladuraWarning
 from veladura.inference.combined import Combined, combine_by
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def estimate(release: Release, function: Callable[[Any], Any], *, level: float =
         )
         raise PlanError(msg)
     for caution in cautions(release):
-        warnings.warn(caution, stacklevel=3)
+        warnings.warn(caution, VeladuraWarning, stacklevel=3)
     q, v = (np.array([result[part] for result in results], dtype=np.float64) for part in (0, 1))
     return pooling.combine(q, v, level, named.pop())
 

@@ -12,6 +12,7 @@ from veladura.base.estimate import Estimate
 from veladura.base.limits import Light, Limit
 from veladura.base.streams import Streams
 from veladura.errors import NotApplicable, PlanError
+from veladura.measures.knowledge import Scenario, check_intruders
 from veladura.measures.measure import Detail, Figure, Measure, Subject
 from veladura.measures.registry import MEASURES
 from veladura.measures.registry import measures as own_measures
@@ -19,6 +20,7 @@ from veladura.measures.rendering import as_html, as_json, as_text
 
 if TYPE_CHECKING:
     from veladura.core.release import Release
+    from veladura.measures.risk.at_risk import AtRisk
     from veladura.table.table import Table
 
 
@@ -42,6 +44,14 @@ class Assessment:
     details: Mapping[str, Detail] = field(default_factory=dict, repr=False)
     private: bool = False
     limits: Mapping[str, Limit] = field(default_factory=dict)
+
+    @property
+    def intruders(self) -> tuple[AtRisk, ...]:
+        """The people at risk for each intruder, before and after."""
+        from veladura.measures.risk.intruders import AtRiskTable
+
+        table = self.details.get("risk.intruders")
+        return table.records if isinstance(table, AtRiskTable) else ()
 
     def light(self, name: str) -> Light | None:
         """Return the traffic light of a figure against its limit; None where it has none."""
@@ -86,6 +96,7 @@ def assess(
     *,
     limits: Mapping[str, Limit] | None = None,
     control: Any = None,
+    intruders: Iterable[Scenario] = (),
     measures: Iterable[Measure] = (),
     threads: int | None = None,
     progress: Progress = silent,
@@ -105,6 +116,9 @@ def assess(
         differentially private release.
     control
         The control group: people of the same population who are not in the original.
+    intruders
+        Who looks for people, and what they know: `veladura.risk.Scenario`, as ``[[intruder]]`` in
+        a plan. By default a register and an acquaintance, by the roles of the columns.
     measures
         Measures of your own, beside those of the library.
     threads
@@ -118,7 +132,9 @@ def assess(
             " would disclose something about the data."
         )
         raise PlanError(msg)
-    subject = Subject(_original(table, release), release, _control(control, release))
+    opened = _opened(table, release)
+    scenarios = check_intruders(intruders, opened.schema, opened.source.columns)
+    subject = Subject(_original(opened, release), release, _control(control, release), scenarios)
     taken = [*own_measures(), *_checked(measures)]
     # connections to SQLite belong to one thread
     alone = str(subject.original.source.url or "").startswith("sqlite")
@@ -147,16 +163,18 @@ def _checked(measures: Iterable[Measure]) -> list[Measure]:
     return listed
 
 
-def _original(source: Any, release: Release) -> Table:
-    """Return the released columns of the original, declared as they were when it was released."""
+def _opened(source: Any, release: Release) -> Table:
+    """Return the original, declared as it was when it was released."""
     from veladura.table.source import open_quietly
 
+    if release.original is not None and _same(source, release.original):
+        return release.original
+    return open_quietly(source, _declared(source, release))
+
+
+def _original(opened: Table, release: Release) -> Table:
+    """Return the released columns of the original."""
     names = release.tables[0].table.names
-    opened = (
-        release.original
-        if release.original is not None and _same(source, release.original)
-        else open_quietly(source, _declared(source, release))
-    )
     opened.schema.check("the release", names)
     selected = opened.without_identifiers().select(names)
     return selected.fetched() if release.tables[0].table.in_memory else selected
@@ -184,12 +202,16 @@ def _same(source: Any, original: Table) -> bool:
 
 def _declared(source: Any, release: Release) -> dict[str, Any] | None:
     """Return what was declared of the released columns, for a source that declares nothing."""
+    from veladura.table.schema import UNITS
     from veladura.table.table import Table
 
     if isinstance(source, Table):
         return None
     declared = {} if release.original is None else release.original.source.columns
+    known = release.tables[0].table if release.original is None else release.original
+    names = [*release.tables[0].table.names, *known.units.schema.of_role(*UNITS)]
     return {
         field.name: declared.get(field.name, {"role": field.role})
-        for field in release.tables[0].table.schema
+        for field in known.units.schema
+        if field.name in names
     }

@@ -6,7 +6,7 @@ that remains is due to suppression.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,13 @@ import pyarrow.compute as pc
 from veladura.base.settings import from_plain
 from veladura.errors import VeladuraError
 from veladura.methods.kanonymity.recoding import column_maps, text_field
+from veladura.numeric.hierarchies.grid import (
+    cell_numbers,
+    centre,
+    composed,
+    grid_levels,
+    pair_name,
+)
 from veladura.numeric.hierarchies.hierarchy import Hierarchy
 from veladura.numeric.hierarchies.levels import Levels, apply_hierarchy, distinct_values
 from veladura.table.codes import encode
@@ -45,15 +52,25 @@ def released_levels(release: Release) -> dict[str, int]:
     return {
         name: level
         for name, level in step.settings.get("levels", {}).items()
-        if level and name not in others
+        if level and not others & {*columns_of(step, name)}
     }
+
+
+def columns_of(step: Step, name: str) -> tuple[str, ...]:
+    """Return the columns of what a step generalised as one: a column, or a pair of coordinates."""
+    pairs = {pair_name(pair): tuple(pair) for pair in step.settings.get("pairs", ())}
+    return pairs.get(name, (name,))
 
 
 def generalise(original: Table, release: Release) -> tuple[Table, tuple[str, ...]]:
     """Return the original generalised to the levels of the release, and the columns concerned."""
-    maps = {}
+    maps: dict[str, pa.Table] = {}
+    step = generalising_step(release)
     for name, height in released_levels(release).items():
-        if (
+        if step is not None and len(columns := columns_of(step, name)) > 1:
+            hierarchy = from_plain(Hierarchy, step.settings["hierarchies"][name], "hierarchy")
+            maps |= _pair_maps(original, hierarchy, columns, height)
+        elif (
             name in original.names
             and (pairs := map_of(original, release, name, height)) is not None
         ):
@@ -62,7 +79,27 @@ def generalise(original: Table, release: Release) -> tuple[Table, tuple[str, ...
         return original, ()
     # one of them in memory: both are compared in memory
     near = original.in_memory or release.tables[0].table.in_memory
-    return (_in_memory if near else _lazy)(original, maps), tuple(maps)
+    generalised = (_in_memory if near else _lazy)(original.units, maps)
+    return generalised.without_identifiers().select(original.names), tuple(maps)
+
+
+def _pair_maps(
+    original: Table, hierarchy: Hierarchy, columns: Sequence[str], height: int
+) -> dict[str, pa.Table]:
+    """Return what each coordinate of a pair became: the middle of its row or column of cells."""
+    if not set(columns) <= set(original.names):
+        return {}
+    maps, size = {}, height - 1
+    for axis, name in enumerate(columns):
+        _, base = distinct_values(original.counts([name]).columns[0])
+        cells = cell_numbers(hierarchy, base.values.astype(float), axis, size).tolist()
+        gone = base.missing | (height == hierarchy.height)
+        new = [
+            None if nowhere else centre(hierarchy, cell, axis, size)
+            for cell, nowhere in zip(cells, gone, strict=True)
+        ]
+        maps[name] = pa.table({"old": base.to_arrow(), "new": pa.array(new, pa.float64())})
+    return maps
 
 
 def levels_of(original: Table, release: Release, name: str) -> tuple[Levels, Any] | None:
@@ -70,17 +107,18 @@ def levels_of(original: Table, release: Release, name: str) -> tuple[Levels, Any
     step = generalising_step(release)
     if step is None or name not in step.settings["hierarchies"]:
         return None
-    counts = original.counts([name])
-    index, base = distinct_values(counts.columns[0])
+    columns = columns_of(step, name)
+    counts = original.counts(columns)
+    whole = counts.columns[0] if len(columns) == 1 else composed(*counts.columns)
+    index, base = distinct_values(whole)
     sizes = np.zeros(base.size, dtype=np.int64)
     sizes[index] = counts.size
     try:
-        return (
-            apply_hierarchy(
-                from_plain(Hierarchy, step.settings["hierarchies"][name], "hierarchy"), base, sizes
-            ),
-            sizes,
-        )
+        hierarchy = from_plain(Hierarchy, step.settings["hierarchies"][name], "hierarchy")
+        if len(columns) > 1:
+            fields = [original.schema[column] for column in columns]
+            return grid_levels(hierarchy, base, fields), sizes
+        return apply_hierarchy(hierarchy, base, sizes), sizes
     except VeladuraError:  # the table given is not the one that was generalised
         return None
 

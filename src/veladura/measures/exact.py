@@ -119,7 +119,12 @@ def _given_back(
     guesses
         By protected column: the share of people whom guessing its commonest value gets right.
     """
-    told = {name: telling.told(columns, name) for name in guesses if name not in columns}
+    possible = [
+        name
+        for name in guesses
+        if name not in columns and telling.most_told(columns, name) >= GIVEN_BACK
+    ]
+    told = {name: telling.told(columns, name) for name in possible}
     return {
         name: round(share * telling.people)
         for name, share in told.items()

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal, get_args
 
 from veladura.base.estimate import Estimate
@@ -19,6 +20,7 @@ from veladura.errors import NotApplicable, PlanError
 if TYPE_CHECKING:
     from veladura.core.promise import Evidence
     from veladura.core.release import Release
+    from veladura.measures.knowledge import Scenario
     from veladura.table.table import Table
 
 FAMILIES = ("risk", "utility")
@@ -108,12 +110,13 @@ class Subject:
     """What is measured: an original without identifiers, and the release made from it.
 
     The control group, where there is one, holds people of the same population who are not in the
-    original.
+    original. Without intruders the usual ones are taken.
     """
 
     original: Table
     release: Release
     control: Table | None = None
+    intruders: tuple[Scenario, ...] = ()
 
     def __post_init__(self) -> None:
         self.original.schema.check("the release", self.tables[0].names)
@@ -125,10 +128,12 @@ class Subject:
             )
             raise PlanError(msg)
 
-    @property
+    @cached_property
     def tables(self) -> list[Table]:
-        """The released tables."""
-        return [dataset.table for dataset in self.release.tables]
+        """The released tables, which know the people behind their rows."""
+        from veladura.core.units import with_people
+
+        return with_people(self.release, self.original)
 
     @property
     def changed(self) -> list[str]:
@@ -136,11 +141,24 @@ class Subject:
         changed = {name for step in self.release.steps for name in step.changed}
         return [name for name in self.tables[0].names if name in changed]
 
-    def base(self, unit: Unit) -> int:
+    def base(self, unit: Unit, *, counts_people: bool = False) -> int:
         """Return how many people or rows a share is of; 0 for other units."""
         if unit == "people":
-            return self.original.rows
-        return self.tables[0].rows if unit == "rows" else 0
+            return self.original.people
+        if unit != "rows":
+            return 0
+        return self.tables[0].people if counts_people else self.tables[0].rows
+
+    def one_row_a_person(self) -> Subject:
+        """Return the subject if nobody has several rows; else the figure does not apply."""
+        people, rows = self.original.people, self.original.rows
+        if people < rows:
+            msg = (
+                f"it takes every row for a person, and {people} people have {rows} rows here."
+                " risk.uniqueness and risk.classes count people."
+            )
+            raise NotApplicable(msg)
+        return self
 
     def fetched(self) -> Subject:
         """Return the subject if its rows are in memory; else the figure does not apply."""
@@ -197,6 +215,10 @@ class Measure:
     counted
         Whether it needs nothing but `Table.counts` and `Table.rows`. Only such measures are
         computed for a release whose rows stay in a file or database.
+    others
+        What further figures mean, whose names come from the plan, such as those of intruders.
+    counts_people
+        Whether a share of the release is one of its people, who may have several rows.
 
     Examples
     --------
@@ -213,6 +235,8 @@ class Measure:
     figures: Mapping[str, Meaning]
     function: Function
     counted: bool = False
+    others: Meaning | None = None
+    counts_people: bool = False
 
     def __post_init__(self) -> None:
         family, _, word = self.name.partition(".")
@@ -234,17 +258,22 @@ class Measure:
         except NotApplicable as reason:
             result = Measured(dict.fromkeys(self.figures, reason))
         measured = result if isinstance(result, Measured) else Measured(result)
-        if set(measured.figures) != set(self.figures):
+        extra = [short for short in measured.figures if short not in self.figures]
+        if set(self.figures) - set(measured.figures) or (extra and self.others is None):
             msg = (
                 f"measure {self.name!r} declares {sorted(self.figures)} and gives"
                 f" {sorted(measured.figures)}."
             )
             raise PlanError(msg)
-        figures = [self._figure(short, measured, subject) for short in self.figures]
+        figures = [self._figure(short, measured, subject) for short in (*self.figures, *extra)]
         return figures, measured.detail
 
+    def meaning(self, short: str) -> Meaning:
+        """Return what a figure means, by its short name."""
+        return self.figures[short] if self.others is None else self.figures.get(short, self.others)
+
     def _figure(self, short: str, measured: Measured, subject: Subject) -> Figure:
-        result, meaning = measured.figures[short], self.figures[short]
+        result, meaning = measured.figures[short], self.meaning(short)
         missing = isinstance(result, NotApplicable)
         return Figure(
             name=f"{self.name}.{short}",
@@ -256,7 +285,7 @@ class Measure:
             unit=meaning.unit,
             public=meaning.public,
             headline=meaning.headline,
-            base=subject.base(meaning.unit),
+            base=subject.base(meaning.unit, counts_people=self.counts_people),
         )
 
 

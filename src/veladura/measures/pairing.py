@@ -10,6 +10,7 @@ import numpy as np
 
 from veladura.base.arrays import Ints
 from veladura.core.release import Release
+from veladura.core.units import with_people
 from veladura.errors import NotApplicable, PlanError
 from veladura.measures.domain import generalise
 from veladura.table.schema import LABELLED, Field
@@ -71,7 +72,7 @@ def pair(original: Any, release: Any) -> Pairing:
 
 def _tables(release: Any) -> tuple[Table, ...]:
     if isinstance(release, Release):
-        return tuple(dataset.table for dataset in release.tables)
+        return tuple(with_people(release))
     listed = release if isinstance(release, (list, tuple)) else [release]
     return tuple(open_quietly(table) for table in listed)
 

@@ -9,6 +9,7 @@ from veladura.measures.measure import Measure
 
 # In the order of an assessment. Each module has the plain function of its last word, and MEASURE.
 MEASURES = {
+    "risk.intruders": "veladura.measures.risk.intruders",
     "risk.uniqueness": "veladura.measures.risk.uniqueness",
     "risk.classes": "veladura.measures.risk.classes",
     "risk.unchanged": "veladura.measures.risk.unchanged",
@@ -70,9 +71,15 @@ def figure_names() -> list[str]:
 
 
 def is_figure(name: str) -> bool:
-    """Whether a measure of the library gives this figure; only that measure is loaded."""
-    owner = name.rpartition(".")[0]
-    return owner in MEASURES and name in measure_named(owner).names()
+    """Whether a measure of the library gives this figure; only that measure is loaded.
+
+    Figures of intruders are named by the plan: any name may be one.
+    """
+    owner, _, short = name.rpartition(".")
+    if owner not in MEASURES:
+        return False
+    measure = measure_named(owner)
+    return name in measure.names() or (measure.others is not None and bool(short))
 
 
 def meaning_of(name: str) -> str:
@@ -84,4 +91,4 @@ def meaning_of(name: str) -> str:
     True
     """
     owner, _, short = name.rpartition(".")
-    return measure_named(owner).figures[short].text
+    return measure_named(owner).meaning(short).text

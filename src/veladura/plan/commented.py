@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import MISSING, fields
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ import tomli_w
 
 from veladura.base.settings import to_plain
 from veladura.plan.plan import recipe_to, recipes_of, step_parts
+from veladura.plan.quasi import SETTING
 from veladura.report.words import setting_meanings
 
 if TYPE_CHECKING:
@@ -31,21 +32,34 @@ def comment(text: str, mark: str = "# ") -> list[str]:
     return [f"{mark}{line}" for line in wrap(text, WIDTH - len(mark), break_on_hyphens=False)]
 
 
-def steps_text(recipe: Recipe) -> str:
-    """Return a recipe as commented ``[[step]]`` tables."""
-    return "\n".join("\n".join(_step_lines(step)) + "\n" for step in recipes_of(recipe))
+def steps_text(recipe: Recipe, by_role: Collection[str] = ()) -> str:
+    """Return a recipe as commented ``[[step]]`` tables.
+
+    Parameters
+    ----------
+    by_role
+        The quasi-identifiers that the plan declares as roles: a step that has just these need not
+        name them again.
+    """
+    steps = recipes_of(recipe)
+    return "\n".join("\n".join(_step_lines(step, by_role)) + "\n" for step in steps)
 
 
-def _step_lines(recipe: Recipe) -> Iterator[str]:
+def _step_lines(recipe: Recipe, by_role: Collection[str]) -> Iterator[str]:
     meanings = setting_meanings(type(recipe))
     summary = (type(recipe).__doc__ or "").strip().split("\n")[0]
     flat, below = step_parts(recipe_to(recipe))
+    stated = {name: to_plain(getattr(recipe, name)) for name in recipe.decisive}
+    flat |= {name: value for name, value in stated.items() if value is not None}
     yield from comment(summary)
     yield "[[step]]"
+    if by_role and set(flat.get(SETTING, ())) == set(by_role):
+        flat.pop(SETTING)
+        yield from comment(f"{SETTING}: the columns of that role above, and the pairs below.")
     for name, value in flat.items():
         yield from comment(meanings.get(name, ""))
         yield tomli_w.dumps({name: value}).rstrip()
-    yield from _others(recipe, {*recipe_to(recipe)}, meanings)
+    yield from _others(recipe, {*recipe_to(recipe), *flat}, meanings)
     yield ""
     if below:
         yield below.rstrip()

@@ -10,6 +10,8 @@ from veladura.base.context import Progress, silent
 from veladura.base.private_files import write_private
 from veladura.core import registry
 from veladura.errors import FolderError
+from veladura.methods.private.ledger import Ledger
+from veladura.plan.confirm import accept_all, confirm
 from veladura.plan.draft import draft
 from veladura.plan.plan import read_plan
 from veladura.plan.run import Outcome, run
@@ -19,6 +21,7 @@ SEED = 1998
 FILES = ("clinic.csv", "region.geojson", "lake.geojson")
 # What the holder of the register declares: the land, and the lake nobody lives in.
 MAP = {"region": Path("../region.geojson"), "exclude": Path("../lake.geojson")}
+ONE_METHOD = "made-up people: this release shows what one method does by itself"
 _OURS = {*FILES, "plans", "releases", "custodian"}
 
 
@@ -32,7 +35,12 @@ def run_demo(out: Path, *, force: bool = False, progress: Progress = silent) -> 
     ]
     with warming():
         return {
-            method: run(read_plan(_plan(out, method)), force=force, progress=progress)
+            method: run(
+                read_plan(_plan(out, method)),
+                force=force,
+                progress=progress,
+                ledger=Ledger() if registry.find(method).private else None,  # invented people
+            )
             for method in chosen
         }
 
@@ -69,4 +77,5 @@ def _plan(out: Path, method: str) -> Path:
         settings=MAP if "region" in registry.find(method).declared_by_holder else None,
     )
     write_private(path, text)
+    confirm(path, accept_all(ONE_METHOD))
     return path

@@ -5,49 +5,87 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import tomli_w
 
+from veladura.base.limits import Limit
 from veladura.base.private_files import write_private
 from veladura.core import registry
 from veladura.core.recipe import Recipe
-from veladura.errors import PlanError
+from veladura.errors import DataError, PlanError
+from veladura.measures.knowledge import REGISTER, draft_intruders
 from veladura.measures.risk.uniqueness import uniqueness
+from veladura.plan.audience import Audience, audience_of
 from veladura.plan.commented import comment, steps_text
+from veladura.plan.confirm import ROLES_GUESSED
 from veladura.plan.proposals import gate_text
+from veladura.plan.protection import Protection, draft_protection
 from veladura.table.database.passwords import has_password
-from veladura.table.inspect import Facts, guess_role, inspect_table
-from veladura.table.schema import Declared, Schema
+from veladura.table.inspect import Facts, inspect_table
+from veladura.table.roles import Guess, guess_roles
+from veladura.table.schema import Declared, Field, Schema
 from veladura.table.source import IdentifierWarning
 from veladura.table.source import open as open_table
 from veladura.table.table import Table
 
-# Tried in this order when no method is asked for; the first that fits the table is taken.
-DEFAULTS = ("k-anonymity", "microaggregation", "pram", "recode", "noise")
+# What a drafted plan holds its release to: nobody is found by someone who has a register.
+REGISTER_SAFE = {f"risk.intruders.{REGISTER}": Limit(max=0.0)}
 
 
-def draft(
-    source: str,
-    *,
-    table: str | None = None,
-    method: str | None = None,
-    home: Path = Path(),
-    release: str | None = None,
-    custodian: str | None = None,
-    seed: int | None = None,
-    settings: Mapping[str, Any] | None = None,
-) -> str:
+def draft(source: str, **options: Any) -> str:
     """Return a plan for a source that nobody has described yet, as commented TOML.
 
     Parameters
     ----------
     source
         The path of a file or the URL of a database.
+    options
+        Those of `drafted`.
+    """
+    return drafted(source, **options).text
+
+
+@dataclass(frozen=True)
+class Drafted:
+    """A drafted plan, and the guesses on the columns it declares.
+
+    Attributes
+    ----------
+    treatment
+        What happens to each column, in words; empty for a plan of one method.
+    """
+
+    text: str
+    guesses: Mapping[str, Guess]
+    rows: int
+    treatment: Mapping[str, str] = field(default_factory=dict)
+
+
+def drafted(
+    source: str,
+    *,
+    table: str | None = None,
+    method: str | None = None,
+    audience: str = "open-data",
+    home: Path = Path(),
+    release: str | None = None,
+    custodian: str | None = None,
+    seed: int | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> Drafted:
+    """Return a plan for a source that nobody has described yet, with the guesses on its columns.
+
+    Parameters
+    ----------
+    source
+        The path of a file or the URL of a database.
     method
-        The method of the plan; by default the first simple one that suits the table.
+        One method, whose plan protects its columns only. By default the whole table is protected.
+    audience
+        For whom the release is: "open-data", "researchers" or "one-partner".
     home
         The folder the plan will be in: paths are written from there.
     release, custodian
@@ -57,64 +95,106 @@ def draft(
     settings
         Settings of the method that replace the suggested ones; paths from ``home``.
     """
-    opened, facts = look(source, table)
-    recipe = replace(_recipe(method, opened, facts), **(settings or {}))
+    strict = audience_of(audience)
+    opened, facts, guesses = look(source, table)
+    whole = Protection(opened, strict)
+    recipe: Recipe
+    if method is None:
+        partners = {name: guess.partner for name, guess in guesses.items() if guess.partner}
+        whole, recipe = draft_protection(opened, facts, partners, strict)
+    else:
+        suggested = registry.find(method).suggest_for(opened.without_identifiers(), facts)
+        recipe = replace(suggested, **(settings or {}))
+    schema = whole.table.schema
+    keys = {*schema.of_role("quasi-identifier"), *(name for pair in whole.pairs for name in pair)}
     parts = [
-        _heading(opened, recipe, settings or {}),
+        _heading(whole.table, recipe, settings or {}, strict if method is None else None),
         _source_text(source, opened, home),
-        _columns_text(opened, facts),
-        steps_text(recipe),
+        _columns_text(whole, facts, guesses),
+        steps_text(recipe, keys),
+        "" if recipe.private else _intruders_text(schema),
         _ending(
             recipe,
             release or f"release/{opened.source.name}",
             custodian or f"custodian/{opened.source.name}",
             seed,
+            purpose=audience if method is None else "",
+            limits=REGISTER_SAFE if method is None and keys & {*schema.names} else {},
         ),
     ]
-    return "\n".join(parts)
+    return Drafted("\n".join(parts), guesses, opened.rows, whole.treatment)
 
 
-def look(source: str, table: str | None) -> tuple[Table, dict[str, Facts]]:
-    """Return a source with guessed roles and kinds, and the facts they were guessed from."""
+def look(source: str, table: str | None) -> tuple[Table, dict[str, Facts], dict[str, Guess]]:
+    """Return a source with guessed roles and kinds, facts on its columns, and the guesses."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", IdentifierWarning)  # the guessed roles say it
         opened = open_table(source, table=table)
-    facts = inspect_table(opened)
-    roles = {name: guess_role(fact) for name, fact in facts.items()}
-    fields = tuple(replace(field, role=roles[field.name]) for field in opened.schema)
-    return replace(opened, schema=Schema(fields)), facts
+    guesses = {
+        column.name: _as_written(column, guess)
+        for column, guess in zip(opened.schema, guess_roles(opened).values(), strict=True)
+    }
+    columns = {
+        column.name: _declared(column, guesses[column.name], opened.guessed.get(column.name))
+        for column in opened.schema
+    }
+    # again, as the plan will open it: a guessed kind may change how values are stored
+    try:
+        again = open_table(source, columns, table=table, dialect=opened.source.dialect)
+    except DataError:  # the file writes codes of a scale in more than one way, as 1 and 1.0
+        guesses = {name: _without_order(guess) for name, guess in guesses.items()}
+        columns = {
+            name: replace(c, order=(), kind="category" if c.order else c.kind)
+            for name, c in columns.items()
+        }
+        again = open_table(source, columns, table=table, dialect=opened.source.dialect)
+    facts = inspect_table(replace(again, guessed=opened.guessed))
+    return again, facts, guesses
 
 
-def _recipe(method: str | None, table: Table, facts: Mapping[str, Facts]) -> Recipe:
-    """Return the suggestion of a method, by default of the first that suits the table."""
-    kept = table.without_identifiers()
-    if method is not None:
-        return registry.find(method).suggest_for(kept, facts)
-    for name in DEFAULTS:
-        try:
-            return registry.find(name).suggest_for(kept, facts)
-        except PlanError:
-            continue
-    msg = (
-        f"none of the methods {', '.join(DEFAULTS)} suits this table: no column has a kind that"
-        " they treat.\n\nHint: name a method with --method, or declare the columns in a plan."
+def _as_written(column: Field, guess: Guess) -> Guess:
+    """Return a guess whose order is written as a file with decimals writes it: 1.0, 2.0, ..."""
+    if column.kind != "number" or not guess.order:
+        return guess
+    return replace(guess, order=tuple(f"{float(level):.1f}" for level in guess.order))
+
+
+def _without_order(guess: Guess) -> Guess:
+    return replace(guess, order=(), kind="category") if guess.order else guess
+
+
+def _declared(column: Field, guess: Guess, facts: Facts | None) -> Declared:
+    """Return what the plan declares of a column."""
+    return Declared(
+        role=guess.role,
+        kind=guess.kind,
+        format=facts.format if facts else None,
+        missing=facts.missing if facts else (),
+        order=guess.order,
+        labels=column.labels,
     )
-    raise PlanError(msg)
 
 
-def _heading(table: Table, recipe: Recipe, given: Mapping[str, Any]) -> str:
+def _heading(
+    table: Table, recipe: Recipe, given: Mapping[str, Any], audience: Audience | None
+) -> str:
     declared = [setting for setting in recipe.declared_by_holder if setting not in given]
     open_settings = [
         *(f"{recipe.method}: {setting} must come from public knowledge" for setting in declared),
         *(f"{recipe.method}: {setting} was proposed from the data" for setting in recipe.proposed),
     ]
+    scope = (
+        f"It protects the whole table, for {audience.words}."
+        if audience is not None
+        else f"It protects the columns of one method, {recipe.method}; the others stay exact."
+    )
     lines = [
         "# A plan for veladura: what is released, how it is protected, and where it goes.",
         *comment(
             f"veladura init wrote it after inspecting {table.rows:,} rows and"
-            f" {len(table.names)} columns. The roles and kinds of the columns are guesses: check"
-            " and correct them, then delete their line from `unconfirmed`. To check the plan"
-            " without a release: veladura run --dry-run."
+            f" {len(table.names)} columns. {scope} Roles and kinds of the columns are guesses:"
+            " veladura confirm goes through them with you. Until then a run makes a draft. To"
+            " check the plan without a release: veladura run --dry-run."
         ),
         "#",
         *comment(
@@ -123,10 +203,8 @@ def _heading(table: Table, recipe: Recipe, given: Mapping[str, Any]) -> str:
         ),
         *_uniques(table),
         "",
-        "# To be confirmed by the holder; `veladura run` lists these points until you delete them.",
-        tomli_w.dumps(
-            {"unconfirmed": ["roles and kinds of the columns were guessed", *open_settings]}
-        ).strip(),
+        "# To be confirmed by the holder: veladura confirm asks about each and deletes it.",
+        tomli_w.dumps({"unconfirmed": [ROLES_GUESSED, *open_settings]}).strip(),
         "",
     ]
     return "\n".join(lines)
@@ -177,56 +255,91 @@ def _source_text(source: str, table: Table, home: Path) -> str:
     return "\n".join([*note, tomli_w.dumps({"source": settings})])
 
 
-def _columns_text(table: Table, facts: Mapping[str, Facts]) -> str:
-    """Return one short table a column, with its numbers of values as a comment."""
+def _columns_text(
+    whole: Protection, facts: Mapping[str, Facts], guesses: Mapping[str, Guess]
+) -> str:
+    """Return one short table a column; comments say why it has its role, and what happens to it."""
     lines = [
         *comment(
-            "role: identifier (not released), quasi-identifier (an intruder may know it),"
-            " sensitive, geographic, weight, other"
+            "role: identifier or dropped (not released), person or household (the number of a"
+            " unit with several rows: never released as it is), quasi-identifier (an intruder may"
+            " know it), undecided (nobody has said: counts as known), sensitive, geographic (one"
+            " of two coordinates), weight, strata, cluster, harmless (you say that no intruder"
+            " knows it)"
         ),
         *comment(
             "kind: category, ordered (with order = [lowest, ..., highest]), integer, number, date"
             ' (with format = "%d.%m.%Y"), text'
         ),
     ]
-    for field in table.schema:
-        fact = facts[field.name]
-        declared = Declared(
-            role=field.role,
-            kind=field.kind,
-            format=fact.format,
-            missing=fact.missing,
-            order=field.order,
-            labels=field.labels,
-        )
+    for column in whole.table.schema:
+        fact, guess = facts[column.name], guesses[column.name]
+        declared = _declared(column, replace(guess, role=column.role), fact)
+        declared = replace(declared, exact=whole.exact.get(column.name, ""))
         settings = {"role": declared.role, "kind": declared.kind}
         settings |= {
             key: _listed(value)
-            for key in ("order", "format", "labels", "missing")
+            for key in ("order", "format", "labels", "missing", "exact")
             if (value := getattr(declared, key))
         }
-        values = "1 distinct value" if fact.distinct == 1 else f"{fact.distinct:,} distinct values"
-        note = f"{values}, {table.rows - fact.present:,} missing" + (
-            f"; {fact.note}" if fact.note else ""
-        )
-        lines += ["", *comment(note), tomli_w.dumps({"columns": {field.name: settings}}).strip()]
+        treatment = whole.treatment.get(column.name)
+        lines += [
+            "",
+            *comment(f"{guess.why[0].upper()}{guess.why[1:]}."),
+            *comment(_counted(whole.table, fact, guess)),
+            *(comment(f"In this plan: {treatment}.") if treatment else ()),
+            tomli_w.dumps({"columns": {column.name: settings}}).strip(),
+        ]
     return "\n".join([*lines, ""])
+
+
+def _counted(table: Table, fact: Facts, guess: Guess) -> str:
+    values = "1 distinct value" if fact.distinct == 1 else f"{fact.distinct:,} distinct values"
+    people = "1 person is" if guess.unique == 1 else f"{guess.unique:,} people are"
+    note = f"; {fact.note}" if fact.note else ""
+    return f"{values}, {table.rows - fact.present:,} missing; {people} unique by it alone{note}"
 
 
 def _listed(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _ending(recipe: Recipe, release: str, custodian: str, seed: int | None) -> str:
+def _intruders_text(schema: Schema) -> str:
+    """Return the usual intruders of a table as tables of the plan."""
+    lines = comment(
+        "Intruders: who might look for a person in the release, and what they know. People at risk"
+        " are counted for each, before and after, and for someone who knows every column that is"
+        " released exactly. Add your own, or correct these."
+    )
+    for intruder in draft_intruders(schema):
+        plain = intruder.to_plain()
+        flat = {key: value for key, value in plain.items() if not isinstance(value, dict)}
+        within = {"within": plain["within"]} if "within" in plain else {}
+        lines += ["[[intruder]]", tomli_w.dumps(flat).rstrip()]
+        lines += [tomli_w.dumps({"intruder": within}).rstrip()] if within else []
+        lines += [""]
+    return "\n".join(lines)
+
+
+def _ending(
+    recipe: Recipe,
+    release: str,
+    custodian: str,
+    seed: int | None,
+    *,
+    purpose: str,
+    limits: Mapping[str, Limit],
+) -> str:
+    about = {"folder": release, "format": "parquet"} | ({"purpose": purpose} if purpose else {})
     return "\n".join(
         [
-            tomli_w.dumps({"release": {"folder": release, "format": "parquet"}}),
+            tomli_w.dumps({"release": about}),
             *comment(
                 "Private: seed, source and row order. Never publish this folder. It must not be"
                 " inside, around or beside the release folder."
             ),
             tomli_w.dumps({"custodian": {"folder": custodian}}),
-            gate_text(recipe),
+            gate_text(recipe, limits),
             "[run]",
             *comment(
                 "Set a seed only to repeat a run: by default it is random and kept in the"

@@ -16,7 +16,9 @@ from veladura.base.limits import Limit
 from veladura.base.settings import from_plain, from_table, paths_from, to_plain
 from veladura.core import registry
 from veladura.core.steps import Steps
-from veladura.errors import PlanError
+from veladura.errors import PlanError, VeladuraWarning
+from veladura.measures.knowledge import Scenario, check_intruders
+from veladura.plan.quasi import completed, refuse_contradictions
 from veladura.release.files import Format
 from veladura.table.database.passwords import has_password, without_passwords
 from veladura.table.database.scratch import custodian_home
@@ -26,7 +28,7 @@ from veladura.table.source import open as open_table
 
 if TYPE_CHECKING:
     from veladura.core.recipe import Recipe
-    from veladura.methods.private.ledger import KeptLedger
+    from veladura.methods.private.kept import KeptLedger
     from veladura.table.table import Table
 
 _OPENLY = (
@@ -36,18 +38,23 @@ _OPENLY = (
 )
 
 
-class PasswordWarning(UserWarning):
+class PasswordWarning(VeladuraWarning):
     """A plan holds the password of a database."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SourcePlan:
-    """Where the table is, and how a CSV file is written."""
+    """Where the table is, and how a CSV file is written.
+
+    ``data_id`` is the holder's own number of the data: sources with the same one share a privacy
+    budget, whatever their files are called.
+    """
 
     path: str | None = None
     url: str | None = None
     table: str | None = None
     name: str | None = None
+    data_id: str | None = None
     separator: str | None = None
     encoding: str | None = None
     decimal: str | None = None
@@ -70,12 +77,15 @@ class SourcePlan:
 class ReleasePlan:
     """Where the release goes, and in which format.
 
-    ``table`` writes it into the database of the source as well.
+    ``table`` writes it into the database of the source as well. Purpose and recipient are for the
+    manifest and the certificate.
     """
 
     folder: str = "release"
     format: Format = "parquet"
     table: str | None = None
+    purpose: str = ""
+    recipient: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,6 +113,18 @@ class BudgetPlan:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ConfirmedPlan:
+    """What the holder confirmed: when, and the shape that the source had then.
+
+    ``columns`` holds the kind of each column, ``shape`` the hash of names, kinds and levels.
+    """
+
+    date: str
+    shape: str
+    columns: Mapping[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Plan:
     """A whole plan. Paths in it are taken from the folder of its file."""
 
@@ -112,9 +134,11 @@ class Plan:
     release: ReleasePlan = field(default_factory=ReleasePlan)
     custodian: CustodianPlan = field(default_factory=CustodianPlan)
     gate: Mapping[str, Limit] = field(default_factory=dict)
+    intruders: tuple[Scenario, ...] = ()
     budget: BudgetPlan = field(default_factory=BudgetPlan)
     run: RunPlan = field(default_factory=RunPlan)
     unconfirmed: tuple[str, ...] = ()
+    confirmed: ConfirmedPlan | None = None
     home: Path = Path()
     text: str = field(default="", repr=False)
 
@@ -150,17 +174,23 @@ class Plan:
         )
 
 
-def ledger_of(plan: Plan, name: str) -> KeptLedger | None:
-    """Return the ledger that private draws are charged to: by source, in the custodian's folder."""
+def ledger_of(plan: Plan, table: Table) -> KeptLedger | None:
+    """Return the ledger that private draws are charged to: in one home, by what the source is."""
     if not (private := [step for step in plan.steps if step.private]):
         return None
-    from veladura.methods.private.ledger import KeptLedger, Ledger, allowance
+    from veladura.methods.private.identity import identity_of
+    from veladura.methods.private.kept import KeptLedger, ledger_home
+    from veladura.methods.private.ledger import Ledger, allowance
 
     given = plan.budget
     budget = Ledger(epsilon=given.epsilon, delta=given.delta, rho=given.rho).budget
-    folder = plan.custodian_folder or custodian_home()
+    older = (plan.custodian_folder or custodian_home()) / "ledger" / f"{table.source.name}.json"
     return KeptLedger(
-        folder, name, budget if budget.limit is not None else None, allowance(private)
+        ledger_home(),
+        identity_of(table, plan.source.data_id),
+        budget if budget.limit is not None else None,
+        allowance(private),
+        older,
     )
 
 
@@ -181,11 +211,14 @@ def read_plan(path: str | Path) -> Plan:
             " writes one."
         )
         raise PlanError(msg) from None
-    with paths_from(file.parent):
+    return plan_in(text, file.parent)
+
+
+def plan_in(text: str, home: Path) -> Plan:
+    """Return the plan in a TOML text whose paths are taken from a folder."""
+    with paths_from(home):
         plan = parse_plan(text)
-    return replace(
-        plan, home=file.parent, steps=tuple(_from_home(step, file.parent) for step in plan.steps)
-    )
+    return replace(plan, home=home, steps=tuple(_from_home(step, home) for step in plan.steps))
 
 
 def _from_home(recipe: Recipe, home: Path) -> Recipe:
@@ -215,8 +248,9 @@ def parse_plan(text: str) -> Plan:
         "custodian": CustodianPlan,
         "budget": BudgetPlan,
         "run": RunPlan,
+        "confirmed": ConfirmedPlan,
     }
-    possible = (*sections, "columns", "step", "gate", "unconfirmed")
+    possible = (*sections, "columns", "step", "gate", "intruder", "unconfirmed")
     for key in tables:
         if key not in possible:
             raise PlanError.unknown("the plan's key", key, possible)
@@ -235,14 +269,46 @@ def parse_plan(text: str) -> Plan:
             ' "microaggregation".'
         )
         raise PlanError(msg)
+    columns = _columns(tables.get("columns", {}))
+    recipes = tuple(
+        recipe_from(completed(step, columns), f"[[step]] {i}")
+        for i, step in enumerate(steps, start=1)
+    )
+    refuse_contradictions(recipes, columns)
     return Plan(
         **parts,
-        columns=from_plain(Mapping[str, Declared], tables.get("columns", {}), "columns"),
-        steps=tuple(recipe_from(step, f"[[step]] {i}") for i, step in enumerate(steps, start=1)),
+        columns=columns,
+        steps=recipes,
         gate=from_plain(Mapping[str, Limit], tables.get("gate", {}), "gate"),
+        intruders=intruders_from(tables.get("intruder", [])),
         unconfirmed=from_plain(tuple[str, ...], tables.get("unconfirmed", []), "unconfirmed"),
         text=without_passwords(text),  # it goes into the record
     )
+
+
+def intruders_from(tables: Any) -> tuple[Scenario, ...]:
+    """Return the intruders that ``[[intruder]]`` tables of a plan describe."""
+    if not isinstance(tables, list):
+        msg = (
+            "intruders are a list of tables.\n\nHint: write [[intruder]] with two brackets, then"
+            ' name = "register" and knows = ["age", "sex"].'
+        )
+        raise PlanError(msg)
+    return check_intruders(
+        from_table(Scenario, table, f"[[intruder]] {i}") for i, table in enumerate(tables, start=1)
+    )
+
+
+def _columns(tables: Any) -> Mapping[str, Declared]:
+    """Return the declared columns; a reason that says nothing is refused."""
+    columns: Mapping[str, Declared] = from_plain(Mapping[str, Declared], tables, "columns")
+    if empty := [name for name in columns if not tables[name].get("exact", "-").strip()]:
+        msg = (
+            f"the reason in exact is empty for {empty}.\n\nHint: say why the column may be released"
+            " as it is, or leave exact out and protect the column."
+        )
+        raise PlanError(msg)
+    return columns
 
 
 def recipe_from(table: Any, where: str = "[[step]]") -> Recipe:

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from veladura.base.limits import Limit
 from veladura.core.recipe import Recipe
 from veladura.measures.registry import meaning_of
 from veladura.plan.commented import comment
+from veladura.plan.plan import recipes_of
 
 
-def gate_text(recipe: Recipe) -> str:
-    """Return the gate of a drafted plan, every limit with the meaning of its figure."""
+def gate_text(recipe: Recipe, limits: Mapping[str, Limit]) -> str:
+    """Return the gate of a drafted plan, every limit with the meaning of its figure.
+
+    Parameters
+    ----------
+    limits
+        Limits that hold from the start; the others are proposed as comments.
+    """
     if recipe.private:
         reason = (
             "No [gate]: whether a differentially private release passes a limit would disclose"
@@ -20,11 +29,14 @@ def gate_text(recipe: Recipe) -> str:
         *comment(
             "Limits on risk and utility: the run refuses a release that fails one of them. The less"
             " favourable end of the figure's interval is compared. To use a limit, remove the first"
-            " # of its line and of [gate]."
+            " # of its line" + ("." if limits else " and of [gate].")
         ),
-        "# [gate]",
+        "[gate]" if limits else "# [gate]",
     ]
-    for figure, limit in recipe.proposed_gate().items():
+    for figure, limit in limits.items():
+        lines += [*comment(meaning_of(figure)), f'"{figure}" = {{{_ends(limit)}}}']
+    proposed = {k: v for step in recipes_of(recipe) for k, v in step.proposed_gate().items()}
+    for figure, limit in proposed.items():
         lines += [*comment(meaning_of(figure), "# # "), f'# "{figure}" = {{{_ends(limit)}}}']
     return "\n".join([*lines, ""])
 

@@ -23,8 +23,9 @@ from veladura.methods.masks.recode_rules import Coarser
 from veladura.methods.masks.reweight import Reweight
 from veladura.methods.masks.topcode import TopCode
 from veladura.methods.masks.topcode_limits import Limits
+from veladura.numeric.hierarchies.grid import composed
 from veladura.numeric.hierarchies.levels import distinct_values
-from veladura.numeric.hierarchies.suggest import suggest_hierarchy
+from veladura.numeric.hierarchies.suggest import suggest_grid, suggest_hierarchy
 from veladura.plan.coarsening import (
     MOST_MERGED,
     coarser_number,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from veladura.table.table import Table
 
 MOST_LEVELS = 200  # an undecided column with more values is no key: nobody would share them
+MOST_SUPPRESSED = 0.02  # share of people who may be left out
 COMMON = 0.8  # a sensitive category that so many people share needs no diversity
 UNDECIDED = ("undecided", "other")
 # Tried in this order for a table in which nothing asks for protection.
@@ -70,6 +72,7 @@ class Protection:
     limits: dict[str, Limits] = field(default_factory=dict)
     rules: dict[str, Coarser] = field(default_factory=dict)
     keys: list[str] = field(default_factory=list)
+    pairs: list[tuple[str, str]] = field(default_factory=list)
     models: list[LDiversity] = field(default_factory=list)
     weights: Reweight | None = None
 
@@ -77,6 +80,13 @@ class Protection:
         """Leave a column out."""
         self.treatment[name] = f"left out: {why}"
         self._give_role(name, "dropped")
+
+    def add_key(self, name: str, why: str) -> None:
+        """Protect a column as a quasi-identifier."""
+        self.keys.append(name)
+        self.treatment[name] = why
+        if self.table.schema[name].role != "geographic":
+            self._give_role(name, "quasi-identifier")
 
     def _give_role(self, name: str, role: Role) -> None:
         fields = tuple(
@@ -100,20 +110,28 @@ class Protection:
 
     def _k_anonymity(self) -> KAnonymity:
         hierarchies = {}
-        for name in self.keys:
+        for pair in self.pairs:
+            place = composed(*self.table.counts(pair).columns)
+            hierarchies[place.name] = suggest_grid(place)
+        paired = {name for pair in self.pairs for name in pair}
+        for name in [name for name in self.keys if name not in paired]:
             _, values = distinct_values(self.table.counts([name]).columns[0])
             hierarchies[name] = suggest_hierarchy(values)
         return KAnonymity(
             quasi_identifiers=tuple(self.keys),
             k=self.audience.k,
-            max_suppression=0.02,
+            max_suppression=MOST_SUPPRESSED,
             models=tuple(self.models),
+            pairs=tuple(self.pairs),
             hierarchies=hierarchies,
         )
 
 
 def draft_protection(
-    table: Table, facts: Mapping[str, Facts], audience: Audience
+    table: Table,
+    facts: Mapping[str, Facts],
+    partners: Mapping[str, str],
+    audience: Audience,
 ) -> tuple[Protection, Recipe]:
     """Return a protection of the whole table, and its steps as one recipe.
 
@@ -123,10 +141,12 @@ def draft_protection(
         The table, with the roles that were guessed or declared.
     facts
         Counts about its columns.
+    partners
+        The other coordinate of each coordinate.
     """
     drafted = Protection(table, audience)
     _leave_out(drafted)
-    _choose_keys(drafted, facts)
+    _choose_keys(drafted, facts, partners)
     for column in drafted.table.schema:
         if column.name not in drafted.treatment:
             _treat(drafted, column)
@@ -154,20 +174,28 @@ def _leave_out(drafted: Protection) -> None:
             drafted.drop(column.name, "one column of weights is released")
 
 
-def _choose_keys(drafted: Protection, facts: Mapping[str, Facts]) -> None:
+def _choose_keys(
+    drafted: Protection, facts: Mapping[str, Facts], partners: Mapping[str, str]
+) -> None:
     """Take the quasi-identifiers, places, and as many undecided columns as can be protected."""
     released = [c for c in drafted.table.schema if c.name not in drafted.treatment]
-    drafted.keys = [c.name for c in released if c.role in ("quasi-identifier", "geographic")]
+    for column in [c for c in released if c.role in ("quasi-identifier", "geographic")]:
+        drafted.add_key(column.name, "a key: made k-anonymous with the other keys")
+    for name in drafted.keys:
+        partner = partners.get(name, "")
+        if partner in drafted.keys and not any(name in pair for pair in drafted.pairs):
+            drafted.pairs.append((name, partner))
+            drafted.treatment[name] = f"a key, with {partner}: released as the middle of a cell"
+            drafted.treatment[partner] = f"a key, with {name}: released as the middle of a cell"
     undecided = [
         c.name
         for c in released
         if c.role in UNDECIDED and 1 < facts[c.name].distinct <= MOST_LEVELS
     ]
     undecided.sort(key=lambda name: facts[name].distinct)
-    free = max(drafted.audience.undecided_keys - len(drafted.keys), 0)
-    drafted.keys += undecided[:free]
-    for name in drafted.keys:
-        drafted.treatment[name] = "made k-anonymous together with the other keys"
+    free = drafted.audience.undecided_keys - len(drafted.keys) + len(drafted.pairs)
+    for name in undecided[: max(free, 0)]:
+        drafted.add_key(name, "a key, because nobody has decided: an intruder may know it")
 
 
 def _treat(drafted: Protection, column: Field) -> None:
@@ -264,8 +292,7 @@ def _hide_tellers(drafted: Protection, facts: Mapping[str, Facts]) -> None:
         if drafted.audience.exact_numbers:
             drafted.exact[name] = f"it gives back {back}" if back else "no intruder knows it"
         elif facts[name].distinct <= MOST_LEVELS and schema[name].role in (*UNDECIDED, "harmless"):
-            drafted.keys.append(name)
-            drafted.treatment[name] = f"made k-anonymous with the keys: it would give back {back}"
+            drafted.add_key(name, f"a key, because it would give back {back}")
         else:
             drafted.drop(name, f"it would give back {back}" if back else "it singles people out")
 

@@ -6,9 +6,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from veladura.base.context import Progress, silent
-from veladura.errors import GateError
+from veladura.base.context import Charges, Progress, silent
+from veladura.errors import GateError, PlanError
 from veladura.measures.assessment import assess
+from veladura.measures.knowledge import (
+    ACQUAINTANCE,
+    EVERYTHING,
+    REGISTER,
+    STRONGEST,
+    check_intruders,
+)
+from veladura.plan.accounting import exact_in, refuse_dangerous, refuse_unnamed, standing_of
+from veladura.plan.confirmed import refuse_changed
 from veladura.plan.plan import Plan, ledger_of
 from veladura.release import custodian as keeper
 from veladura.release.folder import check_folder
@@ -17,7 +26,10 @@ from veladura.release.package import leave_report, save, write_tables
 
 if TYPE_CHECKING:
     from veladura.core.release import Release
+    from veladura.core.standing import Standing
     from veladura.measures.assessment import Assessment
+    from veladura.measures.exact import ExactFacts
+    from veladura.table.table import Table
 
 
 @dataclass(frozen=True)
@@ -29,6 +41,7 @@ class Outcome:
     verdicts: tuple[Verdict, ...]
     folder: Path
     custodian: Path
+    standing: Standing
 
 
 def check(plan: Plan, *, force: bool = False) -> Path:
@@ -37,40 +50,78 @@ def check(plan: Plan, *, force: bool = False) -> Path:
     custodian = keeper.place(plan.folder, plan.custodian_folder)
     keeper.refuse_existing(custodian, force=force)
     check_gate(plan.gate)
+    _check_gate_intruders(plan)
     if plan.gate and any(step.private for step in plan.steps):
         refuse_gate()
     return custodian
 
 
+def _check_gate_intruders(plan: Plan) -> None:
+    """Refuse a limit for an intruder that nobody declared."""
+    drafted = (REGISTER, ACQUAINTANCE)
+    names = [who.name for who in plan.intruders] or list(drafted)
+    for figure in plan.gate:
+        owner, _, name = figure.rpartition(".")
+        if owner == "risk.intruders" and name not in (*names, EVERYTHING, STRONGEST):
+            what = "gate figure risk.intruders: intruder"
+            raise PlanError.unknown(what, name, (*names, EVERYTHING, STRONGEST))
+
+
 def rehearse(plan: Plan, *, force: bool = False, unsafe_repeatable: bool = False) -> None:
     """Check plan, source, settings, gate names and folders; draw nothing and write nothing."""
     check(plan, force=force)
+    table = plan.open()
+    check_intruders(plan.intruders, table.schema)
+    account(plan, table)
     plan.recipe.fit(
-        plan.open(), plan.run.seed, threads=plan.run.threads, unsafe_repeatable=unsafe_repeatable
+        table, plan.run.seed, threads=plan.run.threads, unsafe_repeatable=unsafe_repeatable
     )
 
 
+def account(plan: Plan, table: Table) -> dict[str, ExactFacts]:
+    """Refuse a source that the plan does not account for; return what its exact columns tell."""
+    refuse_unnamed(plan, table)
+    refuse_changed(plan, table)
+    facts = exact_in(plan, table)
+    refuse_dangerous(facts, plan.columns)
+    return facts
+
+
 def run(
-    plan: Plan, *, force: bool = False, unsafe_repeatable: bool = False, progress: Progress = silent
+    plan: Plan,
+    *,
+    force: bool = False,
+    unsafe_repeatable: bool = False,
+    progress: Progress = silent,
+    ledger: Charges | None = None,
 ) -> Outcome:
     """Protect, assess and write a table as its plan says.
 
-    Refuse a release that breaks a promise or fails a limit of the gate.
+    Refuse a release that breaks a promise or fails a limit of the gate. Private draws are charged
+    to the ledger of the source, or to the one that is given.
     """
     custodian = check(plan, force=force)
     with progress("reading the table", 1) as advance:
         table = plan.open()
         advance()
+    check_intruders(plan.intruders, table.schema)
+    facts = account(plan, table)
     release = plan.recipe.protect(
         table,
         seed=plan.run.seed,
         threads=plan.run.threads,
         progress=progress,
-        ledger=ledger_of(plan, table.source.name),
+        ledger=ledger or ledger_of(plan, table),
         unsafe_repeatable=unsafe_repeatable,
     )
+    standing = standing_of(plan, table, release, facts)
     assessment = assess(
-        table, release, limits=plan.gate, threads=plan.run.threads, progress=progress
+        table,
+        release,
+        limits=plan.gate,
+        intruders=plan.intruders,
+        threads=plan.run.threads,
+        progress=progress,
     )
     verdicts = tuple(gate(assessment, plan.gate))
     try:
@@ -90,6 +141,7 @@ def run(
             assessment=assessment,
             verdicts=verdicts,
             plan=plan.text,
+            standing=standing,
         )
         advance()
-    return Outcome(release, assessment, verdicts, plan.folder, custodian)
+    return Outcome(release, assessment, verdicts, plan.folder, custodian, standing)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import secrets
 from dataclasses import asdict
@@ -18,7 +17,10 @@ import veladura
 from veladura.base.arrays import Ints
 from veladura.base.private_files import FILE_MODE, private_file, private_folder, write_private
 from veladura.errors import FolderError, PlanError
+from veladura.release.files import write_data
+from veladura.release.risky import RISKY
 from veladura.table.database.scratch import custodian_home
+from veladura.table.files.digest import file_digest
 
 if TYPE_CHECKING:
     from veladura.core.release import Release
@@ -62,20 +64,30 @@ def refuse_existing(folder: Path, *, force: bool) -> None:
 
 
 def write_record(
-    folder: Path, record: dict[str, Any], rows: list[Ints | None], report: str
+    folder: Path,
+    record: dict[str, Any],
+    rows: list[Ints | None],
+    report: str,
+    risky: pa.Table | None = None,
 ) -> None:
-    """Write the record, its row order and the custodian's report; an older record is set aside."""
+    """Write the record, its row order, the custodian's report and the people at risk.
+
+    An older record is set aside.
+    """
     private_folder(folder)
     if (folder / RECORD).exists():
         aside = folder / f"superseded-{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(2)}"
         private_folder(aside)
-        for name in (RECORD, ROWS, REPORT):
+        for name in (RECORD, ROWS, REPORT, RISKY):
             if (folder / name).exists():
                 (folder / name).rename(aside / name).chmod(FILE_MODE)
     if linked := [order for order in rows if order is not None]:
         sets = np.repeat(np.arange(len(linked)), [order.size for order in linked])
         with private_file(folder / ROWS) as stream:
             pq.write_table(pa.table({"dataset": sets, "row": np.concatenate(linked)}), stream)
+    if risky is not None:
+        with private_file(folder / RISKY) as stream:
+            write_data(risky, stream, "csv")
     write_private(folder / REPORT, report)
     part = folder / f"{RECORD}.part"
     write_private(part, json.dumps(record, indent=2, ensure_ascii=False) + "\n")
@@ -94,6 +106,7 @@ def build_record(release: Release, plan: str | None, digest: str) -> dict[str, A
         "source": None if source is None else _describe_source(source),
         "recipe": repr(release.recipe),
         "plan": plan,
+        "standing": None if release.standing is None else release.standing.to_json(),
         "proofs": [dict(promise.private) for promise in release.promises],  # for the holder only
         "release": digest,
         "rows": (
@@ -109,7 +122,7 @@ def _describe_source(source: Source) -> dict[str, Any]:
     return {
         "name": source.name,
         "file": source.file.name if source.file else None,
-        "sha256": source_hash(source.file),
+        "sha256": file_digest(source.file),
         "table": source.table,
         "columns": {name: asdict(declared) for name, declared in source.columns.items()},
         "dialect": asdict(source.dialect) if source.dialect else None,
@@ -145,11 +158,3 @@ def read_record(path: Path) -> tuple[dict[str, Any], list[Ints]]:
     links = pq.read_table(path.parent / ROWS)
     sets, rows = links["dataset"].to_numpy(), links["row"].to_numpy()
     return record, [rows[sets == i] for i in range(int(sets.max()) + 1)]
-
-
-def source_hash(file: Path | None) -> str | None:
-    """Return the hash of a source file; None for a frame or a database."""
-    if file is None or not file.is_file():
-        return None
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -13,6 +13,7 @@ from veladura.core import registry
 from veladura.core.promise import Promise
 from veladura.core.release import Step
 from veladura.core.rules import Rule, rule_named
+from veladura.core.standing import ExactColumn
 from veladura.errors import PlanError, PromiseError
 from veladura.table.codes import label_text
 from veladura.table.schema import Field
@@ -20,6 +21,7 @@ from veladura.table.summary import Summary, summarize
 
 if TYPE_CHECKING:
     from veladura.core.release import Release
+    from veladura.measures.assessment import Assessment
     from veladura.table.table import Table
 
 FORMAT, VERSION = "veladura-release", 1
@@ -39,9 +41,11 @@ _KEYS = {
 }
 
 
-def build_manifest(release: Release, format_: str = "parquet") -> dict[str, Any]:
+def build_manifest(
+    release: Release, format_: str = "parquet", assessment: Assessment | None = None
+) -> dict[str, Any]:
     """Return the manifest of a release (schema in docs/manifest.md)."""
-    first = release.tables[0].table
+    first = release.tables[0].table.units
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -60,7 +64,24 @@ def build_manifest(release: Release, format_: str = "parquet") -> dict[str, Any]
         "rule_settings": release.rule.settings(),
         "promises": [promise.to_json() for promise in release.promises],
         "files": {"format": format_, "text_disarmed": format_ == "csv"},
+        **_standing(release),
+        **_risk(release, assessment),
+        **({"units": dict(release.units)} if release.units else {}),
     }
+
+
+def _standing(release: Release) -> dict[str, Any]:
+    """Return what the plan says of the release as a whole; without one, its exact columns."""
+    if release.standing is not None:
+        return release.standing.to_json()
+    return {"exact": [ExactColumn(name).to_json() for name in release.exact]}
+
+
+def _risk(release: Release, assessment: Assessment | None) -> dict[str, Any]:
+    """Return the people at risk for each intruder; of a private release they would disclose."""
+    if assessment is None or release.rule.private or not assessment.intruders:
+        return {}
+    return {"risk": [record.to_json() for record in assessment.intruders]}
 
 
 def check_manifest(manifest: Mapping[str, Any]) -> None:

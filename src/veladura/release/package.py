@@ -36,6 +36,7 @@ from veladura.release.manifest import (
     rule_of,
     steps_of,
 )
+from veladura.release.risky import risky_people
 from veladura.table.database.scratch import scratch_folder
 from veladura.table.schema import Schema
 from veladura.table.table import Source, from_arrow
@@ -43,6 +44,7 @@ from veladura.table.write import check_database, stored_table, write_parquet
 
 if TYPE_CHECKING:
     from veladura.base.limits import Verdict
+    from veladura.core.standing import Standing
     from veladura.measures.assessment import Assessment
     from veladura.report.facts import Audience
     from veladura.table.table import Table
@@ -84,6 +86,7 @@ def save(
     assessment: Assessment | None = None,
     verdicts: tuple[Verdict, ...] = (),
     plan: str | None = None,
+    standing: Standing | None = None,
 ) -> Path:
     """Write a release for its recipient, and its record for the custodian.
 
@@ -98,6 +101,8 @@ def save(
         "parquet", or "csv" with an apostrophe before text that a spreadsheet would run.
     force
         Replace a release folder that exists.
+    standing
+        What the plan says of the release as a whole.
     """
     from veladura.measures.assessment import assess
     from veladura.report.facts import public_drawings
@@ -112,6 +117,7 @@ def save(
     order = [_file_order(release, i) for i in range(len(release.tables))]
     shuffled = replace(
         release,
+        standing=standing,
         tables=tuple(_in_file_order(d, o) for d, o in zip(release.tables, order, strict=True)),
     )
     with new_folder(folder, force=force) as fresh:
@@ -123,7 +129,7 @@ def save(
                 for d, w in zip(release.tables, written.tables, strict=True)
             )
             _write_record(
-                replace(release, tables=kept),
+                replace(release, tables=kept, standing=standing),
                 order,
                 record_folder,
                 digest,
@@ -152,9 +158,10 @@ def write_package(
     if any(new is not old for new, old in zip(tables, release.tables, strict=True)):
         release = replace(release, tables=tables)
         pages = replace(pages, proofs=release.prove())
-    manifest = build_manifest(release, format_)
+    manifest = build_manifest(release, format_, pages.assessment)
     write_json(
-        folder / "codebook.json", build_codebook([dataset.table for dataset in release.tables])
+        folder / "codebook.json",
+        build_codebook([dataset.table.units for dataset in release.tables]),
     )
     write_json(folder / "manifest.json", manifest)
     report = pages.render(replace(release, saved_manifest=manifest), "public")
@@ -166,7 +173,7 @@ def write_package(
 def write_dataset(dataset: Dataset, path: Path, format_: str) -> Dataset:
     """Write one dataset and return it as written; rows of a lazy one never come into memory."""
     if dataset.table.in_memory:
-        write_data(dataset.table.arrow, path, format_)
+        write_data(dataset.table.units.arrow, path, format_)
         return dataset
     written = path if format_ == "parquet" else scratch_folder() / f"{secrets.token_hex(8)}.parquet"
     write_parquet(dataset.table, written)
@@ -190,6 +197,7 @@ def _write_record(
     """Write the custodian's record: the place of every released row in the source."""
     assert release.original is not None  # noqa: S101  # the caller asked
     rows: list[Ints | None] = [None for _ in order]
+    risky = None
     if release.rows is not None:
         source_order = keeper.row_order(release.original)
         place = np.empty_like(source_order)
@@ -198,11 +206,13 @@ def _write_record(
             place[np.asarray(d.rows)[np.asarray(o)]]
             for d, o in zip(release.tables, order, strict=True)
         ]
+        risky = risky_people(release, pages.assessment, place)
     keeper.write_record(
         folder,
         keeper.build_record(release, plan, digest),
         rows,
         pages.render(release, "custodian"),
+        risky,
     )
 
 
@@ -225,9 +235,11 @@ def _file_order(release: Release, number: int) -> Ints | None:
 def _in_file_order(dataset: Dataset, order: Ints | None) -> Dataset:
     if order is None:
         return dataset
-    arrow = dataset.table.arrow.take(pa.array(order))
+    whole = dataset.table.units
+    arrow = whole.arrow.take(pa.array(order))
     rows = None if dataset.rows is None else dataset.rows[order]
-    return Dataset(from_arrow(arrow, dataset.table.schema, dataset.table.source), rows)
+    shuffled = from_arrow(arrow, whole.schema, whole.source)
+    return Dataset(shuffled.without_identifiers(), rows)
 
 
 def leave_report(
@@ -254,7 +266,8 @@ def write_tables(release: Release, source: Table, name: str, *, force: bool) -> 
             check_database(source)
             write_table(dataset.table, target, overwrite=force)
         else:
-            write_arrow(source, dataset.table.arrow.take(pa.array(order)), target, overwrite=force)
+            arrow = dataset.table.units.arrow.take(pa.array(order))
+            write_arrow(source, arrow, target, overwrite=force)
 
 
 def load(folder: str | Path) -> Release:
@@ -286,7 +299,9 @@ def load(folder: str | Path) -> Release:
         msg = f"a data file of {path} cannot be read, or does not fit codebook.json."
         raise PromiseError(msg) from None
     source = Source(manifest["name"])
-    tables = tuple(Dataset(from_arrow(arrow, Schema(fields), source)) for arrow in arrows)
+    tables = tuple(
+        Dataset(from_arrow(arrow, Schema(fields), source).without_identifiers()) for arrow in arrows
+    )
     steps = steps_of(manifest)
     return Release(
         tables,
@@ -295,4 +310,5 @@ def load(folder: str | Path) -> Release:
         promises_of(manifest),
         rule_of(manifest, steps),
         saved_manifest=manifest,
+        units=manifest.get("units", {}),
     )

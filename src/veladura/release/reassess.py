@@ -12,11 +12,13 @@ from veladura.base.limits import Limit
 from veladura.errors import PlanError
 from veladura.measures.assessment import Assessment
 from veladura.measures.assessment import assess as assess_linked
+from veladura.measures.knowledge import Scenario
 from veladura.measures.measure import Measure
 from veladura.release import custodian as keeper
 from veladura.release.gate import Verdict, check_gate, gate, refuse_gate
 from veladura.release.package import load
 from veladura.table.files.dialect import Dialect
+from veladura.table.files.digest import file_digest
 from veladura.table.source import open as open_table
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ def assess(
     limits: Mapping[str, Limit] | None = None,
     control: Any = None,
     record: str | Path | None = None,
+    intruders: Iterable[Scenario] = (),
     measures: Iterable[Measure] = (),
     threads: int | None = None,
     progress: Progress = silent,
@@ -54,6 +57,9 @@ def assess(
     record
         The custodian's record of a loaded release: it links the released rows to those of the
         table.
+    intruders
+        Who looks for people, and what they know: `veladura.risk.Scenario`, as ``[[intruder]]`` in
+        a plan. By default a register and an acquaintance, by the roles of the columns.
     measures
         Measures of your own (`veladura.measures.measure.Measure`), beside those of the library.
     threads
@@ -75,6 +81,7 @@ def assess(
         release,
         limits=limits,
         control=control,
+        intruders=intruders,
         measures=measures,
         threads=threads,
         progress=progress,
@@ -111,6 +118,7 @@ def reassess(
     record: str | Path | None = None,
     *,
     limits: Mapping[str, Limit] | None = None,
+    intruders: Iterable[Scenario] = (),
     progress: Progress = silent,
 ) -> Reassessed:
     """Return risk and utility of a release folder against its source.
@@ -124,6 +132,8 @@ def reassess(
         figures that need the link are listed with the reason.
     limits
         Limits on figures, as in a plan's ``[gate]``.
+    intruders
+        Who looks for people, as in a plan's ``[[intruder]]``.
     """
     release = load(folder)
     check_gate(limits or {})
@@ -132,7 +142,7 @@ def reassess(
     if record is not None:
         release = with_source(release, source, record)
         source = release.original
-    assessment = assess(source, release, limits=limits, progress=progress)
+    assessment = assess(source, release, limits=limits, intruders=intruders, progress=progress)
     return Reassessed(release, assessment, tuple(gate(assessment, limits or {})))
 
 
@@ -203,4 +213,4 @@ def same_source(source: Any, record: dict[str, Any]) -> bool:
         or Path(source).suffix != Path(record["source"]["file"]).suffix
     ):
         return True
-    return bool(keeper.source_hash(Path(source)) == recorded)
+    return bool(file_digest(Path(source)) == recorded)

@@ -15,7 +15,7 @@ from veladura.release.manifest import build_codebook
 from veladura.release.package import load
 from veladura.release.reassess import same_source, with_source
 
-Status = Literal["holds", "broken", "attested"]
+Status = Literal["holds", "broken", "attested", "draft"]
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def verify(folder: str | Path, source: Any = None, record: str | Path | None = N
             *lines,
             Line("The folder is a readable release.", "broken", str(error).split("\n")[0]),
         ]
-    lines += [_shape(release), _codebook(release, path)]
+    lines += [*_standing(release), _shape(release), _codebook(release, path)]
     evidence, promises = release.evidence(), release.promises
     if source is not None and record is not None:
         evidence, own_lines = _with_source(release, path, source, Path(record))
@@ -92,6 +92,19 @@ def holds(lines: list[Line]) -> bool:
     return all(line.status != "broken" for line in lines)
 
 
+def is_draft(lines: list[Line]) -> bool:
+    """Whether the holder has not confirmed everything yet."""
+    return any(line.status == "draft" for line in lines)
+
+
+def _standing(release: Release) -> list[Line]:
+    """Return what is said of a draft; nothing for a release that is confirmed, or has no plan."""
+    if release.manifest.get("status") != "draft":
+        return []
+    points = release.manifest.get("unconfirmed", [])
+    return [Line("The holder has not confirmed this release.", "draft", "; ".join(points))]
+
+
 def _hashes(folder: Path) -> Line:
     """Compare every file with its checksum; an additional or missing file breaks the claim too."""
     claim = "All files match their checksums."
@@ -109,7 +122,7 @@ def _hashes(folder: Path) -> Line:
 
 def _shape(release: Release) -> Line:
     manifest = release.manifest
-    tables = [dataset.table for dataset in release.tables]
+    tables = [dataset.table.units for dataset in release.tables]
     names = [column["name"] for column in manifest["columns"]]
     fits = [table.rows for table in tables] == manifest["rows"] and all(
         table.names == names for table in tables
@@ -118,7 +131,7 @@ def _shape(release: Release) -> Line:
 
 
 def _codebook(release: Release, folder: Path) -> Line:
-    fits = build_codebook([dataset.table for dataset in release.tables]) == read_json(
+    fits = build_codebook([dataset.table.units for dataset in release.tables]) == read_json(
         folder / "codebook.json"
     )
     return _line("The codebook matches the released values.", holds=fits)

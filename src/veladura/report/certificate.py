@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from veladura.report import words
-from veladura.report.facts import promise_facts, sentence_of
+from veladura.report.facts import WITHHELD, promise_facts, sentence_of
+from veladura.report.opening import NO_REASON, risk_sentence, risks_of, tells
 from veladura.report.render import page
 
 if TYPE_CHECKING:
     from veladura.core.promise import Proof
     from veladura.core.release import Release
 
+TOLD = ("purpose", "recipient", "made")  # by the plan
+MOST_EXACT = 6
 MOST_FILES, MOST_COLUMNS = 14, 24  # what fits on the sheet; of the others it gives the number
 
 
@@ -44,6 +47,7 @@ def sheet(release: Release, proofs: Sequence[Proof], files: Files) -> str:
     more = len(names) - MOST_COLUMNS
     rows = list(dict.fromkeys(f"{rows:,}" for rows in manifest["rows"]))
     facts: dict[str, Any] = {
+        **{key.capitalize(): manifest[key] for key in TOLD if manifest.get(key)},
         "Datasets": str(manifest["datasets"]),
         "Rows": words.enumerated(rows),
         "Columns": words.enumerated([*names[:MOST_COLUMNS], *([f"{more} more"] * (more > 0))]),
@@ -64,4 +68,26 @@ def sheet(release: Release, proofs: Sequence[Proof], files: Files) -> str:
         ],
         promises=promise_facts(manifest, list(proofs)),
         facts=facts,
+        risk=_risk(release),
+        exact=_exact(manifest),
+        draft=manifest.get("unconfirmed", ()),
     )
+
+
+def _risk(release: Release) -> str:
+    """Return how many people were at risk and how many are now, in one sentence."""
+    if release.rule.private:
+        return WITHHELD
+    risks = risks_of(release.manifest, None)
+    return risk_sentence(risks) if risks else "Not measured."
+
+
+def _exact(manifest: Mapping[str, Any]) -> list[str]:
+    """Return what is exact and why, one line a column; those with most to tell first."""
+    listed = sorted(manifest.get("exact", ()), key=lambda column: -(column.get("unique") or 0))
+    lines = [
+        f"{column['name']}: {column.get('reason') or NO_REASON} ({tells(column)})"
+        for column in listed[:MOST_EXACT]
+    ]
+    rest = [column["name"] for column in listed[MOST_EXACT:]]
+    return [*lines, *([f"also {words.enumerated(rest)}"] if rest else [])]

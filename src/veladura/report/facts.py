@@ -16,6 +16,7 @@ from veladura.measures.measure import Detail, Figure, reasons
 from veladura.report import words
 from veladura.report.codebook import ColumnFacts, describe
 from veladura.report.intervals import IntervalGroup, interval_facts
+from veladura.report.opening import Opening, opening
 from veladura.report.snippets import command, snippet
 
 if TYPE_CHECKING:
@@ -113,6 +114,8 @@ class Facts:
     pictures: tuple[Picture, ...] = field(default=(), repr=False)
     texts: Mapping[str, str] = field(default_factory=dict, repr=False)  # such as a tree
     recipe: str = field(default="", repr=False)
+    draft: tuple[str, ...] = ()  # what the holder has not confirmed
+    opening: Opening | None = None  # the verdict, on the first screen
 
 
 def gather(
@@ -162,6 +165,8 @@ def gather(
         command=command(release),
         provenance=_provenance(release),
         intervals=interval_facts(release, release.original if mine else None),
+        draft=tuple(manifest.get("unconfirmed", ())),
+        opening=opening(release, assessment, withheld),
     )
     if assessment is not None and not withheld:
         shown = [figure for figure in assessment if mine or figure.public]

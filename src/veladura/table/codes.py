@@ -150,11 +150,12 @@ def codes(table: Table, columns: Sequence[str]) -> Codes:
     order of the source nor a column appended to it moves a draw, and rows that still tie are equal.
     """
     table.schema.check("columns", columns)
-    arrow, encoded = table.arrow, dict[str, Column]()
+    whole = table.units  # rows that tie in all but their person are not equal
+    arrow, encoded = whole.arrow, dict[str, Column]()
 
     def keys() -> Iterator[NDArray[Any]]:
-        for name in dict.fromkeys([*columns, *table.names]):
-            column = encode(arrow.column(name), table.schema[name])
+        for name in dict.fromkeys([*columns, *table.names, *whole.names]):
+            column = encode(arrow.column(name), whole.schema[name])
             if name in columns:
                 encoded[name] = column
             yield from column.keys()

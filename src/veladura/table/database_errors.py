@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
-from veladura.errors import DataError, VeladuraError
+from veladura.errors import DataError, InternalError, VeladuraError
 
 LINE_LIMIT = 16_000_000
+DEBUG = "VELADURA_DEBUG"
 
+_PACKAGE = Path(__file__).parents[1]
+_OWN_SQL = ("ParserException", "BinderException", "SyntaxException", "SyntaxError", "ParseError")
+_SURROUNDINGS = (OSError, UnicodeError, EOFError)  # built-in errors that a source can cause
 _LONG_LINE = (
     f"has a line of more than {LINE_LIMIT // 1_000_000} MB",
     "look for a quote that is never closed.",
@@ -63,12 +69,24 @@ _MESSAGES = (
 
 @contextmanager
 def without_values(what: str) -> Iterator[None]:
-    """Turn any failure of a reader or database into a DataError that shows no value."""
+    """Turn any failure of a reader or database into a DataError that shows no value.
+
+    A mistake in this package or in the SQL that it writes becomes an InternalError.
+    """
     try:
         yield
     except (VeladuraError, MemoryError, ModuleNotFoundError):  # callers name a missing driver
         raise
-    except Exception as error:  # noqa: BLE001  # drivers raise many types; all may quote data
+    except Exception as error:  # drivers raise many types; all may quote data
+        if (place := _own_mistake(error)) is not None:
+            if os.environ.get(DEBUG):
+                raise
+            msg = (
+                f"veladura failed at {what} ({type(error).__name__} at {place}). This is a mistake"
+                " of the program, not of your table or plan; nothing was released.\n\nHint: report"
+                f" this line. {DEBUG}=1 shows the traceback, which may contain values of the data."
+            )
+            raise InternalError(msg) from None
         # what follows "possible fixes" lists every option
         text = re.split(r"possible (fixes|solutions)|\n\s*file\s*=", str(error).lower())[0]
         problem, hint = next(
@@ -84,3 +102,21 @@ def without_values(what: str) -> Iterator[None]:
         return
     msg = f"{what} {problem}{where}.\n\nHint: {hint}"
     raise DataError(msg) from None
+
+
+def _own_mistake(error: Exception) -> str | None:
+    """Return the line of this package that is at fault; None where the source may be."""
+    last, own, trace = "", "", error.__traceback__
+    while trace is not None:
+        last = trace.tb_frame.f_code.co_filename
+        if Path(last).is_relative_to(_PACKAGE):
+            own = f"{Path(last).relative_to(_PACKAGE).as_posix()}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    kind = type(error)
+    here = Path(last).is_relative_to(_PACKAGE)
+    ours = (
+        (kind.__module__ == "builtins" and here and not isinstance(error, _SURROUNDINGS))
+        or kind.__name__ in _OWN_SQL
+        or kind.__module__.partition(".")[0] in ("ibis", "sqlglot")
+    )
+    return own if ours else None

@@ -17,8 +17,10 @@ def field_of(
 ) -> Field:
     """Return the description of one column: what is declared, else what its type suggests.
 
-    A frame keeps the types of its category and date columns (booleans, whole numbers, time
-    units); files and databases hold them in one type, so that every source gives the same release.
+    A frame keeps the types of its categories (booleans, whole numbers) and the zone of its times;
+    files and databases hold them in one type, so that every source gives the same release. Times
+    are microseconds and dates days, whatever the source: everything that computes with them relies
+    on it.
     """
     natural = None if type_ is None else kind_of(type_)
     if type_ is None or natural is None:
@@ -37,8 +39,10 @@ def field_of(
     storage = storage_of(kind, type_)
     if kind == "date" and text:
         storage = pa.timestamp("us") if has_time(declared.format) else pa.date32()
-    elif keep_types and kind in (*LABELLED, "date"):
+    elif keep_types and kind in LABELLED:
         storage = type_
+    elif keep_types and pa.types.is_timestamp(type_) and kind == "date":
+        storage = pa.timestamp("us", tz=type_.tz)
     return Field(name, kind, storage, declared.role, declared.order, declared.labels)
 
 

@@ -5,16 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from veladura.table.database.connection import home_of, run_sql, sql_text
+from veladura.table.database.connection import run_sql
 from veladura.table.files.dialect import Dialect
 from veladura.table.inspect import LONG_TEXT, UNIQUE_SHARE, Facts
-from veladura.table.parse import FIRST_YEAR, INTEGER, number_pattern
 from veladura.table.schema import Declared, Kind
-
-if TYPE_CHECKING:
-    import ibis
+from veladura.table.text import FIRST_YEAR, INTEGER, number_pattern, present
 
 DATE_FORMATS = (
     "%Y-%m-%d",
@@ -31,7 +28,8 @@ MOST_DIGITS = 18  # a 64-bit integer holds any number of so many digits
 
 
 def guess_kinds(
-    expression: ibis.Table,
+    connection: Any,
+    source: str,
     names: Sequence[str],
     declared: Mapping[str, Declared],
     dialect: Dialect,
@@ -40,7 +38,7 @@ def guess_kinds(
     unsure = [name for name in names if _is_unsure(declared.get(name, Declared()))]
     places = {name: f"c{names.index(name)}" for name in unsure}
     words = {name: declared[name].missing for name in unsure if name in declared}
-    facts = inspect_text(expression, places, dialect, words) if unsure else {}
+    facts = inspect_text(connection, source, places, dialect, words) if unsure else {}
     full = dict(declared)
     for name, guess in facts.items():
         given = declared.get(name, Declared())
@@ -60,20 +58,20 @@ def _is_unsure(declared: Declared) -> bool:
 
 
 def inspect_text(
-    expression: ibis.Table,
+    connection: Any,
+    source: str,
     places: Mapping[str, str],
     dialect: Dialect,
     words: Mapping[str, Sequence[str]] | None = None,
 ) -> dict[str, Facts]:
-    """Return facts on text columns of a DuckDB table: the kind that all values of each fit.
+    """Return facts on text columns of a table or view of DuckDB: the kind that all values fit.
 
     Two scans in plain SQL: the first sorts values into five classes, the second looks for dates
     and words in the columns that hold both numbers and text, text that starts like a date, or long
     text.
     """
-    backend, source = home_of(expression), expression.get_name()
     number = number_pattern("," if dialect.decimal == "," else ".")
-    columns = {name: _present(place, (words or {}).get(name, ())) for name, place in places.items()}
+    columns = {name: present(place, (words or {}).get(name, ())) for name, place in places.items()}
     classes = ", ".join(
         f"{column} AS v{i}, {_class_of(column, number)} AS k{i}"
         for i, column in enumerate(columns.values())
@@ -84,7 +82,7 @@ def inspect_text(
         f" length(v{i}) END), 0)"
         for i in range(len(columns))
     )
-    row = run_sql(backend, f"SELECT {figures} FROM (SELECT {classes} FROM {source})")[0]  # noqa: S608
+    row = run_sql(connection, f"SELECT {figures} FROM (SELECT {classes} FROM {source})")[0]  # noqa: S608
     keys = ("present", "longest", "zeros", "integer", "number", "dated", "digits")
     width = len(keys)
     seen = {
@@ -97,7 +95,9 @@ def inspect_text(
     }
     mixed = [name for name, figure in seen.items() if _is_mixed(figure)]
     details = (
-        _details(backend, source, {name: columns[name] for name in mixed}, number) if mixed else {}
+        _details(connection, source, {name: columns[name] for name in mixed}, number)
+        if mixed
+        else {}
     )
     return {
         name: _text_facts(name, figure | details.get(name, {})) for name, figure in seen.items()
@@ -110,12 +110,6 @@ def _is_mixed(figure: Mapping[str, int]) -> bool:
     return numbers < figure["present"] and bool(
         numbers or figure["dated"] or figure["longest"] > LONG_TEXT
     )
-
-
-def _present(place: str, words: Sequence[str]) -> str:
-    """Return a column with its own words for missing as missing."""
-    listed = ", ".join(sql_text(word) for word in words)
-    return f"CASE WHEN {place} IN ({listed}) THEN NULL ELSE {place} END" if words else place
 
 
 def _class_of(column: str, number: str) -> str:
@@ -133,7 +127,7 @@ def _class_of(column: str, number: str) -> str:
 
 
 def _details(
-    backend: Any, source: str, columns: Mapping[str, str], number: str
+    connection: Any, source: str, columns: Mapping[str, str], number: str
 ) -> dict[str, dict[str, Any]]:
     """Return figures on columns that are not all numbers.
 
@@ -148,7 +142,7 @@ def _details(
             f"count_if(year(try_strptime({dated}, '{form}')) >= {FIRST_YEAR})"
             for form in DATE_FORMATS
         ]
-    row = run_sql(backend, f"SELECT {', '.join(figures)} FROM {source}")[0]  # noqa: S608
+    row = run_sql(connection, f"SELECT {', '.join(figures)} FROM {source}")[0]  # noqa: S608
     step = 3 + len(DATE_FORMATS)
     details = {}
     for i, name in enumerate(columns):

@@ -10,9 +10,7 @@ import ibis
 
 from veladura.errors import PlanError
 from veladura.table.fields import ISO_DATE, has_time
-
-INTEGER = r"^\s*[+-]?[0-9]+\s*$"
-FIRST_YEAR = 1000  # "24-02-03" under %Y is not a date of the year 24
+from veladura.table.text import FIRST_YEAR, INTEGER, number_pattern
 
 _PIECES = {
     "Y": "([0-9]{4})",
@@ -30,21 +28,6 @@ def try_strptime(text: str, format: str) -> ibis.dtype("timestamp"):  # type: ig
     """Parse a date where the format fits, as DuckDB does."""
 
 
-def number_pattern(decimal: str = ".") -> str:
-    """Return the pattern of numbers; exponents that no float can hold are left out.
-
-    Examples
-    --------
-    >>> [bool(re.search(number_pattern(","), text)) for text in ("1,5", "-,5", " 2 ")]
-    [True, True, True]
-    >>> [bool(re.search(number_pattern(","), text)) for text in ("1.5", "x", "1e999")]
-    [False, False, False]
-    """
-    point = f"[{decimal}]"
-    exponent = "[eE][+-]?([0-9]|[0-9][0-9]|[12][0-9][0-9])"
-    return rf"^\s*[+-]?([0-9]+{point}?[0-9]*|{point}[0-9]+)({exponent})?\s*$"
-
-
 def as_integer(text: Any, *, duckdb: bool) -> Any:
     """Return whole numbers that a 64-bit integer can hold."""
     if duckdb:
@@ -57,11 +40,9 @@ def as_integer(text: Any, *, duckdb: bool) -> Any:
     return _where((wide >= low) & (wide <= high), wide).cast("int64")
 
 
-def as_number(text: Any, decimal: str, *, duckdb: bool) -> Any:
+def as_number(text: Any, *, duckdb: bool) -> Any:
     """Return numbers as floats."""
-    digits = _where(text.re_search(number_pattern(decimal)), text)
-    if decimal != ".":
-        digits = digits.replace(decimal, ".")
+    digits = _where(text.re_search(number_pattern()), text)
     return digits.try_cast("float64") if duckdb else digits.cast("float64")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import ibis
@@ -11,7 +11,6 @@ import pyarrow as pa
 from veladura.table.database.connection import fetch_one, is_duckdb
 from veladura.table.database_errors import without_values
 from veladura.table.fields import field_of, refuse_empty, refuse_misfits
-from veladura.table.files.dialect import Dialect
 from veladura.table.parse import as_date, as_integer, as_number
 from veladura.table.schema import LABELLED, Declared, Field, Schema
 
@@ -23,8 +22,6 @@ def prepare(
     names: Sequence[str],
     declared: Mapping[str, Declared],
     *,
-    dialect: Dialect | None = None,
-    verified: Collection[str] = (),
     what: str = "the table",
 ) -> tuple[ibis.Table, Schema]:
     """Return the expression with columns in the storage of their kinds, and its schema.
@@ -33,8 +30,6 @@ def prepare(
 
     Parameters
     ----------
-    verified
-        Columns whose values are known to fit: they are not counted again.
     what
         What the table is called in messages.
     """
@@ -46,12 +41,12 @@ def prepare(
         given = declared.get(name, Declared())
         raw = _without_missing_words(expression[i], given.missing)
         field = field_of(name, arrow_type(raw.type()), given)
-        typed = _typed(raw, field, given, (dialect or Dialect()).decimal, duckdb=duckdb)
+        typed = _typed(raw, field, given, duckdb=duckdb)
         columns[f"c{i}"] = typed
         fields.append(field)
         if field.order:
             figures[f"c{i}"] = (typed.notnull() & ~typed.isin(field.order)).sum()
-        elif name not in verified and _may_misfit(raw, field):
+        elif _may_misfit(raw, field):
             figures[f"c{i}"] = (raw.notnull() & typed.isnull()).sum()
     with without_values(what):
         row = fetch_one(expression, figures)
@@ -88,7 +83,7 @@ def _may_misfit(raw: Any, field: Field) -> bool:
     )
 
 
-def _typed(raw: Any, field: Field, declared: Declared, decimal: str, *, duckdb: bool) -> Any:
+def _typed(raw: Any, field: Field, declared: Declared, *, duckdb: bool) -> Any:
     """Return a column cast to its storage; what does not fit becomes missing and is counted."""
     dtype = raw.type()
     if field.kind in LABELLED:
@@ -105,7 +100,7 @@ def _typed(raw: Any, field: Field, declared: Declared, decimal: str, *, duckdb: 
         )
     if field.kind == "integer":
         return as_integer(raw, duckdb=duckdb) if dtype.is_string() else _whole(raw)
-    return as_number(raw, decimal, duckdb=duckdb) if dtype.is_string() else _as_float(raw)
+    return as_number(raw, duckdb=duckdb) if dtype.is_string() else _as_float(raw)
 
 
 def _as_moment(raw: Any) -> Any:

@@ -55,6 +55,8 @@ class Spread:
 
     def below(self, limits: Sequence[float]) -> list[int]:
         """Return how many numbers are below each limit."""
+        if not limits:  # a histogram of one bar has no inner edge
+            return []
         sums = ", ".join(
             f"count(*) FILTER (x::DOUBLE < {float(limit)!r}::DOUBLE)" for limit in limits
         )

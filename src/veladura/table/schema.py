@@ -81,6 +81,12 @@ class Declared:
                 " or leave format out."
             )
             raise PlanError(msg)
+        if self.exact and not self.exact.strip():
+            msg = (
+                "exact is the reason why a column may be released as it is; it is blank.\n\nHint:"
+                " say why, or leave exact out."
+            )
+            raise PlanError(msg)
         if len(set(self.order)) < len(self.order):
             msg = "order has a category more than once.\n\nHint: name each category once."
             raise PlanError(msg)

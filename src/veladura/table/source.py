@@ -9,12 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from veladura.errors import DataError, PlanError
+from veladura.errors import DataError, PlanError, VeladuraWarning
 from veladura.table.database.connection import read_parquet
 from veladura.table.database_errors import without_values
 from veladura.table.fields import check_declared
 from veladura.table.files.dialect import Dialect
 from veladura.table.frames import conversion as frames
+from veladura.table.held import holds
 from veladura.table.schema import Declared, check_names, describe
 from veladura.table.table import Source, Table
 from veladura.table.units import check_units
@@ -30,7 +31,7 @@ EXCEL_SUFFIXES = (".xlsx", ".xlsm")
 DATABASE_SUFFIXES = (".duckdb", ".ddb", ".sqlite", ".sqlite3", ".db")
 
 
-class IdentifierWarning(UserWarning):
+class IdentifierWarning(VeladuraWarning):
     """An undeclared column looks like an identifier."""
 
 
@@ -213,11 +214,13 @@ def _open_parquet(path: Path, columns: Columns, source: Source, custodian: Path 
     import pyarrow.parquet as pq
 
     with without_values(path.name):
-        names = pq.read_schema(path).names
+        about = pq.ParquetFile(path)
+        names, rows = about.schema_arrow.names, about.metadata.num_rows
     check_names(names)
     with without_values(path.name):
         expression = read_parquet(path, custodian)
-    return _open_expression(expression, names, columns, source)
+    table = _open_expression(expression, names, columns, source)
+    return table.fetched() if holds(rows, len(names)) else table
 
 
 def _open_expression(
@@ -234,12 +237,12 @@ def _open_expression(
 
 
 def _warn_of_identifiers(table: Table) -> None:
-    from veladura.table.inspect import find_identifiers
+    from veladura.table.roles.identifiers import find_identifiers
 
     if names := find_identifiers(table):
         warnings.warn(
-            f"columns {names} look like identifiers and will be released unchanged. "
-            "To drop them: vd.open(table, columns={name: {'role': 'identifier'}}).",
+            f"columns {names} look like identifiers and will be released unchanged.\n\nHint: to"
+            " drop them, vd.open(table, columns={name: {'role': 'identifier'}}).",
             IdentifierWarning,
             stacklevel=3,
         )

@@ -165,14 +165,7 @@ class Table:
         if self.in_memory:
             return self.data
         with without_values(self.source.name):
-            rows = fetch(self.data)
-            columns = [
-                _in_one_piece(_cast(rows.column(i), column.type))
-                for i, column in enumerate(self.schema)
-            ]
-        return pa.Table.from_arrays(
-            columns, schema=pa.schema([(column.name, column.type) for column in self.schema])
-        )
+            return arranged(fetch(self.data), self.schema)
 
     @property
     def rows(self) -> int:
@@ -278,6 +271,14 @@ class Table:
         view = replace(self, whole=whole)
         view.cache.share_counts(self.cache)
         return view
+
+
+def arranged(rows: pa.Table, schema: Schema) -> pa.Table:
+    """Return rows that a database hands over in the types and under the names of a schema."""
+    columns = [_in_one_piece(_cast(rows.column(i), column.type)) for i, column in enumerate(schema)]
+    return pa.Table.from_arrays(
+        columns, schema=pa.schema([(column.name, column.type) for column in schema])
+    )
 
 
 def _cast(column: pa.ChunkedArray, type_: pa.DataType) -> pa.ChunkedArray:

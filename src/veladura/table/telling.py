@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veladura.base.arrays import Ints
 from veladura.table.codes import encode
 from veladura.table.database.connection import fetch_one
 from veladura.table.database_errors import without_values
@@ -19,7 +19,7 @@ from veladura.table.database_errors import without_values
 if TYPE_CHECKING:
     from veladura.table.table import Table
 
-Ints = NDArray[np.int64]
+_FEW_PER_CASE = 4  # so many cells per case are counted faster than cases are sorted
 
 
 class Telling:
@@ -36,6 +36,7 @@ class Telling:
     def __init__(self, table: Table, person: str | None = None) -> None:
         self.table, self.person = table, person
         self._coded: dict[str, Ints] = {}
+        self._kept: dict[tuple[str, ...], int] = {}  # answers given before
 
     @cached_property
     def people(self) -> int:
@@ -48,6 +49,12 @@ class Telling:
 
     def alone(self, columns: Sequence[str]) -> int:
         """Return how many people hold values of some columns that nobody else holds."""
+        key = ("alone", *columns)
+        if key not in self._kept:
+            self._kept[key] = self._alone(columns)
+        return self._kept[key]
+
+    def _alone(self, columns: Sequence[str]) -> int:
         if not self.table.in_memory:
             return self._alone_lazily(columns)
         values = self._codes(columns)
@@ -71,10 +78,33 @@ class Telling:
         if self.person is not None:
             rows = np.column_stack([values, held, self._codes([self.person])])
             values, held, _ = np.unique(rows, axis=0).T
-        cells, size = np.unique(values * (held.max() + 1) + held, return_counts=True)
-        most = np.zeros(int(values.max()) + 1, dtype=np.int64)
-        np.maximum.at(most, cells // (held.max() + 1), size)
+        most = _largest_cells(values, held)
         return float(most[most > 1].sum() / values.size)
+
+    def most_told(self, columns: Sequence[str], target: str) -> float:
+        """Return a share that `told` cannot exceed, from counts of the single columns.
+
+        People alone with their values are told nothing, and each combination tells one value.
+        """
+        if self.person is not None:
+            return 1.0
+        shared = 1 - self.alone(columns) / self.people
+        sizes = np.sort(self.table.counts([target]).size)[::-1]
+        return min(shared, float(sizes[: self.levels(columns)].sum()) / self.people)
+
+    def levels(self, columns: Sequence[str]) -> int:
+        """Return the number of combinations of values that occur."""
+        key = ("levels", *columns)
+        if key not in self._kept:
+            self._kept[key] = self._levels(columns)
+        return self._kept[key]
+
+    def _levels(self, columns: Sequence[str]) -> int:
+        if self.table.in_memory:
+            return int(self._codes(columns).max()) + 1
+        places = [self._at(name) for name in columns]
+        groups = self.table.expression.select(places).distinct()
+        return self._ask(groups, lambda groups: groups.count())
 
     def commonest(self, target: str) -> float:
         """Return the share of people who hold the commonest value of a column."""
@@ -142,3 +172,17 @@ class Telling:
     def _ask(self, rows: Any, figure: Any) -> int:
         with without_values(self.table.source.name):
             return int(fetch_one(rows, {"figure": figure(rows)})["figure"] or 0)
+
+
+def _largest_cells(rows: Ints, columns: Ints) -> Ints:
+    """Return the largest cell of every row of a two-way table, from the codes of each case."""
+    height, width = int(rows.max()) + 1, int(columns.max()) + 1
+    number = rows * width + columns
+    if height * width <= _FEW_PER_CASE * rows.size:
+        table: Ints = np.bincount(number, minlength=height * width).reshape(height, width)
+        largest: Ints = table.max(axis=1)
+        return largest
+    cells, size = np.unique(number, return_counts=True)
+    most = np.zeros(height, dtype=np.int64)
+    np.maximum.at(most, cells // width, size)
+    return most

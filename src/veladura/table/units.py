@@ -53,6 +53,17 @@ class PeopleCounts(Counts):
             return int(self.size[chosen].sum())
         return int(np.unique(self.person_of[chosen[self.tuple_of]]).size)
 
+    def average_chance(self, candidates: Ints) -> float:
+        """Return the mean over people of 1 / candidates for a tuple; 0 for nobody.
+
+        Of a person with several tuples the one with the fewest candidates counts.
+        """
+        if not self.people:
+            return 0.0
+        if self.tuple_of is None:
+            return float((self.size / candidates).sum() / self.people)
+        return float(self.highest(1 / candidates).mean())
+
     def highest(self, values: Floats) -> Floats:
         """Return for every person the highest value among the tuples that the person holds."""
         if self.tuple_of is None or self.person_of is None:
@@ -108,13 +119,34 @@ def people_per_cell(cells: Ints, persons: Ints, number: int) -> Ints:
     >>> people_per_cell(np.array([0, 0, 1]), np.array([7, 7, 8]), 2).tolist()
     [1, 1]
     """
-    return np.bincount(cells[first_of_pairs(cells, persons)], minlength=number).astype(np.int64)
+    people: Ints = np.bincount(cells[first_of_pairs(cells, persons)], minlength=number)
+    return people.astype(np.int64)
 
 
 def first_of_pairs(cells: Ints, persons: Ints) -> Ints:
     """Return one row for every pair of a cell and a person in it, in the order of pairs."""
     most = int(persons.max(initial=0)) + 1
-    return np.unique(cells.astype(np.int64) * most + persons, return_index=True)[1].astype(np.int64)
+    pairs = cells.astype(np.int64) * most + persons
+    first: Ints = np.unique(pairs, return_index=True)[1].astype(np.int64)
+    return first
+
+
+def holders(cells: Ints, persons: Ints, chosen: Mask) -> int:
+    """Return how many different people have a row in one of the chosen cells."""
+    return int(np.unique(persons[chosen[cells]]).size)
+
+
+def per_person(values: Floats, persons: Ints) -> Floats:
+    """Return the highest value among the rows of each person, people numbered from 0.
+
+    Examples
+    --------
+    >>> per_person(np.array([0.5, 1.0, 0.2]), np.array([0, 0, 1])).tolist()
+    [1.0, 0.2]
+    """
+    highest = np.full(int(persons.max(initial=-1)) + 1, -np.inf)
+    np.maximum.at(highest, persons, values)
+    return highest
 
 
 def check_units(table: Table) -> None:
@@ -147,6 +179,17 @@ def check_units(table: Table) -> None:
             f" {household!r} another role."
         )
         raise DataError(msg)
+
+
+def refuse_repeated(table: Table, why: str) -> None:
+    """Refuse a table in which a person has several rows, for a method that can only count rows."""
+    if table.person is not None and table.people < table.rows:
+        msg = (
+            f"{table.people} people have {table.rows} rows, and {why}: one person could be a whole"
+            " group.\n\nHint: protect a table with one row a person (sums or means of each person),"
+            " or use another method for these columns, such as Noise, Recode or TopCode."
+        )
+        raise PlanError(msg)
 
 
 def with_units(released: Table, source: Table, rows: Ints) -> Table:

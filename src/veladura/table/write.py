@@ -6,11 +6,12 @@ import os
 import secrets
 import shutil
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -19,10 +20,13 @@ from veladura.errors import DataError
 from veladura.table.database.connection import (
     connect,
     fetch,
+    fetch_sql,
     home_of,
     is_duckdb,
     one_at_a_time,
+    own_connection,
     read_parquet,
+    registered,
     run_sql,
     sql_name,
     sql_text,
@@ -30,9 +34,6 @@ from veladura.table.database.connection import (
 from veladura.table.database.scratch import scratch_folder
 from veladura.table.database_errors import without_values
 from veladura.table.table import Table
-
-if TYPE_CHECKING:
-    import ibis
 
 
 @cache
@@ -55,39 +56,40 @@ def write_parquet(table: Table, path: Path) -> None:
     if table.stored is not None:
         link(table.stored, path)
         return
-    with without_values(table.source.name):
-        backend = home_of(table.expression)
-        inside = backend.name == "duckdb"
-        ours = backend if inside else connect()
-        sql = _in_hashed_order(ours, table.expression if inside else _brought_here(table))
+    with without_values(table.source.name), _in_duckdb(table) as (connection, rows):
+        sql = _in_hashed_order(rows, len(table.names))
         if _are_plain(table.names):
             named = ", ".join(f"c{i} AS {sql_name(name)}" for i, name in enumerate(table.names))
             run_sql(
-                ours,
+                connection,
                 f"COPY (SELECT {named} FROM ({sql})) TO {sql_text(str(path))} (FORMAT parquet)",  # noqa: S608
             )
         else:
-            rows: pa.Table = ours.con.sql(sql).to_arrow_table()
-            pq.write_table(rows.rename_columns(table.names), path)
+            pq.write_table(fetch_sql(connection, sql).rename_columns(table.names), path)
 
 
-def _brought_here(table: Table) -> ibis.Table:
-    """Return the rows of another database as a table of our DuckDB."""
-    import ibis
+@contextmanager
+def _in_duckdb(table: Table) -> Iterator[tuple[Any, str]]:
+    """Give a DuckDB and its SQL for the rows, as long as the block runs."""
+    if not table.in_memory and (backend := home_of(table.expression)).name == "duckdb":
+        backend._run_pre_execute_hooks(table.expression)  # noqa: SLF001  # shows it rows in memory
+        yield backend.con, backend.compile(table.expression)
+        return
+    rows = table.data if table.in_memory else fetch(table.expression)
+    places = [f"c{i}" for i in range(len(table.names))]
+    with registered(connection := own_connection(), rows.rename_columns(places)) as view:
+        yield connection, f"SELECT * FROM {view}"  # noqa: S608
 
-    return ibis.memtable(fetch(table.expression))
 
-
-def _in_hashed_order(backend: Any, expression: ibis.Table) -> str:
-    """Return DuckDB's SQL for the rows ordered by its own hash of each.
+def _in_hashed_order(rows: str, width: int) -> str:
+    """Return DuckDB's SQL for rows ordered by its own hash of each.
 
     Some sources declare columns as never missing, and a Parquet file would show it. Behind the
     condition ``h >= 0``, which always holds, DuckDB cannot infer that.
     """
-    backend._run_pre_execute_hooks(expression)  # noqa: SLF001  # registers rows in memory with it
-    names = [f"c{i}" for i in range(len(expression.columns))]
+    names = [f"c{i}" for i in range(width)]
     columns = ", ".join(names)
-    hashed = f"SELECT {columns}, hash({columns}) AS h FROM ({backend.compile(expression)})"  # noqa: S608
+    hashed = f"SELECT {columns}, hash({columns}) AS h FROM ({rows})"  # noqa: S608
     released = ", ".join(f"CASE WHEN h >= 0 THEN {name} END AS {name}" for name in names)
     return f"SELECT {released} FROM ({hashed}) ORDER BY h"  # noqa: S608
 
@@ -106,8 +108,8 @@ def write_table(table: Table, name: str, *, overwrite: bool = False) -> None:
     named = {field.name: ibis._[f"c{i}"] for i, field in enumerate(table.schema)}
     with without_values(table.source.name):
         if backend.name == "sqlite":  # it has no hash of text: our DuckDB puts the rows in order
-            ours = connect()
-            rows = ours.con.sql(_in_hashed_order(ours, _brought_here(table))).to_arrow_table()
+            with _in_duckdb(table) as (connection, sql):
+                rows = fetch_sql(connection, _in_hashed_order(sql, len(table.names)))
             _create(backend, name, rows.rename_columns(table.names), overwrite=overwrite)
         else:
             expression = table.expression

@@ -105,3 +105,43 @@ def test_mistakes_are_told():
         vd.risk.attribution(people, people, ["k"], "t", groups=1)
     with pytest.raises(DataError, match="no rows"):
         vd.risk.attribution(people.iloc[:0], people, ["k"], "t")
+
+
+def test_the_base_rate_is_that_of_the_commonest_released_value():
+    rng = np.random.default_rng(5)
+    before = pd.DataFrame(
+        {
+            "k": rng.integers(0, 40, 300),
+            "t": rng.choice(["no", "yes", "both"], 300, p=[0.9, 0.07, 0.03]),
+        }
+    )
+    after = before.sample(frac=1, random_state=1).reset_index(drop=True)
+    after["k"] = rng.integers(0, 40, 300)
+    risk = vd.risk.attribution(before, after, ["k"], "t")
+    commonest = after["t"].value_counts().idxmax()
+    single = after.groupby("k")["t"].agg(lambda part: part.iloc[0] if len(set(part)) == 1 else None)
+    right = before["k"].map(single) == before["t"]
+    assert float(risk.base) == pytest.approx((before["t"] == commonest).mean())
+    assert float(risk.disco) == pytest.approx(right.mean())
+    assert float(risk.beyond) == pytest.approx((right & (before["t"] != commonest)).mean())
+
+
+def test_a_mostly_zero_column_has_zero_as_a_class_of_its_own():
+    """Nine of ten people have 0: quantiles alone would make one class of 0 and small sums."""
+    rng = np.random.default_rng(6)
+    pay = np.where(rng.random(2000) < 0.9, 0.0, rng.lognormal(3, 1, 2000))
+    before = pd.DataFrame({"k": np.arange(2000), "pay": pay})
+    small = np.where(pay == 0, 1e-6, pay)  # nobody who has 0 is inferred: only small sums are said
+    risk = vd.risk.attribution(before, before.assign(pay=small), ["k"], "pay", groups=20)
+    assert float(risk.disco) == pytest.approx((pay > 0).mean())
+    parts = pd.qcut(pay[pay > 0], 19, labels=False)
+    moved = pay.copy()
+    moved[pay > 0] = np.roll(np.sort(pay[pay > 0]), 40)[np.argsort(np.argsort(pay[pay > 0]))]
+    found = vd.risk.attribution(before, before.assign(pay=moved), ["k"], "pay", groups=20)
+    stayed = parts == pd.cut(
+        moved[pay > 0],
+        [-np.inf, *np.quantile(pay[pay > 0], np.arange(1, 19) / 19), np.inf],
+        labels=False,
+        right=False,
+    )
+    assert float(found.disco) == pytest.approx((pay == 0).mean() + stayed.sum() / 2000, abs=0.002)

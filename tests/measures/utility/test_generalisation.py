@@ -74,6 +74,7 @@ def test_a_loaded_package_is_compared_alike(people, tmp_path):
     )
 
 
+@pytest.mark.usefixtures("lazy_files")
 @pytest.mark.parametrize("preserve", [False, True])
 def test_lazy_and_memory_give_the_same_counts(people, tmp_path, preserve):
     people.to_parquet(tmp_path / "people.parquet")

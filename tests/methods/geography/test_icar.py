@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -99,7 +100,11 @@ def test_the_same_bytes_for_any_number_of_threads():
 
 
 def test_chains_too_short_to_trust_are_told():
-    with pytest.warns(ChainWarning, match=r"have not converged[\s\S]*Hint: raise sweeps"):
+    # the lines to paste: the same chains, at least twice as long
+    with pytest.warns(
+        ChainWarning,
+        match=r"have not converged[\s\S]*Hint: [\s\S]*\n  sweeps = \d+\n  burn = \d+\n",
+    ) as caught:
         sample(
             *small(),
             m=2,
@@ -109,6 +114,11 @@ def test_chains_too_short_to_trust_are_told():
             thin=1,
             chains=2,
         )
+    text = str(caught[0].message)
+    sweeps, burn = (int(re.search(rf"{name} = (\d+)", text)[1]) for name in ("sweeps", "burn"))
+    assert sweeps % 40 == burn % 10 == 0
+    assert sweeps // 40 == burn // 10
+    assert 2 <= sweeps // 40 <= 10
 
 
 @pytest.mark.filterwarnings("ignore::veladura.numeric.mcmc.diagnostics.ChainWarning")

@@ -181,3 +181,69 @@ def test_the_root_squares_to_the_matrix_even_when_singular():
 def test_too_few_complete_rows_give_noise_of_their_own():
     numbers = np.array([[1.0, np.nan], [np.nan, 2.0], [3.0, 4.0]])
     assert np.array_equal(_correlation(numbers), np.eye(2))
+
+
+def counts(rows: int = 3000) -> pd.DataFrame:
+    """Numbers of which many are at a limit or near it: stays, incomes, marks from 1 to 10."""
+    rng = Streams(8)("counts")
+    income = np.where(rng.random(rows) < 0.3, 0.0, np.round(rng.lognormal(8, 1, rows), 2))
+    return pd.DataFrame(
+        {
+            "stay": rng.poisson(1.2, rows),
+            "income": income,
+            "mark": rng.integers(1, 11, rows),
+            "loss": rng.normal(0, 5, rows).round(1),
+        }
+    )
+
+
+def test_columns_without_negative_values_stay_so():
+    frame = counts()
+    release = vd.Noise(columns=list(frame), scale=0.5).protect(frame, seed=2)
+    released = release.datasets[0]
+    assert (released[["stay", "income", "mark"]] >= 0).all().all()
+    assert (released["loss"] < 0).any()  # it had negative values: no limit
+    assert released.dtypes.equals(frame.dtypes)
+    claims = {promise.name: promise.settings for promise in release.promises}
+    assert claims["limits"]["columns"] == {name: [0.0, None] for name in ("stay", "income", "mark")}
+
+
+def test_noise_at_a_limit_keeps_its_size_and_does_not_pile_up():
+    """The squares of the noise have the declared mean in rows at the limit, as in all others."""
+    frame = counts()
+    released = vd.Noise(columns=["income"], scale=0.5).protect(frame, seed=2).datasets[0]
+    unit = (released["income"] - frame["income"]) / (0.5 * frame["income"].std())
+    for rows in (frame["income"] == 0, frame["income"].between(0, 4000), frame["income"] > 4000):
+        energy, n = float((unit[rows] ** 2).sum()), int(rows.sum())
+        assert min(stats.chi2.cdf(energy, n), stats.chi2.sf(energy, n)) > LEVEL
+    assert (released["income"] == 0).sum() < 5  # cut off, they would be some thousand
+
+
+def test_declared_limits_hold_on_both_sides():
+    frame = counts()
+    recipe = vd.Noise(columns=["mark", "income"], scale=0.3, limits={"mark": (0.5, 10)})
+    released = recipe.protect(frame, seed=4).datasets[0]
+    assert released["mark"].between(1, 10).all()
+    assert not released["mark"].equals(frame["mark"])
+    assert (released["income"] >= 0).all()
+    free = vd.Noise(columns=["income"], limits={"income": (-np.inf, np.inf)})
+    assert (free.protect(frame, seed=4).datasets[0]["income"] < 0).any()
+
+
+def test_limits_do_not_tell_the_extremes_of_the_data():
+    """One row is far above the others: what is released of the others does not depend on it."""
+    frame = counts()
+    released = vd.Noise(columns=["mark"], scale=0.3).protect(frame, seed=6).datasets[0]
+    assert (released["mark"] > frame["mark"].max()).any()
+
+
+def test_limits_that_cannot_hold_are_refused():
+    frame = counts()
+    with pytest.raises(DataError, match=r"\d+ values of column 'mark' are outside its limits"):
+        vd.Noise(columns=["mark"], limits={"mark": (2, 9)}).protect(frame)
+    with pytest.raises(PlanError, match=r"(?s)'mark' are too narrow .*lower scale"):
+        vd.Noise(columns=["mark"], scale=1.0, limits={"mark": (0, 10)}).protect(frame)
+    with pytest.raises(ColumnError, match="limits"):
+        vd.Noise(columns=["mark"], limits={"stay": (0, 10)})
+    with pytest.raises(PlanError, match="limits: each column needs a min"):
+        vd.Noise(columns=["mark"], limits={"mark": 3})

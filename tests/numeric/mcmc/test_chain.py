@@ -75,6 +75,18 @@ def test_poor_chains_bring_a_warning_with_advice(bad):
         found.warn("do more.")
 
 
+@pytest.mark.parametrize(
+    ("ess", "longer"), [(400.0, 2), (75.0, 2), (50.0, 3), (30.0, 5), (1.0, 10)]
+)
+def test_poor_chains_are_told_how_long_to_run(ess, longer):
+    """Half as much again as the effective sample size asks for, between 2 and 10 times."""
+    assert Diagnostics({"a": 1.2}, {"a": ess}).longer == longer
+
+
+def test_chains_without_a_sample_size_run_ten_times_as_long():
+    assert Diagnostics({"a": float("nan")}, {"a": float("nan")}).longer == 10
+
+
 def test_effective_sample_size_is_that_of_an_autoregression():
     """An AR(1) chain of n with coefficient r has n (1 - r) / (1 + r) effective draws."""
     rng = np.random.default_rng(1)

@@ -85,7 +85,7 @@ def attacks(
 
 def measure(subject: Subject) -> Measured:
     """Attack the release, where there is a control group."""
-    control = subject.control
+    control = subject.one_row_a_person().control
     if control is None:
         msg = (
             "attacks need a control group: people of the same population who are not in the"

@@ -16,6 +16,7 @@ from veladura.measures.measure import Detail, Meaning, Measure, Measured, Subjec
 from veladura.measures.pairing import pair
 from veladura.measures.risk.replicated import comparable_columns
 from veladura.numeric.coding import column_of, common_cells, common_codes, dense, is_recoded
+from veladura.table.units import per_person, person_numbers
 
 if TYPE_CHECKING:
     from veladura.table.codes import Column
@@ -44,6 +45,11 @@ class Attribution:
         Share of released rows whose known values have one target value only.
     original
         Share of people whose known values have one target value only in the original itself.
+    base
+        Base rate: share of people whose target is the commonest one of the release. Who guesses it
+        is right so often without knowing anything about a person.
+    beyond
+        DiSCO without the people whose target is that commonest one.
     """
 
     disco: Estimate
@@ -51,6 +57,8 @@ class Attribution:
     dcap: Estimate
     disclosive: Estimate
     original: Estimate
+    base: Estimate
+    beyond: Estimate
 
 
 @renamed(released="release", keys="known")
@@ -62,7 +70,9 @@ def attribution(
     With d_tq original and s_tq released rows of target t and known values q, q is disclosive in the
     release when all its rows have one target: DiSCO = sum of d_tq over those with s_tq = s_.q, over
     all original rows; TCAP is the same over the sum of d_.q of disclosive q; DCAP = sum of d_tq
-    s_tq / s_.q over all original rows.
+    s_tq / s_.q over all original rows. The base rate is d_t. of the target t with the largest s_t.,
+    over all original rows: most of DiSCO and TCAP is nothing but that where one value is common
+    (Raab et al. 2024).
 
     Parameters
     ----------
@@ -76,6 +86,8 @@ def attribution(
         The column that the intruder wants to infer.
     groups
         Numbers and dates with more different values are cut at as many quantiles of the original.
+        A value that alone has more rows than a part (often 0) is a class of its own, and the
+        others are cut without it.
 
     Examples
     --------
@@ -110,7 +122,8 @@ def attribution(
         msg = "the table has no rows: there is no risk to measure."
         raise DataError(msg)
     cells, number = common_cells(tables, list(known))
-    return _attribution(cells, number, *_targets(tables, target, groups))
+    persons = person_numbers(both.original)
+    return _attribution(cells, number, *_targets(tables, target, groups), persons)
 
 
 def _targets(tables: Sequence[Table], name: str, groups: int) -> tuple[list[Ints], int]:
@@ -121,33 +134,52 @@ def _targets(tables: Sequence[Table], name: str, groups: int) -> tuple[list[Ints
         all(column.labels is None for column in columns)
         and np.unique(columns[0].values[~columns[0].missing]).size > groups
     ):
-        cuts = _cuts(columns[0], groups)
+        spikes, cuts = _classes(columns[0], groups)
+        last = spikes.size + groups
         grouped = [
-            np.where(column.missing, groups, np.searchsorted(cuts, column.values, "right"))
+            np.where(column.missing, last, _classified(column.values, spikes, cuts))
             for column in columns
         ]
-        codes, levels = np.concatenate(grouped), groups + 1
+        codes, levels = np.concatenate(grouped), last + 1
     return np.split(codes, np.cumsum([column.size for column in columns])[:-1]), levels
 
 
-def _cuts(column: Column, groups: int) -> Floats:
-    values = column.values[~column.missing].astype(np.float64)
-    if not values.size:
-        return np.zeros(0)
-    return np.unique(np.quantile(values, np.arange(1, groups) / groups))
+def _classes(column: Column, groups: int) -> tuple[Floats, Floats]:
+    """Return the values that are classes of their own, and quantiles of all others."""
+    values, size = np.unique(column.values[~column.missing].astype(np.float64), return_counts=True)
+    spike = size * groups > size.sum()
+    others = np.repeat(values[~spike], size[~spike])
+    if not others.size:
+        return values[spike], np.zeros(0)
+    parts = max(groups - int(spike.sum()), 2)
+    return values[spike], np.unique(np.quantile(others, np.arange(1, parts) / parts))
 
 
-def _attribution(cells: list[Ints], number: int, targets: list[Ints], levels: int) -> Attribution:
+def _classified(values: Floats, spikes: Floats, cuts: Floats) -> Ints:
+    """Return the class of each value: its own, or the part of the others that it falls into."""
+    numbers = values.astype(np.float64)
+    parts = spikes.size + np.searchsorted(cuts, numbers, "right")
+    if not spikes.size:
+        return parts
+    place = np.minimum(np.searchsorted(spikes, numbers), spikes.size - 1)
+    return np.where(spikes[place] == numbers, place, parts)
+
+
+def _attribution(
+    cells: list[Ints], number: int, targets: list[Ints], levels: int, persons: Ints
+) -> Attribution:
+    """Return the figures; a person with several rows counts once, with the worst of them."""
     sizes = [part.size for part in cells]
     flat, pairs = dense(np.concatenate(cells) * levels + np.concatenate(targets), number * levels)
     joint = np.split(flat, np.cumsum(sizes)[:-1])
-    rows = sizes[0]
+    rows, people = sizes[0], int(persons.max(initial=-1)) + 1
     before, together = (
         np.bincount(cells[0], minlength=number),
         np.bincount(joint[0], minlength=pairs),
     )
     shares = []
-    for cell, both in zip(cells[1:], joint[1:], strict=True):
+    for cell, both, target in zip(cells[1:], joint[1:], targets[1:], strict=True):
+        common = targets[0] == np.bincount(target, minlength=levels).argmax()
         have, same = np.bincount(cell, minlength=number), np.bincount(both, minlength=pairs)
         only = same[both] == have[cell]  # every row with these known values has this target
         single = np.zeros(number, dtype=bool)
@@ -157,21 +189,24 @@ def _attribution(cells: list[Ints], number: int, targets: list[Ints], levels: in
         chance = np.divide(
             same[joint[0]], have[cells[0]], out=np.zeros(rows), where=have[cells[0]] > 0
         )
-        inferred = int(np.count_nonzero(certain))
-        correct = int(np.count_nonzero(right))
+        inferred = int(np.unique(persons[certain]).size)
+        correct = int(np.unique(persons[right]).size)
         shares.append(
             (
-                correct / rows,
+                correct / people,
                 correct / inferred if inferred else 0.0,
-                float(chance.mean()),
+                float(per_person(chance, persons).mean()),
                 float(only.mean()) if only.size else 0.0,
+                np.unique(persons[common]).size / people,
+                np.unique(persons[right & ~common]).size / people,
             )
         )
-    disco, tcap, dcap, disclosive = (
+    disco, tcap, dcap, disclosive, base, beyond = (
         over_datasets(values, upper=1.0) for values in zip(*shares, strict=True)
     )
-    own = float(np.mean(together[joint[0]] == before[cells[0]]))
-    return Attribution(disco, tcap, dcap, disclosive, Estimate.exact(own))
+    alone = together[joint[0]] == before[cells[0]]
+    own = float(per_person(alone * 1.0, persons).mean())
+    return Attribution(disco, tcap, dcap, disclosive, Estimate.exact(own), base, beyond)
 
 
 def measure(subject: Subject) -> Measured:
@@ -193,20 +228,36 @@ def measure(subject: Subject) -> Measured:
         raise NotApplicable(msg)
     worst = max(risks, key=lambda name: float(risks[name].disco))
     tcap = max(risks, key=lambda name: float(risks[name].tcap))
+    beyond = max(risks, key=lambda name: float(risks[name].beyond))
     rows = tuple(
-        (name, *(f"{float(figure):.4f}" for figure in (r.disco, r.tcap, r.dcap, r.original)))
+        (
+            name,
+            *(
+                f"{float(figure):.4f}"
+                for figure in (r.disco, r.beyond, r.tcap, r.dcap, r.base, r.original)
+            ),
+        )
         for name, r in risks.items()
     )
     detail = Detail(
         "Attribute disclosure of each replaced column",
-        ("Column", "DiSCO", "TCAP", "DCAP", "In the original"),
+        ("Column", "DiSCO", "Beyond guessing", "TCAP", "DCAP", "Base rate", "In the original"),
         rows,
     )
     notes = {
         "disco": f"Column: {worst}. Known: {', '.join(others[worst])}.",
-        "tcap": f"Column: {tcap}.",
+        "tcap": f"Column: {tcap}. Guessing its commonest value is right for"
+        f" {100 * float(risks[tcap].base):.3g} % of people.",
+        "base": f"Column: {worst}.",
+        "beyond": f"Column: {beyond}.",
     }
-    return Measured({"disco": risks[worst].disco, "tcap": risks[tcap].tcap}, notes, detail)
+    figures = {
+        "disco": risks[worst].disco,
+        "base": risks[worst].base,
+        "beyond": risks[beyond].beyond,
+        "tcap": risks[tcap].tcap,
+    }
+    return Measured(figures, notes, detail)
 
 
 MEASURE = Measure(
@@ -217,6 +268,18 @@ MEASURE = Measure(
             " the known columns.",
             unit="people",
             headline=True,
+        ),
+        "base": Meaning(
+            "Base rate: people for whom guessing the commonest released value of that column is"
+            " right, without knowing anything about them. DiSCO and TCAP are to be read beside it.",
+            "neither",
+            unit="people",
+            headline=True,
+        ),
+        "beyond": Meaning(
+            "DiSCO beyond guessing: of the people counted by DiSCO, those who do not have the"
+            " commonest value.",
+            unit="people",
         ),
         "tcap": Meaning(
             "TCAP: share of those certain inferences that are correct.",

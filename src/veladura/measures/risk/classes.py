@@ -23,6 +23,7 @@ from veladura.measures.risk.uniqueness import artificial_keys, known_columns
 from veladura.table.codes import label_text
 from veladura.table.counts import Counts
 from veladura.table.source import open_quietly
+from veladura.table.units import PeopleCounts
 
 LARGEST_LISTED = 20
 # as the guidance of the European Medicines Agency has it: 0.09, and 0.2 for access under contract
@@ -110,26 +111,28 @@ def classes(
         msg = "the table has no rows: there is no risk to measure."
         raise DataError(msg)
     persons = sizes if population is None else _persons(counts, _counts(population, known))
-    return _risk(tuple(known), sizes, persons, threshold)
+    return _risk(tuple(known), counts, persons, threshold)
 
 
-def _counts(table: Any, known: Sequence[str]) -> Counts:
-    return open_quietly(table, {name: {} for name in known}).counts(list(known))
+def _counts(table: Any, known: Sequence[str]) -> PeopleCounts:
+    return open_quietly(table, {name: {} for name in known}).people_counts(list(known))
 
 
-def _risk(columns: tuple[str, ...], sizes: Ints, persons: Ints, threshold: float) -> ClassRisk:
-    rows = int(sizes.sum())
+def _risk(
+    columns: tuple[str, ...], counts: PeopleCounts, persons: Ints, threshold: float
+) -> ClassRisk:
+    sizes = counts.size
     size, number = np.unique(sizes, return_counts=True)
-    journalist = float((sizes / persons).sum() / rows)
+    journalist = counts.average_chance(persons)
     return ClassRisk(
         columns,
         Estimate.exact(1 / int(sizes.min())),
-        Estimate.exact(sizes.size / rows),
+        Estimate.exact(counts.average_chance(sizes)),
         Estimate.exact(1 / int(persons.min())),
         Estimate.exact(journalist),
         Estimate.exact(journalist),
-        Estimate.exact(float(sizes[1 / sizes > threshold].sum()) / rows),
-        Estimate.exact(int(np.count_nonzero(sizes == 1))),
+        Estimate.exact(counts.holders(1 / sizes > threshold) / counts.people),
+        Estimate.exact(counts.holders(sizes == 1)),
         Estimate.exact(int(sizes.size)),
         Estimate.exact(int(sizes.min())),
         {int(f): Estimate.exact(int(many)) for f, many in zip(size, number, strict=True)},
@@ -218,5 +221,6 @@ MEASURE = Measure(
         ),
     },
     counted=True,
+    counts_people=True,
     function=measure,
 )

@@ -16,6 +16,7 @@ from veladura.measures.measure import Meaning, Measure, Measured, Subject, over_
 from veladura.measures.risk.uniqueness import known_columns
 from veladura.numeric.coding import column_of, common_cells
 from veladura.table.source import open_quietly
+from veladura.table.units import first_of_pairs, per_person, person_numbers
 
 MANY = 30  # people in a class from which on the series is short
 
@@ -27,7 +28,7 @@ class IndividualRisk:
     Attributes
     ----------
     per_record
-        The risk of each person.
+        The risk of each person, row by row.
     frequency, population
         For each person, how many of the sample share the known values, and how many of the
         population are estimated to.
@@ -53,7 +54,8 @@ def individual(table: Any, known: Sequence[str], *, weight: str | None = None) -
     negative binomial distribution with success probability p = f / (sum of the weights of the f
     people), and the risk is E(1/F | f) = p^f / f 2F1(f, f; f + 1; 1 - p) (Benedetti and Franconi
     1998, eq. 6), here as p / f 2F1(1, 1; f + 1; 1 - p), which is the same and loses no digits.
-    Missing counts as a value of its own.
+    Missing counts as a value of its own. A person with several rows counts once, with the highest
+    risk among them.
 
     Parameters
     ----------
@@ -89,11 +91,14 @@ def individual(table: Any, known: Sequence[str], *, weight: str | None = None) -
         msg = "the table has no rows: there is no risk to measure."
         raise DataError(msg)
     (cells,), number = common_cells([opened], known)
-    sizes = np.bincount(cells, minlength=number)
+    persons = person_numbers(opened)
+    once = first_of_pairs(cells, persons) if opened.person else slice(None)
+    sizes = np.bincount(cells[once], minlength=number)
     each = np.ones(cells.size) if weight is None else _weights(opened, weight)
-    total = np.bincount(cells, each, number).astype(np.float64)
+    total = np.bincount(cells[once], each[once], number).astype(np.float64)
     risk = negative_binomial_risk(sizes, total)[cells]
-    figures = (float(risk.max()), float(risk.mean()), float(risk.sum()))
+    people = per_person(risk, persons)
+    figures = (float(people.max()), float(people.mean()), float(people.sum()))
     return IndividualRisk(risk, sizes[cells], total[cells], *map(Estimate.exact, figures))
 
 

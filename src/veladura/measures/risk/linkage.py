@@ -117,7 +117,7 @@ def _linked(
 
 def measure(subject: Subject) -> Measured:
     """Measure a sample of the aligned rows, by all released columns."""
-    evidence = subject.aligned()
+    evidence = subject.one_row_a_person().aligned()
     original = evidence[0].original
     assert original is not None  # noqa: S101  # aligned rows have one
     names = [

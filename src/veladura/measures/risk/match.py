@@ -94,7 +94,7 @@ def match(
 
 def measure(subject: Subject) -> Measured:
     """Measure the aligned rows for an intruder who knows changed numbers within ten per cent."""
-    evidence = subject.aligned()
+    evidence = subject.one_row_a_person().aligned()
     original = evidence[0].original
     assert original is not None  # noqa: S101  # aligned rows have one
     if original.rows == 0:

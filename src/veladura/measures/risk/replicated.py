@@ -15,18 +15,19 @@ from veladura.measures.measure import Meaning, Measure, Measured, Subject, over_
 from veladura.measures.pairing import pair
 from veladura.measures.risk.uniqueness import known_columns, uniqueness
 from veladura.numeric.coding import common_cells, is_recoded
+from veladura.table.units import holders, people_per_cell, person_numbers
 
 
 @dataclass(frozen=True)
 class Replicated:
-    """Uniques of the original and of the release, as shares of their rows.
+    """Uniques of the original and of the release, as shares of their people.
 
     Attributes
     ----------
     original, released
         People of the original, and of the release, whose known values nobody else has.
     found
-        Uniques of the original whose known values occur in the release, over the original's rows.
+        Uniques of the original whose known values occur in the release, over the original's people.
     replicated
         repU: uniques of the original whose known values occur in the release exactly once.
     """
@@ -73,18 +74,22 @@ def replicated(original: Any, release: Any, known: Sequence[str]) -> Replicated:
     for table in (both.original, *both.released):
         table.schema.check("known", known)
     cells, number = common_cells([both.original, *both.released], list(known))
-    before, *after = [np.bincount(part, minlength=number) for part in cells]
-    rows, single = both.original.rows, before == 1
+    persons = [person_numbers(table) for table in (both.original, *both.released)]
+    before, *after = [
+        people_per_cell(part, who, number) for part, who in zip(cells, persons, strict=True)
+    ]
+    people, single = both.original.people, before == 1
     shares = [
         (
-            np.count_nonzero(sizes == 1) / max(int(sizes.sum()), 1),
-            np.count_nonzero(single & (sizes > 0)) / rows,
-            np.count_nonzero(single & (sizes == 1)) / rows,
+            holders(part, who, sizes == 1) / max(int(np.unique(who).size), 1),
+            holders(cells[0], persons[0], single & (sizes > 0)) / people,
+            holders(cells[0], persons[0], single & (sizes == 1)) / people,
         )
-        for sizes in after
+        for part, who, sizes in zip(cells[1:], persons[1:], after, strict=True)
     ]
     estimates = (over_datasets(values, upper=1.0) for values in zip(*shares, strict=True))
-    return Replicated(Estimate.exact(np.count_nonzero(single) / rows), *estimates)
+    alone = holders(cells[0], persons[0], single) / people
+    return Replicated(Estimate.exact(alone), *estimates)
 
 
 def measure(subject: Subject) -> Measured:
@@ -94,10 +99,12 @@ def measure(subject: Subject) -> Measured:
     that recodes the known columns was unique before, and an intruder who recodes his knowledge
     finds that person: counting the uniques of the release is enough.
     """
-    known, rows = _known(subject), subject.original.rows
+    known, people = _known(subject), subject.original.people
     note = f"Known: {', '.join(known)}."
     if recoded_columns(subject, known):
-        alone = [float(uniqueness(table, known).sample_uniques) / rows for table in subject.tables]
+        alone = [
+            float(uniqueness(table, known).sample_uniques) / people for table in subject.tables
+        ]
         return Measured(
             {"uniques": over_datasets(alone, upper=1.0)},
             {"uniques": f"{note} Recoded: uniques of the release."},

@@ -78,7 +78,7 @@ def _republished(subject: Subject) -> Republished:
 
 def measure(subject: Subject) -> dict[str, Estimate]:
     """Count over all datasets."""
-    counted = _republished(subject)
+    counted = _republished(subject.one_row_a_person())
     return {
         "single_numbers": counted.single_numbers,
         "single_categories": counted.single_categories,

@@ -18,6 +18,7 @@ from veladura.measures.measure import Meaning, Measure, Measured, Subject, over_
 from veladura.measures.risk.uniqueness import known_columns
 from veladura.numeric.coding import column_of, common_codes, dense
 from veladura.table.source import open_quietly
+from veladura.table.units import first_of_pairs, per_person, person_numbers
 
 if TYPE_CHECKING:
     from veladura.table.table import Table
@@ -124,26 +125,39 @@ def _scored(table: Table, names: Sequence[str], largest: int, fraction: float) -
         np.zeros(rows, dtype=np.int64),
         dict.fromkeys(range(1, largest + 1), 0),
     )
+    persons, whole = person_numbers(table), 0.0
     for chosen, alone in minimal_uniques(table, names, largest):
-        size = len(chosen)
-        worth = float(prod(len(names) - i for i in range(size, min(largest, len(names) - 1) + 1)))
+        size, people = len(chosen), int(np.unique(persons[alone]).size)
+        worth = set_score(size, largest, len(names))
         score[alone] += worth
-        sizes[size] += alone.size
+        sizes[size] += people
         # sizes come in order: the first is the smallest
         smallest[alone] = np.where(smallest[alone] == 0, size, smallest[alone])
-        parts[list(chosen)] += worth * alone.size
+        parts[list(chosen)] += worth * people
+        whole += worth * people
     probability, uniques = _probability(table, names, fraction)
-    total = float(score.sum())
+    total = float(per_person(score, persons).sum())
     dis = np.minimum(score * (probability * uniques / total), 1.0) if total else score
     shares = {
-        name: Estimate.exact(float(part / total) if total else 0.0)
+        name: Estimate.exact(float(part / whole) if whole else 0.0)
         for name, part in zip(names, parts, strict=True)
     }
     counted = {size: Estimate.exact(number) for size, number in sizes.items()}
-    special = float(np.mean(smallest > 0))
+    special = float(np.mean(per_person(smallest.astype(np.float64), persons) > 0))
     return SpecialUniques(
         score, dis, smallest, shares, counted, Estimate.exact(special), Estimate.exact(probability)
     )
+
+
+def set_score(size: int, largest: int, columns: int) -> float:
+    """Return what a minimal sample unique scores: prod over i from k to M of (ATT - i).
+
+    Examples
+    --------
+    >>> set_score(1, 2, 5), set_score(2, 2, 5)
+    (12.0, 3.0)
+    """
+    return float(prod(columns - i for i in range(size, min(largest, columns - 1) + 1)))
 
 
 def minimal_uniques(
@@ -162,6 +176,7 @@ def minimal_uniques(
         )
         raise PlanError(msg)
     coded = [common_codes([column_of(table, name)]) for name in names]
+    persons = person_numbers(table) if table.person else None
     unique: dict[tuple[int, ...], Ints] = {}  # rows unique in a set, as bits
     for size in range(1, largest + 1):
         level: dict[tuple[int, ...], Any] = {}
@@ -171,7 +186,7 @@ def minimal_uniques(
                 below |= unique[chosen[:left] + chosen[left + 1 :]]
             shared = np.flatnonzero(np.unpackbits(~below, count=table.rows))
             columns = [(codes[shared], levels) for codes, levels in (coded[i] for i in chosen)]
-            alone = shared[_alone(columns)]
+            alone = shared[_alone(columns, None if persons is None else persons[shared])]
             fresh = np.zeros(table.rows, dtype=np.uint8)
             fresh[alone] = 1
             level[chosen] = below | np.packbits(fresh)
@@ -180,17 +195,18 @@ def minimal_uniques(
         unique = level
 
 
-def _alone(columns: Sequence[tuple[Ints, int]]) -> Mask:
-    """Return which rows no other row equals."""
+def _alone(columns: Sequence[tuple[Ints, int]], persons: Ints | None) -> Mask:
+    """Return which rows no row of another person equals."""
     cells, number = columns[0]
     for codes, levels in columns[1:]:
         cells, number = dense(cells * levels + codes, number * levels)
-    return np.asarray(np.bincount(cells, minlength=1)[cells] == 1)
+    once = slice(None) if persons is None else first_of_pairs(cells, persons)
+    return np.asarray(np.bincount(cells[once], minlength=1)[cells] == 1)
 
 
 def _probability(table: Table, names: Sequence[str], fraction: float) -> tuple[float, int]:
     """Return the probability that a unique match is right, and the number of sample uniques."""
-    sizes = table.counts(list(names)).size
+    sizes = table.people_counts(list(names)).size
     uniques, pairs = int(np.count_nonzero(sizes == 1)), int(np.count_nonzero(sizes == 2))  # noqa: PLR2004
     right = uniques * fraction
     return (right / (right + 2 * pairs * (1 - fraction)) if uniques else 0.0), uniques
@@ -220,4 +236,5 @@ MEASURE = Measure(
         )
     },
     function=measure,
+    counts_people=True,
 )

@@ -15,6 +15,7 @@ from veladura.base.estimate import Estimate
 from veladura.errors import NotApplicable
 from veladura.measures.measure import Meaning, Measure, Subject, over_datasets
 from veladura.table.source import open_quietly
+from veladura.table.units import per_person, person_numbers
 
 if TYPE_CHECKING:
     from veladura.core.promise import Evidence
@@ -28,7 +29,8 @@ class Unchanged:
     Attributes
     ----------
     rows
-        Share of released rows with no cell changed, in the columns the method changes.
+        Share of people in the release with a row of which no cell is changed, in the columns the
+        method changes.
     cells
         Share of those cells that are unchanged.
     columns
@@ -72,8 +74,13 @@ def _unchanged(subject: Subject) -> Unchanged:
     if any(cells.shape[0] == 0 for cells in same):
         msg = "the release has no rows."
         raise NotApplicable(msg)
+    kept = [np.asarray(cells.all(axis=1), dtype=np.float64) for cells in same]
+    whole = [
+        float(per_person(flags, person_numbers(table)).mean())
+        for flags, table in zip(kept, subject.tables, strict=True)
+    ]
     return Unchanged(
-        over_datasets([float(cells.all(axis=1).mean()) for cells in same], upper=1.0),
+        over_datasets(whole, upper=1.0),
         over_datasets([float(cells.mean()) for cells in same], upper=1.0),
         {
             name: over_datasets([float(cells[:, j].mean()) for cells in same], upper=1.0)
@@ -127,4 +134,5 @@ MEASURE = Measure(
         ),
     },
     function=measure,
+    counts_people=True,
 )

@@ -33,7 +33,8 @@ class Uniqueness:
     sample_uniques
         Number of people who are alone in their class.
     average_prosecutor
-        Mean over people of 1 / size of their class, which is classes / rows.
+        Mean over people of 1 / size of their class, which is classes / rows; of a person in
+        several classes the smallest counts.
     highest_prosecutor
         1 / size of the smallest class.
     sizes
@@ -41,7 +42,7 @@ class Uniqueness:
     """
 
     columns: tuple[str, ...]
-    rows: Estimate
+    rows: Estimate  # people: a person with several rows counts once
     classes: Estimate
     sample_uniques: Estimate
     average_prosecutor: Estimate
@@ -78,15 +79,15 @@ def uniqueness(table: Any, known: Sequence[str]) -> Uniqueness:
     if isinstance(known, str) or not known:
         msg = "uniqueness needs a list of at least one column in known."
         raise PlanError(msg)
-    sizes = open_quietly(table, {name: {} for name in known}).counts(list(known)).size
-    rows, classes = int(sizes.sum()), int(sizes.size)
+    counts = open_quietly(table, {name: {} for name in known}).people_counts(list(known))
+    sizes, rows, classes = counts.size, counts.people, int(counts.size.size)
     size, number = np.unique(sizes, return_counts=True)
     return Uniqueness(
         tuple(known),
         Estimate.exact(rows),
         Estimate.exact(classes),
-        Estimate.exact(int(np.count_nonzero(sizes == 1))),
-        Estimate.exact(classes / rows if rows else 0.0),
+        Estimate.exact(counts.holders(sizes == 1)),
+        Estimate.exact(counts.average_chance(sizes)),
         Estimate.exact(1 / int(size[0]) if rows else 0.0),
         dict(zip(size.tolist(), number.tolist(), strict=True)),
     )

@@ -11,7 +11,7 @@ import numpy as np
 from veladura.base.estimate import Estimate
 from veladura.core.promise import starred_tuples
 from veladura.errors import NotApplicable
-from veladura.measures.domain import generalising_step, levels_of, released_levels
+from veladura.measures.domain import columns_of, generalising_step, levels_of, released_levels
 from veladura.measures.measure import Detail, Meaning, Measure, Measured, Subject
 from veladura.table.schema import LABELLED
 from veladura.table.source import open_quietly
@@ -128,8 +128,9 @@ def _entropy_kept(original: Table, release: Release, step: Step) -> float:
     if step.settings.get("recoding") != "global":
         return float("nan")
     levels, lost, most = released_levels(release), 0.0, 0.0
-    for name in step.settings["quasi_identifiers"]:
-        counted = levels_of(original, release, name) if name in original.names else None
+    for name in step.settings["heights"]:
+        here = set(columns_of(step, name)) <= set(original.names)
+        counted = levels_of(original, release, name) if here else None
         if counted is None:
             return float("nan")
         column, sizes = counted

@@ -112,6 +112,7 @@ class Cart(Recipe):
     """
 
     method = "cart"
+    decisive = ("m", "min_leaf", "smoothing")
     sentence = (
         "Sequential synthesis with CART: values were replaced by artificial ones, drawn from models"
         " of the original table."

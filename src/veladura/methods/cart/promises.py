@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from veladura.base.arrays import Mask
 from veladura.base.bounds import Bounds
 from veladura.base.expression import parse
-from veladura.core.promise import LIMITS, Check, Evidence, Promise, source_column
+from veladura.core.promise import LIMITS, Check, Evidence, Promise, limit_promises, source_column
 from veladura.table.codes import Column, label_texts
 from veladura.table.conditions import holds
 
@@ -37,11 +37,7 @@ def promises_of(
         columns = dict.fromkeys(name for rule in rules for name in parse(rule).columns)
         settings = {"rules": list(rules), "columns": list(columns)}
         promises.append(Promise("rules", f"In every row: {'; '.join(rules)}.", "package", settings))
-    if limits:
-        claim = f"The values of {', '.join(limits)} are within their limits."
-        ends = {name: [bounds.min, bounds.max] for name, bounds in limits.items()}
-        promises.append(Promise("limits", claim, "package", {"columns": ends}))
-    return tuple(promises)
+    return (*promises, *limit_promises(limits))
 
 
 def single_numbers(evidence: Evidence, settings: Mapping[str, Any]) -> int:

@@ -20,7 +20,7 @@ from veladura.base.expression import (
     as_text,
     quoted,
 )
-from veladura.errors import DataError, PlanError
+from veladura.errors import DataError, PlanError, VeladuraWarning
 from veladura.table.codes import Column, label_texts
 from veladura.table.conditions import as_number, holds
 
@@ -28,7 +28,7 @@ MOST_BROKEN = 0.05  # share of the rows: more, and the rule is refused
 FEWEST_ROWS, SHARED, FEW_VALUES, MOST_PROPOSED = 50, 0.05, 5, 20
 
 
-class RuleWarning(UserWarning):
+class RuleWarning(VeladuraWarning):
     """Rows of the original break a rule that every row of the release will keep."""
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from veladura.base.arrays import Ints, Mask
 from veladura.base.bounds import Bounds
 from veladura.base.expression import Both, Compare, Expression, Name, Node, parse
-from veladura.errors import PlanError
+from veladura.errors import PlanError, VeladuraWarning
 from veladura.table.conditions import holds
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 ALL = "all"  # the word for a whole column
 
 
-class CriticalWarning(UserWarning):
+class CriticalWarning(VeladuraWarning):
     """Something about the critical cells that the data holder should know."""
 
 

@@ -103,6 +103,8 @@ class CriticalCart(Recipe):
     """
 
     method = "critical-cart"
+    decisive = ("m", "min_leaf")
+    keeps_most = True
     sentence = (
         "Partially synthetic data: critical values were replaced by artificial ones, drawn from"
         " models of the original table. All other values are the original ones."
@@ -176,6 +178,10 @@ class CriticalCart(Recipe):
                 for name, given in self.critical.items()
             }
         return public
+
+    def changes(self, names: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG002
+        """Return the confidential columns."""
+        return tuple(self.critical)
 
     @classmethod
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> CriticalCart:  # noqa: ARG003

@@ -93,7 +93,7 @@ def advise(combinations: Combinations, attributes: Sequence[str]) -> None:
     levels = (combinations.levels.max(axis=0) + 1).tolist()
     widest, name = max(zip(levels, attributes, strict=True))
     merge = (
-        f"Merge categories of {name!r} ({widest} levels) with a recode step, or name fewer"
+        f"merge categories of {name!r} ({widest} levels) with a recode step, or name fewer"
         " attributes"
     )
     if count > TOO_MANY:
@@ -105,7 +105,8 @@ def advise(combinations: Combinations, attributes: Sequence[str]) -> None:
     if count > MANY or 2 * small > count:
         warnings.warn(
             f"the attributes give {count} combinations, {small} of them with fewer than {FEW_ROWS}"
-            f" rows: their maps rest on the main effects alone. {merge}.",
+            " rows: their maps rest on the main effects alone.\n\nHint:"
+            f" {merge}.",
             RegionWarning,
             stacklevel=2,
         )

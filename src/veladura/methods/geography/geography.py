@@ -103,6 +103,7 @@ class Geography(LocationRecipe):
     """
 
     method = "geography"
+    decisive = ("m", "grid")
     sentence = (
         "Synthetic geography: places were replaced by artificial ones, drawn from a statistical"
         " model of where people with the same attributes live."
@@ -151,6 +152,10 @@ class Geography(LocationRecipe):
         from veladura.methods.geography.choose import choose_grid
 
         return choose_grid(self, table, grids, seed=seed)
+
+    def changes(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Return the coordinates, and the numbers that are drawn with them."""
+        return (*super().changes(names), *self.continuous)
 
     @classmethod
     def suggest_for(cls, table: Table, facts: Mapping[str, Facts]) -> Geography:

@@ -12,10 +12,6 @@ from veladura.methods.geography.icar_model import CellCounts, EffectDesign, Grap
 from veladura.numeric.mcmc.chain import check_lengths, run_chains, separated
 from veladura.numeric.mcmc.diagnostics import Diagnostics
 
-ADVICE = (
-    "raise sweeps (and burn with them), use a coarser grid, or merge rare levels of the attributes."
-)
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Draws:
@@ -91,7 +87,11 @@ def sample(
     names = names_of_scalars(model, list(design.names[: len(model.totals)]))
     traces = {name: np.stack([run.trace[:, at] for run in runs]) for at, name in enumerate(names)}
     diagnostics = Diagnostics.of(traces)
-    diagnostics.warn(ADVICE)
+    longer = diagnostics.longer
+    diagnostics.warn(
+        f"let the chains run longer:\n  sweeps = {longer * sweeps}\n  burn = {longer * burn}\n"
+        "or use a coarser grid, or merge rare levels of the attributes."
+    )
     intensity = np.stack([runs[d % chains].intensity[d // chains] for d in range(m)])
     return Draws(
         intensity,

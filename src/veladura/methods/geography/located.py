@@ -76,6 +76,10 @@ class LocationRecipe(Recipe):
         region = region_of(self.region, self.exclude)
         return region, plane_of(region.bounds, self.coordinates)
 
+    def changes(self, names: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG002
+        """Return the coordinates."""
+        return (self.x, self.y)
+
     def settings(self) -> dict[str, Any]:
         """Return the public settings; the promise about the region has the region itself."""
         return {
@@ -177,7 +181,7 @@ def _warn_of_degrees(recipe: LocationRecipe, region: Region) -> None:
     if recipe.coordinates == "planar" and named and looks_like_degrees(region.bounds):
         warnings.warn(
             f"{recipe.x} and {recipe.y} look like degrees, but are treated as planar: cells will"
-            ' not be square on the ground. Set coordinates="degrees".',
+            ' not be square on the ground.\n\nHint: coordinates = "degrees"',
             RegionWarning,
             stacklevel=2,
         )

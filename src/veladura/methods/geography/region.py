@@ -13,7 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from veladura.base.arrays import Floats, Mask
-from veladura.errors import PlanError
+from veladura.errors import PlanError, VeladuraWarning
 
 Box = tuple[float, float, float, float]
 
@@ -32,7 +32,7 @@ Shape = Path | str | Box | Sequence[float] | Mapping[str, Any] | Geometry
 NEAR = 1e-9  # share of the region's size that counts as lying on its border
 
 
-class RegionWarning(UserWarning):
+class RegionWarning(VeladuraWarning):
     """The region or the places are doubtful; they were repaired, or used as they are."""
 
 
@@ -223,8 +223,8 @@ def _checked(shape: Any, setting: str) -> Any:
     if not shape.is_valid:
         warnings.warn(
             f"{setting} is not a valid polygon"
-            f" ({shapely.is_valid_reason(shape).partition('[')[0].lower()}): it was repaired. Look"
-            " at the map before you release.",
+            f" ({shapely.is_valid_reason(shape).partition('[')[0].lower()}): it was"
+            " repaired.\n\nHint: look at the map before you release.",
             RegionWarning,
             stacklevel=2,
         )

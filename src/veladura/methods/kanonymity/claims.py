@@ -10,7 +10,14 @@ import numpy as np
 
 from veladura.base.arrays import Ints
 from veladura.base.settings import from_plain, to_plain
-from veladura.core.promise import GROUP_SIZE, Check, Evidence, Promise, starred_tuples
+from veladura.core.promise import (
+    GROUP_SIZE,
+    Check,
+    Evidence,
+    Promise,
+    counted_people,
+    starred_tuples,
+)
 from veladura.methods.kanonymity.counting import joined, parents, places_in
 from veladura.methods.kanonymity.equivalence_classes import (
     EquivalenceClasses,
@@ -36,6 +43,9 @@ if TYPE_CHECKING:
     from veladura.methods.kanonymity.kanonymity import KAnonymity
 
 
+ONCE = "a person with several rows counts once"
+
+
 def promises_of(
     recipe: KAnonymity,
     criteria: Criteria,
@@ -43,6 +53,7 @@ def promises_of(
     *,
     dropped: bool,
     blank: Sequence[str],
+    person: str | None = None,
 ) -> tuple[Promise, ...]:
     """Promise k and every privacy model, for each quasi-identifier by itself.
 
@@ -55,27 +66,31 @@ def promises_of(
         Whether rows were left out.
     blank
         Columns in which a suppressed cell is missing rather than ``*``.
+    person
+        The column of released numbers of people, where rows are not people.
     """
     shared = {
+        **({"person": person} if person else {}),
         "starred": recipe.suppressed == "star",
         **({"blank": list(blank)} if blank else {}),
     }
     promises: list[Promise] = []
-    for columns in criteria.sets:
-        names = [recipe.names[c] for c in columns]
-        settings = {"columns": names, **shared}
+    for names in recipe.sets:
+        settings = {"columns": list(names), **shared}
         if recipe.k > 1:
             promises += _size_promises(names, recipe.k, recipe.missing, settings)
-    for columns in criteria.sets:
-        names = [recipe.names[c] for c in columns]
+    for columns, names in zip(criteria.sets, recipe.sets, strict=True):
         for model in criteria.models:
-            settings = {"columns": names, **shared, "model": model_settings(model)}
+            settings = {"columns": list(names), **shared, "model": model_settings(model)}
             if isinstance(model, (KMap, DeltaPresence)):
                 exact = recipe.preserve_type
-                settings["population"] = _population(criteria, vector, columns, exact=exact)
+                settings["population"] = _population(criteria, vector, columns, names, exact=exact)
             hidden = isinstance(model, TCloseness) and dropped
             proof: Literal["package", "source"] = "source" if hidden else "package"
-            promises.append(Promise(model.name, model.claim(names), proof, settings))
+            claim = model.claim(names)
+            if person:
+                claim = f"{claim.replace(' (rows)', '')[:-1]}; {ONCE}."
+            promises.append(Promise(model.name, claim, proof, settings))
     return tuple(promises)
 
 
@@ -84,16 +99,17 @@ def _size_promises(
 ) -> list[Promise]:
     """Promise k under the readings of missing values that were asked for."""
     listed, settings = ", ".join(names), {**settings, "k": k}
+    people = f"people ({ONCE})" if settings.get("person") else "people (rows)"
     promises = []
     if missing != "wildcard":
         claim = (
-            f"k-anonymity: every combination of {listed} is shared by at least {k} people (rows);"
+            f"k-anonymity: every combination of {listed} is shared by at least {k} {people};"
             " a missing value counts as a value of its own."
         )
         promises.append(Promise("group-size", claim, "package", settings))
     if missing != "category":
         claim = (
-            f"k-anonymity with wildcards: every row matches at least {k} people (rows) in {listed};"
+            f"k-anonymity with wildcards: every row matches at least {k} {people} in {listed};"
             " a missing value matches any value."
         )
         promises.append(Promise("group-size-wildcard", claim, "package", settings))
@@ -111,24 +127,34 @@ def model_settings(model: Model) -> dict[str, Any]:
 
 
 def _population(
-    criteria: Criteria, vector: Sequence[int], columns: Sequence[int], *, exact: bool
+    criteria: Criteria,
+    vector: Sequence[int],
+    columns: Sequence[int],
+    names: Sequence[str],
+    *,
+    exact: bool,
 ) -> list[list[Any]]:
     """Return the released combinations, each with how many people of the population share it.
 
     An outsider may have the population; combinations that are not released stay out.
     """
     keys, people = criteria.population_of(vector, columns)
-    parts = []
+    values: dict[str, list[str | None]] = {}
     for c in columns:
-        labels = _labels(criteria.lattice.levels[c], vector[c], exact=exact)
-        parts.append([labels[code] for code in criteria.lattice.unpacked(keys, c)])
+        codes = criteria.lattice.unpacked(keys, c)
+        released = _labels(criteria.lattice.levels[c], vector[c], exact=exact)
+        values |= {name: [labels[code] for code in codes] for name, labels in released.items()}
+    parts = [values[name] for name in names]
     return [[*labels, number] for *labels, number in zip(*parts, people.tolist(), strict=True)]
 
 
-def _labels(levels: Levels, level: int, *, exact: bool) -> list[str | None]:
-    """Return what each code of a level is released as."""
+def _labels(levels: Levels, level: int, *, exact: bool) -> dict[str, list[str | None]]:
+    """Return what each code of a level is released as, by column: a pair has two."""
+    if levels.parts:
+        axes = zip(*levels.exact[level], strict=True)
+        return {part.name: _texts(axis) for part, axis in zip(levels.parts, axes, strict=True)}
     typed = typed_labels(levels, [level]) if exact or not level else None
-    return _texts(levels.labels[level] if typed is None else typed[level])
+    return {levels.base.name: _texts(levels.labels[level] if typed is None else typed[level])}
 
 
 def _texts(values: Sequence[Any]) -> list[str | None]:
@@ -136,11 +162,11 @@ def _texts(values: Sequence[Any]) -> list[str | None]:
 
 
 def unmatched(evidence: Evidence, settings: Mapping[str, Any]) -> int:
-    """Return the combinations that fewer than k rows match, missing values matching anything.
+    """Return the combinations that fewer than k people match, missing values matching anything.
 
     Rows that are suppressed in every column match nobody and are not counted.
     """
-    counts = evidence.released.counts(settings["columns"])
+    counts = counted_people(evidence.released, settings["columns"], settings)
     left = ~starred_tuples(counts, settings)
     rows = matching_rows(counts.codes[left], counts.size[left])
     return int(np.count_nonzero(rows < settings["k"]))
@@ -149,7 +175,7 @@ def unmatched(evidence: Evidence, settings: Mapping[str, Any]) -> int:
 def undiverse_classes(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of equivalence classes that are not l-diverse."""
     model = _model(LDiversity, settings["model"])
-    counts = evidence.released.counts([*settings["columns"], model.column])
+    counts = counted_people(evidence.released, [*settings["columns"], model.column], settings)
     place, base = distinct_values(counts.columns[-1])
     sensitive = Sensitive(np.zeros(base.size, dtype=np.int64))
     return _failing(model, counts, settings, sensitive, place)
@@ -158,9 +184,9 @@ def undiverse_classes(evidence: Evidence, settings: Mapping[str, Any]) -> int:
 def distant_classes(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of equivalence classes that are not t-close to the whole table."""
     model = _model(TCloseness, settings["model"])
-    counts = evidence.released.counts([*settings["columns"], model.column])
+    counts = counted_people(evidence.released, [*settings["columns"], model.column], settings)
     table = evidence.released if evidence.original is None else evidence.original
-    whole = table.counts([model.column])
+    whole = table.people_counts([model.column])
     base = joined(whole.columns[0], counts.columns[-1])
     places = places_in(base, whole.columns[0])
     reference = np.bincount(places, weights=whole.size, minlength=base.size).astype(np.int64)
@@ -173,7 +199,7 @@ def exposed_classes(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of equivalence classes that break k-map or delta-presence."""
     kind = KMap if "k" in settings["model"] else DeltaPresence
     model = _model(kind, {**settings["model"], "population": "population"})
-    counts = evidence.released.counts(settings["columns"])
+    counts = counted_people(evidence.released, settings["columns"], settings)
     number_of = {tuple(labels): number for *labels, number in settings["population"]}
     released = zip(*(_column_texts(column) for column in counts.columns), strict=True)
     people = np.array([number_of.get(labels, 0) for labels in released], dtype=np.int64)

@@ -13,6 +13,7 @@ from veladura.base.arrays import Ints
 from veladura.errors import DataError
 from veladura.methods.kanonymity.equivalence_classes import Sensitive
 from veladura.methods.kanonymity.lattice import Lattice, build_lattice
+from veladura.methods.kanonymity.people import repeated_people
 from veladura.methods.kanonymity.privacy_models import (
     LDiversity,
     Model,
@@ -20,36 +21,57 @@ from veladura.methods.kanonymity.privacy_models import (
     population_of,
 )
 from veladura.methods.kanonymity.suppression import Criteria
+from veladura.numeric.hierarchies.grid import composed, grid_levels
 from veladura.numeric.hierarchies.hierarchy import Hierarchy
 from veladura.numeric.hierarchies.levels import Levels, apply_hierarchy, distinct_values
-from veladura.numeric.hierarchies.suggest import suggest_hierarchy
+from veladura.numeric.hierarchies.suggest import suggest_grid, suggest_hierarchy
 from veladura.table.codes import Column
 
 if TYPE_CHECKING:
     from veladura.methods.kanonymity.kanonymity import KAnonymity
     from veladura.table.counts import Counts
     from veladura.table.table import Table
+    from veladura.table.units import PeopleCounts
 
 
 def count_tuples(table: Table, recipe: KAnonymity) -> tuple[Lattice, Criteria]:
     """Return the lattice of a table's quasi-identifiers, and the criteria for its nodes."""
-    sets = tuple(tuple(recipe.names.index(name) for name in names) for names in recipe.sets)
+    sets = recipe.attribute_sets
     counts = table.counts(recipe.names)
+    people = repeated_people(table, recipe)
     population = _population(table, recipe) if recipe.models else None
+    register = None if population is None else _attributes(population.columns, recipe)
     levels, places = [], []
-    for i, column in enumerate(counts.columns):
+    for i, column in enumerate(_attributes(counts.columns, recipe)):
         place, base = distinct_values(column)
-        if population is not None:
-            base = joined(column, population.columns[i])
+        if register is not None:
+            base = joined(column, register[i])
             place = places_in(base, column)
         sizes = np.bincount(place, weights=counts.size, minlength=base.size).astype(np.int64)
-        hierarchy = recipe.hierarchies.get(column.name) or suggest_hierarchy(base)
-        levels.append(apply_hierarchy(hierarchy, base, sizes))
+        levels.append(_levels(table, recipe, base, sizes))
         places.append(place)
     lattice = build_lattice(np.column_stack(places), counts.size, levels)
-    if recipe.models:
-        return lattice, _criteria(table, recipe, sets, levels, population)
+    if recipe.models or people is not None:
+        return lattice, _criteria(table, recipe, sets, levels, population, people)
     return lattice, Criteria(lattice, sets, recipe.k)
+
+
+def _attributes(columns: Sequence[Column], recipe: KAnonymity) -> list[Column]:
+    """Return the columns of the quasi-identifiers, each pair of coordinates as one."""
+    by_name = {column.name: column for column in columns}
+    return [
+        by_name[names[0]] if len(names) == 1 else composed(*(by_name[name] for name in names))
+        for names in recipe.attributes.values()
+    ]
+
+
+def _levels(table: Table, recipe: KAnonymity, base: Column, sizes: Ints) -> Levels:
+    """Return every level of an attribute by its hierarchy, by default a suggested one."""
+    hierarchy, names = recipe.hierarchies.get(base.name), recipe.attributes[base.name]
+    if len(names) == 1:
+        return apply_hierarchy(hierarchy or suggest_hierarchy(base), base, sizes)
+    fields = [table.schema[name] for name in names]
+    return grid_levels(hierarchy or suggest_grid(base), base, fields)
 
 
 def _criteria(
@@ -58,42 +80,63 @@ def _criteria(
     sets: tuple[tuple[int, ...], ...],
     levels: Sequence[Levels],
     population: Counts | None,
+    people: PeopleCounts | None,
 ) -> Criteria:
-    """Return criteria whose tuples carry sensitive values, and their origin too."""
+    """Return criteria whose tuples carry sensitive values, person and origin, as far as needed."""
     sensitive = recipe.sensitive
-    counts = table.counts([*recipe.names, *sensitive])
-    width = len(recipe.names)
-    index = [
-        places_in(level.base, column)
-        for level, column in zip(levels, counts.columns[:width], strict=True)
-    ]
+    person = [] if people is None else [str(table.person)]
+    counts = table.units.counts([*recipe.names, *sensitive, *person])
+    known = len(recipe.names)
+    attributes = _attributes(counts.columns[:known], recipe)
+    width = len(attributes)
+    index = list(_placed(levels, attributes).T)
     carried, values = [], {}
-    for column in counts.columns[width:]:
+    for column in counts.columns[known : known + len(sensitive)]:
         place, base = distinct_values(column)
-        reference = np.bincount(place, weights=counts.size, minlength=base.size).astype(np.int64)
+        reference = _reference(table, column.name)
         _check_values(column.name, base, recipe.models)
         tree = _tree(column.name, base, reference, recipe.models)
         values[column.name] = Sensitive(reference, tree)
         index.append(place)
         carried.append(_unchanging(base, base.size))
+    if people is not None:
+        place, base = distinct_values(counts.columns[-1])
+        index.append(place)
+        carried.append(_unchanging(base, base.size))
     tuples, sizes, origin = np.column_stack(index), counts.size, None
     if population is not None:
-        people = np.column_stack(
-            [places_in(level.base, population.columns[i]) for i, level in enumerate(levels)]
+        register = _placed(levels, _attributes(population.columns, recipe))
+        own = people or table.counts(recipe.names)
+        _check_part(
+            _placed(levels, _attributes(own.columns, recipe)), own.size, register, population.size
         )
-        _check_part(tuples[:, :width], sizes, people, population.size)
-        tuples = _with_origin(tuples, people, len(sensitive))
+        tuples = _with_origin(tuples, register, len(carried))
         sizes = np.concatenate([sizes, population.size])
         origin = width + len(carried)
         carried.append(_unchanging(levels[0].base, 2))
     joint = build_lattice(tuples, sizes, [*levels, *carried])
     extra = {name: width + i for i, name in enumerate(sensitive)}
-    return Criteria(joint, sets, recipe.k, recipe.models, values, extra, origin)
+    where = None if people is None else width + len(sensitive)
+    return Criteria(joint, sets, recipe.k, recipe.models, values, extra, origin, where)
 
 
-def _with_origin(tuples: Ints, people: Ints, sensitive: int) -> Ints:
-    """Return tuples of the table (origin 0) and of the population (1, no sensitive values)."""
-    blank = np.zeros((len(people), sensitive), dtype=np.int64)
+def _reference(table: Table, name: str) -> Ints:
+    """Return how many people hold each value of a sensitive column, missing last."""
+    counts = table.people_counts([name])
+    place, base = distinct_values(counts.columns[0])
+    return np.bincount(place, weights=counts.size, minlength=base.size).astype(np.int64)
+
+
+def _placed(levels: Sequence[Levels], columns: Sequence[Column]) -> Ints:
+    """Return where the values of tuples stand among those of the hierarchies."""
+    return np.column_stack(
+        [places_in(level.base, column) for level, column in zip(levels, columns, strict=True)]
+    )
+
+
+def _with_origin(tuples: Ints, people: Ints, carried: int) -> Ints:
+    """Return tuples of the table (origin 0) and of the population (1, nothing carried)."""
+    blank = np.zeros((len(people), carried), dtype=np.int64)
     of_table = np.zeros((len(tuples), 1), dtype=np.int64)
     of_population = np.ones((len(people), 1), dtype=np.int64)
     return np.vstack([np.hstack([tuples, of_table]), np.hstack([people, blank, of_population])])

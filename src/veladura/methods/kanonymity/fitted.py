@@ -15,6 +15,7 @@ from veladura.core.recipe import Draw, Drawn, Fitted
 from veladura.methods.kanonymity.cell_suppression import blank_cells
 from veladura.methods.kanonymity.choice import Node, choose
 from veladura.methods.kanonymity.claims import model_settings, promises_of
+from veladura.methods.kanonymity.coarse import warn_of_coarse_columns
 from veladura.methods.kanonymity.lattice import Lattice, Vector
 from veladura.methods.kanonymity.local_recoding import raise_levels
 from veladura.methods.kanonymity.mondrian import mondrian
@@ -28,6 +29,7 @@ from veladura.methods.kanonymity.recoding import (
 )
 from veladura.methods.kanonymity.suppression import Criteria
 from veladura.methods.kanonymity.tuples import Tuples, matched, tuples_of
+from veladura.methods.kanonymity.ways import Ways
 
 if TYPE_CHECKING:
     from veladura.methods.kanonymity.kanonymity import KAnonymity  # noqa: F401  # a type variable's
@@ -55,15 +57,17 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
     best: tuple[Vector, ...] = ()
 
     @cached_property
-    def minimal(self) -> list[Node]:
-        """Every k-minimal generalisation, lowest levels first."""
-        return [self.node(vector) for vector in self.vectors]
+    def minimal(self) -> Ways:
+        """Every k-minimal generalisation, lowest levels first; with ``levels``, the given one."""
+        return Ways(tuple(self.node(vector) for vector in self.vectors), self)
 
     @cached_property
     def chosen(self) -> Node:
-        """The generalisation that the policies prefer."""
+        """The generalisation that the policies prefer, or the given one."""
+        if given := self.recipe.levels:
+            return self.node([given[name] for name in self.recipe.attributes])
         candidates = [self.node(vector) for vector in self.best] or self.minimal
-        return choose(candidates, self.recipe.prefer, self.recipe.weights)
+        return choose(list(candidates), self.recipe.prefer, self.recipe.weights)
 
     @property
     def vector(self) -> Vector:
@@ -72,7 +76,7 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
 
     def node(self, vector: Sequence[int]) -> Node:
         """Return a generalisation of the lattice and what it costs."""
-        names, heights = self.recipe.names, self.lattice.heights.tolist()
+        names, heights = list(self.recipe.attributes), self.lattice.heights.tolist()
         return Node(
             dict(zip(names, vector, strict=True)),
             dict(zip(names, heights, strict=True)),
@@ -83,7 +87,10 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
     @cached_property
     def tuples(self) -> Tuples:
         """The distinct tuples of quasi-identifiers, each with its rows."""
-        return tuples_of(self.recipe.names, self.lattice)
+        people = None
+        if self.criteria.person is not None:
+            people = self.table.people_counts(self.recipe.names).size
+        return tuples_of(list(self.recipe.attributes), self.lattice, people)
 
     @property
     def by_level(self) -> bool:
@@ -96,12 +103,19 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
         """Return the table at the chosen generalisation, rare rows suppressed."""
         del context  # nothing is random
         recipe, chosen = self.recipe, self.chosen
+        if recipe.recoding != "mondrian":
+            warn_of_coarse_columns(self.lattice, chosen)
         if self.table.in_memory:
             dataset = self._recoded_rows()
         else:
             dataset = Draw(table=self._recoded_table())
         if recipe.recoding == "global" and recipe.suppressed == "drop":
-            changed = tuple(name for name, level in chosen.levels.items() if level)
+            changed = tuple(
+                column
+                for name, level in chosen.levels.items()
+                if level
+                for column in recipe.attributes[name]
+            )
         else:
             changed = tuple(self.recoding.columns)
         settings = self._settings()
@@ -111,7 +125,14 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
             datasets=[dataset],
             changed=changed,
             settings=settings,
-            promises=promises_of(recipe, self.criteria, self.vector, dropped=dropped, blank=blank),
+            promises=promises_of(
+                recipe,
+                self.criteria,
+                self.vector,
+                dropped=dropped,
+                blank=blank,
+                person=self.table.person,
+            ),
             pictures=lambda _: custodian_pictures(self),
             public_pictures=lambda _: public_pictures(settings),
         )
@@ -130,7 +151,7 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
         """Return the released table as an expression, recoded where the data lives."""
         from veladura.table.recode import recode
 
-        if not self.by_level:
+        if not self.by_level or self.recipe.pairs:
             return self.recoding.apply(self.table, self.tuples)
         names, levels, vector = self.recipe.names, self.lattice.levels, self.vector
         exact, criteria = self.recipe.preserve_type, self.criteria
@@ -160,7 +181,7 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
         codes = tuples.at(vector)
         if self.recipe.missing == "wildcard":
             wildcards = np.where(tuples.missing_at(vector), -1, codes)
-            return matched(wildcards, tuples.sizes, self.recipe.k)
+            return matched(wildcards, tuples.people, self.recipe.k)
         return ~self.criteria.suppressed_tuples(vector, list(codes.T))
 
     def _blanked_cells(self) -> Recoding:
@@ -169,7 +190,7 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
         blank, lost = blank_cells(
             tuples.at(vector),
             tuples.missing_at(vector),
-            tuples.sizes,
+            tuples.people,
             recipe.k,
             wildcard=recipe.missing == "wildcard",
         )
@@ -181,9 +202,11 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
         chosen, recipe = self.chosen, self.recipe
         hierarchies = {
             name: level.hierarchy.declared()
-            for name, level in zip(recipe.names, self.lattice.levels, strict=True)
+            for name, level in zip(recipe.attributes, self.lattice.levels, strict=True)
         }
         settings: dict[str, Any] = {"quasi_identifiers": list(recipe.names)}
+        if recipe.pairs:
+            settings["pairs"] = [list(pair) for pair in recipe.pairs]
         if len(recipe.sets) > 1:
             settings["sets"] = [list(names) for names in recipe.sets]
         if recipe.models:
@@ -198,6 +221,14 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
             "prefer": list(recipe.prefer),
             "suppressed": recipe.suppressed,
             **(self._lost_by_level() if self.by_level else self._lost_by_cell()),
+            **self._searched(),
+        }
+
+    def _searched(self) -> dict[str, Any]:
+        """Return what the search found; with given levels there was none."""
+        if self.recipe.levels:
+            return {"levels_given": True}
+        return {
             "minimal_generalisations": len(self.vectors),
             "search_complete": self.complete,
         }
@@ -223,7 +254,7 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
             lost["suppressed_cells"] = dict(recoding.suppressed_cells)
         return {
             **lost,
-            "precision": dict(zip(self.recipe.names, by_column, strict=True)),
+            "precision": dict(zip(self.recipe.attributes, by_column, strict=True)),
             "precision_by_cell": overall,
             "completeness": 1 - suppressed / self.tuples.rows,
         }

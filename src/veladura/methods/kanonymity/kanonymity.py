@@ -11,20 +11,23 @@ from veladura.base.context import Context
 from veladura.base.limits import Limit
 from veladura.core.gates import GENERALISED, PROSECUTOR
 from veladura.core.recipe import Recipe, no_codes
-from veladura.errors import PlanError
+from veladura.errors import PlanError, VeladuraWarning
 from veladura.methods.kanonymity.cautions import cautions_of
 from veladura.methods.kanonymity.claims import CHECKS
 from veladura.methods.kanonymity.counting import count_tuples
 from veladura.methods.kanonymity.fitted import FittedKAnonymity
 from veladura.methods.kanonymity.privacy_models import Model, column_of
-from veladura.methods.kanonymity.quality import QUALITIES, best_nodes, measure
+from veladura.methods.kanonymity.quality import BALANCED, QUALITIES, best_nodes
 from veladura.methods.kanonymity.search import BAR_STEPS, find_minimal, watching
 from veladura.methods.kanonymity.settings import (
     allowed_rows,
+    check_given,
     check_rows,
     check_settings,
+    given_vector,
     no_solution,
 )
+from veladura.numeric.hierarchies.grid import pair_name
 from veladura.numeric.hierarchies.hierarchy import Hierarchy
 from veladura.numeric.hierarchies.levels import distinct_values
 from veladura.numeric.hierarchies.suggest import suggest_hierarchy
@@ -39,7 +42,7 @@ if TYPE_CHECKING:
 FEW_VALUES = 20
 
 
-class BestEffortWarning(UserWarning):
+class BestEffortWarning(VeladuraWarning):
     """The lattice is too large to search whole: there may be a better k-anonymous release."""
 
 
@@ -63,14 +66,24 @@ class KAnonymity(Recipe):
         `TCloseness`, `KMap`, `DeltaPresence`.
     max_suppression
         Rows that may be suppressed: a whole number of rows, or a share (rounded down).
+    pairs
+        Pairs of columns that are the coordinates of one place, as in ``[["lon", "lat"]]``. A pair
+        is one quasi-identifier and is released as the centre of a cell. In other settings its name
+        is ``"lon, lat"``.
     hierarchies
-        The generalisation hierarchy of each column; by default one is suggested from its kind.
+        The generalisation hierarchy of each column, and `Hierarchy.grid` of each pair; by default
+        one is suggested from the kind of the column.
+    levels
+        The generalisation to take: the level of every quasi-identifier, 0 for values as they are.
+        Nothing is searched then. It is refused when it does not keep the promise.
     prefer
-        Which of the k-minimal generalisations to take: one or several of "min-distance",
-        "min-relative-distance", "max-distinct", "min-suppression", applied in turn. The first may
-        be a quality model instead: "loss", "non-uniform-entropy", "discernibility",
-        "average-class-size". Then the best of all generalisations that keep the promise is taken,
-        k-minimal or not.
+        Which generalisation to take. "balanced": no column is given up while there is another way,
+        and the least loss of information of those that give up as few columns as possible. Or one
+        or several of "min-distance", "min-relative-distance", "max-distinct", "min-suppression",
+        applied in turn to the k-minimal ones. The first may be a quality model instead: "loss",
+        "non-uniform-entropy", "discernibility", "average-class-size". With "balanced" and with a
+        quality model the best of all generalisations that keep the promise is taken, k-minimal or
+        not.
     weights
         What a level of a column costs, when columns matter unequally; applied before ``prefer``, or
         within the quality model.
@@ -119,11 +132,13 @@ class KAnonymity(Recipe):
     """
 
     method = "k-anonymity"
+    decisive = ("k", "max_suppression", "prefer")
     sentence = (
         "k-anonymity: values were generalised (made coarser) and people with rare combinations left"
         " out, until every combination of the quasi-identifiers is shared by several people."
     )
     checks = CHECKS
+    coarsens = True
     suppresses = True
     random = False
     inside = True
@@ -132,8 +147,10 @@ class KAnonymity(Recipe):
     k: int = 5
     max_suppression: int | float = 0.02
     models: Sequence[Model] = ()
+    pairs: Sequence[Sequence[str]] = ()
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
-    prefer: Sequence[str] = ("min-relative-distance", "min-suppression")
+    levels: Mapping[str, int] = field(default_factory=dict)
+    prefer: Sequence[str] = (BALANCED,)
     weights: Mapping[str, float] = field(default_factory=dict)
     suppressed: Literal["drop", "star", "cells"] = "drop"
     preserve_type: bool = False
@@ -151,6 +168,7 @@ class KAnonymity(Recipe):
             )
             object.__setattr__(self, "quasi_identifiers", sets)
         check_settings(self)
+        object.__setattr__(self, "pairs", tuple(map(tuple, self.pairs)))
 
     @property
     def sets(self) -> tuple[tuple[str, ...], ...]:
@@ -162,6 +180,23 @@ class KAnonymity(Recipe):
     def names(self) -> tuple[str, ...]:
         """The columns of all quasi-identifiers, each once."""
         return tuple(dict.fromkeys(name for names in self.sets for name in names))
+
+    def changes(self, names: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG002
+        """Return the quasi-identifiers: one that stays as it is, is shared by k people too."""
+        return self.names
+
+    @property
+    def attributes(self) -> dict[str, tuple[str, ...]]:
+        """What is generalised as one, with its columns: a column by itself, or a pair."""
+        pair_of = {name: tuple(pair) for pair in self.pairs for name in pair}
+        columns = (pair_of.get(name, (name,)) for name in self.names)
+        return {pair_name(names): names for names in columns}
+
+    @property
+    def attribute_sets(self) -> tuple[tuple[int, ...], ...]:
+        """The quasi-identifiers, each as the places of its attributes."""
+        place = {name: i for i, names in enumerate(self.attributes.values()) for name in names}
+        return tuple(tuple(dict.fromkeys(place[name] for name in names)) for names in self.sets)
 
     @property
     def sensitive(self) -> tuple[str, ...]:
@@ -184,9 +219,15 @@ class KAnonymity(Recipe):
         """Count the tuples where the data lives and find every k-minimal generalisation."""
         for setting, columns in (("quasi_identifiers", self.names), ("models", self.sensitive)):
             table.schema.check(setting, columns)
-        check_rows(self, table.rows)
+        check_rows(self, table.rows, table.people)
         allowed = allowed_rows(self.max_suppression, table.rows)
         lattice, criteria = count_tuples(table, self)
+        if self.levels:
+            vector = given_vector(self, lattice)
+            check_given(self, criteria.at(vector).suppressed, allowed)
+            return FittedKAnonymity(
+                self, table, no_codes(), lattice, (vector,), complete=True, criteria=criteria
+            )
         label = f"searching {lattice.nodes:,} generalisations"
         with context.progress(label, BAR_STEPS) as advance:
             result = find_minimal(lattice, criteria, allowed, watch=watching(advance))
@@ -196,14 +237,14 @@ class KAnonymity(Recipe):
             warnings.warn(
                 f"the generalisation lattice has {lattice.nodes:,} nodes, too many to search whole:"
                 f" {len(result.minimal)} k-minimal generalisations were found, there may be better"
-                " ones.",
+                " ones.\n\nHint: name fewer quasi-identifiers, or hierarchies with fewer levels, to"
+                " search the whole lattice.",
                 BestEffortWarning,
                 stacklevel=2,
             )
         best = []
         if self.prefer and self.prefer[0] in QUALITIES:
-            quality = measure(self.prefer[0], lattice, self.weights)
-            best = best_nodes(criteria, quality, result)
+            best = best_nodes(criteria, self.prefer[0], self.weights, lattice, result)
         return FittedKAnonymity(
             self,
             table,

@@ -38,10 +38,10 @@ def raise_levels(tuples: Tuples, vector: Sequence[int], kept: Mask, k: int) -> t
     released = kept.copy()
     floor = [_above(level, height) for level, height in zip(tuples.levels, vector, strict=True)]
     left = np.flatnonzero(~kept)
-    while int(tuples.sizes[left].sum()) >= k:
+    while int(tuples.people[left].sum()) >= k:
         chosen = np.array(_best(tuples, floor, left, k)) + np.array(vector)
         heights[left] = chosen
-        settled = group_rows(tuples.at(chosen.tolist())[left], tuples.sizes[left]) >= k
+        settled = group_rows(tuples.at(chosen.tolist())[left], tuples.people[left]) >= k
         released[left[settled]] = True
         left = left[~settled]
     return heights, released
@@ -60,7 +60,7 @@ def _best(tuples: Tuples, floor: Sequence[Levels], left: Ints, k: int) -> tuple[
         [level.codes[0][tuples.places[left, c]] for c, level in enumerate(floor)]
     )
     _, first, numbers = np.unique(group_numbers(places), return_index=True, return_inverse=True)
-    sizes = np.bincount(numbers, weights=tuples.sizes[left]).astype(np.int64)
+    sizes = np.bincount(numbers, weights=tuples.people[left]).astype(np.int64)
     lattice = build_lattice(places[first], sizes, [_renumbered(level) for level in floor])
     minimal, _ = walk_lattice(lattice, k, int(sizes.sum()) // 2)
     tops = np.maximum(tuples.heights, 1)

@@ -56,7 +56,7 @@ def mondrian(tuples: Tuples, k: int) -> Recoding:
     """
     axes = [_axis(level) for level in tuples.levels]
     ranks = np.column_stack([axis.rank[tuples.places[:, c]] for c, axis in enumerate(axes)])
-    parts = _cut(ranks, tuples.sizes, k, np.array([max(axis.rank.max(), 1) for axis in axes]))
+    parts = _cut(ranks, tuples.people, k, np.array([max(axis.rank.max(), 1) for axis in axes]))
     columns, losses = {}, []
     for c, (name, axis) in enumerate(zip(tuples.names, axes, strict=True)):
         labels, code = [], np.empty(len(ranks), dtype=np.int64)

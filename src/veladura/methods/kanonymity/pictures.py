@@ -104,7 +104,7 @@ def lattice(fitted: FittedKAnonymity) -> Figure:
     axes.set_xlim(-widest / 2 - 0.2, widest / 2 + 0.2)
     axes.set_ylim(-0.45, len(rows) - 0.55)
     axes.axis("off")
-    title = f"Levels of {', '.join(fitted.recipe.names)}"
+    title = f"Levels of {'; '.join(fitted.recipe.attributes)}"
     axes.set_title(title, fontsize=10, color=INK, loc="left", parse_math=False, wrap=True)
     marks = [
         _mark("too many rows suppressed", PALE, PALE),

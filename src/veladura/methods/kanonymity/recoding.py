@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from veladura.base.arrays import Floats, Ints, Mask
 from veladura.methods.kanonymity.tuples import Tuples
+from veladura.numeric.hierarchies.grid import NOWHERE, released_fields
 from veladura.numeric.hierarchies.hierarchy import TOP
 from veladura.numeric.hierarchies.levels import Levels
 from veladura.table.codes import Column, encode, label_text
@@ -110,10 +111,18 @@ def by_levels(
     exact
         Write values in the type of their column where every level used has them.
     """
-    columns, blanks = {}, []
+    columns: dict[str, Released] = {}
+    blanks: list[str] = []
     hidden = np.zeros(heights.shape, dtype=bool) if blank is None else blank
     stars = np.zeros(len(heights), dtype=bool) if starred is None else starred
     for c, name in enumerate(tuples.names):
+        if tuples.levels[c].parts:
+            pair, missing_star = _pair(
+                tuples.levels[c], heights[:, c], tuples.places[:, c], hidden[:, c], stars, kept
+            )
+            blanks += list(pair) if missing_star else []
+            columns |= pair
+            continue
         made, missing_star = _column(
             tuples.levels[c],
             heights[:, c],
@@ -165,6 +174,30 @@ def _column(
     field = base if same else text_field(base)
     array = pa.array(values, type=pa.string() if text else base.type)
     return Released(field, array, code), stars and not text
+
+
+def _pair(
+    level: Levels, heights: Ints, places: Ints, blank: Mask, starred: Mask, kept: Mask
+) -> tuple[dict[str, Released], bool]:
+    """Return the two columns of a pair, none where they stay, and whether its stars are missing.
+
+    Both always hold numbers: the centres of cells, and nothing where a pair is suppressed.
+    """
+    used = np.unique(heights[kept & ~starred & ~blank]).tolist()
+    stars = bool((starred & kept).any())
+    if used in ([], [0]) and not stars and not (blank & kept).any():
+        return {}, False
+    code, points = np.zeros(heights.size, dtype=np.int64), [NOWHERE]
+    for height in used:
+        here = (heights == height) & ~blank & ~starred
+        code[here] = len(points) + level.codes[height][places[here]]
+        points += level.exact[height]
+    fields = released_fields(level.hierarchy, level.parts) if any(used) else level.parts
+    columns = {
+        field.name: Released(field, pa.array([point[axis] for point in points], field.type), code)
+        for axis, field in enumerate(fields)
+    }
+    return columns, stars
 
 
 def text_field(base: Field) -> Field:

@@ -72,8 +72,8 @@ def find_minimal(
     if lattice.nodes > MOST_NODES:
         msg = (
             f"the generalisation lattice has {lattice.nodes:,} nodes, too many to search with"
-            " several quasi-identifiers or privacy models.\n\nHint: give fewer columns, or"
-            " hierarchies with fewer levels."
+            " several quasi-identifiers, privacy models or people with several rows.\n\nHint: give"
+            " fewer columns, or hierarchies with fewer levels."
         )
         raise PlanError(msg)
     return _find_by_criteria(lattice, criteria, allowed, watch)

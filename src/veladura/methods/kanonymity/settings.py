@@ -10,9 +10,11 @@ from veladura.errors import DataError, PlanError
 from veladura.methods.kanonymity.choice import POLICIES
 from veladura.methods.kanonymity.privacy_models import TCloseness, population_of
 from veladura.methods.kanonymity.quality import BY_COLUMN, QUALITIES
+from veladura.numeric.hierarchies.grid import pair_name
 
 if TYPE_CHECKING:
     from veladura.methods.kanonymity.kanonymity import KAnonymity
+    from veladura.methods.kanonymity.lattice import Lattice, Vector
 
 CHOICES = {
     "suppressed": ("drop", "star", "cells"),
@@ -44,6 +46,7 @@ def check_settings(recipe: KAnonymity) -> None:
     _check_preferences(recipe)
     _check_models(recipe)
     _check_recoding(recipe)
+    _check_levels(recipe)
 
 
 def _check_columns(recipe: KAnonymity) -> None:
@@ -59,10 +62,39 @@ def _check_columns(recipe: KAnonymity) -> None:
     if any(len(set(names)) < len(names) for names in recipe.sets):
         msg = "quasi_identifiers names a column twice."
         raise PlanError(msg)
-    for setting in ("hierarchies", "weights"):
-        if others := [name for name in getattr(recipe, setting) if name not in recipe.names]:
+    _check_pairs(recipe)
+    for setting in ("hierarchies", "weights", "levels"):
+        others = [name for name in getattr(recipe, setting) if name not in recipe.attributes]
+        if others:
             msg = f"{setting} names columns that are not quasi-identifiers: {others}."
+            if recipe.pairs:
+                msg += f"\n\nHint: the name of a pair is {pair_name(recipe.pairs[0])!r}."
             raise PlanError(msg)
+
+
+def _check_pairs(recipe: KAnonymity) -> None:
+    if any(isinstance(pair, str) or len(pair) != 2 for pair in recipe.pairs):  # noqa: PLR2004
+        msg = 'pairs must be a list of pairs of columns, such as [["lon", "lat"]].'
+        raise PlanError(msg)
+    paired = [name for pair in recipe.pairs for name in pair]
+    if len(set(paired)) < len(paired):
+        msg = "pairs names a column twice: a coordinate belongs to one pair."
+        raise PlanError(msg)
+    for pair in recipe.pairs:
+        if any(len(set(pair) & set(names)) == 1 for names in recipe.sets) or not (
+            set(pair) <= set(recipe.names)
+        ):
+            msg = (
+                f"both columns of the pair {pair_name(pair)!r} must be quasi-identifiers, of the"
+                " same outsiders: who knows one coordinate of a place knows both."
+            )
+            raise PlanError(msg)
+    if recipe.pairs and recipe.recoding == "mondrian":
+        msg = (
+            'pairs do not go with recoding = "mondrian", which cuts one column at a time.\n\nHint:'
+            " leave pairs out, and both coordinates become ranges; or take another recoding."
+        )
+        raise PlanError(msg)
 
 
 def _check_k(recipe: KAnonymity) -> None:
@@ -101,7 +133,7 @@ def _check_preferences(recipe: KAnonymity) -> None:
     if any(not weight >= 0 for weight in recipe.weights.values()):
         msg = "weights must be at least 0."
         raise PlanError(msg)
-    if recipe.weights and not any(recipe.weights.get(name, 1.0) > 0 for name in recipe.names):
+    if recipe.weights and not any(recipe.weights.get(name, 1.0) > 0 for name in recipe.attributes):
         msg = "weights are all 0: at least one must be above 0."
         raise PlanError(msg)
     first = recipe.prefer[0] if recipe.prefer else ""
@@ -163,11 +195,55 @@ def _check_recoding(recipe: KAnonymity) -> None:
         raise PlanError(msg)
 
 
-def check_rows(recipe: KAnonymity, rows: int) -> None:
-    """Refuse a table that is too small for the settings."""
-    if rows < recipe.k:
+def _check_levels(recipe: KAnonymity) -> None:
+    if not recipe.levels:
+        return
+    if absent := [name for name in recipe.attributes if name not in recipe.levels]:
         msg = (
-            f"no solution exists: the table has {rows} rows, fewer than k = {recipe.k}, so no"
+            f"levels must name every quasi-identifier; not named: {absent}.\n\nHint: level 0 leaves"
+            " a column as it is."
+        )
+        raise PlanError(msg)
+    for name, level in recipe.levels.items():
+        if isinstance(level, bool) or not isinstance(level, int) or level < 0:
+            msg = f"levels: the level of {name!r} ({level}) must be a whole number of at least 0."
+            raise PlanError(msg)
+    if recipe.recoding == "mondrian":
+        msg = 'levels do not go with recoding = "mondrian", which has no levels.'
+        raise PlanError(msg)
+
+
+def given_vector(recipe: KAnonymity, lattice: Lattice) -> Vector:
+    """Return the given levels in the order of the lattice; refuse any outside its hierarchy."""
+    for name, height in zip(recipe.attributes, lattice.heights.tolist(), strict=True):
+        if recipe.levels[name] > height:
+            msg = (
+                f"levels: {name!r} has the levels 0 (as it is) to {height} (suppressed); got"
+                f" {recipe.levels[name]}."
+            )
+            raise PlanError(msg)
+    return tuple(recipe.levels[name] for name in recipe.attributes)
+
+
+def check_given(recipe: KAnonymity, suppressed: int, allowed: int) -> None:
+    """Refuse given levels at which too many rows would be suppressed."""
+    if suppressed <= allowed:
+        return
+    asked = ", ".join([f"k = {recipe.k}", *(model.name for model in recipe.models)])
+    msg = (
+        f"the given levels do not keep {asked}: {suppressed:,} people (rows) would have to be"
+        f" suppressed, and max_suppression allows {allowed:,}.\n\nHint: raise a level, allow more"
+        " suppression, or leave levels out to search for the levels that keep it."
+    )
+    raise DataError(msg)
+
+
+def check_rows(recipe: KAnonymity, rows: int, people: int) -> None:
+    """Refuse a table that is too small for the settings."""
+    if people < recipe.k:
+        units = f"{rows} rows" if people == rows else f"{people} people"
+        msg = (
+            f"no solution exists: the table has {units}, fewer than k = {recipe.k}, so no"
             f" combination can be shared by {recipe.k} of them."
         )
         raise DataError(msg)

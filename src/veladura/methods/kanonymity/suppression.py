@@ -19,7 +19,7 @@ from veladura.methods.kanonymity.equivalence_classes import (
     ValueCounts,
 )
 from veladura.methods.kanonymity.lattice import Lattice, Words
-from veladura.methods.kanonymity.privacy_models import DeltaPresence, Model
+from veladura.methods.kanonymity.privacy_models import DeltaPresence, Model, column_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +69,8 @@ class Criteria:
         Where each sensitive column stands.
     origin
         Where the origin stands; None without a population.
+    person
+        Where the person stands, if people have several rows: then every count is of people.
     """
 
     lattice: Lattice
@@ -78,6 +80,7 @@ class Criteria:
     sensitive: Mapping[str, Sensitive] = field(default_factory=dict, repr=False)
     extra: Mapping[str, int] = field(default_factory=dict)
     origin: int | None = None
+    person: int | None = None
 
     @cached_property
     def columns(self) -> tuple[int, ...]:
@@ -93,7 +96,7 @@ class Criteria:
     @property
     def only_k(self) -> bool:
         """Whether k for one quasi-identifier is all that is asked."""
-        return not self.models and len(self.sets) == 1
+        return not self.models and len(self.sets) == 1 and self.person is None
 
     @property
     def smallest(self) -> int:
@@ -178,15 +181,28 @@ class Criteria:
     ) -> Mask:
         """Return which equivalence classes have rows that must go."""
         groups = int(ids.max(initial=-1)) + 1
-        rows = _summed(ids, np.where(alive, sizes, 0), groups)
+        rows = self._sizes(keys, sizes, ids, columns, alive)
         failing = rows < self.k
         if self.models:
             people = _summed(ids, np.where(self._in_table(keys), 0, sizes), groups)
             counted = self._counted(keys, sizes, ids, columns, alive)
-            classes = EquivalenceClasses(rows, people, counted, self.sensitive)
             for model in self.models:
-                failing |= model.fails(classes)
+                column, total = column_of(model), rows
+                if column is not None and self.person is not None:  # pairs of person and value
+                    values = counted(column)
+                    total = _summed(values.group, values.size, groups)
+                failing |= model.fails(EquivalenceClasses(total, people, counted, self.sensitive))
         return np.asarray(failing & (rows > 0))
+
+    def _sizes(
+        self, keys: Words, sizes: Ints, ids: Ints, columns: Sequence[int], alive: Mask
+    ) -> Ints:
+        """Return the people of each equivalence class; rows, where every row is a person."""
+        groups = int(ids.max(initial=-1)) + 1
+        if self.person is None:
+            return _summed(ids, np.where(alive, sizes, 0), groups)
+        _, first = self.lattice.numbered(keys[alive], (*columns, self.person))
+        return np.bincount(ids[alive][first], minlength=groups).astype(np.int64)
 
     def _counted(
         self, keys: Words, sizes: Ints, ids: Ints, columns: Sequence[int], alive: Mask
@@ -196,11 +212,14 @@ class Criteria:
 
         def counted(column: str) -> ValueCounts:
             if column not in by_column:
-                place, rows = self.extra[column], keys[alive]
+                place, rows, of, many = self.extra[column], keys[alive], ids[alive], sizes[alive]
+                if self.person is not None:  # every pair of person and value counts once
+                    _, pairs = self.lattice.numbered(rows, (*columns, place, self.person))
+                    rows, of, many = rows[pairs], of[pairs], np.ones(pairs.size, dtype=np.int64)
                 which, first = self.lattice.numbered(rows, (*columns, place))
-                size = _summed(which, sizes[alive], first.size)
+                size = _summed(which, many, first.size)
                 codes = self.lattice.unpacked(rows[first], place)
-                by_column[column] = ValueCounts(ids[alive][first], codes, size)
+                by_column[column] = ValueCounts(of[first], codes, size)
             return by_column[column]
 
         return counted

@@ -24,8 +24,8 @@ class Tuples:
     places
         Where each value stands among those of its hierarchy; a row a tuple, a column a
         quasi-identifier.
-    sizes
-        Rows of each tuple.
+    sizes, people
+        Rows of each tuple, and people: a person with several rows counts once.
     """
 
     names: tuple[str, ...]
@@ -33,6 +33,7 @@ class Tuples:
     heights: Ints = field(repr=False)
     places: Ints = field(repr=False)
     sizes: Ints = field(repr=False)
+    people: Ints = field(repr=False)
 
     @property
     def rows(self) -> int:
@@ -62,18 +63,31 @@ class Tuples:
 
     def original(self) -> pa.Table:
         """Return the tuples with the values of the original table."""
-        columns = [
-            level.base.to_arrow().take(pa.array(self.places[:, c]))
-            for c, level in enumerate(self.levels)
-        ]
-        return pa.table(columns, names=list(self.names))
+        columns: dict[str, pa.Array] = {}
+        for c, (name, level) in enumerate(zip(self.names, self.levels, strict=True)):
+            place = pa.array(self.places[:, c])
+            columns |= {
+                part: values.take(place) for part, values in original_values(name, level).items()
+            }
+        return pa.table(columns)
 
 
-def tuples_of(names: Sequence[str], lattice: Lattice) -> Tuples:
-    """Return the tuples that a lattice holds packed."""
+def original_values(name: str, level: Levels) -> dict[str, pa.Array]:
+    """Return the distinct values of an attribute, by column: a pair of coordinates has two."""
+    if not level.parts:
+        return {name: level.base.to_arrow()}
+    return {
+        field.name: pa.array([point[axis] for point in level.exact[0]], field.type)
+        for axis, field in enumerate(level.parts)
+    }
+
+
+def tuples_of(names: Sequence[str], lattice: Lattice, people: Ints | None = None) -> Tuples:
+    """Return the tuples that a lattice holds packed; every row is a person unless given."""
     places = [lattice.unpacked(lattice.keys, c) for c in range(len(names))]
     index = np.column_stack(places)
-    return Tuples(tuple(names), lattice.levels, lattice.heights, index, lattice.sizes)
+    people = lattice.sizes if people is None else people
+    return Tuples(tuple(names), lattice.levels, lattice.heights, index, lattice.sizes, people)
 
 
 def group_numbers(codes: Ints) -> Ints:

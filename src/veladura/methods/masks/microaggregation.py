@@ -15,7 +15,9 @@ from veladura.core.gates import MASKED
 from veladura.core.promise import GROUP_SIZE, Promise
 from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
 from veladura.errors import DataError, PlanError
+from veladura.methods.masks.number_codes import refuse_codes, without_codes
 from veladura.table.schema import NUMERIC, check_kinds
+from veladura.table.units import refuse_repeated
 from veladura.table.variation import standard_deviation
 
 if TYPE_CHECKING:
@@ -66,6 +68,7 @@ class Microaggregation(Recipe):
     """
 
     method = "microaggregation"
+    decisive = ("k",)
     sentence = (
         "Microaggregation: people (rows) were put into small groups of similar ones, and each"
         " value was replaced by the mean of its group."
@@ -91,7 +94,9 @@ class Microaggregation(Recipe):
     def apply(self, table: Table, context: Context) -> FittedMicroaggregation:  # noqa: ARG002
         """Group the rows."""
         check_kinds(table.schema, self.columns, AVERAGED, "use Recode or Pram for categories.")
+        refuse_repeated(table, "the groups of k of microaggregation are rows")
         codes = table.codes(self.columns)
+        refuse_codes(table, codes, self.columns)
         numbers = np.column_stack([codes[name].numbers() for name in self.columns])
         if len(numbers) < self.k:
             msg = f"no solution exists: the table has {len(numbers)} rows, fewer than k = {self.k}."
@@ -117,6 +122,11 @@ class Microaggregation(Recipe):
             " rows: there is nothing to microaggregate."
         )
         raise PlanError(msg)
+
+    @classmethod
+    def suggest_for(cls, table: Table, facts: Mapping[str, Facts]) -> Microaggregation:
+        """Suggest no column of codes that are written as numbers."""
+        return cls.suggest(without_codes(table), facts)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from veladura.base.arrays import Floats
-from veladura.base.checks import check_columns, is_number
+from veladura.base.bounds import Bounds, bounds_of
+from veladura.base.checks import check_columns, check_named, is_number
 from veladura.base.context import Context
 from veladura.core.gates import MASKED
-from veladura.core.promise import Check, Evidence, Promise, source_column
+from veladura.core.promise import LIMITS, Check, Evidence, Promise, limit_promises, source_column
 from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
 from veladura.errors import PlanError
+from veladura.methods.masks.limits import added, ends_of, limits_of, refuse_narrow
+from veladura.methods.masks.number_codes import refuse_codes, without_codes
 from veladura.table.schema import NUMERIC, check_kinds
 from veladura.table.variation import refuse_constant, standard_deviation
 
@@ -49,7 +52,9 @@ class Noise(Recipe):
     """Additive noise: normal noise is added to numbers.
 
     Missing values stay missing. Results are written with the decimals of the source, whole
-    numbers as whole numbers: noise much smaller than that is rounded away.
+    numbers as whole numbers: noise much smaller than that is rounded away. A column that is never
+    negative stays so. Noise that would lead outside the limits of a column has the other sign: it
+    keeps its size, and nothing piles up at a limit.
 
     Parameters
     ----------
@@ -61,6 +66,10 @@ class Noise(Recipe):
         True: the noise has the correlations of the columns, so that the release keeps them
         (Kim 1986). False: the noise of each column is independent, and correlations shrink by
         1 / (1 + scale^2).
+    limits
+        Smallest and largest value that a column may have, ``{"age": (0, 110)}``, from public
+        knowledge and never from the data. By default 0 for columns without negative values;
+        ``(-inf, inf)`` for none.
 
     Examples
     --------
@@ -77,24 +86,29 @@ class Noise(Recipe):
     """
 
     method = "noise"
+    decisive = ("scale",)
     sentence = (
         "Random noise was added to the numbers (additive noise), so that a released value may"
-        " differ from the true one. Means are kept on average."
+        " differ from the true one. Means are kept on average, but for values near a limit."
     )
     caution = (
         "additive noise shrinks the slope of a noisy predictor towards 0 and moves those of"
         " correlated columns; a noisy response has larger errors"
     )
-    checks = {"noise-scale": Check(noise_too_small)}
+    checks = {"noise-scale": Check(noise_too_small), "limits": LIMITS}
     gate = MASKED
 
     columns: Sequence[str]
     scale: float = 0.1
     correlated: bool = True
+    limits: Mapping[str, Bounds] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_columns(self.columns, "the number columns to mask")
+        limits = {name: bounds_of(pair, "limits") for name, pair in self.limits.items()}
+        object.__setattr__(self, "limits", limits)
+        check_named("limits", list(limits), list(self.columns))
         if not is_number(self.scale) or self.scale <= 0:
             msg = (
                 f"scale ({self.scale}) must be above 0: it is the standard deviation of the noise"
@@ -106,16 +120,20 @@ class Noise(Recipe):
         """Learn the covariance of the columns."""
         check_kinds(table.schema, self.columns, NUMERIC, "use Pram for categories.")
         codes = table.codes(self.columns)
+        refuse_codes(table, codes, self.columns)
         numbers = np.column_stack([codes[name].numbers() for name in self.columns])
         scales = np.array([standard_deviation(column) for column in numbers.T])
         refuse_constant(
             [name for name, scale in zip(self.columns, scales, strict=True) if scale == 0],
             "have no spread to scale noise by",
         )
+        limits = limits_of([codes[name] for name in self.columns], self.limits)
+        by_name = dict(zip(self.columns, scales.tolist(), strict=True))
+        refuse_narrow(limits, by_name, self.scale)
         correlation = (
             _correlation(numbers / scales) if self.correlated else np.eye(len(self.columns))
         )
-        return FittedNoise(self, table, codes, numbers, scales, correlation)
+        return FittedNoise(self, table, codes, numbers, scales, correlation, limits)
 
     @classmethod
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> Noise:
@@ -133,14 +151,20 @@ class Noise(Recipe):
             raise PlanError(msg)
         return cls(columns=tuple(names))
 
+    @classmethod
+    def suggest_for(cls, table: Table, facts: Mapping[str, Facts]) -> Noise:
+        """Suggest no column of codes that are written as numbers."""
+        return cls.suggest(without_codes(table), facts)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FittedNoise(Fitted[Noise]):
-    """The number columns, their standard deviations and their correlations."""
+    """The number columns, their standard deviations, their correlations and their limits."""
 
     numbers: Floats
     spread: Floats
     correlation: Floats
+    limits: Mapping[str, Bounds] = field(default_factory=dict)
 
     def draw(self, context: Context) -> Drawn:
         """Add noise: one stream a column, then mixed by the root of the correlation matrix."""
@@ -149,10 +173,11 @@ class FittedNoise(Fitted[Noise]):
             [context.streams("noise", name).standard_normal(rows) for name in recipe.columns]
         )
         noise = white @ _root(self.correlation).T * self.spread * recipe.scale
-        masked = self.numbers + noise
-        # Where the sum is more than a 64-bit number can hold, the noise has the other sign: cutting
-        # it off would shrink it.
-        masked = np.where(np.abs(masked) >= self._limits(), self.numbers - noise, masked)
+        ends = [
+            ends_of(self.codes[name], self.limits.get(name, Bounds())) for name in recipe.columns
+        ]
+        low, high = (np.array(side) for side in zip(*ends, strict=True))
+        masked = added(self.numbers, noise, low, high)
         columns = {
             name: self.codes[name].rounded(masked[:, j]) for j, name in enumerate(recipe.columns)
         }
@@ -165,16 +190,10 @@ class FittedNoise(Fitted[Noise]):
         return Drawn(
             datasets=[Draw(columns)],
             changed=recipe.columns,
-            promises=(Promise("noise-scale", claim, "source", settings),),
-        )
-
-    def _limits(self) -> Floats:
-        """Return the size that no value of each column may reach."""
-        return np.array(
-            [
-                np.inf if self.codes[name].values.dtype.kind == "f" else 2.0**63
-                for name in self.recipe.columns
-            ]
+            promises=(
+                Promise("noise-scale", claim, "source", settings),
+                *limit_promises(self.limits),
+            ),
         )
 
 

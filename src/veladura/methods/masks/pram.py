@@ -77,6 +77,7 @@ class Pram(Recipe):
     """
 
     method = "pram"
+    decisive = ("retain",)
     sentence = (
         "Post-randomisation (PRAM): categories were changed at random with known probabilities,"
         " so a released category may differ from the true one."

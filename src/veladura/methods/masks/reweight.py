@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -65,6 +65,7 @@ class Reweight(Recipe):
     """
 
     method = "reweight"
+    decisive = ("total", "digits")
     sentence = (
         "Sampling weights were rounded, and scaled so that they add up to the declared total."
     )
@@ -89,6 +90,10 @@ class Reweight(Recipe):
         if not (whole and 1 <= self.digits <= MOST_DIGITS):
             msg = f"digits ({self.digits}) must be a whole number from 1 to {MOST_DIGITS}."
             raise PlanError(msg)
+
+    def changes(self, names: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG002
+        """Return the column of weights."""
+        return (self.column,)
 
     def apply(self, table: Table, context: Context) -> FittedReweight:  # noqa: ARG002
         """Check that the column holds weights."""

@@ -87,6 +87,7 @@ class Swap(Recipe):
     """
 
     method = "swap"
+    decisive = ("window",)
     sentence = (
         "Rank swapping: values were exchanged between people (rows) of nearby rank. The values"
         " are true, but most of them belong to another person."

@@ -77,6 +77,7 @@ class TopCode(Recipe):
     """
 
     method = "top-code"
+    keeps_most = True
     sentence = (
         "Top-coding: values beyond a limit were replaced, so that the most extreme values are not"
         " shown."
@@ -88,6 +89,7 @@ class TopCode(Recipe):
     checks = {"limits": LIMITS, "date-limits": Check(dates_outside)}
     gate = MASKED
     random = False
+    coarsens = True
 
     columns: Mapping[str, int | float | str | Limits] | Sequence[str]
     quantile: float | None = None

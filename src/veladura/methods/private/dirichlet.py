@@ -53,6 +53,9 @@ class DirichletMultinomial(CellRecipe):
         Number of datasets; each gets epsilon / m, and one is best.
     missing
         Columns whose missing values are a category of their own.
+    rows_per_person
+        With a person column, the most rows of a person that are counted, drawn at random: the
+        privacy loss of a person is that many times epsilon, and the ledger is charged with it.
     structural_zeros
         Combinations that cannot occur: ``[{"age": ["0-14"], "marital": ["married", "widowed"]}]``.
 
@@ -74,6 +77,7 @@ class DirichletMultinomial(CellRecipe):
     """
 
     method = "dirichlet-multinomial"
+    decisive = ("m",)
     sentence = (
         "Differential privacy: all rows are artificial, drawn from a Dirichlet-multinomial model of"
         " the counts, so that the release hardly depends on any one person's row."
@@ -89,14 +93,15 @@ class DirichletMultinomial(CellRecipe):
     def apply(self, table: Table, context: Context) -> FittedDirichlet:
         """Count the rows of each cell."""
         chosen, domain = self.prepare(table, context)
-        size = self.size or chosen.rows
+        counted = self.contributed(chosen, context)
+        size = self.size or counted.rows
         epsilon = self.cost()[0] / self.m  # the worst cases of all datasets come together
         return FittedDirichlet(
             self,
             chosen,
             no_codes(),
             domain,
-            counts=domain.count(chosen),
+            counts=domain.count(counted),
             alpha=exact.smallest_alpha(epsilon, size),
             size=size,
         )
@@ -130,6 +135,9 @@ class BetaBinomial(DirichletMultinomial):
         Number of datasets; each gets epsilon / m, and one is best.
     missing
         The column, if missing is one of its two categories.
+    rows_per_person
+        With a person column, the most rows of a person that are counted, drawn at random: the
+        privacy loss of a person is that many times epsilon, and the ledger is charged with it.
     structural_zeros
         Not used: a column of two categories has none.
 
@@ -189,10 +197,11 @@ class FittedDirichlet(FittedPrivate[DirichletMultinomial]):
             "alpha": exact.text(self.alpha),
             "size": self.size,
             "m": recipe.m,
+            **recipe.clipping(),
         }
         claim = (
-            f"Differential privacy with epsilon = {parameters['epsilon']}: replacing any one row of"
-            " the original changes the probability of this release by a factor of at most"
+            f"Differential privacy with epsilon = {parameters['epsilon']}: replacing"
+            f" {recipe.replaced} changes the probability of this release by a factor of at most"
             f" exp({parameters['epsilon']})."
         )
         return Outcome(

@@ -12,6 +12,7 @@ from veladura.errors import BudgetError
 from veladura.methods.private.exact import text
 
 REPLACE_ONE = "replace-one"  # neighbouring tables: one row replaced; the number of rows is public
+REPLACE_PERSON = "replace-person"  # the rows of one person replaced by as many others
 _UP = Fraction(10**12 + 1, 10**12)  # rounds a conversion up by more than floating point can err
 
 
@@ -35,6 +36,14 @@ class Event:
     delta: Fraction = Fraction(0)
     rho: Fraction = Fraction(0)
     neighbours: str = REPLACE_ONE
+
+    def __post_init__(self) -> None:
+        if min(self.epsilon, self.delta, self.rho) < 0 or self.delta >= 1:
+            msg = (
+                f"a draw by {self.mechanism} cannot cost less than nothing: epsilon, delta and rho"
+                " must be at least 0, and delta below 1."
+            )
+            raise BudgetError(msg)
 
     def to_json(self) -> dict[str, str]:
         """Return the event as manifest and ledger hold it, fractions as text."""

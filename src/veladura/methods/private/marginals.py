@@ -5,6 +5,7 @@ Adaptive, after AIM (McKenna et al. 2022), with the noise of OpenDP and the mode
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -19,7 +20,7 @@ from veladura.core.recipe import Recipe, no_codes
 from veladura.core.rules import PrivateRows, Rule
 from veladura.errors import PlanError
 from veladura.methods.private import exact, propose
-from veladura.methods.private.events import Event, rho_for
+from veladura.methods.private.events import Event, rho_for, zcdp_epsilon
 from veladura.methods.private.libraries import (
     NoisyTable,
     fit_model,
@@ -65,6 +66,9 @@ class Marginals(PrivateRecipe):
         Rows of the dataset. As many as the table has, unless given.
     missing
         Columns whose missing values are a category of their own.
+    rows_per_person
+        With a person column, the most rows of a person that are counted, drawn at random: the rho
+        of a person is its square times that of a row, and the ledger is charged with it.
     rounds
         Number of pairs of columns to measure. As many as there are columns, unless given.
     fits
@@ -117,19 +121,31 @@ class Marginals(PrivateRecipe):
             raise PlanError(msg)
 
     def cost(self) -> tuple[Fraction, Fraction]:
-        """Return the epsilon and delta of one release."""
+        """Return the epsilon and delta of one release, for a row."""
         return exact.positive(self.epsilon), exact.share(self.delta)
 
     def event(self) -> Event:
-        """Return the privacy loss of one release: the rho that keeps epsilon with delta."""
-        return Event(self.method, ", ".join(self.columns), rho=rho_for(*self.cost()))
+        """Return the privacy loss of one release: the rho that keeps epsilon with delta.
+
+        The rho of r rows is r^2 times that of one (Bun and Steinke 2016, proposition 1.9).
+        """
+        about, rho = ", ".join(self.columns), rho_for(*self.cost()) * self.rows_each**2
+        return Event(self.method, about, rho=rho, neighbours=self.neighbours)
+
+    def loss(self) -> tuple[Fraction, Fraction]:
+        """Return the epsilon and delta of one release, for a person."""
+        epsilon, delta = self.cost()
+        if self.rows_each == 1:
+            return epsilon, delta
+        bound = zcdp_epsilon(self.event().rho, delta)
+        return Fraction(math.ceil(bound * 10**6), 10**6), delta
 
     def apply(self, table: Table, context: Context) -> FittedMarginals:
         """Count the distinct rows."""
         opendp()
         mbi()
         chosen, domain = self.prepare(table, context)
-        codes, counts = domain.tuples(chosen)
+        codes, counts = domain.tuples(self.contributed(chosen, context))
         return FittedMarginals(
             self, chosen, no_codes(), domain, distinct=tuple(codes), counts=counts
         )
@@ -152,13 +168,13 @@ class FittedMarginals(FittedPrivate[Marginals]):
         recipe, n = self.recipe, int(self.counts.sum())
         rounds = len(recipe.columns) if recipe.rounds is None else recipe.rounds
         rounds = min(rounds, len(self._pairs()))
-        measured, model = self._measure(context, float(event.rho), rounds)
+        measured, model = self._measure(context, float(event.rho / recipe.rows_each**2), rounds)
         size = recipe.size or n
         synthetic = model.synthetic_data(size).to_dict()
         rows = [np.asarray(synthetic[name], dtype=np.int64) for name in recipe.columns]
         order = np.lexsort(rows[::-1])
         columns = self.domain.columns_of(self.table, [row[order] for row in rows])
-        epsilon, delta = map(exact.text, recipe.cost())
+        epsilon, delta = map(exact.text, recipe.loss())
         parameters = {
             "epsilon": epsilon,
             "delta": delta,

@@ -51,6 +51,9 @@ class NoisyCounts(CellRecipe):
         Rows of the dataset. As many as the table has, unless given.
     missing
         Columns whose missing values are a category of their own.
+    rows_per_person
+        With a person column, the most rows of a person that are counted, drawn at random: the
+        privacy loss of a person is that many times epsilon, and the ledger is charged with it.
     structural_zeros
         Combinations that cannot occur: ``[{"age": ["0-14"], "marital": ["married", "widowed"]}]``.
 
@@ -82,7 +85,7 @@ class NoisyCounts(CellRecipe):
             )
             raise PlanError(msg)
         chosen, domain = self.prepare(table, context)
-        counts = domain.count(chosen)
+        counts = domain.count(self.contributed(chosen, context))
         return FittedNoisyCounts(self, chosen, no_codes(), domain, counts=counts, scale=scale)
 
     @classmethod

@@ -15,6 +15,7 @@ from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
 from veladura.core.rules import Posterior, Rule
 from veladura.errors import DataError, PlanError
 from veladura.methods.private import propose
+from veladura.methods.private.contribution import contributed
 from veladura.methods.private.domain import (
     KINDS,
     MOST_CELLS,
@@ -24,7 +25,7 @@ from veladura.methods.private.domain import (
     declare,
     listed,
 )
-from veladura.methods.private.events import REPLACE_ONE, Event
+from veladura.methods.private.events import REPLACE_ONE, REPLACE_PERSON, Event
 from veladura.methods.private.exact import positive
 from veladura.methods.private.proof import CHECKS
 from veladura.table.schema import check_kinds
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 P = TypeVar("P", bound="PrivateRecipe")
 MOST_ROWS = 50_000_000
+MOST_EACH = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +62,7 @@ class PrivateRecipe(Recipe):
     epsilon: float
     size: int | None = None
     missing: Sequence[str] = ()
+    rows_per_person: int | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -70,16 +73,49 @@ class PrivateRecipe(Recipe):
             object.__setattr__(self, "domain", values)
         if self.size is not None:
             check_count("size", self.size, MOST_ROWS, "the number of rows to release")
+        if self.rows_per_person is not None:
+            what = "the most rows of a person that are counted"
+            check_count("rows_per_person", self.rows_per_person, MOST_EACH, what)
         if not isinstance(self.domain, str):
             self.declared()
 
+    @property
+    def rows_each(self) -> int:
+        """The most rows that one person contributes."""
+        return self.rows_per_person or 1
+
+    @property
+    def neighbours(self) -> str:
+        """Which tables count as neighbouring: one row or one person replaced."""
+        return REPLACE_ONE if self.rows_per_person is None else REPLACE_PERSON
+
+    @property
+    def replaced(self) -> str:
+        """What differs between neighbouring tables, in words."""
+        if self.rows_per_person is None:
+            return "any one row of the original"
+        return (
+            f"the rows of any one person (at most {self.rows_per_person}, drawn at random; how many"
+            " rows are counted is public)"
+        )
+
     def cost(self) -> tuple[Fraction, Fraction]:
-        """Return the epsilon and delta of one release."""
+        """Return the epsilon and delta of one release, for a row."""
         return positive(self.epsilon, "epsilon"), Fraction(0)
+
+    def loss(self) -> tuple[Fraction, Fraction]:
+        """Return the epsilon and delta of one release, for a person.
+
+        Group privacy: the epsilon of r rows is r times that of one (Dwork and Roth 2014, theorem
+        2.2); all tables between have the same number of rows.
+        """
+        epsilon, delta = self.cost()
+        return epsilon * self.rows_each, delta
 
     def event(self) -> Event:
         """Return the privacy loss of one release, as the ledger is charged with it."""
-        return Event(self.method, ", ".join(self.columns), epsilon=self.cost()[0])
+        about, epsilon = ", ".join(self.columns), self.loss()[0]
+        return Event(self.method, about, epsilon=epsilon, neighbours=self.neighbours)
 
     def zeros(self) -> tuple[Zero, ...]:
         """Return the structural zeros: combinations that cannot occur."""
@@ -98,6 +134,14 @@ class PrivateRecipe(Recipe):
             msg = "the table has no rows."
             raise DataError(msg)
         return table.select(self.columns), self.declared()
+
+    def clipping(self) -> dict[str, int]:
+        """Return what the manifest says of the rows of a person; nothing where rows are people."""
+        return {} if self.rows_per_person is None else {"rows_per_person": self.rows_per_person}
+
+    def contributed(self, table: Table, context: Context) -> Table:
+        """Return the rows that are counted: at most ``rows_per_person`` of each person."""
+        return contributed(table, self.rows_per_person, context)
 
     @classmethod
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> Recipe:  # noqa: ARG003
@@ -185,7 +229,8 @@ class FittedPrivate(Fitted[P]):
             rule=recipe.rule,
             settings={
                 **declared,
-                "neighbours": REPLACE_ONE,
+                "neighbours": recipe.neighbours,
+                **recipe.clipping(),
                 "events": [event.to_json()],
                 "repeatable": context.seeded,
                 **outcome.settings,

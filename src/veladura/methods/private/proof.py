@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 def loss_promise(recipe: PrivateRecipe, event: Event) -> Promise:
     """Promise that the privacy loss of the stated noise is at most epsilon and delta."""
-    epsilon, delta = map(exact.text, recipe.cost())
+    epsilon, delta = map(exact.text, recipe.loss())
     claim = (
         f"Differential privacy with epsilon = {epsilon}"
         + (f" and delta = {delta}" if delta != "0" else "")
-        + ": with the noise that the manifest states, replacing any one row of the original"
+        + f": with the noise that the manifest states, replacing {recipe.replaced}"
         f" changes the probability of a release by a factor of at most exp({epsilon})"
         + (f", plus {delta}." if delta != "0" else ".")
     )
@@ -35,7 +35,8 @@ def ratio_too_large(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     given = settings["alpha"]
     alpha = min(map(Fraction, given)) if isinstance(given, list) else Fraction(given)
     size = int(evidence.released.arrow.num_rows)
-    kept = exact.keeps(Fraction(settings["epsilon"]), alpha, size, int(settings["m"]))
+    of_a_row = Fraction(settings["epsilon"]) / int(settings.get("rows_per_person", 1))
+    kept = exact.keeps(of_a_row, alpha, size, int(settings["m"]))
     return int(not kept) + int(size != settings["size"])
 
 

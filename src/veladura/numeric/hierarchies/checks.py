@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
@@ -22,6 +23,7 @@ PERIODS = {  # in months
     "50 years": 600,
 }
 ROUNDING = 1e-9  # of the ratio of two widths
+MOST_SIZES = 40  # of cells: the largest would be a billion times as wide as the smallest
 
 
 def check_rule(rule: str, hierarchy: Hierarchy) -> None:
@@ -72,12 +74,29 @@ def _check_widths(hierarchy: Hierarchy) -> None:
     if any(width <= 0 for width in hierarchy.widths):
         msg = "widths of intervals must be above 0."
         raise PlanError(msg)
+    if isinstance(hierarchy.origin, tuple):
+        msg = "origin of intervals must be one number; two are for the cells of a pair."
+        raise PlanError(msg)
     ratios = [wide / narrow for narrow, wide in pairwise(hierarchy.widths)]
     if any(ratio <= 1 or abs(ratio - round(ratio)) > ROUNDING for ratio in ratios):
         msg = (
             f"widths {list(hierarchy.widths)} do not nest: each must be a whole multiple of the one"
             " before."
         )
+        raise PlanError(msg)
+
+
+def _check_cells(hierarchy: Hierarchy) -> None:
+    for setting, pair in (("cell", hierarchy.sides), ("origin", hierarchy.corner)):
+        if len(pair) != 2 or not all(map(math.isfinite, pair)):  # noqa: PLR2004
+            msg = f"{setting} of a grid must be one number, or one for each of two coordinates."
+            raise PlanError(msg)
+    if min(hierarchy.sides) <= 0:
+        msg = "cell, the side of the smallest cells of a grid, must be above 0."
+        raise PlanError(msg)
+    sizes = hierarchy.sizes
+    if isinstance(sizes, bool) or not isinstance(sizes, int) or not 1 <= sizes <= MOST_SIZES:
+        msg = f"levels of a grid ({sizes}) must be a whole number from 1 to {MOST_SIZES}."
         raise PlanError(msg)
 
 
@@ -145,6 +164,7 @@ _CHECKS: Mapping[str, Callable[[Hierarchy], None]] = {
     "rows": _check_rows,
     "masked": _check_masked,
     "widths": _check_widths,
+    "cell": _check_cells,
     "cuts": _check_cuts,
     "periods": _check_periods,
     "grouped": _check_grouped,

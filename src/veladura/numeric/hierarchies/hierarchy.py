@@ -12,6 +12,8 @@ from veladura.errors import DataError, PlanError
 from veladura.numeric.hierarchies.checks import check_rule
 
 TOP = "*"
+RULES = ("rows", "masked", "widths", "cell", "cuts", "periods", "grouped", "bins", "flat")
+SIZES = 8  # of the cells of a grid, where the holder does not say how many
 Period = Literal["month", "quarter", "year", "5 years", "decade", "20 years", "50 years"]
 
 
@@ -20,8 +22,8 @@ class Hierarchy:
     """A generalisation hierarchy: how the values of a column become coarser, level by level.
 
     The last level is always the single value ``*``. Make one with `from_csv`, `explicit`, `mask`,
-    `intervals`, `dates`, `groups`, `quantiles` or `star`. In a plan it is a table with exactly one
-    of the rules below.
+    `intervals`, `dates`, `groups`, `quantiles`, `grid` or `star`. In a plan it is a table with
+    exactly one of the rules below.
 
     Parameters
     ----------
@@ -36,6 +38,10 @@ class Hierarchy:
     widths, origin
         Widths of intervals, finest first, each a multiple of the one before; an interval starts
         at ``origin``.
+    cell, levels, origin
+        For a pair of coordinates: the side of the smallest cells in the unit of the coordinates (or
+        width and height), and how many sizes there are, each twice the one before. A corner of a
+        cell of every size is at ``origin`` (x and y).
     cuts
         Limits of intervals, finest level first; each level keeps some limits of the level before.
     periods
@@ -54,7 +60,9 @@ class Hierarchy:
     masked: int | None = None
     side: Literal["right", "left"] = "right"
     widths: tuple[float, ...] = ()
-    origin: float = 0.0
+    origin: float | tuple[float, float] = 0.0
+    cell: float | tuple[float, float] | None = None
+    levels: int | None = None
     cuts: tuple[tuple[float, ...], ...] = ()
     periods: tuple[Period, ...] = ()
     grouped: tuple[Mapping[str, tuple[str, ...]], ...] = ()
@@ -66,7 +74,7 @@ class Hierarchy:
             object.__setattr__(self, "rows", _read(self.file))
         if len(self.rules) != 1:
             msg = (
-                "a hierarchy needs exactly one of rows, file, masked, widths, cuts, periods,"
+                "a hierarchy needs exactly one of rows, file, masked, widths, cell, cuts, periods,"
                 f" grouped, bins, flat; got {self.rules or 'none'}."
             )
             raise PlanError(msg)
@@ -75,11 +83,7 @@ class Hierarchy:
     @property
     def rules(self) -> list[str]:
         """Which rules are given."""
-        return [
-            name
-            for name in ("rows", "masked", "widths", "cuts", "periods", "grouped", "bins", "flat")
-            if getattr(self, name)
-        ]
+        return [name for name in RULES if getattr(self, name)]
 
     @property
     def rule(self) -> str:
@@ -95,9 +99,26 @@ class Hierarchy:
             return int(self.masked or 0)
         if self.rule == "flat":
             return 1
+        if self.rule == "cell":
+            return self.sizes + 1
         if self.rule == "bins":
             return int(self.bins or 1).bit_length()
         return len(getattr(self, self.rule)) + 1
+
+    @property
+    def sizes(self) -> int:
+        """Number of sizes of the cells of a grid."""
+        return SIZES if self.levels is None else self.levels
+
+    @property
+    def sides(self) -> tuple[float, float]:
+        """Width and height of the smallest cells of a grid."""
+        return _both(self.cell or 1.0)
+
+    @property
+    def corner(self) -> tuple[float, float]:
+        """The point of a grid where a corner of a cell of every size is."""
+        return _both(self.origin)
 
     @classmethod
     def from_csv(cls, path: str | Path) -> Hierarchy:
@@ -151,6 +172,31 @@ class Hierarchy:
         return cls(bins=bins)
 
     @classmethod
+    def grid(
+        cls,
+        cell: float | Sequence[float],
+        levels: int = SIZES,
+        origin: Sequence[float] = (0.0, 0.0),
+    ) -> Hierarchy:
+        """Put a pair of coordinates into square cells of a quadtree; each level doubles them.
+
+        A pair is released as the centre of its cell.
+
+        Parameters
+        ----------
+        cell
+            Side of the smallest cells, in the unit of the coordinates; two numbers where cells
+            are to be square on the ground and a degree of longitude is shorter than one of
+            latitude.
+        levels
+            How many sizes of cells there are, each twice the one before. Above them all is ``*``.
+        origin
+            A point where a corner of a cell of every size is: best a round one to the south-west
+            of the region, so that large cells do not part it.
+        """
+        return cls(cell=_numbers(cell), levels=levels, origin=_both(_numbers(origin)))
+
+    @classmethod
     def star(cls) -> Hierarchy:
         """Keep a value or replace it by ``*``, with no level between."""
         return cls(flat=True)
@@ -165,9 +211,23 @@ class Hierarchy:
 
     def declared(self) -> dict[str, Any]:
         """Return the rule as it was declared, for the manifest; never the values that occur."""
+        if self.rule == "cell":
+            return {"cell": _as_lists(self.cell), "levels": self.sizes, "origin": [*self.corner]}
         with_setting = {"masked": ("masked", "side"), "widths": ("widths", "origin")}
         names = with_setting.get(self.rule, (self.rule,))
         return {name: _as_lists(getattr(self, name)) for name in names}
+
+
+def _numbers(given: float | Sequence[float]) -> float | tuple[float, float]:
+    """Return one number, or a pair of them; `check_rule` refuses what is neither."""
+    if isinstance(given, Sequence):
+        return tuple(map(float, given))  # type: ignore[return-value]
+    return float(given)
+
+
+def _both(given: float | tuple[float, float]) -> tuple[float, float]:
+    """Return a setting for both coordinates: one number stands for two."""
+    return given if isinstance(given, tuple) else (given, given)
 
 
 def _as_lists(value: Any) -> Any:

@@ -18,6 +18,7 @@ from veladura.errors import DataError
 from veladura.numeric.hierarchies.checks import PERIODS
 from veladura.numeric.hierarchies.hierarchy import TOP, Hierarchy
 from veladura.table.codes import Column, label_text
+from veladura.table.schema import Field
 
 LARGEST_WRITTEN_OUT = 1e15
 
@@ -36,6 +37,9 @@ class Levels:
     exact
         The same in the type of the column, for output that keeps it: a ZIP 02130, the first day of
         a year.
+    parts
+        For a pair of coordinates the descriptions of its two columns; ``exact`` then holds pairs of
+        numbers.
     """
 
     hierarchy: Hierarchy
@@ -43,6 +47,7 @@ class Levels:
     codes: tuple[Ints, ...] = field(repr=False)
     labels: tuple[tuple[Any, ...], ...] = field(repr=False)
     exact: tuple[tuple[Any, ...], ...] = field(repr=False)
+    parts: tuple[Field, ...] = ()
 
     @property
     def height(self) -> int:
@@ -107,9 +112,15 @@ def _steps(hierarchy: Hierarchy, base: Column, values: Sequence[Any], sizes: Int
     if hierarchy.rule == "periods":
         _require(base, ("date",), "periods")
         return [_period(PERIODS[period]) for period in hierarchy.periods]
+    if hierarchy.rule == "cell":
+        msg = (
+            f"the hierarchy of {base.name!r} is a grid, which is for a pair of coordinates."
+            '\n\nHint: name the pair, as in pairs = [["x", "y"]], and give it the grid.'
+        )
+        raise DataError(msg)
     _require(base, ("integer", "number"), hierarchy.rule)
     if hierarchy.rule == "widths":
-        return [_interval(width, hierarchy.origin) for width in hierarchy.widths]
+        return [_interval(width, hierarchy.corner[0]) for width in hierarchy.widths]
     cuts = hierarchy.cuts or _quantile_cuts(int(hierarchy.bins or 2), values, sizes)
     return [_between(level) for level in cuts]
 
@@ -208,12 +219,12 @@ def _period_label(start: date, months: int) -> str:
 def _interval(width: float, origin: float) -> Step:
     def step(value: float) -> tuple[str, float]:
         lower = origin + math.floor((value - origin) / width) * width
-        return f"[{_figure(lower)}, {_figure(lower + width)})", type(value)(lower)
+        return f"[{figure(lower)}, {figure(lower + width)})", type(value)(lower)
 
     return step
 
 
-def _figure(number: float) -> str:
+def figure(number: float) -> str:
     """Return a limit as people write it: no exponent, no trailing zeros."""
     if abs(number) >= LARGEST_WRITTEN_OUT:
         return f"{number:g}"
@@ -224,10 +235,10 @@ def _between(cuts: Sequence[float]) -> Step:
     def step(value: float) -> tuple[str, float]:
         place = int(np.searchsorted(cuts, value, side="right"))
         if place == 0:
-            return f"< {_figure(cuts[0])}", type(value)(cuts[0])
+            return f"< {figure(cuts[0])}", type(value)(cuts[0])
         if place == len(cuts):
-            return f">= {_figure(cuts[-1])}", type(value)(cuts[-1])
-        return f"[{_figure(cuts[place - 1])}, {_figure(cuts[place])})", type(value)(cuts[place - 1])
+            return f">= {figure(cuts[-1])}", type(value)(cuts[-1])
+        return f"[{figure(cuts[place - 1])}, {figure(cuts[place])})", type(value)(cuts[place - 1])
 
     return step
 
@@ -272,7 +283,7 @@ def _check_nested(name: str, codes: Sequence[Ints]) -> None:
 def table_of(hierarchy: Hierarchy, values: Sequence[Any]) -> list[list[str]]:
     """Return a rule written out for some values, one row each."""
     from veladura.table.codes import encode
-    from veladura.table.schema import Field, kind_of
+    from veladura.table.schema import kind_of
 
     array = pa.array(list(values))
     kind = kind_of(array.type)

@@ -9,12 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from veladura.base.arrays import Floats
+from veladura.errors import VeladuraWarning
 
 MOST_RHAT = 1.05
 LEAST_ESS = 100.0
+SPARE, LONGEST = 1.5, 10
 
 
-class ChainWarning(UserWarning):
+class ChainWarning(VeladuraWarning):
     """The chains disagree (R-hat), or their effective sample size is too small."""
 
 
@@ -56,6 +58,16 @@ class Diagnostics:
     def poor(self) -> bool:
         """Whether the chains should not be trusted: a limit is exceeded or cannot be computed."""
         return not (self.worst_rhat <= MOST_RHAT and self.least_ess >= LEAST_ESS)
+
+    @property
+    def longer(self) -> int:
+        """How many times as long poor chains should run: by their effective sample size.
+
+        At least twice, because R-hat says only that they disagree; at most ten times, because
+        chains that would need more have another problem.
+        """
+        wanted = LEAST_ESS / self.least_ess if self.least_ess > 0 else LONGEST
+        return int(np.clip(np.ceil(SPARE * wanted), 2, LONGEST)) if np.isfinite(wanted) else LONGEST
 
     def warn(self, advice: str) -> None:
         """Warn when the chains are poor, with the worst figures and what to do."""

@@ -24,22 +24,37 @@ _number = count()
 _ONE_AT_A_TIME = RLock()  # a DuckDB connection serves one query at a time, with all cores
 
 
-def connect(custodian: Path | None = None) -> Any:
+def own_connection(custodian: Path | None = None) -> Any:
     """Return this process's in-memory DuckDB, which spills into private scratch.
 
     It never downloads extensions.
     """
     with _ONE_AT_A_TIME:
+        return _own_connection(scratch_folder(custodian), os.getpid())
+
+
+@cache
+def _own_connection(scratch: Path, _process: int) -> Any:
+    import duckdb
+
+    connection = duckdb.connect(config=private_settings(scratch))
+    # as Ibis sets its own: no variable of ours is taken for a table
+    connection.execute("SET TimeZone = 'UTC'; SET python_enable_replacements = false")
+    atexit.register(connection.close)  # before scratch is cleared
+    return connection
+
+
+def connect(custodian: Path | None = None) -> Any:
+    """Return the same DuckDB as Ibis knows it, for lazy tables."""
+    with _ONE_AT_A_TIME:
         return _own_duckdb(scratch_folder(custodian), os.getpid())
 
 
 @cache
-def _own_duckdb(scratch: Path, _process: int) -> Any:
+def _own_duckdb(scratch: Path, process: int) -> Any:
     import ibis
 
-    backend = ibis.duckdb.connect(**private_settings(scratch))
-    atexit.register(backend.disconnect)  # before scratch is cleared
-    return backend
+    return ibis.duckdb.from_connection(_own_connection(scratch, process))
 
 
 def private_settings(scratch: Path) -> dict[str, Any]:
@@ -116,11 +131,31 @@ def fetch_one(expression: ibis.Table, figures: Mapping[str, Any]) -> dict[str, A
     return row
 
 
-def run_sql(backend: Any, sql: str) -> list[tuple[Any, ...]]:
-    """Run a statement on a DuckDB and return its rows."""
+def run_sql(home: Any, sql: str) -> list[tuple[Any, ...]]:
+    """Run a statement on a DuckDB, bare or as Ibis knows it, and return its rows."""
     with one_at_a_time():
-        rows: list[tuple[Any, ...]] = backend.con.execute(sql).fetchall()
+        rows: list[tuple[Any, ...]] = getattr(home, "con", home).execute(sql).fetchall()
     return rows
+
+
+def fetch_sql(connection: Any, sql: str) -> pa.Table:
+    """Return the rows of a query of DuckDB in memory."""
+    with one_at_a_time():
+        rows: pa.Table = connection.sql(sql).to_arrow_table()
+    return rows
+
+
+@contextmanager
+def registered(connection: Any, rows: pa.Table) -> Iterator[str]:
+    """Show rows in memory to a DuckDB as a view, by its name, as long as the block runs."""
+    view = f"rows{next(_number)}"
+    with one_at_a_time():
+        connection.register(view, rows)
+    try:
+        yield view
+    finally:
+        with one_at_a_time():
+            connection.unregister(view)
 
 
 def sql_text(text: str) -> str:

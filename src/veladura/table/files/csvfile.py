@@ -3,33 +3,34 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow as pa
 
 from veladura.errors import DataError
 from veladura.table.database.connection import (
     connect,
+    fetch_sql,
     find,
     literal_path,
+    own_connection,
     run_sql,
-    sql_name,
     sql_text,
 )
 from veladura.table.database.scratch import scratch_folder
 from veladura.table.database_errors import LINE_LIMIT, without_values
-from veladura.table.fields import check_declared
+from veladura.table.fields import check_declared, field_of, refuse_empty, refuse_misfits
 from veladura.table.files import dialect as dialects
 from veladura.table.files.dialect import Dialect
 from veladura.table.guess import guess_kinds
-from veladura.table.prepare import prepare
-from veladura.table.schema import Declared, check_names, describe
-from veladura.table.table import Source, Table
-
-if TYPE_CHECKING:
-    import ibis
+from veladura.table.held import holds_text
+from veladura.table.schema import Declared, Field, Schema, check_names, describe
+from veladura.table.table import Source, Table, arranged
+from veladura.table.text import misfits, present, typed
 
 _NEVER = "\x01\x02veladura"  # DuckDB must have a word for missing; no file holds this one
 _number = count()
@@ -42,7 +43,7 @@ def open_csv(
     dialect: Dialect | None,
     custodian: Path | None,
 ) -> Table:
-    """Return a CSV file as a lazy table."""
+    """Return a CSV file as a table, in memory or lazy."""
     with without_values(path.name):
         dialect = dialect or dialects.sniff(path)
         names = dialects.header(path, dialect)
@@ -73,22 +74,60 @@ def _typed(
 ) -> Table:
     """Return a UTF-8 file as a table, with a kind for every column."""
     what = source.file.name if source.file else source.name
-    expression = _read(path, len(names), dialect, what, custodian)
+    connection, held = own_connection(custodian), holds_text(path, len(names))
     with without_values(what):
-        full, facts = guess_kinds(expression, names, declared, dialect)
+        text = _read(connection, path, len(names), dialect, held=held)
+        full, facts = guess_kinds(connection, text, names, declared, dialect)
+    fields = tuple(field_of(name, pa.string(), full.get(name, Declared())) for name in names)
+    given = [(field, full.get(field.name, Declared())) for field in fields]
+    texts = [present(f"c{i}", declared.missing) for i, (_, declared) in enumerate(given)]
+    values = [
+        typed(text, *about, dialect.decimal) for text, about in zip(texts, given, strict=True)
+    ]
     verified = {name for name in facts if declared.get(name, Declared()).kind is None}
-    prepared, schema = prepare(
-        expression, names, full, dialect=dialect, verified=verified, what=what
-    )
-    return Table(schema, prepared, replace(source, columns=full, dialect=dialect), guessed=facts)
+    with without_values(what):
+        rows, misfit = _counted(connection, text, fields, texts, values, verified)
+    refuse_empty(rows, what)
+    refuse_misfits(misfit, fields, full)
+    sql = f"SELECT {', '.join(f'{value} AS c{i}' for i, value in enumerate(values))} FROM {text}"  # noqa: S608
+    about = replace(source, columns=full, dialect=dialect)
+    schema = Schema(fields)
+    with without_values(what):
+        if held:
+            data = arranged(fetch_sql(connection, sql), schema)
+            run_sql(connection, f"DROP TABLE {text}")
+        else:
+            run_sql(connection, f"CREATE TEMP VIEW {text}_typed AS {sql}")
+            data = find(connect(custodian), f"{text}_typed")
+    return Table(schema, data, about, guessed=facts)
 
 
-def _read(
-    path: Path, width: int, dialect: Dialect, what: str, custodian: Path | None
-) -> ibis.Table:
-    """Return a CSV file with every column as text; kinds are guessed later, over all rows."""
-    backend = connect(custodian)
-    view = f"csv{next(_number)}"
+def _counted(
+    connection: Any,
+    source: str,
+    fields: Sequence[Field],
+    texts: Sequence[str],
+    values: Sequence[str],
+    verified: Collection[str],
+) -> tuple[int, dict[str, int]]:
+    """Return the number of rows, and by column how many values do not fit its kind."""
+    figures = {
+        field.name: figure
+        for field, text, value in zip(fields, texts, values, strict=True)
+        if (field.order or field.name not in verified)
+        and (figure := misfits(text, value, field)) is not None
+    }
+    sql = f"SELECT {', '.join(['count(*)', *figures.values()])} FROM {source}"  # noqa: S608
+    rows, *counts = run_sql(connection, sql)[0]
+    return int(rows), dict(zip(figures, map(int, counts), strict=True))
+
+
+def _read(connection: Any, path: Path, width: int, dialect: Dialect, *, held: bool) -> str:
+    """Read a CSV file with every column as text; kinds are guessed later, over all rows.
+
+    Returns the name of a table, for a file that is held in memory, or of a view.
+    """
+    name = f"csv{next(_number)}"
     settings: dict[str, Any] = {
         "auto_detect": "false",
         "columns": "{" + ", ".join(f"c{i}: 'VARCHAR'" for i in range(width)) + "}",
@@ -101,13 +140,12 @@ def _read(
         "buffer_size": LINE_LIMIT * 2,
     }
     options = ", ".join(f"{key} = {value}" for key, value in settings.items())
-    with without_values(what):
-        run_sql(
-            backend,
-            f"CREATE TEMP VIEW {sql_name(view)} AS SELECT * FROM"  # noqa: S608
-            f" read_csv({sql_text(literal_path(path))}, {options})",
-        )
-        return find(backend, view)
+    run_sql(
+        connection,
+        f"CREATE TEMP {'TABLE' if held else 'VIEW'} {name} AS SELECT * FROM"  # noqa: S608
+        f" read_csv({sql_text(literal_path(path))}, {options})",
+    )
+    return name
 
 
 def _as_utf8(path: Path, dialect: Dialect, custodian: Path | None) -> Path:

@@ -10,12 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from veladura.table.codes import label_text
-from veladura.table.database.connection import fetch
+from veladura.table.database.connection import fetch_sql, own_connection, registered
 from veladura.table.database_errors import without_values
 from veladura.table.fields import field_of, refuse_empty, refuse_misfits
 from veladura.table.frames import conversion as frames
 from veladura.table.schema import LABELLED, Declared, Field, Schema, kind_of
 from veladura.table.table import Source, Table, from_arrow
+from veladura.table.text import typed
 
 
 def from_frame(frame: Any, declared: Mapping[str, Declared], source: Source) -> Table:
@@ -29,12 +30,12 @@ def from_frame(frame: Any, declared: Mapping[str, Declared], source: Source) -> 
     for i, name in enumerate(names):
         array, given = _without_missing_words(arrow.column(i), full[name].missing), full[name]
         field = field_of(name, array.type, given, keep_types=True)
-        if _needs_parsing(array.type, field):
-            array, field = _parsed(array, name, given)
-        else:
-            with without_values(f"column {name!r}"):
+        with without_values(f"column {name!r}"):
+            if _needs_parsing(array.type, field):
+                array, misfits[name] = _parsed(array, field, given)
+            else:
                 array, misfits[name] = _cast(array, field)
-        misfits[name] = misfits.get(name, 0) + _unlisted(array, field)
+        misfits[name] += _unlisted(array, field)
         arrays.append(array)
         fields.append(field)
     refuse_misfits(misfits, fields, full)
@@ -73,18 +74,15 @@ def _needs_parsing(type_: pa.DataType, field: Field) -> bool:
     return not (field.kind == "number" and natural == "integer")
 
 
-def _parsed(column: pa.ChunkedArray, name: str, given: Declared) -> tuple[pa.ChunkedArray, Field]:
-    """Return one column parsed by DuckDB, as that of a file would be."""
-    import ibis
-
-    from veladura.table.prepare import prepare
-
-    expression, schema = prepare(
-        ibis.memtable(pa.table({"c0": column})), [name], {name: given}, what=f"column {name!r}"
-    )
-    field = schema[name]
-    with without_values(f"column {name!r}"):
-        return fetch(expression).column(0).cast(field.type), field
+def _parsed(column: pa.ChunkedArray, field: Field, given: Declared) -> tuple[pa.ChunkedArray, int]:
+    """Return a column parsed as that of a file would be, and how many values do not fit."""
+    if not pa.types.is_string(column.type):  # true and false as numbers
+        return column.cast(pa.int8()).cast(field.type), 0
+    connection = own_connection()
+    with registered(connection, pa.table({"c0": column})) as view:
+        sql = f"SELECT {typed('c0', field, given)} AS c0 FROM {view}"  # noqa: S608
+        parsed = fetch_sql(connection, sql).column(0).cast(field.type)
+    return parsed, parsed.null_count - column.null_count
 
 
 def _cast(column: pa.ChunkedArray, field: Field) -> tuple[pa.ChunkedArray, int]:
@@ -94,7 +92,9 @@ def _cast(column: pa.ChunkedArray, field: Field) -> tuple[pa.ChunkedArray, int]:
         misfits = int(pc.sum(pc.invert(fits)).as_py() or 0)
         return pc.if_else(fits, column, pa.scalar(None, pa.uint64())).cast(pa.int64()), misfits
     if column.type != field.type:
-        column = column.cast(field.type, safe=field.kind != "number")
+        # what is finer than a microsecond is cut off; a column that is kept comes back whole
+        finer = pa.types.is_timestamp(column.type) and column.type.unit == "ns"
+        column = column.cast(field.type, safe=field.kind != "number" and not finer)
     if pa.types.is_floating(column.type) and pc.any(pc.is_nan(column)).as_py():
         column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
     return column, 0

@@ -1,0 +1,48 @@
+"""The shape of a source that a holder confirmed: names, kinds and levels, never rows."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from veladura.errors import PlanError
+from veladura.plan.plan import ConfirmedPlan
+
+if TYPE_CHECKING:
+    from veladura.plan.plan import Plan
+    from veladura.table.table import Table
+
+AGAIN = "\n\nHint: look at the change, then run veladura confirm again."
+
+
+def confirmation_of(table: Table) -> ConfirmedPlan:
+    """Return the confirmation of a source as it is now."""
+    kinds: dict[str, str] = {field.name: field.kind for field in table.schema}
+    return ConfirmedPlan(date=f"{datetime.now(UTC):%Y-%m-%d}", shape=shape_of(table), columns=kinds)
+
+
+def shape_of(table: Table) -> str:
+    """Return a hash of the names, kinds and declared levels of a source, in any order."""
+    shape = sorted([field.name, field.kind, list(field.order)] for field in table.schema)
+    text = json.dumps(shape, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def refuse_changed(plan: Plan, table: Table) -> None:
+    """Refuse a source that is not the one which the holder confirmed."""
+    if plan.confirmed is None or plan.confirmed.shape == shape_of(table):
+        return
+    now = {field.name: field.kind for field in table.schema}
+    then = plan.confirmed.columns
+    changes = {
+        "new columns": [name for name in now if name not in then],
+        "columns that are gone": [name for name in then if name not in now],
+        "columns of another kind": [n for n in now if n in then and then[n] != now[n]],
+    }
+    if not any(changes.values()):
+        changes = {"columns with other levels": table.schema.of_kind("ordered")}
+    said = "; ".join(f"{what}: {names}" for what, names in changes.items() if names)
+    msg = f"the source is not the one that was confirmed on {plan.confirmed.date}: {said}.{AGAIN}"
+    raise PlanError(msg)

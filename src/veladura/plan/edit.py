@@ -1,0 +1,154 @@
+"""Edit the text of a plan: single lines change, comments and everything else stay."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from veladura.errors import PlanError
+from veladura.plan.accounting import toml_key
+
+CONFIRMED = "# Written by veladura confirm: the shape of the source that the holder confirmed."
+_HEADER = re.compile(r"^\s*\[")
+
+
+def set_column(text: str, name: str, settings: Mapping[str, str]) -> str:
+    """Return the text with some settings of a column, in its table or in a new one."""
+    lines = text.splitlines()
+    start = _header(lines, ["columns", name])
+    if start is None:
+        return _set_inline(lines, name, settings) or _add_table(text, name, settings)
+    end = _end(lines, start)
+    for key, value in settings.items():
+        line = tomli_w.dumps({key: value}).strip()
+        place = next((i for i in range(start + 1, end) if _is_key(lines[i], key)), None)
+        if place is not None:
+            lines[place] = line
+        else:
+            last = max(i for i in range(start, end) if lines[i].strip() and lines[i][0] != "#")
+            lines.insert(last + 1, line)
+            end += 1
+    return "\n".join(lines) + "\n"
+
+
+def set_unconfirmed(text: str, points: Sequence[str]) -> str:
+    """Return the text with the points that are still to be confirmed."""
+    lines = text.splitlines()
+    line = tomli_w.dumps({"unconfirmed": list(points)}).strip()
+    first = next((i for i, old in enumerate(lines) if _HEADER.match(old)), len(lines))
+    start = next((i for i in range(first) if _is_key(lines[i], "unconfirmed")), None)
+    if start is None:
+        return text if not points else f"{line}\n\n{text}"
+    end = next(
+        end for end in range(start + 1, len(lines) + 1) if _parses("\n".join(lines[start:end]))
+    )
+    return "\n".join([*lines[:start], line, *lines[end:]]) + "\n"
+
+
+def set_confirmed(text: str, confirmed: Mapping[str, Any] | None) -> str:
+    """Return the text with the table ``[confirmed]`` at its end, in place of an older one.
+
+    None takes it out.
+    """
+    lines = text.splitlines()
+    for header in (["confirmed", "columns"], ["confirmed"]):
+        if (start := _header(lines, header)) is not None:
+            del lines[start : _end(lines, start)]
+    kept = "\n".join(line for line in lines if line != CONFIRMED).rstrip()
+    if confirmed is None:
+        return f"{kept}\n"
+    return f"{kept}\n\n{CONFIRMED}\n{tomli_w.dumps({'confirmed': confirmed})}"
+
+
+def comment_above(text: str, name: str) -> str:
+    """Return the comment directly above the table of a column, as one line."""
+    lines = text.splitlines()
+    start = _header(lines, ["columns", name])
+    above: list[str] = []
+    for line in reversed(lines[:start] if start is not None else []):
+        if not line.startswith("#"):
+            break
+        above.insert(0, line.lstrip("# "))
+    return " ".join(above)
+
+
+def check_edit(text: str, expected: Mapping[str, Any]) -> None:
+    """Refuse an edited text that does not say what it should: the plan is written unusually."""
+    try:
+        said: Any = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        said = None
+    if said != expected:
+        msg = (
+            "the plan is written in a way that veladura confirm cannot edit. It was left as it"
+            " is.\n\nHint: write every column as a table of its own: [columns.NAME], with role and"
+            " kind on lines of their own."
+        )
+        raise PlanError(msg)
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a plan, readable by its owner only; it appears whole or not at all."""
+    part = path.with_name(f"{path.name}.part")
+    part.unlink(missing_ok=True)
+    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(text.encode())
+    part.replace(path)
+
+
+def _header(lines: Sequence[str], path: Sequence[str]) -> int | None:
+    """Return the line of the header of a table."""
+    wanted: Any = {}
+    for key in reversed(path):
+        wanted = {key: wanted}
+    for i, line in enumerate(lines):
+        if line.lstrip().startswith(f"[{path[0]}") and _parsed(line) == wanted:
+            return i
+    return None
+
+
+def _end(lines: Sequence[str], start: int) -> int:
+    """Return the end of a table: where its settings end, before comments on the next table."""
+    end = next((i for i in range(start + 1, len(lines)) if _HEADER.match(lines[i])), len(lines))
+    while end < len(lines) and not _parses("\n".join(lines[start:end])):
+        end += 1  # the header was a line of a list
+    while end > start + 1 and (not lines[end - 1].strip() or lines[end - 1].startswith("#")):
+        end -= 1
+    return end
+
+
+def _set_inline(lines: list[str], name: str, settings: Mapping[str, str]) -> str | None:
+    """Return the text where the column is one line of ``[columns]``; None where it is not."""
+    start = _header(lines, ["columns"])
+    for i in range(start + 1, _end(lines, start)) if start is not None else ():
+        if (own := _parsed(lines[i])) is not None and name in own and isinstance(own[name], dict):
+            new = {**own[name], **settings}
+            parts = [tomli_w.dumps({key: value}).strip() for key, value in new.items()]
+            lines[i] = f"{toml_key(name)} = {{ {', '.join(parts)} }}"
+            return "\n".join(lines) + "\n"
+    return None
+
+
+def _add_table(text: str, name: str, settings: Mapping[str, str]) -> str:
+    return f"{text.rstrip()}\n\n{tomli_w.dumps({'columns': {name: settings}})}"
+
+
+def _is_key(line: str, key: str) -> bool:
+    return re.match(rf"\s*{re.escape(key)}\s*=", line) is not None
+
+
+def _parsed(line: str) -> dict[str, Any] | None:
+    try:
+        return tomllib.loads(line)
+    except tomllib.TOMLDecodeError:
+        return None
+
+
+def _parses(text: str) -> bool:
+    return _parsed(text) is not None

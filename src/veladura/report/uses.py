@@ -1,0 +1,105 @@
+"""What released data are still good for and what not: figures of utility turned into sentences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from veladura.measures.useless import FAR_RATIO, useless
+from veladura.report import words
+
+if TYPE_CHECKING:
+    from veladura.core.release import Release
+    from veladura.measures.assessment import Assessment
+    from veladura.measures.measure import Figure
+
+
+@dataclass(frozen=True)
+class Use:
+    """A use of data, and the figure that says whether the release still serves it.
+
+    Attributes
+    ----------
+    good, bad
+        What is said at these ends; ``{}`` is the figure. Between the two limits nothing is said.
+    best, worst
+        The figure is good up to the first, bad from the second: starting points, not standards.
+    """
+
+    figure: str
+    best: float
+    worst: float
+    good: str
+    bad: str
+
+
+USES = (
+    Use(
+        "utility.columns.worst",
+        0.1,
+        0.3,
+        "Single columns: at the released level of detail no distribution is more than {} away from"
+        " the original.",
+        "Single columns: one is {} away from the original distribution; do not report it.",
+    ),
+    Use(
+        "utility.detail.two",
+        0.15,
+        0.4,
+        "Tables of two columns: {} of the people would have to move to restore them, on average.",
+        "Tables of two columns: {} of the people are in the wrong cell on average; cross tables"
+        " at the original detail mislead.",
+    ),
+    Use(
+        "utility.prediction.lost",
+        0.05,
+        0.2,
+        "Prediction: a model trained on the release explains about as much as one trained on the"
+        " original (at most {} less).",
+        "Prediction: a model trained on the release explains {} less; do not train models on it.",
+    ),
+    Use(
+        "utility.pmse.ratio",
+        10.0,
+        FAR_RATIO,
+        "Joint distribution: a model can hardly tell released rows from true ones (pMSE ratio {}).",
+        "",  # `useless` says it
+    ),
+    Use(
+        "utility.overlap.mean",
+        0.7,
+        0.4,
+        "Regression: confidence intervals overlap with those of the original by {} on average.",
+        "Regression: confidence intervals overlap with those of the original by {} only;"
+        " coefficients may differ in size and sign.",
+    ),
+)
+
+
+def uses(assessment: Assessment, release: Release) -> tuple[list[str], list[str]]:
+    """Return what the release is good for, and what it is not good for."""
+    figures = assessment.figures
+    good: list[str] = []
+    bad: list[str] = []
+    for use in USES:
+        figure = figures.get(use.figure)
+        if figure is None or figure.estimate is None or not math.isfinite(figure.estimate.value):
+            continue
+        value, up = figure.estimate.value, use.best > use.worst
+        text = words.number(max(value, 0.0), figure.unit)
+        if value >= use.best if up else value <= use.best:
+            good.append(use.good.format(text))
+        elif use.bad and (value <= use.worst if up else value >= use.worst):
+            bad.append(use.bad.format(text))
+    return good, [*bad, *_lost(figures), *useless(assessment, release)]
+
+
+def _lost(figures: Mapping[str, Figure]) -> list[str]:
+    """Return how many people were left out of the release, in words."""
+    figure = figures.get("utility.generalisation.completeness")
+    if figure is None or figure.estimate is None:
+        return []
+    gone = round((1 - figure.estimate.value) * figure.base)
+    return [f"Totals: {gone:,} of {figure.base:,} people are not in the release."] if gone else []

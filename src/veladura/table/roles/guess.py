@@ -1,0 +1,132 @@
+"""Guess the role of every column of a table, each with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from veladura.table.roles.answer import Answer
+from veladura.table.roles.coordinates import find_pairs
+from veladura.table.roles.design import Design, find_design
+from veladura.table.roles.evidence import Evidence, gather
+from veladura.table.roles.nesting import unique_people
+from veladura.table.roles.shapes import shape_of
+from veladura.table.roles.single import judge
+from veladura.table.roles.units import Units, find_units
+from veladura.table.roles.weights import find_replicates
+from veladura.table.schema import Kind, Role
+from veladura.table.table import Table
+
+
+@dataclass(frozen=True)
+class Guess:
+    """What a column is thought to be.
+
+    Attributes
+    ----------
+    role, kind
+        As `Declared` has them.
+    why
+        The reason, one sentence without a value of the data.
+    unique
+        People who are unique by this column alone.
+    partner
+        The other coordinate of a pair.
+    order
+        The categories of an ordered column, lowest first.
+    """
+
+    role: Role
+    kind: Kind
+    why: str
+    unique: int
+    partner: str = ""
+    order: tuple[str, ...] = ()
+
+
+def guess_roles(table: Table) -> dict[str, Guess]:
+    """Return a guess on every column of a table, by content; names only help.
+
+    A table of more than 200,000 rows is judged by as many from its beginning, and the people that
+    are unique by a column are counted among those.
+    """
+    columns = gather(table)
+    shapes = {column.name: shape_of(column) for column in columns}
+    replicates = find_replicates(columns)
+    partners = find_pairs([c for c in columns if c not in replicates], shapes)
+    units = find_units([c for c in columns if c.name not in partners], shapes)
+    shapes |= _of_people(columns, units)
+    free = [c for c in columns if c.name not in (*partners, *_of_units(units))]
+    design = find_design(free, shapes, units, replicates)
+    person = units.person.column if units.person else None
+    answers = {c.name: _answer(c, columns, shapes, partners, units, design) for c in columns}
+    return {
+        column.name: Guess(
+            answers[column.name].role,
+            answers[column.name].kind or column.field.kind,
+            answers[column.name].why,
+            unique_people(column, person),
+            partners.get(column.name, ""),
+            answers[column.name].order,
+        )
+        for column in columns
+    }
+
+
+def _of_people(columns: Sequence[Evidence], units: Units) -> dict[str, str]:
+    """Return the shapes of what stays the same within people, each counted once."""
+    if units.person is None:
+        return {}
+    first = np.unique(units.person.column.codes, return_index=True)[1]
+    return {column.name: shape_of(column.at(first)) for column in units.person.constant}
+
+
+def _of_units(units: Units) -> list[str]:
+    return [
+        *(key.column.name for key in (units.person, units.household) if key),
+        *units.aliases,
+    ]
+
+
+def _answer(
+    column: Evidence,
+    columns: Sequence[Evidence],
+    shapes: Mapping[str, str],
+    partners: Mapping[str, str],
+    units: Units,
+    design: Design,
+) -> Answer:
+    """Return the role of a column: by what it is beside others, else by itself."""
+    name = column.name
+    if name in partners:
+        return Answer(
+            "geographic", f"with {partners[name]!r} it has the shape of coordinates of a place"
+        )
+    if name in units.aliases:
+        return Answer(
+            "identifier", f"tells the same units as {units.aliases[name]!r}, one value each"
+        )
+    for key, role, what in (
+        (units.person, "person", "person"),
+        (units.household, "household", "household"),
+    ):
+        if key is not None and key.column is column:
+            return Answer(
+                role,  # type: ignore[arg-type]
+                f"a code that repeats, about {key.rows_each:.1f} rows each, and within which"
+                f" {len(key.constant)} other columns stay the same: the number of a {what}",
+            )
+    if name == design.weight:
+        return Answer("weight", "positive numbers, never missing, shaped like weights of a survey")
+    if name in design.others:
+        return Answer(
+            "dropped",
+            "looks like a further or replicate weight: such weights tell who was sampled together",
+        )
+    if name == design.strata:
+        return Answer("strata", "codes within which weights hardly differ", "category")
+    if name == design.cluster:
+        return Answer("cluster", "codes of sampled places, each within one stratum", "category")
+    return judge(column, shapes, columns, units)

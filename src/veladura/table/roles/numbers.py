@@ -1,0 +1,160 @@
+"""The shape of numbers: codes, ages, years, parts of dates, scales, counts, amounts."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from veladura.base.arrays import Floats, Ints
+from veladura.table.roles.arithmetic import (
+    is_flat,
+    is_nominal,
+    is_rounded,
+    is_unimodal,
+    without_reserved,
+)
+from veladura.table.roles.evidence import Evidence
+
+NumberShape = Literal[
+    "binary", "sequence", "long code", "nominal code", "scale", "count", "month", "day", "age",
+    "year", "birth year", "amount", "measure",
+]  # fmt: skip
+
+_FEW = 12  # values of a scale or a short list
+_SHORT = 31  # the largest value of a short list
+_DAYS, _MONTHS = 31, 12
+_OLDEST = 115
+_YEARS = (1880, 2040)
+_DECADES = 25
+_LONG_CODE = 6  # digits
+_VERY_LONG = 9
+_FEWEST_CODES = 15
+_MANY_CODES = 100
+_FAR_APART = 20
+_HEAVY = 2.0  # skewness
+_EVEN = 1.2  # of Kolmogorov's distance, over the square root of n
+
+
+def shape_of(column: Evidence) -> NumberShape:
+    """Return the shape of a column of numbers with at least two values."""
+    if not column.whole:
+        return "amount" if is_heavy(column.numbers) else "measure"
+    if column.distinct == 2:  # noqa: PLR2004
+        return "binary"
+    if is_sequence(column):
+        return "sequence"
+    levels, sizes = without_reserved(whole_levels(column), column.sizes)
+    if levels.size < 2:  # noqa: PLR2004
+        return "nominal code"
+    shape = _dated(levels) or _short(levels, sizes)
+    if shape == "scale" and levels.size < column.distinct:
+        return "nominal code"  # the order of "no answer" is not that of the scale
+    return shape or _long(column, levels, sizes)
+
+
+def _long(column: Evidence, levels: Ints, sizes: Ints) -> NumberShape:
+    """Return the shape of whole numbers over a wide range."""
+    if is_long_code(column):
+        return "long code"
+    if is_nominal(levels, sizes):
+        return "nominal code"
+    span, heavy = int(levels[-1] - levels[0]), is_heavy(np.repeat(levels.astype(float), sizes))
+    if levels[0] >= 0 and levels[-1] <= _OLDEST and span >= _DECADES and not heavy:
+        return "age"
+    if span < _DECADES:  # what is counted begins at zero or one, and leaves no gaps
+        return "nominal code"
+    return "amount" if heavy else "measure"
+
+
+def whole_levels(column: Evidence) -> Ints:
+    """Return the distinct values of a column of whole numbers."""
+    levels = column.levels if column.levels is not None else np.empty(0)
+    whole: Ints = levels.astype(np.int64)
+    return whole
+
+
+def is_sequence(column: Evidence) -> bool:
+    """Whether whole numbers, each of one row, leave hardly a gap: 1, 2, 3, ..."""
+    if not column.whole or not column.nearly_unique:
+        return False
+    levels = whole_levels(column)
+    return int(levels[-1] - levels[0]) < 1.5 * column.distinct
+
+
+def is_heavy(numbers: Floats) -> bool:
+    """Whether numbers have a heavy upper tail, as amounts of money do."""
+    low, middle, high = np.quantile(numbers, [0.05, 0.5, 0.99])
+    spread = middle - low
+    return bool(
+        skewness(numbers) > _HEAVY or (low >= 0 and spread > 0 and high > middle + 6 * spread)
+    )
+
+
+def skewness(numbers: Floats) -> float:
+    """Return the third standardised moment."""
+    deviation = numbers - numbers.mean()
+    spread = float(np.sqrt(np.mean(deviation**2)))
+    return float(np.mean(deviation**3)) / spread**3 if spread > 0 else 0.0
+
+
+def _dated(levels: Ints) -> NumberShape | None:
+    """Return the shape of years."""
+    if levels[0] < _YEARS[0] or levels[-1] > _YEARS[1]:
+        return None
+    decades = int(levels[-1] - levels[0]) >= _DECADES and levels.size > _DECADES / 2
+    return "birth year" if decades else "year"
+
+
+def _short(levels: Ints, sizes: Ints) -> NumberShape | None:
+    """Return the shape of a short run without gaps: a list, a scale, a count, part of a date."""
+    low, high = int(levels[0]), int(levels[-1])
+    if low not in (0, 1) or levels.size < 0.8 * (high - low + 1) or high > _SHORT:
+        return None
+    if low == 1 and levels.size == high and is_flat(sizes):
+        if high == _DAYS:
+            return "day"
+        if high == _MONTHS:
+            return "month"
+    if not is_unimodal(sizes) or (low == 1 and levels.size > _FEW):
+        return "nominal code"
+    return "scale" if low == 1 else "count"
+
+
+def is_long_code(column: Evidence) -> bool:
+    """Whether whole numbers look like numbers of a register.
+
+    Long and of one width without round numbers, or spread evenly over their range.
+    """
+    levels = whole_levels(column)
+    if levels.size < _FEWEST_CODES or levels[0] < 0:
+        return False
+    low_width, width = len(str(int(np.quantile(levels, 0.05)))), len(str(int(levels[-1])))
+    fixed = low_width == width
+    rounded = float(np.mean(levels % 10 == 0))
+    if fixed and width >= _VERY_LONG and rounded < 0.5:  # noqa: PLR2004
+        return True
+    few = column.distinct < 0.02 * column.rows
+    if few or rounded > 0.25 or is_rounded(levels, column.sizes):  # noqa: PLR2004
+        return False
+    if fixed and width >= _LONG_CODE and abs(skewness(levels.astype(float))) < _HEAVY:
+        return True
+    amount = "sensitive" in column.hints and "identifier" not in column.hints
+    return is_running(levels) and not amount
+
+
+def is_running(levels: Ints) -> bool:
+    """Whether values are running numbers with gaps: even, and not far apart."""
+    span = int(levels[-1] - levels[0])
+    near = span < _FAR_APART * levels.size or levels.size > _MANY_CODES
+    return span > _OLDEST and near and is_even(levels.astype(float))
+
+
+def is_even(levels: Floats) -> bool:
+    """Whether values are spread evenly over their range, as running numbers are.
+
+    Kolmogorov's distance from the uniform distribution, with room for gaps.
+    """
+    place = (levels - levels[0]) / max(levels[-1] - levels[0], 1.0)
+    distance = np.max(np.abs(place - np.arange(levels.size) / max(levels.size - 1, 1)))
+    return bool(distance < 0.06 + _EVEN / np.sqrt(levels.size))

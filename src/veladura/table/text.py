@@ -1,0 +1,74 @@
+"""Text as numbers and dates, in DuckDB's SQL: what does not fit becomes missing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from veladura.table.database.connection import sql_text
+from veladura.table.fields import ISO_DATE, has_time
+from veladura.table.schema import LABELLED, Declared, Field
+
+INTEGER = r"^\s*[+-]?[0-9]+\s*$"
+FIRST_YEAR = 1000  # "24-02-03" under %Y is not a date of the year 24
+
+
+def number_pattern(decimal: str = ".") -> str:
+    """Return the pattern of numbers; exponents that no float can hold are left out.
+
+    Examples
+    --------
+    >>> import re
+    >>> [bool(re.search(number_pattern(","), text)) for text in ("1,5", "-,5", " 2 ")]
+    [True, True, True]
+    >>> [bool(re.search(number_pattern(","), text)) for text in ("1.5", "x", "1e999")]
+    [False, False, False]
+    """
+    point = f"[{decimal}]"
+    exponent = "[eE][+-]?([0-9]|[0-9][0-9]|[12][0-9][0-9])"
+    return rf"^\s*[+-]?([0-9]+{point}?[0-9]*|{point}[0-9]+)({exponent})?\s*$"
+
+
+def present(place: str, words: Sequence[str]) -> str:
+    """Return SQL for a column with its own words for missing as missing.
+
+    Examples
+    --------
+    >>> present("c0", ["?"])
+    "CASE WHEN c0 IN ('?') THEN NULL ELSE c0 END"
+    """
+    listed = ", ".join(sql_text(word) for word in words)
+    return f"CASE WHEN {place} IN ({listed}) THEN NULL ELSE {place} END" if words else place
+
+
+def typed(text: str, field: Field, declared: Declared, decimal: str = ".") -> str:
+    """Return SQL for a text column in the storage of its kind."""
+    if field.kind in LABELLED:
+        return text
+    if field.kind == "date":
+        return _date(text, declared.format or ISO_DATE)
+    if field.kind == "integer":  # 3.0 is whole: so pandas writes whole numbers beside missing ones
+        zeros = rf"[{decimal}]0*\s*$"
+        digits = f"regexp_replace({text}, {sql_text(zeros)}, '')"
+        return f"CASE WHEN {_fits(digits, INTEGER)} THEN TRY_CAST({digits} AS BIGINT) END"
+    digits = text if decimal == "." else f"replace({text}, {sql_text(decimal)}, '.')"
+    return f"CASE WHEN {_fits(text, number_pattern(decimal))} THEN TRY_CAST({digits} AS DOUBLE) END"
+
+
+def misfits(text: str, value: str, field: Field) -> str | None:
+    """Return SQL for the number of values that do not fit; None where all do."""
+    if field.order:
+        listed = ", ".join(sql_text(label) for label in field.order)
+        return f"count(CASE WHEN {value} NOT IN ({listed}) THEN 1 END)"
+    if field.kind in LABELLED:
+        return None
+    return f"count({text}) - count({value})"
+
+
+def _fits(text: str, pattern: str) -> str:
+    return f"regexp_matches({text}, {sql_text(pattern)}, 's')"
+
+
+def _date(text: str, form: str) -> str:
+    moment = f"try_strptime({text}, {sql_text(form)})"
+    kind = "TIMESTAMP" if has_time(form) else "DATE"
+    return f"CASE WHEN year({moment}) >= {FIRST_YEAR} THEN CAST({moment} AS {kind}) END"

@@ -1,0 +1,89 @@
+"""Attack: get the privacy budget anew by following the tool's own hints.
+
+Version 0.1 kept the ledger in the custodian's folder under the name of the source, so that another
+folder, another name or a renamed file had the full epsilon again: every one of these attacks drew
+a second release there.
+"""
+
+from __future__ import annotations
+
+import shutil
+
+import pandas as pd
+import pytest
+
+PLAN = """
+[source]
+path = "{path}"
+{name}
+[columns]
+sex = {{role = "quasi-identifier", kind = "category"}}
+[release]
+folder = "{out}/people"
+[custodian]
+folder = "{custodian}"
+[[step]]
+method = "dirichlet-multinomial"
+columns = ["sex"]
+epsilon = 1.0
+[step.domain]
+sex = ["f", "m"]
+"""
+
+
+@pytest.fixture
+def home(tmp_path):
+    pd.DataFrame({"sex": ["f", "m"] * 50}).to_csv(tmp_path / "people.csv", index=False)
+    return tmp_path
+
+
+def plan(home, path="people.csv", out="out", custodian="safe/one", name=""):
+    text = PLAN.format(path=path, out=out, custodian=custodian, name=name)
+    (home / "plan.toml").write_text(text, encoding="utf-8")
+    return "plan.toml"
+
+
+def other_custodian(home):
+    return plan(home, out="out2", custodian="safe/two")
+
+
+def other_name(home):
+    return plan(home, out="out2", custodian="safe/two", name='name = "patients"')
+
+
+def name_in_capitals(home):
+    return plan(home, out="out2", custodian="safe/two", name='name = "PEOPLE"')
+
+
+def renamed_file(home):
+    (home / "people.csv").rename(home / "persons.csv")
+    return plan(home, path="persons.csv", out="out2", custodian="safe/two")
+
+
+def copied_with_a_row_more(home):
+    (home / "copy").mkdir()
+    shutil.copyfile(home / "people.csv", home / "copy" / "people.csv")
+    with (home / "copy" / "people.csv").open("a", encoding="utf-8") as file:
+        file.write("f\n")
+    return plan(home, path="copy/people.csv", out="out2", custodian="safe/two")
+
+
+def other_custodian_variable(home, monkeypatch):
+    monkeypatch.setenv("VELADURA_CUSTODIAN", str(home / "elsewhere"))
+    text = PLAN.format(path="people.csv", out="out2", custodian="x", name="")
+    (home / "plan.toml").write_text(
+        text.replace('[custodian]\nfolder = "x"\n', ""), encoding="utf-8"
+    )
+    return "plan.toml"
+
+
+ATTACKS = (other_custodian, other_name, name_in_capitals, renamed_file, copied_with_a_row_more)
+
+
+@pytest.mark.parametrize("attack", [*ATTACKS, other_custodian_variable])
+def test_no_hint_resets_the_budget(veladura, home, attack, monkeypatch):
+    assert veladura("run", plan(home), cwd=home).returncode in (0, 6)
+    given = (home, monkeypatch) if attack is other_custodian_variable else (home,)
+    second = veladura("run", attack(*given), cwd=home)
+    assert second.returncode == 5, second.stderr
+    assert not (home / "out2").exists()
