@@ -1,4 +1,4 @@
-"""init, run and verify on tables nobody described, with every method, from the command line."""
+"""init, confirm, run and verify on tables nobody described, with every method, from the command line."""
 
 from __future__ import annotations
 
@@ -41,6 +41,7 @@ def _line(table: Path, method: str | None) -> str:
         if made.returncode:
             return f"init: {made.stderr.strip()}"
         for arguments in (
+            ["confirm", str(home / "plan.toml"), "--accept-all"],
             ["run", str(home / "plan.toml")],
             ["verify", str(home / "release" / table.stem)],
         ):

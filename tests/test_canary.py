@@ -89,6 +89,7 @@ def test_the_whole_line_says_nothing_it_should_not(veladura, method, frame, tmp_
     printed = ""
     for arguments in (
         ["init", "people.csv", "--method", method],
+        ["confirm", "plan.toml", "--accept-all"],
         ["run", "plan.toml"],
         ["verify", "release/people"],
     ):

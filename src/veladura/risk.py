@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from veladura.measures.risk.classes import classes
     from veladura.measures.risk.distance import distance
     from veladura.measures.risk.evaluation import Attack
+    from veladura.measures.risk.holes import holes
     from veladura.measures.risk.individual import individual
     from veladura.measures.risk.intruder import Intruder
     from veladura.measures.risk.intruders import intruders
@@ -50,6 +51,7 @@ __all__ = [
     "classes",
     "distance",
     "draft_intruders",
+    "holes",
     "individual",
     "intruders",
     "k_map",
@@ -81,6 +83,7 @@ _PLACES = {
     "classes": "veladura.measures.risk.classes",
     "distance": "veladura.measures.risk.distance",
     "draft_intruders": "veladura.measures.knowledge",
+    "holes": "veladura.measures.risk.holes",
     "individual": "veladura.measures.risk.individual",
     "intruders": "veladura.measures.risk.intruders",
     "k_map": "veladura.measures.risk.k_map",

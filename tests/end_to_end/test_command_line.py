@@ -46,7 +46,7 @@ STARTED_FROM = [None, *(name for name in registry.METHODS if name != "steps")]
 @pytest.mark.parametrize(
     "method", [pytest.param(name, marks=SLOW.get(name, [])) for name in STARTED_FROM]
 )
-def test_init_run_verify_without_touching_a_line(veladura, folder, method):
+def test_init_confirm_run_verify_without_touching_a_line(veladura, folder, method):
     if method and not registry.available(method):
         pytest.skip(f"the extra dp is not installed: {method} DID NOT RUN")
     plan = f"{method}.toml"
@@ -59,11 +59,12 @@ def test_init_run_verify_without_touching_a_line(veladura, folder, method):
         .replace("custodian/people", f"custodian/{method}")
     )
     (folder / plan).write_text(text, encoding="utf-8")
+    assert "roles and kinds of the columns were guessed" in text
+    assert veladura("confirm", plan, "--accept-all", cwd=folder).returncode == 0
     done = (veladura if method else in_a_process)(
         "run", plan, cwd=folder
     )  # once as a stranger does it, else without starting Python anew
     assert done.returncode == 0, done.stderr
-    assert "roles and kinds of the columns were guessed" in done.stdout
     verified = veladura("verify", f"release/{method}", cwd=folder)
     assert verified.returncode == 0, verified.stdout
     proved = veladura(
@@ -85,12 +86,7 @@ def test_init_run_verify_without_touching_a_line(veladura, folder, method):
 
 
 def test_a_dry_run_writes_nothing(veladura, folder):  # scratch files are gone when the process is
-    assert (
-        veladura(
-            "init", "people.csv", "--out", "dry.toml", "--method", "noise", cwd=folder
-        ).returncode
-        == 0
-    )
+    edited(veladura, folder, "dry.toml")
     before = sorted(folder.rglob("*"))
     done = in_a_process("run", "dry.toml", "--dry-run", cwd=folder)
     assert done.returncode == 0, done.stderr
@@ -105,6 +101,7 @@ def edited(veladura, folder, name, *changes):
         ).returncode
         == 0
     )
+    assert veladura("confirm", name, "--accept-all", cwd=folder).returncode == 0
     text = (folder / name).read_text(encoding="utf-8")
     for old, new in changes:
         assert old in text

@@ -28,16 +28,20 @@ role = "identifier"
 role = "identifier"
 [columns.zip]
 kind = "category"
+exact = "a test"
 [columns.birth]
 kind = "date"
+exact = "a test"
 [columns.sex]
 kind = "category"
 [columns.ethnicity]
 kind = "category"
+exact = "a test"
 [columns.marital]
 kind = "category"
 [columns.diagnosis]
 kind = "category"
+exact = "a test"
 [columns.lon]
 kind = "number"
 [columns.lat]

@@ -8,11 +8,60 @@ import numpy as np
 import pandas as pd
 
 Rng = np.random.Generator
-_FIRST = (
-    "Anna Jan Maria Peter Julia Marek Sofia Lukas Elena Paul Nora David Irene Tomas Clara Hugo Lea"
-    " Oskar Ewa Karl Ines Felix Rosa Viktor Greta Adam Olga Emil Marta Simon"
-).split()
-_SYLLABLES = "ka ro mi ne ba lo tes gar van der sto wie kow mann berg ska ner lin dal es".split()
+_FIRST = [
+    "Anna",
+    "Jan",
+    "Maria",
+    "Peter",
+    "Julia",
+    "Marek",
+    "Sofia",
+    "Lukas",
+    "Elena",
+    "Paul",
+    "Nora",
+    "David",
+    "Irene",
+    "Tomas",
+    "Clara",
+    "Hugo",
+    "Lea",
+    "Oskar",
+    "Ewa",
+    "Karl",
+    "Ines",
+    "Felix",
+    "Rosa",
+    "Viktor",
+    "Greta",
+    "Adam",
+    "Olga",
+    "Emil",
+    "Marta",
+    "Simon",
+]
+_SYLLABLES = [
+    "ka",
+    "ro",
+    "mi",
+    "ne",
+    "ba",
+    "lo",
+    "tes",
+    "gar",
+    "van",
+    "der",
+    "sto",
+    "wie",
+    "kow",
+    "mann",
+    "berg",
+    "ska",
+    "ner",
+    "lin",
+    "dal",
+    "es",
+]
 ICD = [f"{letter}{n:02}" for letter in "EFIJKMNRZ" for n in (3, 10, 11, 25, 31, 45, 54, 66, 78)]
 ISCO = np.array([1112, 1211, 1346, 2142, 2221, 2310, 2341, 2411, 2512, 2611, 3112, 3221, 3313, 3343,
                  4110, 4222, 4321, 5120, 5131, 5223, 5311, 5412, 6111, 7112, 7223, 7231, 7512, 8160,
@@ -52,9 +101,13 @@ def full_names(rng: Rng, n: int) -> list[str]:
 
 def numbers_of(rng: Rng, n: int) -> np.ndarray:
     """Distinct numbers of units, in one of the ways registers write them."""
-    style = rng.integers(5)
+    style = rng.integers(7)
     if style == 0:
         return np.arange(1, n + 1)
+    if style == 5:
+        return np.array([f"{a:08x}{b:08x}" for a, b in rng.integers(1 << 28, 1 << 32, (n, 2))])
+    if style == 6:
+        return rng.permutation(n) * int(rng.integers(1, 4)) + 101
     if style == 1:
         return rng.choice(np.arange(100_000, 999_999), n, replace=False)
     if style == 2:
@@ -87,8 +140,30 @@ def phones(rng: Rng, n: int) -> np.ndarray:
 
 def notes(rng: Rng, n: int) -> np.ndarray:
     """Sentences."""
-    words = "patient came with pain after fall seen by doctor told to rest and call again".split()
+    words = [
+        "patient",
+        "came",
+        "with",
+        "pain",
+        "after",
+        "fall",
+        "seen",
+        "by",
+        "doctor",
+        "told",
+        "to",
+        "rest",
+        "and",
+        "call",
+        "again",
+    ]
     return np.array([" ".join(rng.choice(words, rng.integers(5, 14))) + "." for _ in range(n)])
+
+
+def town_names(rng: Rng, n: int) -> list[str]:
+    """Distinct names of towns, some of two words."""
+    words = ["".join(rng.choice(_SYLLABLES, 3)).title() for _ in range(n)]
+    return [f"{'Bad ' if i % 7 == 0 else ''}{word}{'au' * (i % 3)}" for i, word in enumerate(words)]
 
 
 class Places:
@@ -100,6 +175,7 @@ class Places:
         self.region_of = np.repeat(np.arange(self.regions), towns)
         self.towns = self.region_of.size
         self.share = rng.dirichlet(np.full(self.towns, 0.7))
+        self.names = np.array(town_names(rng, self.towns))
         self.code = (self.region_of + 1) * 1000 + rng.choice(999, self.towns, replace=False)
         self.zip = (self.region_of + 10) * 1000 + rng.choice(999, self.towns, replace=False)
         middle = rng.random((self.regions, 2)) * 4

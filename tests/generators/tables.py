@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
-
 from tests.generators import people
 from tests.generators.naming import LANGUAGES, namer
 from tests.generators.people import Places, Rng, coded, with_gaps
@@ -82,9 +81,15 @@ def generate(seed: int, *, smallest: int = 300, largest: int = 5000) -> Generate
 
 def born(d: Draft, age: np.ndarray, each: np.ndarray) -> None:
     """Add the age, the year or the date of birth of people, at each of their rows."""
-    style = d.rng.integers(3)
+    style = d.rng.integers(4)
     if style == 0:
         d.add("age", age[each], "quasi-identifier", gaps=d.rng.choice([0, 0.02]))
+    elif style == 3:  # a date in three parts
+        day = pd.to_datetime(birthdays(d.rng, age))
+        d.add("birth_year", day.year.to_numpy()[each], "quasi-identifier")
+        d.add("birth_month", day.month.to_numpy()[each], "quasi-identifier")
+        if d.maybe():
+            d.add("birth_day", day.day.to_numpy()[each], "quasi-identifier")
     elif style == 1:
         d.add("birth_year", 2024 - age[each], "quasi-identifier")
     else:
@@ -120,6 +125,12 @@ def whereabouts(d: Draft, places: Places, town: np.ndarray) -> None:
     if d.maybe(0.4):
         d.add("municipality", places.code[town], "quasi-identifier")
         d.codes.append(list(d.columns)[-1])
+        if d.maybe(0.3):
+            d.add("town", places.names[town], "quasi-identifier")
+    elif d.maybe(0.2):  # streets of towns
+        streets = places.zip[town] * 10 + d.rng.integers(0, 10, town.size)
+        d.add("zip", streets, "quasi-identifier")
+        d.codes.append(list(d.columns)[-1])
     elif d.maybe(0.5):
         d.add("zip", [f"{code:05}" for code in places.zip[town]], "quasi-identifier")
 
@@ -149,9 +160,15 @@ def survey(d: Draft, rows: int, name: str) -> Generated:
     if d.maybe():
         d.category("tenure", rng.choice(3, homes, p=[0.5, 0.4, 0.1])[home], 3, "other")
     money = people.incomes(rng, n)
+    if d.maybe(0.4):  # no answer
+        money = np.where(rng.random(n) < 0.1, rng.choice([-8, -9, 999_999]), money)
     d.add("income", money, "sensitive", gaps=rng.choice([0, 0.1]))
+    if d.maybe(0.2):
+        d.add("phone", people.phones(rng, homes)[home], "identifier")
     for i in range(int(rng.integers(0, 4))):
-        d.add(f"opinion{i or ''}", rng.binomial(4, rng.uniform(0.3, 0.7), n) + 1, "other", gaps=0.05)
+        d.add(
+            f"opinion{i or ''}", rng.binomial(4, rng.uniform(0.3, 0.7), n) + 1, "other", gaps=0.05
+        )
     if d.maybe(0.3):
         d.add("hours", np.where(rng.random(n) < 0.4, 40, rng.integers(0, 60, n)), "other", gaps=0.3)
     order = rng.permutation(n) if d.maybe() else np.arange(n)
@@ -188,11 +205,7 @@ def visits(d: Draft, rows: int, name: str) -> Generated:
     rng, places = d.rng, Places(d.rng)
     often = rng.choice(["few", "ten", "many"])
     mean = {"few": 2.5, "ten": 10, "many": 6}[str(often)]
-    count = (
-        np.full(rows, 10)
-        if often == "ten"
-        else np.minimum(rng.geometric(1 / mean, rows), 40)
-    )
+    count = np.full(rows, 10) if often == "ten" else np.minimum(rng.geometric(1 / mean, rows), 40)
     count = count[: max(int(np.searchsorted(np.cumsum(count), rows)), 40)]
     patients, n = count.size, int(count.sum())
     who = np.repeat(np.arange(patients), count)
@@ -207,13 +220,18 @@ def visits(d: Draft, rows: int, name: str) -> Generated:
         d.add("name", np.array(people.full_names(rng, patients))[who], "identifier")
     if d.maybe(0.2):
         d.add("phone", people.phones(rng, patients)[who], "identifier")
+    if d.maybe(0.4):
+        doctors = people.numbers_of(rng, max(patients // 15, 5))
+        d.add("doctor", rng.choice(doctors, n), "other")
     born(d, age, who)
     demography(d, patients, who)
     whereabouts(d, places, places.draw(rng, patients)[who])
     day = rng.integers(0, 900, n) + np.datetime64("2022-01-03")
     d.add("visit", day, "other")
     icd = np.array(people.ICD)
-    d.add("diagnosis", icd[rng.choice(icd.size, n, p=rng.dirichlet(np.ones(icd.size)))], "sensitive")
+    d.add(
+        "diagnosis", icd[rng.choice(icd.size, n, p=rng.dirichlet(np.ones(icd.size)))], "sensitive"
+    )
     if d.maybe(0.6):
         d.category("ward", rng.choice(8, n, p=rng.dirichlet(np.ones(8) * 2)), 8, "other")
     if d.maybe(0.7):
@@ -249,6 +267,8 @@ def register(d: Draft, rows: int, name: str) -> Generated:
     age = people.ages(rng, rows)
     if d.maybe():
         d.add("name", people.full_names(rng, rows), "identifier")
+    elif d.maybe(0.3):
+        d.add("surname", people.surnames(rng, rows), "identifier")
     if d.maybe(0.3):
         d.add("email", people.e_mails(rng, rows), "identifier")
     if d.maybe(0.3):

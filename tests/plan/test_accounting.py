@@ -191,3 +191,12 @@ def test_names_are_written_as_keys_of_a_plan(name):
     text = f'[source]\npath = "x"\n[columns.{toml_key(name)}]\nrole = "dropped"\n'
     step = '[[step]]\nmethod = "noise"\ncolumns = ["x"]\n'
     assert list(parse_plan(text + step).columns) == [name]
+
+
+def test_a_top_coded_column_is_exact_below_its_limit(planned):
+    """Replacing the largest values protects those who have them, and nobody else."""
+    step = '[[step]]\nmethod = "top-code"\ncolumns = {income = 100000}\n'
+    with pytest.raises(PlanError, match=r"income: \d+ of 400 people are unique"):
+        run(planned(plan_text(REASONS, step=step)))
+    rounded = f'{step}[[step]]\nmethod = "microaggregation"\ncolumns = ["income"]\n'
+    assert run(planned(plan_text(REASONS, step=rounded))).standing.status == "confirmed"

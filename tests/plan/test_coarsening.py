@@ -84,14 +84,14 @@ def test_people_count_once_however_many_rows_they_have():
 
 def test_dates_take_the_finest_period_that_will_do():
     days = pd.to_datetime("2001-01-01") + pd.to_timedelta(
-        np.random.default_rng(2).integers(0, 3_650, 600), unit="D"
+        np.random.default_rng(2).integers(0, 3_650, 2_400), unit="D"
     )
     frame = pd.DataFrame({"day": days})
     rule = date_period(holders(vd.open(frame), "day", None), MOST_ALONE)
     assert rule.date == "month"
-    assert alone(frame["day"].dt.to_period("M")) <= 3
-    assert alone(frame["day"]) > 3
-    assert date_period(holders(vd.open(pd.concat([frame] * 2)), "day", None), MOST_ALONE) is None
+    assert alone(frame["day"].dt.to_period("M")) <= 12
+    assert alone(frame["day"]) > 12
+    assert date_period(holders(vd.open(pd.concat([frame] * 3)), "day", None), MOST_ALONE) is None
 
 
 @given(
@@ -104,16 +104,16 @@ def test_no_rare_category_is_left(labels, fewest):
     held = holders(vd.open(frame), "c", None)
     rule = rare_levels(held, fewest)
     sizes = frame["c"].value_counts()
-    if rule is None:
-        assert sizes.min() >= fewest
+    if rule is None:  # nothing is rare, or nothing would be left
+        assert sizes.min() >= fewest or len(labels) - sizes.max() < fewest
         return
     new = pd.Series(rule.new_labels(labels)).value_counts()
     assert new.min() >= min(fewest, len(labels))
-    gone = sum(sizes[label] for label in rule.gone)
+    gone = sum(size for label, size in sizes.items() if label not in rule.keep)
     assert merged_share(held, rule) == pytest.approx(gone / len(labels))
 
 
 def test_the_merged_category_has_a_name_of_its_own():
     held = holders(vd.open(pd.DataFrame({"c": ["other"] * 9 + ["x", "y"] * 3})), "c", None)
     assert "other" in label_texts(held.column)
-    assert list(rare_levels(held, 5).groups) == ["other (merged)"]
+    assert rare_levels(held, 5).other == "other (merged)"

@@ -203,6 +203,21 @@ def run(
 
 
 @app.command()
+def ways(
+    plan: Annotated[Path, typer.Argument(help="A plan with a k-anonymity step.")],
+) -> None:
+    """List the ways to reach k-anonymity, and what each does to every column. Private.
+
+    Nothing is released.
+    """
+    from veladura.cli.show import progress
+    from veladura.plan.plan import read_plan
+    from veladura.plan.ways import ways_of
+
+    typer.echo(ways_of(read_plan(plan), progress(quiet=False)))
+
+
+@app.command()
 def verify(
     folder: Annotated[Path, typer.Argument(help="A release folder, or a folder of releases.")],
     source: Annotated[

@@ -15,7 +15,9 @@ GENERALISED: Mapping[str, Limit] = {
     "utility.generalisation.completeness": Limit(min=0.95),
     "utility.generalisation.precision": Limit(min=0.5),
 }
+HOLES: Mapping[str, Limit] = {"risk.holes.ratio": Limit(max=1.25)}
 SYNTHETIC: Mapping[str, Limit] = {
+    **HOLES,
     "utility.pmse.ratio": Limit(max=10),
     "utility.tables.two": Limit(max=0.1),
     "utility.overlap.mean": Limit(min=0.5),
@@ -23,6 +25,7 @@ SYNTHETIC: Mapping[str, Limit] = {
 }
 MASKED: Mapping[str, Limit] = {
     **PROSECUTOR,
+    **HOLES,
     "risk.unchanged.rows": Limit(max=0.5),
     "utility.columns.worst": Limit(max=0.1),
     "utility.correlations.largest": Limit(max=0.1),

@@ -109,6 +109,7 @@ class Recipe(ABC):
     synthesizes: ClassVar[bool] = False  # whether it sets the combining rule of a chain
     coarsens: ClassVar[bool] = False  # a released value covers the true one: it can be looked up
     suppresses: ClassVar[bool] = False  # ``*`` in a changed column is a suppressed value
+    keeps_most: ClassVar[bool] = False  # most values of a changed column stay as they are
     random: ClassVar[bool] = True  # whether the seed moves anything
     private: ClassVar[bool] = False  # differentially private: system entropy, charged to a ledger
     inside: ClassVar[bool] = False  # works where the data lives: rows are never fetched

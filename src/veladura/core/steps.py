@@ -189,11 +189,10 @@ def _refuse_ghosts(
     A step may tell what it found in its output; a later one that leaves rows out may take the last
     of them. What the holder declared in the recipe is told as declared.
     """
-    last = seen[-1]
-    for step, recipe, labels in zip(release.steps, recipes, seen, strict=True):
-        told = _texts(
-            [step.settings, *(promise.settings for promise in release.promises)]
-        ) - _texts(recipe.settings())
+    last, declared = seen[-1], _texts([recipe.settings() for recipe in recipes])
+    for step, labels in zip(release.steps, seen, strict=True):
+        told = _texts([step.settings, *(promise.settings for promise in release.promises)])
+        told -= declared
         if gone := {
             name for name, held in labels.items() if name in last and told & (held - last[name])
         }:

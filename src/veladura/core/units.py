@@ -31,7 +31,8 @@ def with_new_numbers(release: Release, streams: Streams) -> Release:
     sets = _counted_in(release.promises)
     classes = list(dict.fromkeys(name for columns in sets for name in columns))
     roles = {name: source.schema[name].role for name in names}
-    kept = [name for name in names if linked and not (classes and roles[name] == "household")]
+    grouped = any("k" in promise.settings for promise in release.promises)
+    kept = [name for name in names if linked and not (grouped and roles[name] == "household")]
     _refuse_several_classes(release, sets, classes)
     tables = tuple(
         _renumbered(dataset, kept, streams.within("units", i), classes)

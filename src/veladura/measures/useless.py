@@ -52,19 +52,26 @@ def useless(assessment: Assessment, release: Release) -> list[str]:
 
 
 def _columns(release: Release) -> Iterator[str]:
-    """Say which columns hold nothing any more."""
-    changed = set(release.changed)
-    for name in release.tables[0].table.names:
-        before = release.original
+    """Say which columns hold nothing any more, those of one kind together."""
+    changed, before = set(release.changed), release.original
+    tables = [dataset.table for dataset in release.tables]
+    emptied: dict[str, list[str]] = {}
+    for name in tables[0].names:
         told = name in changed and (
             before is None or name not in before.names or _varies(before, name)
         )
-        if told and (what := _emptied([dataset.table for dataset in release.tables], name)):
-            yield (
-                f"{name} {what}: it tells nothing. Leave it out, or let more of it through: a"
-                " smaller k, a hierarchy with finer levels, more suppression of rows, or fewer"
-                " quasi-identifiers."
-            )
+        if told and (what := _emptied(tables, name)):
+            emptied.setdefault(what, []).append(name)
+    for what, names in emptied.items():
+        who, it = (names[0], "it tells") if len(names) == 1 else (_each(names), "they tell")
+        yield (
+            f"{who} {what}: {it} nothing. Leave it out, or let more of it through: a smaller k, a"
+            " hierarchy with finer levels, more suppression of rows, or fewer quasi-identifiers."
+        )
+
+
+def _each(names: list[str]) -> str:
+    return f"{', '.join(names[:-1])} and {names[-1]}: each"
 
 
 def _varies(table: Table, name: str) -> bool:

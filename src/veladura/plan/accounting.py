@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,8 @@ NO_REASON = "{}: released exactly, and the plan gives no reason"
 
 def refuse_unnamed(plan: Plan, table: Table) -> None:
     """Refuse a source with a column that the plan does not name."""
+    setting = "the plan's step"
+    table.schema.check(setting, plan.recipe.changes(()))
     named = {*plan.columns, *plan.recipe.changes(())}
     if unnamed := [name for name in table.names if name not in named]:
         example = toml_key(unnamed[0])
@@ -43,15 +45,34 @@ def exact_columns(plan: Plan, table: Table) -> list[str]:
     return [name for name in schema.names if name not in accounted]
 
 
-def exact_in(plan: Plan, table: Table, names: list[str] | None = None) -> dict[str, ExactFacts]:
-    """Return what the exact columns of a plan tell: each of them, and coordinates in pairs."""
-    exact = exact_columns(plan, table) if names is None else names
-    if not exact:
+def mostly_exact_columns(plan: Plan, table: Table) -> list[str]:
+    """Return the columns that steps change, but in a few rows only: top codes, critical cells."""
+    names = table.schema.names
+    changed = [set(step.changes(names)) for step in plan.steps if not step.keeps_most]
+    kept = [set(step.changes(names)) for step in plan.steps if step.keeps_most]
+    mostly = set().union(*kept) - set().union(*changed)
+    return [name for name in names if name in mostly]
+
+
+def exact_in(plan: Plan, table: Table, names: Sequence[str] | None = None) -> dict[str, ExactFacts]:
+    """Return what the exact columns of a plan tell: each of them, and coordinates in pairs.
+
+    Of columns that are mostly exact, only those count that identify people or give back others.
+    """
+    exact = exact_columns(plan, table) if names is None else list(names)
+    mostly = mostly_exact_columns(plan, table) if names is None else []
+    if not exact and not mostly:
         return {}
+    free = {*exact, *mostly}
     protected = [
-        name for name in table.names if name not in exact and table.schema[name].role != "person"
+        name for name in table.names if name not in free and table.schema[name].role != "person"
     ]
-    return exact_facts(table, exact, protected)
+    facts = exact_facts(table, [*exact, *mostly], protected)
+    return {
+        name: fact
+        for name, fact in facts.items()
+        if fact.dangerous or not set(fact.columns) & set(mostly)
+    }
 
 
 def refuse_dangerous(facts: Mapping[str, ExactFacts], columns: Mapping[str, Declared]) -> None:
@@ -100,9 +121,10 @@ def standing_of(
         What the exact columns of the plan tell, as `exact_in` counted it before anything was drawn.
     """
     if late := [name for name in release.exact if name not in facts]:
-        facts = {**facts, **exact_in(plan, table, list(release.exact))}
+        facts = {**facts, **exact_in(plan, table, release.exact)}
         refuse_dangerous({name: facts[name] for name in late}, plan.columns)
-    kept = [fact for fact in facts.values() if set(fact.columns) <= set(release.exact)]
+    free = {*release.exact, *mostly_exact_columns(plan, table)}
+    kept = [fact for fact in facts.values() if set(fact.columns) <= free]
     exact = tuple(
         ExactColumn(
             fact.name,

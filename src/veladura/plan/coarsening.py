@@ -15,7 +15,7 @@ import numpy as np
 
 from veladura.errors import DataError
 from veladura.methods.masks.dates import PERIODS, start_of
-from veladura.methods.masks.recode_rules import Coarser, multiples
+from veladura.methods.masks.recode_rules import REST, Coarser, multiples
 from veladura.methods.masks.topcode_limits import Limits, limit_from
 from veladura.table.codes import Column, label_texts
 
@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 TAIL = 0.005  # people in each tail that are coded together, if it is heavy
 WIDE = 30  # numbers whose 99th percentile is so many times the first are rounded by their size
 HEAVY = 2.0  # a tail is heavy if it reaches so many times further than its 99th percentile
+SPARE = 3  # people who share a value: rows that are left out later may take one of them away
+TOGETHER = 10  # people whose values are coded together at an end
 FEWEST_VALUES = 8  # a number with fewer multiples than this would say nothing
 MOST_MERGED = 0.3  # share of people that a category "other" may take in
-REST = "other"
 MISSING_DECIMALS = 9
 TINY = 1e-9  # so that a limit that is a multiple of its base stays
 
@@ -51,12 +52,12 @@ class Holders:
     person: Ints
     people: int
 
-    def alone(self, groups: Any) -> int:
-        """Return how many people are the only one in a group, missing values being a group."""
+    def alone(self, groups: Any, fewest: int = 2) -> int:
+        """Return how many people are in a group of fewer than so many, missing being a group."""
         _, place = np.unique(groups, return_inverse=True)
         place = np.where(self.column.missing, place.max(initial=0) + 1, place.ravel())
         group, person = self._pairs(place)
-        return int(np.unique(person[np.bincount(group)[group] == 1]).size)
+        return int(np.unique(person[np.bincount(group)[group] < fewest]).size)
 
     def held_by(self, groups: Ints) -> Ints:
         """Return how many people hold each group, by its number."""
@@ -96,14 +97,29 @@ def coarser_number(held: Holders, most_alone: float) -> tuple[Limits | None, Coa
     values = values if lower is None else np.maximum(values, -lower)
     enough = most_alone * held.people
     rule = None
-    if held.alone(values) > enough:
+    if held.alone(values, SPARE) > enough:
         rule = _digits(held, values, enough) or Coarser(round=_base(held, values, enough))
     if rule is not None and rule.round is not None:  # between two multiples it would be rounded
         upper = None if upper is None else _multiple(upper, rule.round)
         lower = None if lower is None else _multiple(lower, rule.round)
+    rounded = values if rule is None else rule.rounded(values)
+    if held.alone(rounded, SPARE) > enough:  # what no rounding brings together lies at the ends
+        upper, lower = _shared_end(held, rounded), _shared_end(held, -rounded)
     if upper is None and lower is None:
         return None, rule
     return Limits(upper=upper, lower=None if lower is None else -lower), rule
+
+
+def _shared_end(held: Holders, values: Any) -> int | float | None:
+    """Return the highest value that, with all above it, enough people hold; None for the top."""
+    present = ~held.column.missing
+    order = np.argsort(-values[present], kind="stable")
+    ranked, people = values[present][order], held.person[present][order]
+    _, first = np.unique(people, return_index=True)
+    if first.size <= TOGETHER:
+        return None
+    limit: int | float = ranked[np.sort(first)[TOGETHER - 1]].item()
+    return limit if limit < ranked[0] else None
 
 
 def _digits(held: Holders, values: Any, enough: float) -> Coarser | None:
@@ -115,7 +131,7 @@ def _digits(held: Holders, values: Any, enough: float) -> Coarser | None:
     if high < WIDE * low:
         return None
     rules = (Coarser(digits=digits) for digits in (3, 2))  # one would say too little
-    return next((rule for rule in rules if held.alone(rule.rounded(values)) <= enough), None)
+    return next((rule for rule in rules if held.alone(rule.rounded(values), SPARE) <= enough), None)
 
 
 def _multiple(limit: float, base: float) -> int | float:
@@ -148,7 +164,7 @@ def _base(held: Holders, values: Any, enough: float) -> int | float:
     for base in _bases(held.column):
         rounded = multiples(values, base)
         few = np.unique(rounded[~held.column.missing]).size <= FEWEST_VALUES
-        if few or held.alone(rounded) <= enough:
+        if few or held.alone(rounded, SPARE) <= enough:
             break
     return base
 
@@ -168,13 +184,13 @@ def _bases(column: Column) -> Iterator[int | float]:
 
 def date_period(held: Holders, most_alone: float) -> Coarser | None:
     """Return the finest period of dates at which at most a share of people are alone."""
-    if held.alone(held.column.values) <= most_alone * held.people:
+    if held.alone(held.column.values, SPARE) <= most_alone * held.people:
         return None
     rules = [Coarser(date=period) for period in PERIODS]  # type: ignore[arg-type]
     enough = (
         rule
         for rule in rules
-        if held.alone(start_of(held.column, str(rule.date))) <= most_alone * held.people
+        if held.alone(start_of(held.column, str(rule.date)), SPARE) <= most_alone * held.people
     )
     return next(enough, rules[-1])
 
@@ -201,13 +217,14 @@ def rare_levels(held: Holders, fewest: int) -> Coarser | None:
         if size[merged].sum() >= fewest and len(merged) > 1:
             break
         merged.append(level)
+    kept_labels = [texts[level] for level in sorted(order) if level not in merged]
     rest = REST if REST not in texts else f"{REST} (merged)"
-    return Coarser(groups={rest: sorted(texts[level] for level in merged)})
+    return Coarser(keep=kept_labels, other=rest) if kept_labels else None
 
 
 def merged_share(held: Holders, rule: Coarser) -> float:
     """Return the share of people whose category a rule merges into another."""
-    gone = set(rule.gone)
-    texts = np.array([text in gone for text in label_texts(held.column)] or [False])
+    stays = set(rule.keep or ())
+    texts = np.array([text not in stays for text in label_texts(held.column)] or [False])
     inside = texts[held.column.values.astype(np.int64)] & ~held.column.missing
     return float(np.unique(held.person[inside]).size / max(held.people, 1))

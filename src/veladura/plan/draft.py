@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,7 +14,7 @@ from veladura.base.limits import Limit
 from veladura.base.private_files import write_private
 from veladura.core import registry
 from veladura.core.recipe import Recipe
-from veladura.errors import PlanError
+from veladura.errors import DataError, PlanError
 from veladura.measures.knowledge import REGISTER, draft_intruders
 from veladura.measures.risk.uniqueness import uniqueness
 from veladura.plan.audience import Audience, audience_of
@@ -26,9 +25,10 @@ from veladura.plan.protection import Protection, draft_protection
 from veladura.table.database.passwords import has_password
 from veladura.table.inspect import Facts, inspect_table
 from veladura.table.roles import Guess, guess_roles
+from veladura.table.roles.evidence import MOST_ROWS
 from veladura.table.schema import Declared, Field, Schema
-from veladura.table.source import IdentifierWarning
 from veladura.table.source import open as open_table
+from veladura.table.source import open_unwarned
 from veladura.table.table import Table
 
 # What a drafted plan holds its release to: nobody is found by someone who has a register.
@@ -127,18 +127,26 @@ def drafted(
 
 def look(source: str, table: str | None) -> tuple[Table, dict[str, Facts], dict[str, Guess]]:
     """Return a source with guessed roles and kinds, facts on its columns, and the guesses."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", IdentifierWarning)  # the guessed roles say it
-        opened = open_table(source, table=table)
+    opened = open_unwarned(source, table=table)  # the guessed roles name identifiers
     guesses = guess_roles(opened)
+    try:
+        again = _again(source, table, opened, guesses)
+    except DataError:  # whole numbers that are not written as such: " 1", "+1"
+        guesses = {
+            name: replace(guess, kind="category", order=()) if guess.order else guess
+            for name, guess in guesses.items()
+        }
+        again = _again(source, table, opened, guesses)
+    return again, inspect_table(replace(again, guessed=opened.guessed)), guesses
+
+
+def _again(source: str, table: str | None, opened: Table, guesses: Mapping[str, Guess]) -> Table:
+    """Open a source as the plan will: a guessed kind may change how values are stored."""
     columns = {
         column.name: _declared(column, guesses[column.name], opened.guessed.get(column.name))
         for column in opened.schema
     }
-    # again, as the plan will open it: a guessed kind may change how values are stored
-    again = open_table(source, columns, table=table, dialect=opened.source.dialect)
-    facts = inspect_table(replace(again, guessed=opened.guessed))
-    return again, facts, guesses
+    return open_table(source, columns, table=table, dialect=opened.source.dialect)
 
 
 def _declared(column: Field, guess: Guess, facts: Facts | None) -> Declared:
@@ -275,7 +283,9 @@ def _counted(table: Table, fact: Facts, guess: Guess) -> str:
     values = "1 distinct value" if fact.distinct == 1 else f"{fact.distinct:,} distinct values"
     people = "1 person is" if guess.unique == 1 else f"{guess.unique:,} people are"
     note = f"; {fact.note}" if fact.note else ""
-    return f"{values}, {table.rows - fact.present:,} missing; {people} unique by it alone{note}"
+    among = f" among the first {MOST_ROWS:,} rows" if table.rows > MOST_ROWS else ""
+    missing = f"{table.rows - fact.present:,} missing"
+    return f"{values}, {missing}; {people} unique by it alone{among}{note}"
 
 
 def _listed(value: Any) -> Any:

@@ -17,6 +17,8 @@ import veladura
 from veladura.base.arrays import Ints
 from veladura.base.private_files import FILE_MODE, private_file, private_folder, write_private
 from veladura.errors import FolderError, PlanError
+from veladura.release.files import write_data
+from veladura.release.risky import RISKY
 from veladura.table.database.scratch import custodian_home
 from veladura.table.files.digest import file_digest
 
@@ -62,20 +64,30 @@ def refuse_existing(folder: Path, *, force: bool) -> None:
 
 
 def write_record(
-    folder: Path, record: dict[str, Any], rows: list[Ints | None], report: str
+    folder: Path,
+    record: dict[str, Any],
+    rows: list[Ints | None],
+    report: str,
+    risky: pa.Table | None = None,
 ) -> None:
-    """Write the record, its row order and the custodian's report; an older record is set aside."""
+    """Write the record, its row order, the custodian's report and the people at risk.
+
+    An older record is set aside.
+    """
     private_folder(folder)
     if (folder / RECORD).exists():
         aside = folder / f"superseded-{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(2)}"
         private_folder(aside)
-        for name in (RECORD, ROWS, REPORT):
+        for name in (RECORD, ROWS, REPORT, RISKY):
             if (folder / name).exists():
                 (folder / name).rename(aside / name).chmod(FILE_MODE)
     if linked := [order for order in rows if order is not None]:
         sets = np.repeat(np.arange(len(linked)), [order.size for order in linked])
         with private_file(folder / ROWS) as stream:
             pq.write_table(pa.table({"dataset": sets, "row": np.concatenate(linked)}), stream)
+    if risky is not None:
+        with private_file(folder / RISKY) as stream:
+            write_data(risky, stream, "csv")
     write_private(folder / REPORT, report)
     part = folder / f"{RECORD}.part"
     write_private(part, json.dumps(record, indent=2, ensure_ascii=False) + "\n")

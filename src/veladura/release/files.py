@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Literal, get_args
+from typing import BinaryIO, Literal, get_args
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -25,7 +25,7 @@ def check_format(format_: str) -> None:
         raise PlanError.unknown("format", format_, get_args(Format))
 
 
-def write_data(table: pa.Table, path: Path, format_: str) -> None:
+def write_data(table: pa.Table, path: Path | BinaryIO, format_: str) -> None:
     """Write one dataset: columns and values, without metadata."""
     bare = table.replace_schema_metadata(None)
     if format_ == "parquet":

@@ -36,6 +36,7 @@ from veladura.release.manifest import (
     rule_of,
     steps_of,
 )
+from veladura.release.risky import risky_people
 from veladura.table.database.scratch import scratch_folder
 from veladura.table.schema import Schema
 from veladura.table.table import Source, from_arrow
@@ -196,6 +197,7 @@ def _write_record(
     """Write the custodian's record: the place of every released row in the source."""
     assert release.original is not None  # noqa: S101  # the caller asked
     rows: list[Ints | None] = [None for _ in order]
+    risky = None
     if release.rows is not None:
         source_order = keeper.row_order(release.original)
         place = np.empty_like(source_order)
@@ -204,11 +206,13 @@ def _write_record(
             place[np.asarray(d.rows)[np.asarray(o)]]
             for d, o in zip(release.tables, order, strict=True)
         ]
+        risky = risky_people(release, pages.assessment, place)
     keeper.write_record(
         folder,
         keeper.build_record(release, plan, digest),
         rows,
         pages.render(release, "custodian"),
+        risky,
     )
 
 

@@ -77,7 +77,7 @@ def opening(release: Release, assessment: Assessment | None, withheld: str) -> O
     """
     manifest = release.manifest
     risks = [] if withheld and assessment is not None else risks_of(manifest, assessment)
-    good, bad = ([], []) if assessment is None or withheld else uses(assessment.figures, release)
+    good, bad = ([], []) if assessment is None or withheld else uses(assessment, release)
     exact, others = _exact(manifest)
     return Opening(
         risk_sentence(risks) if risks else withheld,

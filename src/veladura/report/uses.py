@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from veladura.measures.useless import FAR_RATIO, useless
 from veladura.report import words
 
 if TYPE_CHECKING:
     from veladura.core.release import Release
+    from veladura.measures.assessment import Assessment
     from veladura.measures.measure import Figure
-    from veladura.table.table import Table
-
-HOPELESS = 100.0  # a pMSE ratio beyond this: the release has little to do with the original
 
 
 @dataclass(frozen=True)
@@ -58,33 +57,33 @@ USES = (
         0.05,
         0.2,
         "Prediction: a model trained on the release explains about as much as one trained on the"
-        " original (at most {} less).",
+        " original (loss of R²: {}).",
         "Prediction: a model trained on the release explains {} less; do not train models on it.",
     ),
     Use(
         "utility.pmse.ratio",
         10.0,
-        HOPELESS,
+        FAR_RATIO,
         "Joint distribution: a model can hardly tell released rows from true ones (pMSE ratio {}).",
-        "Joint distribution: a model tells released rows from true ones at once (pMSE ratio {});"
-        " the release is useless for analyses of several columns. Use less noise, finer levels or"
-        " a smaller k.",
+        "",  # `useless` says it
+    ),
+    Use(
+        "utility.overlap.mean",
+        0.7,
+        0.4,
+        "Regression: confidence intervals overlap with those of the original by {} on average.",
+        "Regression: confidence intervals overlap with those of the original by {} only;"
+        " coefficients may differ in size and sign.",
     ),
 )
-OVERLAP = Use(
-    "utility.overlap.mean",
-    0.7,
-    0.4,
-    "Regression: confidence intervals overlap with those of the original by {} on average.",
-    "Regression: confidence intervals overlap with those of the original by {} only; coefficients"
-    " may differ in size and sign.",
-)
 
 
-def uses(figures: Mapping[str, Figure], release: Release) -> tuple[list[str], list[str]]:
+def uses(assessment: Assessment, release: Release) -> tuple[list[str], list[str]]:
     """Return what the release is good for, and what it is not good for."""
-    good, bad = [], []
-    for use in (*USES, OVERLAP):
+    figures = assessment.figures
+    good: list[str] = []
+    bad: list[str] = []
+    for use in USES:
         figure = figures.get(use.figure)
         if figure is None or figure.estimate is None or not math.isfinite(figure.estimate.value):
             continue
@@ -92,31 +91,15 @@ def uses(figures: Mapping[str, Figure], release: Release) -> tuple[list[str], li
         text = words.number(max(value, 0.0), figure.unit)
         if value >= use.best if up else value <= use.best:
             good.append(use.good.format(text))
-        elif value <= use.worst if up else value >= use.worst:
+        elif use.bad and (value <= use.worst if up else value >= use.worst):
             bad.append(use.bad.format(text))
-    if people := _lost(figures):
-        bad.append(people)
-    return good, [*bad, *empty_columns(release.tables[0].table)]
+    return good, [*bad, *_lost(figures), *useless(assessment, release)]
 
 
-def _lost(figures: Mapping[str, Figure]) -> str:
+def _lost(figures: Mapping[str, Figure]) -> list[str]:
     """Return how many people were left out of the release, in words."""
     figure = figures.get("utility.generalisation.completeness")
-    if figure is None or figure.estimate is None or figure.estimate.value >= 1:
-        return ""
-    gone = round((1 - figure.estimate.value) * figure.base)
-    return f"Totals: {gone:,} of {figure.base:,} people are not in the release." if gone else ""
-
-
-def empty_columns(table: Table) -> list[str]:
-    """Return a sentence on columns that hold a single value: nothing can be learnt from them."""
-    columns = [column.name for column in table.schema if column.role != "weight"]
-    same = [name for name in columns if table.counts([name]).size.size == 1]
-    if not same or table.rows < 2:  # noqa: PLR2004
+    if figure is None or figure.estimate is None:
         return []
-    hold, them = ("these columns hold", "them") if len(same) > 1 else ("this column holds", "it")
-    sentence = (
-        f"{words.enumerated(same)}: {hold} one value for everybody, so that nothing can be learnt"
-        f" from {them}. Use another level or a smaller k to keep more."
-    )
-    return [sentence]
+    gone = round((1 - figure.estimate.value) * figure.base)
+    return [f"Totals: {gone:,} of {figure.base:,} people are not in the release."] if gone else []

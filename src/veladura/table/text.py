@@ -46,8 +46,10 @@ def typed(text: str, field: Field, declared: Declared, decimal: str = ".") -> st
         return text
     if field.kind == "date":
         return _date(text, declared.format or ISO_DATE)
-    if field.kind == "integer":
-        return f"CASE WHEN {_fits(text, INTEGER)} THEN TRY_CAST({text} AS BIGINT) END"
+    if field.kind == "integer":  # 3.0 is whole: so pandas writes whole numbers beside missing ones
+        zeros = rf"[{decimal}]0*\s*$"
+        digits = f"regexp_replace({text}, {sql_text(zeros)}, '')"
+        return f"CASE WHEN {_fits(digits, INTEGER)} THEN TRY_CAST({digits} AS BIGINT) END"
     digits = text if decimal == "." else f"replace({text}, {sql_text(decimal)}, '.')"
     return f"CASE WHEN {_fits(text, number_pattern(decimal))} THEN TRY_CAST({digits} AS DOUBLE) END"
 

@@ -14,7 +14,10 @@ import veladura as vd
 from veladura.core.promise import Evidence, prove
 from veladura.errors import DataError, PlanError, PromiseError
 from veladura.methods.geography.continuous import surface_of
-from veladura.methods.geography.region import RegionWarning
+from veladura.methods.geography.grid import grid_over
+from veladura.methods.geography.place import Writing, draw_points
+from veladura.methods.geography.projection import Plane
+from veladura.methods.geography.region import Region, RegionWarning
 from veladura.numeric.mcmc.diagnostics import ChainWarning
 
 LAND = shapely.Polygon([(0, 0), (10, 0), (10, 10), (0, 10)])
@@ -60,21 +63,19 @@ def released():
         return recipe(continuous=["z"]).protect(people(), seed=5)
 
 
-def test_places_are_new_usable_and_the_rest_is_as_it_was(released):
+def test_places_are_usable_and_the_rest_is_as_it_was(released):
     original = people()
     for data in released.datasets:
         assert shapely.intersects_xy(LAND, data["x"], data["y"]).all()
         assert not shapely.contains_xy(LAKE, data["x"], data["y"]).any()
-        assert not set(zip(data["x"], data["y"], strict=True)) & set(
-            zip(original["x"], original["y"], strict=True)
-        )
+        assert (data["x"] != original["x"]).mean() > 0.95
         pd.testing.assert_frame_equal(data[["ill", "sex"]], original[["ill", "sex"]])
         assert np.array_equal(data["x"], data["x"].round(3))
         assert not np.array_equal(data["z"], original["z"])
     assert released.rule.name == "partial"
     assert {promise.name: promise.proof for promise in released.promises} == {
         "inside-region": "package",
-        "new-places": "source",
+        "drawn-places": "source",
     }
 
 
@@ -138,9 +139,12 @@ BROKEN = {
     ),
     "off the land": ("inside-region", lambda f: f.assign(x=[11.0, *f["x"][1:]])),
     "half a place": ("inside-region", lambda f: f.assign(x=[np.nan, *f["x"][1:]])),
-    "an original place": (
-        "new-places",
-        lambda f: f.assign(x=[people()["x"][7], *f["x"][1:]], y=[people()["y"][7], *f["y"][1:]]),
+    "every place kept": ("drawn-places", lambda f: f.assign(x=people()["x"], y=people()["y"])),
+    "a tenth of the places kept": (
+        "drawn-places",
+        lambda f: f.assign(
+            **{c: np.r_[people()[c][:24], f[c][24:]] for c in ("x", "y")},
+        ),
     ),
 }
 
@@ -166,14 +170,36 @@ def test_a_later_step_that_moves_places_off_the_land_is_refused():
         chain.protect(people(), seed=1)
 
 
-def test_addresses_are_taken_but_never_the_row_s_own():
+def test_one_place_that_comes_out_by_chance_breaks_no_promise(released):
+    promise = next(promise for promise in released.promises if promise.name == "drawn-places")
+    lucky = released.datasets[0].assign(
+        **{c: [people()[c][0], *released.datasets[0][c][1:]] for c in ("x", "y")}
+    )
+    evidence = Evidence(vd.open(lucky), vd.open(people()), np.arange(240))
+    assert prove(promise, evidence, released.checks).status == "holds"
+
+
+def test_cells_of_one_point_move_nobody_and_are_refused():
+    frame = pd.DataFrame({"x": np.arange(40) % 7, "y": np.arange(40) // 7})
+    naive = vd.NaiveGeography(x="x", y="y", region=[-0.5, -0.5, 6.5, 6.5], grid=(7, 7))
+    with pytest.raises(PromiseError, match="drawn anew"):
+        naive.protect(frame, seed=1)
+
+
+def test_addresses_are_taken_as_chance_has_it():
+    """All addresses are people's: a row gets its own back about as often as that of its neighbour.
+
+    None at all would tell that the address of a row is one that the row never has.
+    """
     frame = people()
     houses = [*zip(frame["x"], frame["y"], strict=True), (0.5, 0.5), (9.5, 9.5)]
     release = recipe(addresses=houses).protect(frame, seed=2)
     for data in release.datasets:
         assert set(zip(data["x"], data["y"], strict=True)) <= set(houses)
-        assert not ((data["x"] == frame["x"]) & (data["y"] == frame["y"])).any()
-    assert [promise.name for promise in release.promises] == ["inside-region", "moved-places"]
+    assert [promise.name for promise in release.promises] == ["inside-region"]
+    many = recipe(addresses=houses, m=40).protect(frame, seed=3).datasets
+    kept = sum(int(((d["x"] == frame["x"]) & (d["y"] == frame["y"])).sum()) for d in many)
+    assert 10 < kept < 150  # 40 times 240 rows over 242 addresses
 
 
 def test_rows_without_a_place_stay_without_one():
@@ -277,11 +303,20 @@ MISTAKES = {
         "make outer larger",
     ),
     "coarse decimals": (
-        lambda f: vd.NaiveGeography(x="x", y="y", region=[0, 0, 1, 1], grid=(1, 1)).protect(
-            pd.DataFrame({"x": [0, 0, 1, 1], "y": [0, 1, 0, 1]})
+        lambda f: draw_points(
+            np.random.default_rng(1),
+            grid_over(Region(shapely.box(0.1, 0.1, 2, 2)), Plane(), (5, 5)),
+            np.zeros(3, dtype=np.int64),  # a cell between whole numbers
+            Writing((0, 0)),
         ),
         DataError,
-        "have no new point",
+        "3 rows have no point in their cells",
+    ),
+    "k below 0": (lambda f: recipe(k=-1), PlanError, "at least 0"),
+    "k of a donut": (
+        lambda f: vd.Donut(x="x", y="y", region=LAND, inner=1, outer=2, k=0.5),
+        PlanError,
+        "whole number",
     ),
 }
 
@@ -307,7 +342,7 @@ def test_degrees_declared_as_planar_are_warned_of():
 
 
 def test_many_or_empty_combinations_get_advice():
-    frame = people().assign(code=[f"c{i}" for i in range(240)])
+    frame = vd.open(people().assign(code=[f"c{i}" for i in range(240)]), {"code": "category"})
     with pytest.warns(
         RegionWarning,
         match=r"240 combinations, 240 of them[\s\S]*merge categories of 'code' \(240 levels\)",
@@ -324,15 +359,31 @@ def test_no_attributes_means_one_map():
     )
 
 
-def test_donut_moves_by_no_less_and_no_more():
+@pytest.mark.parametrize(("k", "outer"), [(0, 1.5), (3, 4.0), (5, 0.6)])
+def test_donut_moves_by_no_less_and_no_more(k, outer):
     frame = people()
-    for data in (
-        vd.Donut(x="x", y="y", region=LAND, exclude=LAKE, inner=0.5, outer=1.5, m=2)
-        .protect(frame, seed=1)
-        .datasets
-    ):
+    donut = vd.Donut(x="x", y="y", region=LAND, exclude=LAKE, inner=0.5, outer=outer, k=k, m=2)
+    most = reach_by_hand(frame[["x", "y"]].to_numpy(), outer, k)
+    release = donut.protect(frame, seed=1)
+    for data in release.datasets:
         way = np.hypot(data["x"] - frame["x"], data["y"] - frame["y"])
-        assert way.between(0.5, 1.5).all()
+        assert (way >= 0.5).all()
+        assert (way <= most + 1e-9).all()
+    promise = release.promises[-1]
+    spoiled = release.datasets[0].assign(x=lambda f: (f["x"] + 5) % 10)
+    evidence = Evidence(vd.open(spoiled), vd.open(frame), np.arange(240))
+    assert prove(promise, evidence, release.checks).status == "broken"
+
+
+def reach_by_hand(places, outer, k):
+    """Person by person: the own isolation, and that of everyone who has the place among the k."""
+    most = [outer] * len(places)
+    for place in places:
+        way = np.hypot(*(places - place).T)
+        near = sorted(range(len(places)), key=lambda j: way[j])[: k + 1]
+        for j in near if k else ():
+            most[j] = max(most[j], np.sqrt(k + 1) * way[near[-1]])
+    return np.array(most)
 
 
 def test_cell_means_of_one_person_are_shrunk():

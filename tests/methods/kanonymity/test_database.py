@@ -177,7 +177,9 @@ def plan_of(source, home, extra=""):
         if source.get("table") is None
         else f'url = "{source["source"]}"\ntable = "{source["table"]}"'
     )
-    columns = "\n".join(f'[columns.{name}]\nkind = "{kind}"' for name, kind in KINDS.items())
+    columns = "\n".join(
+        f'[columns.{name}]\nkind = "{kind}"\nexact = "a test"' for name, kind in KINDS.items()
+    )
     return parse_plan(
         f'[source]\n{place}\n{columns}\n[[step]]\nmethod = "k-anonymity"\nquasi_identifiers ='
         ' ["zip", "age", "sex"]\nk = 4\nmax_suppression = 0.2\n[release]\nfolder ='

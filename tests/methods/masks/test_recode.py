@@ -153,8 +153,8 @@ def test_the_checks_count_what_breaks_the_rule():
 @pytest.mark.parametrize(
     ("rule", "match"),
     [
-        ({}, "one of groups, round, digits and date"),
-        ({"round": 3, "date": "year"}, "one of groups, round, digits and date"),
+        ({}, "one of groups, keep, round, digits and date"),
+        ({"round": 3, "date": "year"}, "one of groups, keep, round, digits and date"),
         ({"date": "week"}, "date 'week' is not known"),
         ({"round": 0}, "must be a number above 0"),
         ({"round": 10**19}, "at most 1e18"),
@@ -230,3 +230,13 @@ def test_numbers_keep_their_significant_digits():
 def test_digits_that_make_no_sense_are_refused(digits):
     with pytest.raises(PlanError):
         vd.Recode(columns={"x": {"digits": digits}})
+
+
+def test_categories_that_are_not_kept_are_named_nowhere():
+    frame = pd.DataFrame({"c": ["flu", "flu", "asthma", "rare one", None]})
+    release = vd.Recode(columns={"c": {"keep": ["flu", "asthma"]}}).protect(frame)
+    assert release.datasets[0]["c"].fillna("-").tolist() == ["flu", "flu", "asthma", "other", "-"]
+    assert "rare one" not in str(release.manifest)
+    assert {proof.status for proof in release.prove()} == {"holds"}
+    with pytest.raises(PlanError, match="keep must list"):
+        vd.Recode(columns={"c": {"keep": []}})

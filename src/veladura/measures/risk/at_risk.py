@@ -40,6 +40,9 @@ class AtRisk:
     by_chance
         For synthetic rows: how many of those found would also be found in data of other people of
         the same population; None where rows belong to people.
+    found
+        The numbers of the people found in the release (`veladura.table.units.person_numbers`);
+        None where released rows are not linked to people.
     """
 
     name: str
@@ -49,6 +52,7 @@ class AtRisk:
     people: int
     within: Mapping[str, float | str] = field(default_factory=dict)
     by_chance: int | None = None
+    found: frozenset[int] | None = field(default=None, repr=False, compare=False)
 
     def to_json(self) -> dict[str, Any]:
         """Return it as the manifest holds it: whole numbers of people."""
@@ -122,7 +126,7 @@ def at_risk(subject: Subject, columns: Columns, who: Scenario, names: Sequence[s
     """Return the people at risk for an intruder who knows some released columns."""
     plain = [name for name in names if name not in columns.disturbed]
     disturbed = [name for name in names if name in columns.disturbed]
-    chance = None
+    chance, found = None, None
     if not all(table.in_memory for table in subject.tables):
         before, after = _counted(subject, names, plain, disturbed)
         people = subject.original.people
@@ -131,14 +135,14 @@ def at_risk(subject: Subject, columns: Columns, who: Scenario, names: Sequence[s
         people = int(np.unique(people_of).size)
         before = Estimate.exact(_number(people_of, alone(original, who, names, people_of)))
         if subject.release.rows is not None:
-            after = _linked(subject, who, plain, disturbed)
+            after, found = _linked(subject, who, plain, disturbed)
         else:
             after = _unlinked(subject, who, plain)
             if disturbed:
                 replicated, chance = _replicated(subject, names)
                 after = max(after, replicated, key=float)
     within = {name: reach for name, reach in who.within.items() if name in names}
-    return AtRisk(who.name, tuple(names), before, after, people, within, chance)
+    return AtRisk(who.name, tuple(names), before, after, people, within, chance, found)
 
 
 def _original(subject: Subject) -> tuple[Table, Ints]:
@@ -183,33 +187,30 @@ def _unlinked(subject: Subject, who: Scenario, plain: Sequence[str]) -> Estimate
 
 def _linked(
     subject: Subject, who: Scenario, plain: Sequence[str], disturbed: Sequence[str]
-) -> Estimate:
-    """Return who is found in rows that are linked to people."""
+) -> tuple[Estimate, frozenset[int]]:
+    """Return how many people are found in rows that are linked to people, and who."""
     original, people = _original(subject)
     parts = [(part.released, part.rows) for part in subject.aligned() if part.rows is not None]
     sure = np.zeros(int(people.max(initial=-1)) + 1, dtype=bool)
     if plain:
         for table, link in parts:
             sure[people[link][alone(table, who, plain, people[link])]] = True
-    certain = int(np.count_nonzero(sure))
+    certain, surely = int(np.count_nonzero(sure)), np.flatnonzero(sure)
     released = np.unique(np.concatenate([people[link] for _, link in parts]))
     doubtful = released[~sure[released]]
     if not disturbed or not doubtful.size:
-        return Estimate.exact(certain)
+        return Estimate.exact(certain), frozenset(surely.tolist())
     searches = [
         (search_of(table, who, plain, _rows(original, link), disturbed), link)
         for table, link in parts
     ]
     right, chosen = recognised(searches, people, doubtful)
+    found = frozenset([*surely.tolist(), *chosen[right].tolist()])
     if chosen.size == doubtful.size:
-        return Estimate.exact(certain + int(np.count_nonzero(right)))
+        return Estimate.exact(len(found)), found
     share, many = mean_share(right.astype(np.float64), doubtful.size), doubtful.size
-    return Estimate(
-        certain + many * share.value,
-        certain + many * share.lower,
-        certain + many * share.upper,
-        share.level,
-    )
+    ends = [certain + many * end for end in (share.value, share.lower, share.upper)]
+    return Estimate(ends[0], ends[1], ends[2], share.level), found
 
 
 def _rows(table: Table, link: Ints) -> Table:

@@ -128,7 +128,7 @@ def _scored(table: Table, names: Sequence[str], largest: int, fraction: float) -
     persons, whole = person_numbers(table), 0.0
     for chosen, alone in minimal_uniques(table, names, largest):
         size, people = len(chosen), int(np.unique(persons[alone]).size)
-        worth = float(prod(len(names) - i for i in range(size, min(largest, len(names) - 1) + 1)))
+        worth = set_score(size, largest, len(names))
         score[alone] += worth
         sizes[size] += people
         # sizes come in order: the first is the smallest
@@ -147,6 +147,17 @@ def _scored(table: Table, names: Sequence[str], largest: int, fraction: float) -
     return SpecialUniques(
         score, dis, smallest, shares, counted, Estimate.exact(special), Estimate.exact(probability)
     )
+
+
+def set_score(size: int, largest: int, columns: int) -> float:
+    """Return what a minimal sample unique scores: prod over i from k to M of (ATT - i).
+
+    Examples
+    --------
+    >>> set_score(1, 2, 5), set_score(2, 2, 5)
+    (12.0, 3.0)
+    """
+    return float(prod(columns - i for i in range(size, min(largest, columns - 1) + 1)))
 
 
 def minimal_uniques(

@@ -104,6 +104,7 @@ class CriticalCart(Recipe):
 
     method = "critical-cart"
     decisive = ("m", "min_leaf")
+    keeps_most = True
     sentence = (
         "Partially synthetic data: critical values were replaced by artificial ones, drawn from"
         " models of the original table. All other values are the original ones."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,36 +13,43 @@ from numpy.random import Generator
 from veladura.base.checks import is_number
 from veladura.base.context import Context
 from veladura.core.recipe import Drawn, Fitted
-from veladura.errors import DataError, PlanError
-from veladura.methods.geography.claims import inside_promise, new_places_promise, ring_promise
-from veladura.methods.geography.located import Located, LocationRecipe, locate
+from veladura.errors import PlanError
+from veladura.methods.geography.claims import drawn_promise, inside_promise, ring_promise
+from veladura.methods.geography.isolation import reach_of, ring_points
+from veladura.methods.geography.located import Located, LocationRecipe, check_whole, locate
 from veladura.methods.geography.place import moved_datasets, rule_of_masks
+from veladura.methods.geography.projection import diagonal, plane_of
 
 if TYPE_CHECKING:
     from veladura.base.arrays import Floats
     from veladura.table.inspect import Facts
     from veladura.table.table import Table
 
-MOST_TRIES = 4096
-
 
 @dataclass(frozen=True, kw_only=True)
 class Donut(LocationRecipe):
     """Donut geomasking: move every place to a random point of a ring around it.
 
-    Uniform over the part of the ring that is usable (donut geomasking, Hampton et al. 2010).
+    Uniform over the part of the ring that is usable (donut geomasking, Hampton et al. 2010). Where
+    people live far apart the ring is larger, so that a lonely home cannot be found again by its
+    distance from all others.
 
     Parameters
     ----------
     x, y
         The columns of the coordinates.
     region
-        The declared region: GeoJSON file, geometry, or [west, south, east, north].
+        The declared region: a file (GeoJSON, WKT, shapefile, CSV with rings), geometry, or [west,
+        south, east, north]; "hull" for a coarse one around the data, with a caution.
     exclude
         Areas of it where nobody may be placed.
     inner, outer
         The smallest and the largest distance of a move: in metres for degrees, else in the unit of
         the coordinates.
+    k
+        Other places that each one is hidden among. A place whose k-th nearest other place is d away
+        moves by up to sqrt(k + 1) d where that is more than ``outer``, and so do these k places; 0
+        moves isolated homes no further than others, which does not hide them.
     coordinates
         "planar", or "degrees" for longitude (x) and latitude (y).
     m
@@ -71,11 +79,12 @@ class Donut(LocationRecipe):
     method = "donut"
     sentence = (
         "Donut geomasking: every place was moved at random, by a distance between a smallest and a"
-        " largest one."
+        " largest one; further where people live far apart."
     )
 
     inner: float
     outer: float
+    k: int = 5
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -86,6 +95,7 @@ class Donut(LocationRecipe):
                 " outer."
             )
             raise PlanError(msg)
+        check_whole("k", self.k, 0)
 
     def apply(self, table: Table, context: Context) -> FittedDonut:  # noqa: ARG002
         """Find the place of every row."""
@@ -95,14 +105,11 @@ class Donut(LocationRecipe):
     @classmethod
     def suggest_for(cls, table: Table, facts: Mapping[str, Facts]) -> Donut:
         """Suggest a ring of one to five per cent of the proposed region's size."""
-        from veladura.methods.geography.projection import plane_of
         from veladura.methods.geography.propose import settings
 
         proposed = settings(table, facts)
-        bounds = np.array(proposed["region"])
         plane = plane_of(proposed["region"], proposed["coordinates"])
-        x, y = plane.forward(bounds[0::2], bounds[1::2])
-        size = float(np.hypot(np.ptp(x), np.ptp(y)))
+        size = diagonal(plane, proposed["region"])
         inner, outer = (float(f"{share * size:.1g}") for share in (0.01, 0.05))
         names = ("x", "y", "region", "coordinates", "missing")
         return cls(**{name: proposed[name] for name in names}, inner=inner, outer=outer)
@@ -125,35 +132,18 @@ class FittedDonut(Fitted[Donut]):
             rule=rule_of_masks(recipe.m),
             promises=(
                 inside_promise(x, y, region),
-                new_places_promise(x, y),
-                ring_promise(x, y, region, recipe.coordinates, ring),
+                drawn_promise(x, y),
+                ring_promise(x, y, region, recipe.coordinates, ring, recipe.k),
             ),
         )
 
     def _points(self, rng: Generator) -> tuple[Floats, Floats]:
-        """Return points uniform in the usable part of the ring around each place."""
-        plane, writing = self.located.plane, self.located.writing
-        from_x, from_y = plane.forward(self.located.places.x, self.located.places.y)
-        inner, outer = self.recipe.inner, self.recipe.outer
-        x, y = np.empty(from_x.size), np.empty(from_x.size)
-        waiting = np.arange(from_x.size)
-        for _ in range(MOST_TRIES):
-            radius = np.sqrt(inner**2 + rng.random(waiting.size) * (outer**2 - inner**2))
-            angle = 2 * np.pi * rng.random(waiting.size)
-            ends = plane.back(
-                from_x[waiting] + radius * np.cos(angle), from_y[waiting] + radius * np.sin(angle)
-            )
-            new_x, new_y = writing.written(*ends)
-            to_x, to_y = plane.forward(new_x, new_y)
-            distance = np.hypot(to_x - from_x[waiting], to_y - from_y[waiting])
-            good = (distance >= inner) & (distance <= outer)
-            good &= self.located.region.usable(new_x, new_y) & writing.free(new_x, new_y)
-            x[waiting[good]], y[waiting[good]] = new_x[good], new_y[good]
-            waiting = waiting[~good]
-            if not waiting.size:
-                return x, y
-        msg = (
-            f"{waiting.size} places have no usable point in the ring around them.\n\nHint: make"
-            " outer larger."
-        )
-        raise DataError(msg)
+        return ring_points(rng, self.located, float(self.recipe.inner), self.reach)
+
+    @cached_property
+    def reach(self) -> Floats:
+        """The largest distance that each place may move."""
+        located = self.located
+        points = np.column_stack(located.plane.forward(located.places.x, located.places.y))
+        size = diagonal(located.plane, located.region.bounds)
+        return reach_of(points, float(self.recipe.outer), self.recipe.k, size)

@@ -14,15 +14,16 @@ from veladura.base.context import Context
 from veladura.core.recipe import Draw, Drawn, Fitted
 from veladura.core.rules import Partial
 from veladura.errors import PlanError
-from veladura.methods.geography.claims import inside_promise, moved_promise, new_places_promise
+from veladura.methods.geography.claims import drawn_promise, inside_promise
 from veladura.methods.geography.combinations import Combinations, advise, combinations_of
 from veladura.methods.geography.continuous import Surface, surface_of
 from veladura.methods.geography.geography import Geography
 from veladura.methods.geography.grid import Grid, grid_over
 from veladura.methods.geography.icar import Draws, sample
 from veladura.methods.geography.icar_model import CellCounts, EffectDesign, Graph
+from veladura.methods.geography.isolation import hidden_places
 from veladura.methods.geography.laplace import Approximation, approximate
-from veladura.methods.geography.located import Places, check_coordinates, places_of
+from veladura.methods.geography.located import Located, Places, check_coordinates, places_of
 from veladura.methods.geography.place import Writing, draw_points, written
 from veladura.methods.geography.snap import Addresses, addresses_of
 from veladura.table.schema import NUMERIC, check_kinds
@@ -39,7 +40,7 @@ class GriddedRows:
     Attributes
     ----------
     cell
-        The cell of each row that has a place.
+        The cell that each row with a place is counted in: its own, unless it is isolated.
     surfaces
         The continuous variables, by name.
     """
@@ -106,8 +107,9 @@ class FittedGeography(Fitted[Geography]):
         if self.addresses is not None:
             settings["addresses"] = self.addresses.size
         settings["bayesian_analyses"] = "fit each dataset, stack the posterior draws"
-        # a valid address may well be another person's true one
-        new = new_places_promise if self.addresses is None else moved_promise
+        promises = [inside_promise(recipe.x, recipe.y, grid.region)]
+        if self.addresses is None:  # beside an address there may be none to compare it with
+            promises.append(drawn_promise(recipe.x, recipe.y))
         return Drawn(
             datasets=context.map(
                 "drawing datasets", lambda number: self._dataset(number, context), range(recipe.m)
@@ -115,7 +117,7 @@ class FittedGeography(Fitted[Geography]):
             changed=(recipe.x, recipe.y, *recipe.continuous),
             rule=Partial(),
             settings=settings,
-            promises=(inside_promise(recipe.x, recipe.y, grid.region), new(recipe.x, recipe.y)),
+            promises=tuple(promises),
             pictures=lambda release: maps.custodian(maps.Shown.of(self, release)),
             public_pictures=lambda release: maps.public(maps.Shown.of(self, release)),
         )
@@ -134,7 +136,7 @@ class FittedGeography(Fitted[Geography]):
             context.streams("geography", "point", number), ground.grid, cell, self.writing, another
         )
         if self.addresses is not None:
-            x, y = self.addresses.nearest(x, y, ground.places)
+            x, y = self.addresses.nearest(x, y)
         columns = written(
             self.codes[self.recipe.x], self.codes[self.recipe.y], ground.places.placed, x, y
         )
@@ -159,7 +161,7 @@ def fit(recipe: Geography, table: Table, context: Context) -> FittedGeography:
         from veladura.methods.geography.choose import choose_grid
 
         recipe = replace(recipe, grid=choose_grid(recipe, table, context=context).recommended)
-    ground, codes = settle(recipe, table)
+    ground, codes = settle(recipe, table, context)
     posterior = sample(
         *ground.model(),
         recipe.priors,
@@ -174,7 +176,7 @@ def fit(recipe: Geography, table: Table, context: Context) -> FittedGeography:
 
 def fit_quickly(recipe: Geography, table: Table, context: Context) -> FittedGeography:
     """Return the recipe fitted by the Laplace approximation: to compare grids, not to release."""
-    ground, codes = settle(recipe, table)
+    ground, codes = settle(recipe, table, context)
     posterior = approximate(
         *ground.model(), recipe.priors, m=recipe.m, rng=context.streams("geography", "approximate")
     )
@@ -188,17 +190,15 @@ def _assembled(
     ground: GriddedRows,
     posterior: Draws | Approximation,
 ) -> FittedGeography:
-    writing = Writing.of(codes[recipe.x], codes[recipe.y], ground.places.placed)
+    writing = Writing.of(codes[recipe.x], codes[recipe.y])
     addresses = None
     if recipe.addresses is not None:
         addresses = addresses_of(recipe.addresses, (recipe.x, recipe.y), ground.grid, writing)
-        # a valid address may be another person's true one
-        writing = replace(writing, taken=writing.taken[:0])
     return FittedGeography(recipe, table, codes, ground, posterior, writing, addresses)
 
 
-def settle(recipe: Geography, table: Table) -> tuple[GriddedRows, Codes]:
-    """Return the rows of a table on the grid of the recipe."""
+def settle(recipe: Geography, table: Table, context: Context) -> tuple[GriddedRows, Codes]:
+    """Return the rows of a table on the grid of the recipe, isolated ones moved first."""
     check_coordinates(recipe, table.schema)
     table.schema.check("attributes", recipe.attributes)
     if recipe.continuous:
@@ -211,13 +211,15 @@ def settle(recipe: Geography, table: Table) -> tuple[GriddedRows, Codes]:
     if isinstance(recipe.grid, str):
         msg = "grid must be chosen first.\n\nHint: choose_grid(...).recommended."
         raise PlanError(msg)
-    region, plane = recipe.region_and_plane()
     codes = table.codes([recipe.x, recipe.y, *recipe.attributes, *recipe.continuous])
+    region, plane = recipe.region_and_plane(codes)
     places = places_of(recipe, codes, region)
     groups = combinations_of(codes, recipe.attributes, places.placed)
     advise(groups, recipe.attributes)
     grid = grid_over(region, plane, recipe.grid)
-    cell = grid.locate(places.x, places.y)
+    located = Located(region, plane, places, Writing.of(codes[recipe.x], codes[recipe.y]))
+    rng = context.streams("geography", "isolated")
+    cell = grid.locate(*hidden_places(rng, located, recipe.grid, recipe.k))
     shape = (len(groups.levels), grid.cells)
     surfaces = {
         name: surface_of(codes[name].numbers()[places.placed], groups.of_row, cell, shape)

@@ -42,8 +42,9 @@ class Geography(LocationRecipe):
     continuous
         Number columns that enter the model by their cell means; their values are replaced too.
     region
-        The declared region: GeoJSON file, geometry, or [west, south, east, north]. It comes from
-        public knowledge, never from the data.
+        The declared region: a file (GeoJSON, WKT, shapefile, CSV with rings), geometry, or [west,
+        south, east, north]. It comes from public knowledge, never from the data; "hull" draws a
+        coarse one around the data, with a caution.
     exclude
         Areas of it where nobody may be placed (water, parks), in the same forms, or a list of them.
     grid
@@ -51,6 +52,11 @@ class Geography(LocationRecipe):
         `choose_grid` recommends.
     coordinates
         "planar", or "degrees" for longitude (x) and latitude (y).
+    k
+        Other places that each one is hidden among. A place is isolated if its k-th nearest other
+        place is further away than the diagonal of a square: it is counted, like these k places, in
+        the cell of a random point within sqrt(k + 1) times that distance. 0 counts all in their own
+        cell, so that the map may show where one lonely home is.
     m
         Number of datasets. Valid standard errors need at least 2.
     missing
@@ -109,6 +115,7 @@ class Geography(LocationRecipe):
     attributes: Sequence[str] = ()
     continuous: Sequence[str] = ()
     grid: tuple[int, int] | Literal["choose"] = (20, 20)
+    k: int = 5
     m: int = 5
     addresses: Addresses | None = field(default=None, repr=False, metadata={"private": True})
     priors: Priors = field(default_factory=Priors)
@@ -121,7 +128,7 @@ class Geography(LocationRecipe):
         if self.grid != "choose":
             check_grid(self.grid)
         _check_names(self)
-        for name, least in (("sweeps", 10), ("burn", 0), ("chains", 1)):
+        for name, least in (("k", 0), ("sweeps", 10), ("burn", 0), ("chains", 1)):
             check_whole(name, getattr(self, name), least)
         if (self.sweeps - self.burn) * self.chains < self.m:
             msg = (

@@ -6,6 +6,7 @@ import numpy as np
 
 from veladura.base.arrays import Floats, Ints
 from veladura.methods.geography.placed import PlacedRelease, Scene
+from veladura.methods.geography.projection import diagonal
 
 NEAR = 20  # a circle has the diagonal of the region over this as radius
 
@@ -56,8 +57,7 @@ def near_by_attributes(release: PlacedRelease) -> float:
     """
     from scipy.spatial import KDTree
 
-    corners = release.plane.forward(*np.array(release.region.bounds).reshape(2, 2).T)
-    radius = float(np.hypot(*np.ptp(np.array(corners), axis=1))) / NEAR
+    radius = diagonal(release.plane, release.region.bounds) / NEAR
     mine, near = release.group[release.before.rows], np.zeros(release.before.rows.size)
     grouped = _grouped(release)
     for b in np.unique(mine).tolist():

@@ -10,7 +10,7 @@ from numpy.random import Generator
 
 from veladura.base.context import Context
 from veladura.core.recipe import Drawn, Fitted
-from veladura.methods.geography.claims import inside_promise, new_places_promise
+from veladura.methods.geography.claims import drawn_promise, inside_promise
 from veladura.methods.geography.grid import Grid, grid_over
 from veladura.methods.geography.located import Located, LocationRecipe, check_grid, locate
 from veladura.methods.geography.place import draw_points, moved_datasets, rule_of_masks
@@ -33,7 +33,8 @@ class NaiveGeography(LocationRecipe):
     x, y
         The columns of the coordinates.
     region
-        The declared region: GeoJSON file, geometry, or [west, south, east, north].
+        The declared region: a file (GeoJSON, WKT, shapefile, CSV with rings), geometry, or [west,
+        south, east, north]; "hull" for a coarse one around the data, with a caution.
     exclude
         Areas of it where nobody may be placed.
     grid
@@ -108,6 +109,6 @@ class FittedNaive(Fitted[NaiveGeography]):
             rule=rule_of_masks(recipe.m),
             promises=(
                 inside_promise(recipe.x, recipe.y, located.region),
-                new_places_promise(recipe.x, recipe.y),
+                drawn_promise(recipe.x, recipe.y),
             ),
         )

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 from veladura.base.arrays import Floats, Ints, Mask
 from veladura.core.recipe import Draw
@@ -27,26 +26,20 @@ MOST_TRIES = 8192
 
 @dataclass(frozen=True, eq=False)
 class Writing:
-    """The decimals of coordinates, and the original points, which may not be released.
+    """The decimals of coordinates.
 
     Attributes
     ----------
     decimals
         Decimals of x and of y; None where the source has more than can be written.
-    taken
-        The original points as complex numbers, each once and sorted.
     """
 
     decimals: tuple[int | None, int | None]
-    taken: NDArray[np.complex128] = field(repr=False)
 
     @classmethod
-    def of(cls, x: Column, y: Column, placed: Mask) -> Writing:
+    def of(cls, x: Column, y: Column) -> Writing:
         """Return how two columns are written."""
-        return cls(
-            (x.decimals, y.decimals),
-            np.unique(joined(x.values[placed].astype(float), y.values[placed].astype(float))),
-        )
+        return cls((x.decimals, y.decimals))
 
     def written(self, x: Floats, y: Floats) -> tuple[Floats, Floats]:
         """Return points as they will stand in the release."""
@@ -55,19 +48,6 @@ class Writing:
             for part, places in zip((x, y), self.decimals, strict=True)
         ]
         return parts[0], parts[1]
-
-    def free(self, x: Floats, y: Floats) -> Mask:
-        """Return which points are not original ones."""
-        if not self.taken.size:
-            return np.ones(x.size, dtype=bool)
-        points = joined(x, y)
-        near = np.minimum(np.searchsorted(self.taken, points), self.taken.size - 1)
-        return np.asarray(self.taken[near] != points)
-
-
-def joined(x: Floats, y: Floats) -> NDArray[np.complex128]:
-    """Return points as complex numbers, so that they can be sorted and compared whole."""
-    return np.asarray(x + 1j * y)
 
 
 def written(x: Column, y: Column, placed: Mask, new_x: Floats, new_y: Floats) -> dict[str, Column]:
@@ -109,8 +89,9 @@ def draw_points(
     """Draw a point for each row, uniform in the usable part of its cell.
 
     A piece of the cell is drawn by its area, then points in its bounding box until one is usable as
-    it will be written and is not an original point. Where a piece is too small for the decimals of
-    the source, ``another`` gives new cells to the rows that still wait.
+    it will be written. Whether somebody lives there is left to chance: places that are never
+    released would be seen as holes in the map. Where a piece is too small for the decimals of the
+    source, ``another`` gives new cells to the rows that still wait.
     """
     ladder, before = _ladder(grid)
     piece = _pick_pieces(rng, ladder, before, cells)
@@ -118,7 +99,7 @@ def draw_points(
     waiting = np.arange(cells.size)
     for tries in range(1, MOST_TRIES + 1):
         new_x, new_y = writing.written(*_points_in(rng, grid, piece[waiting]))
-        good = grid.region.usable(new_x, new_y) & writing.free(new_x, new_y)
+        good = grid.region.usable(new_x, new_y)
         x[waiting[good]], y[waiting[good]] = new_x[good], new_y[good]
         waiting = waiting[~good]
         if not waiting.size:
@@ -127,9 +108,8 @@ def draw_points(
             fresh = cells[waiting] if another is None else another(waiting)
             piece[waiting] = _pick_pieces(rng, ladder, before, fresh)
     msg = (
-        f"{waiting.size} rows have no new point in their cells: with so few decimals all usable"
-        " points there are original ones.\n\nHint: use fewer, larger cells, or give the"
-        " coordinates more decimals."
+        f"{waiting.size} rows have no point in their cells: with so few decimals no usable point"
+        " lies there.\n\nHint: use fewer, larger cells, or give the coordinates more decimals."
     )
     raise DataError(msg)
 

@@ -115,6 +115,15 @@ class PlacedRelease:
         """The datasets, in the order of their own rows."""
         return [self._scene(table) for table in self.tables]
 
+    @property
+    def people(self) -> list[Ints]:
+        """Whose place each released one is, as a number in the original scene, by dataset."""
+        number = np.full(self.original.rows, -1, dtype=np.int64)
+        number[self.before.rows] = np.arange(self.before.rows.size)
+        return [
+            number[link[scene.rows]] for scene, link in zip(self.after, self.links, strict=True)
+        ]
+
     def released_group(self, number: int) -> Ints:
         """Return the combination of each row of a dataset, numbered as in the original."""
         link = self.release.tables[number].rows
@@ -139,6 +148,11 @@ def _moves_places(step: Step) -> bool:
     return step.recipe is not None and issubclass(step.recipe, LocationRecipe)
 
 
+def step_of_places(release: Release) -> Step | None:
+    """Return the step of a release that gave new places; None without one."""
+    return next((step for step in release.steps if _moves_places(step)), None)
+
+
 def changed_columns(release: Release) -> list[str]:
     """Return the released columns whose values a step replaced."""
     changed = {name for step in release.steps for name in step.changed}
@@ -150,7 +164,7 @@ def placed(original: Table, release: Release) -> PlacedRelease:
 
     A release without new places is refused: its figures do not apply.
     """
-    step = next((step for step in release.steps if _moves_places(step)), None)
+    step = step_of_places(release)
     promise = next((p for p in release.promises if p.name == "inside-region"), None)
     if step is None or promise is None or "x" not in step.settings:
         msg = "the release has no new places."

@@ -92,6 +92,13 @@ def plane_of(bounds: tuple[float, float, float, float], coordinates: Coordinates
     return EqualArea((west + east) / 2, (south + north) / 2)
 
 
+def diagonal(plane: Plane, bounds: tuple[float, float, float, float]) -> float:
+    """Return the distance between two opposite corners of a region, in the plane."""
+    ends = np.array(bounds)
+    x, y = plane.forward(ends[0::2], ends[1::2])
+    return float(np.hypot(np.ptp(x), np.ptp(y)))
+
+
 def looks_like_degrees(bounds: tuple[Any, ...]) -> bool:
     """Whether longitudes and latitudes can have such bounds."""
     west, south, east, north = bounds

@@ -1,4 +1,4 @@
-"""Valid addresses: every synthetic place moves to the nearest one, never to the row's own."""
+"""Valid addresses: every synthetic place moves to the nearest one, whoever lives there."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import numpy as np
 from veladura.base.arrays import Floats
 from veladura.errors import DataError
 from veladura.methods.geography.grid import Grid
-from veladura.methods.geography.located import Places
 from veladura.methods.geography.place import Writing
 from veladura.methods.geography.projection import Plane
 
@@ -30,12 +29,10 @@ class Addresses:
         """Number of addresses."""
         return int(self.x.size)
 
-    def nearest(self, x: Floats, y: Floats, places: Places) -> tuple[Floats, Floats]:
-        """Return the nearest address of each point; the second nearest if it is the row's own."""
-        _, near = self.tree.query(np.column_stack(self.plane.forward(x, y)), k=2)
-        own = (self.x[near[:, 0]] == places.x) & (self.y[near[:, 0]] == places.y)
-        chosen = np.where(own, near[:, 1], near[:, 0])
-        return self.x[chosen], self.y[chosen]
+    def nearest(self, x: Floats, y: Floats) -> tuple[Floats, Floats]:
+        """Return the nearest address of each point."""
+        _, near = self.tree.query(np.column_stack(self.plane.forward(x, y)))
+        return self.x[near], self.y[near]
 
 
 def addresses_of(

@@ -15,6 +15,7 @@ from veladura.core.recipe import Draw, Drawn, Fitted
 from veladura.methods.kanonymity.cell_suppression import blank_cells
 from veladura.methods.kanonymity.choice import Node, choose
 from veladura.methods.kanonymity.claims import model_settings, promises_of
+from veladura.methods.kanonymity.coarse import warn_of_coarse_columns
 from veladura.methods.kanonymity.lattice import Lattice, Vector
 from veladura.methods.kanonymity.local_recoding import raise_levels
 from veladura.methods.kanonymity.mondrian import mondrian
@@ -28,6 +29,7 @@ from veladura.methods.kanonymity.recoding import (
 )
 from veladura.methods.kanonymity.suppression import Criteria
 from veladura.methods.kanonymity.tuples import Tuples, matched, tuples_of
+from veladura.methods.kanonymity.ways import Ways
 
 if TYPE_CHECKING:
     from veladura.methods.kanonymity.kanonymity import KAnonymity  # noqa: F401  # a type variable's
@@ -55,15 +57,17 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
     best: tuple[Vector, ...] = ()
 
     @cached_property
-    def minimal(self) -> list[Node]:
+    def minimal(self) -> Ways:
         """Every k-minimal generalisation, lowest levels first; with ``levels``, the given one."""
-        return [self.node(vector) for vector in self.vectors]
+        return Ways(tuple(self.node(vector) for vector in self.vectors), self)
 
     @cached_property
     def chosen(self) -> Node:
-        """The generalisation that the policies prefer."""
+        """The generalisation that the policies prefer, or the given one."""
+        if given := self.recipe.levels:
+            return self.node([given[name] for name in self.recipe.attributes])
         candidates = [self.node(vector) for vector in self.best] or self.minimal
-        return choose(candidates, self.recipe.prefer, self.recipe.weights)
+        return choose(list(candidates), self.recipe.prefer, self.recipe.weights)
 
     @property
     def vector(self) -> Vector:
@@ -98,6 +102,8 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
         """Return the table at the chosen generalisation, rare rows suppressed."""
         del context  # nothing is random
         recipe, chosen = self.recipe, self.chosen
+        if recipe.recoding != "mondrian":
+            warn_of_coarse_columns(self.lattice, chosen)
         if self.table.in_memory:
             dataset = self._recoded_rows()
         else:

@@ -17,7 +17,7 @@ from veladura.methods.kanonymity.claims import CHECKS
 from veladura.methods.kanonymity.counting import count_tuples
 from veladura.methods.kanonymity.fitted import FittedKAnonymity
 from veladura.methods.kanonymity.privacy_models import Model, column_of
-from veladura.methods.kanonymity.quality import QUALITIES, best_nodes, measure
+from veladura.methods.kanonymity.quality import BALANCED, QUALITIES, best_nodes
 from veladura.methods.kanonymity.search import BAR_STEPS, find_minimal, watching
 from veladura.methods.kanonymity.settings import (
     allowed_rows,
@@ -29,8 +29,7 @@ from veladura.methods.kanonymity.settings import (
 )
 from veladura.numeric.hierarchies.grid import pair_name
 from veladura.numeric.hierarchies.hierarchy import Hierarchy
-from veladura.numeric.hierarchies.levels import distinct_values
-from veladura.numeric.hierarchies.suggest import suggest_hierarchy
+from veladura.numeric.hierarchies.suggest import suggest_from
 
 if TYPE_CHECKING:
     from veladura.core.release import Release, Step
@@ -77,11 +76,13 @@ class KAnonymity(Recipe):
         The generalisation to take: the level of every quasi-identifier, 0 for values as they are.
         Nothing is searched then. It is refused when it does not keep the promise.
     prefer
-        Which of the k-minimal generalisations to take: one or several of "min-distance",
-        "min-relative-distance", "max-distinct", "min-suppression", applied in turn. The first may
-        be a quality model instead: "loss", "non-uniform-entropy", "discernibility",
-        "average-class-size". Then the best of all generalisations that keep the promise is taken,
-        k-minimal or not.
+        Which generalisation to take. "balanced": no column is given up while there is another way,
+        and the least loss of information of those that give up as few columns as possible. Or one
+        or several of "min-distance", "min-relative-distance", "max-distinct", "min-suppression",
+        applied in turn to the k-minimal ones. The first may be a quality model instead: "loss",
+        "non-uniform-entropy", "discernibility", "average-class-size". With "balanced" and with a
+        quality model the best of all generalisations that keep the promise is taken, k-minimal or
+        not.
     weights
         What a level of a column costs, when columns matter unequally; applied before ``prefer``, or
         within the quality model.
@@ -148,7 +149,7 @@ class KAnonymity(Recipe):
     pairs: Sequence[Sequence[str]] = ()
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
     levels: Mapping[str, int] = field(default_factory=dict)
-    prefer: Sequence[str] = ("min-relative-distance", "min-suppression")
+    prefer: Sequence[str] = (BALANCED,)
     weights: Mapping[str, float] = field(default_factory=dict)
     suppressed: Literal["drop", "star", "cells"] = "drop"
     preserve_type: bool = False
@@ -242,8 +243,7 @@ class KAnonymity(Recipe):
             )
         best = []
         if self.prefer and self.prefer[0] in QUALITIES:
-            quality = measure(self.prefer[0], lattice, self.weights)
-            best = best_nodes(criteria, quality, result)
+            best = best_nodes(criteria, self.prefer[0], self.weights, lattice, result)
         return FittedKAnonymity(
             self,
             table,
@@ -277,6 +277,5 @@ class KAnonymity(Recipe):
         drafted = cls.suggest(table.schema, facts)
         hierarchies = {}
         for name in drafted.names:
-            _, values = distinct_values(table.counts([name]).columns[0])
-            hierarchies[name] = suggest_hierarchy(values)
+            hierarchies[name] = suggest_from(table.people_counts([name]), drafted.k)
         return replace(drafted, hierarchies=hierarchies)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -15,7 +15,9 @@ from veladura.methods.kanonymity.traversal import Traversal
 from veladura.numeric.hierarchies.levels import Levels
 from veladura.table.codes import label_text
 
+BALANCED = "balanced"
 QUALITIES = (
+    BALANCED,
     "loss",
     "non-uniform-entropy",
     "discernibility",
@@ -24,6 +26,7 @@ QUALITIES = (
     "discernibility-before-suppression",
 )
 BY_COLUMN = (  # these take weights
+    BALANCED,
     "loss",
     "non-uniform-entropy",
     "non-uniform-entropy-before-suppression",
@@ -87,12 +90,20 @@ class Quality:
             return self.rows / max(sizes.size, 1)
         return float(np.sum(sizes**2))
 
-    def bounds(self, vectors: Ints) -> Floats | None:
-        """Return the least cost of each node, where it follows from the levels alone."""
-        if self.name not in BY_COLUMN:
-            return None
-        costs = [cost[vectors[:, c]] for c, cost in enumerate(self.costs)]
-        return self._combined(np.column_stack(costs))
+    def bounds(self) -> Floats:
+        """Return the least cost of every node by its levels alone, for a quality by column."""
+        total: Floats = np.zeros((1,) * len(self.costs))
+        for axis, cost in enumerate(self.costs):
+            own = self._terms(cost[:, None], [axis])
+            total = total + own.reshape(_along(axis, len(self.costs)))
+        return np.expm1(total) if self.name == "loss" else total
+
+    def least_costs(self, vectors: Sequence[Vector]) -> list[float]:
+        """Return the same of some nodes, of a lattice that may be too large for all."""
+        levels = np.array(vectors, dtype=np.int64).reshape(len(vectors), -1)
+        costs = [cost[levels[:, c]] for c, cost in enumerate(self.costs)]
+        least: list[float] = self._combined(np.column_stack(costs)).tolist()
+        return least
 
     def _by_column(self, vector: Sequence[int], outcome: Outcome) -> Floats:
         cost = np.array([cost[level] for cost, level in zip(self.costs, vector, strict=True)])
@@ -109,12 +120,18 @@ class Quality:
 
     def _combined(self, costs: Floats) -> Floats:
         """Return one figure for all columns: a sum of bits, or a mean loss in [0, 1]."""
+        total = self._terms(costs, range(len(self.costs)))
+        return np.expm1(total) if self.name == "loss" else total
+
+    def _terms(self, costs: Floats, columns: Sequence[int]) -> Floats:
+        """Return what some columns add: weighted bits, or logarithms of 1 + loss."""
+        weights = self.weights[list(columns)]
         if self.name != "loss":
-            return np.asarray(costs @ self.weights)
-        least = np.array([shares[0].min() for shares in self.shares])
+            return np.asarray(costs @ weights)
+        least = np.array([self.shares[c][0].min() for c in columns])
         spread = np.where(least < 1, 1 - least, 1.0)
         scaled = np.maximum((costs / self.rows - least) / spread, 0.0)
-        return np.asarray(np.exp(np.log1p(scaled) @ (self.weights / self.weights.sum())) - 1)
+        return np.asarray(np.log1p(scaled) @ (weights / self.weights.sum()))
 
 
 def measure(name: str, lattice: Lattice, weights: Mapping[str, float]) -> Quality:
@@ -137,25 +154,74 @@ def measure(name: str, lattice: Lattice, weights: Mapping[str, float]) -> Qualit
     return Quality(name, lattice.rows, lattice, tuple(costs), tuple(shares), by_column)
 
 
-def best_nodes(criteria: Criteria, quality: Quality, result: SearchResult) -> list[Vector]:
-    """Return the good nodes, minimal or not, at which a quality model is best; several if tied."""
-    good = result.good
+def best_nodes(
+    criteria: Criteria,
+    name: str,
+    weights: Mapping[str, float],
+    lattice: Lattice,
+    found: SearchResult,
+) -> list[Vector]:
+    """Return the good nodes, minimal or not, at which a quality model is best; several if tied.
+
+    "balanced" is the least loss of those nodes that give up fewest columns.
+    """
+    result = least_given_up(lattice, found) if name == BALANCED else found
+    quality, good = measure("loss" if name == BALANCED else name, lattice, weights), result.good
     if good is None:
         values = [(quality.value(node, criteria.at(node)), node) for node in result.minimal]
         return _ties(values, min(value for value, _ in values))
-    vectors = np.argwhere(good)
-    bounds = quality.bounds(vectors)
-    if bounds is None:
+    if name not in BY_COLUMN:
         return _best_by_counting(criteria, quality, good)
-    best, values = np.inf, []
-    for i in np.argsort(bounds, kind="stable"):
-        if bounds[i] > best + TIE * abs(best):
+    bounds = np.where(good, quality.bounds(), np.inf).ravel()
+    order, best, values = [int(np.argmin(bounds))], np.inf, list[tuple[float, Vector]]()
+    while order:
+        place = order.pop()
+        if bounds[place] > best + TIE * abs(best):
             break
-        vector = tuple(vectors[i].tolist())
+        vector = tuple(int(level) for level in np.unravel_index(place, good.shape))
         value = quality.value(vector, criteria.at(vector))
+        if not values:  # no node with a higher bound than this one's cost can be better
+            near = np.flatnonzero(bounds <= value + TIE * abs(value))
+            near = near[near != place]
+            order = near[np.argsort(bounds[near], kind="stable")][::-1].tolist()
         best = min(best, value)
         values.append((value, vector))
     return _ties(values, best)
+
+
+def least_given_up(lattice: Lattice, result: SearchResult) -> SearchResult:
+    """Return what was found without the nodes that give up more columns than others do.
+
+    A column is given up where nothing is left of it: all its values have become one.
+    """
+    flags = [_given_up(levels) for levels in lattice.levels]
+    fewest = min(number_given_up(lattice, node) for node in result.minimal)
+    minimal = [node for node in result.minimal if number_given_up(lattice, node) == fewest]
+    if result.good is None:
+        return replace(result, minimal=tuple(minimal))
+    number = np.zeros((1,) * len(flags), dtype=np.int8)
+    for axis, flag in enumerate(flags):
+        number = number + flag.astype(np.int8).reshape(_along(axis, len(flags)))
+    return replace(result, minimal=tuple(minimal), good=result.good & (number == fewest))
+
+
+def _along(axis: int, columns: int) -> list[int]:
+    """Return the shape of an array along one axis of the lattice."""
+    return [-1 if column == axis else 1 for column in range(columns)]
+
+
+def _given_up(levels: Levels) -> Mask:
+    """Return at which levels nothing is left of a column that has more than one value."""
+    return np.array([code.size > 1 and not code.any() for code in levels.codes])
+
+
+def number_given_up(lattice: Lattice, vector: Sequence[int]) -> int:
+    """Return how many columns a node gives up."""
+    pairs = zip(lattice.levels, vector, strict=True)
+    return sum(
+        code.size > 1 and not code.any()
+        for code in (levels.codes[height] for levels, height in pairs)
+    )
 
 
 def _best_by_counting(criteria: Criteria, quality: Quality, good: Mask) -> list[Vector]:

@@ -15,6 +15,7 @@ from veladura.core.gates import MASKED
 from veladura.core.promise import GROUP_SIZE, Promise
 from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
 from veladura.errors import DataError, PlanError
+from veladura.methods.masks.number_codes import refuse_codes, without_codes
 from veladura.table.schema import NUMERIC, check_kinds
 from veladura.table.units import refuse_repeated
 from veladura.table.variation import standard_deviation
@@ -96,6 +97,7 @@ class Microaggregation(Recipe):
         check_kinds(table.schema, self.columns, AVERAGED, "use Recode or Pram for categories.")
         refuse_repeated(table, ROWS)
         codes = table.codes(self.columns)
+        refuse_codes(table, codes, self.columns)
         numbers = np.column_stack([codes[name].numbers() for name in self.columns])
         if len(numbers) < self.k:
             msg = f"no solution exists: the table has {len(numbers)} rows, fewer than k = {self.k}."
@@ -104,12 +106,6 @@ class Microaggregation(Recipe):
         return FittedMicroaggregation(
             self, table, codes, numbers, blank, _grouped(numbers, blank, self.k)
         )
-
-    @classmethod
-    def suggest_for(cls, table: Table, facts: Mapping[str, Facts]) -> Microaggregation:
-        """Suggest columns, where every row is a person."""
-        refuse_repeated(table, ROWS)
-        return cls.suggest(table.schema, facts)
 
     @classmethod
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> Microaggregation:
@@ -127,6 +123,12 @@ class Microaggregation(Recipe):
             " rows: there is nothing to microaggregate."
         )
         raise PlanError(msg)
+
+    @classmethod
+    def suggest_for(cls, table: Table, facts: Mapping[str, Facts]) -> Microaggregation:
+        """Suggest columns, where every row is a person; never codes that are written as numbers."""
+        refuse_repeated(table, ROWS)
+        return cls.suggest(without_codes(table), facts)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

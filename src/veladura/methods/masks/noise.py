@@ -17,6 +17,7 @@ from veladura.core.promise import LIMITS, Check, Evidence, Promise, limit_promis
 from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
 from veladura.errors import PlanError
 from veladura.methods.masks.limits import added, ends_of, limits_of, refuse_narrow
+from veladura.methods.masks.number_codes import refuse_codes, without_codes
 from veladura.table.schema import NUMERIC, check_kinds
 from veladura.table.variation import refuse_constant, standard_deviation
 
@@ -119,6 +120,7 @@ class Noise(Recipe):
         """Learn the covariance of the columns."""
         check_kinds(table.schema, self.columns, NUMERIC, "use Pram for categories.")
         codes = table.codes(self.columns)
+        refuse_codes(table, codes, self.columns)
         numbers = np.column_stack([codes[name].numbers() for name in self.columns])
         scales = np.array([standard_deviation(column) for column in numbers.T])
         refuse_constant(
@@ -149,6 +151,11 @@ class Noise(Recipe):
             raise PlanError(msg)
         return cls(columns=tuple(names))
 
+    @classmethod
+    def suggest_for(cls, table: Table, facts: Mapping[str, Facts]) -> Noise:
+        """Suggest no column of codes that are written as numbers."""
+        return cls.suggest(without_codes(table), facts)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FittedNoise(Fitted[Noise]):
@@ -157,7 +164,7 @@ class FittedNoise(Fitted[Noise]):
     numbers: Floats
     spread: Floats
     correlation: Floats
-    limits: Mapping[str, Bounds]
+    limits: Mapping[str, Bounds] = field(default_factory=dict)
 
     def draw(self, context: Context) -> Drawn:
         """Add noise: one stream a column, then mixed by the root of the correlation matrix."""

@@ -31,9 +31,9 @@ class Recode(Recipe):
     ----------
     columns
         By column one rule: ``{"groups": {"new": ["old", ...]}, "other": "rest"}`` merges
-        categories, ``{"round": 1000}`` rounds numbers to multiples, ``{"digits": 2}`` to
-        significant digits, ``{"date": "month"}`` (or "quarter", "year", "decade") takes the first
-        day of a period.
+        categories, ``{"keep": ["a", "b"]}`` merges those that are not listed, ``{"round": 1000}``
+        rounds numbers to multiples, ``{"digits": 2}`` to significant digits, ``{"date": "month"}``
+        (or "quarter", "year", "decade") takes the first day of a period.
 
     Examples
     --------

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 WIDEST = 10**18
 MOST_DIGITS = 6
+REST = "other"  # the category of all that are not kept
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,8 +35,11 @@ class Coarser:
     ----------
     groups
         By new category the old ones that are merged into it. Those not named stay as they are.
+    keep
+        The categories that stay; all others become ``other``. Rare categories are then named
+        nowhere in the release.
     other
-        The category for all that no group names.
+        The category for all that no group names, or that are not kept.
     round
         The base whose nearest multiple replaces a number; halves are rounded up.
     digits
@@ -45,14 +49,16 @@ class Coarser:
     """
 
     groups: Mapping[str, Sequence[str]] | None = None
+    keep: Sequence[str] | None = None
     other: str | None = None
     round: int | float | None = None
     digits: int | None = None
     date: Literal["month", "quarter", "year", "decade"] | None = None
 
     def __post_init__(self) -> None:
-        if [self.groups, self.round, self.digits, self.date].count(None) != 3:  # noqa: PLR2004
-            msg = "a column is recoded by exactly one of groups, round, digits and date."
+        rules = [self.groups, self.keep, self.round, self.digits, self.date]
+        if rules.count(None) != len(rules) - 1:
+            msg = "a column is recoded by exactly one of groups, keep, round, digits and date."
             raise PlanError(msg)
         if self.digits is not None and self.digits not in range(1, MOST_DIGITS + 1):
             msg = f"digits ({self.digits}) must be a whole number from 1 to {MOST_DIGITS}."
@@ -65,23 +71,28 @@ class Coarser:
                 " replaced by its multiples."
             )
             raise PlanError(msg)
-        if self.other is not None and (self.groups is None or not isinstance(self.other, str)):
-            msg = "other must be a category (text), and goes with groups only."
+        merges = self.groups is not None or self.keep is not None
+        if self.other is not None and not (merges and isinstance(self.other, str)):
+            msg = "other must be a category (text), and goes with groups or keep only."
             raise PlanError(msg)
+        if self.keep is not None:
+            object.__setattr__(self, "keep", _checked_keep(self.keep))
+            object.__setattr__(self, "other", self.other or REST)
         if self.groups is not None:
             object.__setattr__(self, "groups", _checked_groups(self.groups))
 
     @property
     def kinds(self) -> tuple[str, ...]:
         """The kinds of columns that this can be done to."""
-        if self.groups is not None:
+        if self.groups is not None or self.keep is not None:
             return LABELLED
         return ("date",) if self.date is not None else NUMERIC
 
     @property
     def new(self) -> list[str]:
         """The categories that the rule names as new ones."""
-        return [*(self.groups or {}), *([] if self.other is None else [self.other])]
+        rest = [] if self.other is None else [self.other]
+        return [*(self.groups or {}), *(self.keep or ()), *rest]
 
     @property
     def gone(self) -> list[str]:
@@ -103,9 +114,9 @@ class Coarser:
         """Return a column recoded by this rule; missing values stay missing."""
         if self.date is not None:
             return column.with_values(start_of(column, self.date))
-        if self.groups is None:
-            return column.with_values(self.rounded(column.values))
-        return self._merged(column)
+        if self.groups is not None or self.keep is not None:
+            return self._merged(column)
+        return column.with_values(self.rounded(column.values))
 
     def rounded(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return numbers rounded to the base, or to significant digits."""
@@ -125,7 +136,7 @@ class Coarser:
         meant = {
             label: text
             for label, text in column.field.labels.items()
-            if label in new and label not in self.new
+            if label in new and (label not in self.new or label in (self.keep or ()))
         }
         labels = list(order) or sorted(set(new))
         code_of = [labels.index(label) for label in new] or [0]
@@ -236,6 +247,15 @@ def not_period_starts(evidence: Evidence, settings: Mapping[str, Any]) -> int:
             np.count_nonzero((start_of(column, period) != column.values) & ~column.missing)
         )
     return violations
+
+
+def _checked_keep(labels: object) -> tuple[str, ...]:
+    """Return the categories that stay, after refusing what is no list of them."""
+    listed = tuple(labels) if isinstance(labels, (list, tuple)) else ()
+    if not listed or not all(isinstance(label, str) for label in listed):
+        msg = "keep must list at least one category, all of them text."
+        raise PlanError(msg)
+    return listed
 
 
 def _checked_groups(groups: object) -> dict[str, tuple[str, ...]]:

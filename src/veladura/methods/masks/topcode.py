@@ -77,6 +77,7 @@ class TopCode(Recipe):
     """
 
     method = "top-code"
+    keeps_most = True
     sentence = (
         "Top-coding: values beyond a limit were replaced, so that the most extreme values are not"
         " shown."

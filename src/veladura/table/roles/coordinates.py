@@ -85,16 +85,24 @@ def _points(
     together = _explained_together(x, y, columns, shapes)
     if not (far or named or together or min(x.numbers[0], y.numbers[0]) < 0):
         return 0
-    points = 2 * together + 2 * named + far
+    if not (far or named) and _rise_together(a, b):
+        return 0
+    points = 2 * together + 2 * named + far + (_far(x) and _far(y))
     points += x.decimals == y.decimals and (x.decimals >= _MANY_DECIMALS or _as_metres(x, y))
     points += x.decimals >= _MANY_DECIMALS - 1 and y.decimals >= _MANY_DECIMALS - 1
     points += _as_degrees(x, y) or _as_metres(x, y)
     points += abs(columns.index(x) - columns.index(y)) == 1
     points += bool(np.array_equal(x.codes < 0, y.codes < 0) and not both.all())
     points += 2 * _tied_together(x, y)
-    points -= 2 * (0.8 < a.mean() / b.mean() < 1.25 and not named)  # noqa: PLR2004  # two weights
     points -= 2 * (x.decimals <= 2 and y.decimals <= 2 and not _as_metres(x, y))  # noqa: PLR2004
     return int(points)
+
+
+def _rise_together(a: Floats, b: Floats) -> bool:
+    """Whether positive numbers of about the same mean are correlated, as two weights are."""
+    positive = min(a.min(), b.min()) > 0
+    same = positive and 0.7 < a.mean() / b.mean() < 1.4  # noqa: PLR2004
+    return bool(same and np.corrcoef(a, b)[0, 1] > 0.2)  # noqa: PLR2004
 
 
 def _are_named(x: Evidence, y: Evidence) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -103,6 +103,19 @@ class Evidence:
         """Whether nearly every row has a value of its own."""
         return self.present >= FEWEST_ROWS and self.distinct >= UNIQUE_SHARE * self.present
 
+    def at(self, rows: Ints) -> Evidence:
+        """Return the evidence on some of the rows only."""
+        codes = self.codes[rows]
+        sizes = np.bincount(codes[codes >= 0], minlength=self.distinct)
+        kept = sizes > 0
+        place = np.cumsum(kept) - 1
+        return replace(
+            self,
+            codes=np.where(codes < 0, -1, place[np.maximum(codes, 0)]) if kept.any() else codes,
+            sizes=sizes[kept],
+            levels=None if self.levels is None else self.levels[kept],
+        )
+
 
 FEWEST_ROWS = 50  # in fewer rows values may all differ by chance
 UNIQUE_SHARE = 0.95
@@ -127,8 +140,6 @@ def _typed(table: Table, most: int) -> pa.Table:
     """Return the first rows of a lazy table, each column in the type of its kind."""
     if table.rows <= most:
         return table.arrow
-    from dataclasses import replace
-
     return replace(table, data=table.data.limit(most)).read()
 
 

@@ -14,11 +14,11 @@ from veladura.table.roles.arithmetic import (
     is_unimodal,
     without_reserved,
 )
-from veladura.table.roles.evidence import FEWEST_ROWS, Evidence
+from veladura.table.roles.evidence import Evidence
 
 NumberShape = Literal[
-    "binary", "sequence", "long code", "nominal code", "scale", "count", "month", "day", "age",
-    "year", "birth year", "amount", "measure",
+    "binary", "sequence", "long code", "running number", "nominal code", "scale", "count", "month",
+    "day", "age", "year", "birth year", "amount", "measure",
 ]  # fmt: skip
 
 _FEW = 12  # values of a scale or a short list
@@ -29,6 +29,10 @@ _YEARS = (1880, 2040)
 _DECADES = 25
 _LONG_CODE = 6  # digits
 _VERY_LONG = 9
+_FEWEST_CODES = 15
+_FEWEST_COUNTS = 4  # fewer numbers from zero are codes
+_MANY_CODES = 100
+_FAR_APART = 20
 _HEAVY = 2.0  # skewness
 _EVEN = 1.2  # of Kolmogorov's distance, over the square root of n
 
@@ -54,13 +58,15 @@ def _long(column: Evidence, levels: Ints, sizes: Ints) -> NumberShape:
     """Return the shape of whole numbers over a wide range."""
     if is_long_code(column):
         return "long code"
+    if is_running(column):
+        return "running number"
     if is_nominal(levels, sizes):
         return "nominal code"
     span, heavy = int(levels[-1] - levels[0]), is_heavy(np.repeat(levels.astype(float), sizes))
     if levels[0] >= 0 and levels[-1] <= _OLDEST and span >= _DECADES and not heavy:
         return "age"
-    if span < _DECADES:
-        return "count"
+    if span < _DECADES:  # what is counted begins at zero or one, and leaves no gaps
+        return "nominal code"
     return "amount" if heavy else "measure"
 
 
@@ -113,18 +119,16 @@ def _short(levels: Ints, sizes: Ints) -> NumberShape | None:
             return "day"
         if high == _MONTHS:
             return "month"
-    if is_unimodal(sizes):
-        return "scale" if low == 1 and levels.size <= _FEW else "count"
-    return "nominal code"
+    codes = levels.size > _FEW if low == 1 else levels.size < _FEWEST_COUNTS
+    if codes or not is_unimodal(sizes):
+        return "nominal code"
+    return "scale" if low == 1 else "count"
 
 
 def is_long_code(column: Evidence) -> bool:
-    """Whether whole numbers look like numbers of a register.
-
-    Long and of one width without round numbers, or spread evenly over their range.
-    """
+    """Whether whole numbers look like those of a register: long, of one width, not round."""
     levels = whole_levels(column)
-    if levels.size < FEWEST_ROWS // 2 or levels[0] < 0:
+    if levels.size < _FEWEST_CODES or levels[0] < 0:
         return False
     low_width, width = len(str(int(np.quantile(levels, 0.05)))), len(str(int(levels[-1])))
     fixed = low_width == width
@@ -134,11 +138,19 @@ def is_long_code(column: Evidence) -> bool:
     few = column.distinct < 0.02 * column.rows
     if few or rounded > 0.25 or is_rounded(levels, column.sizes):  # noqa: PLR2004
         return False
-    if fixed and width >= _LONG_CODE and abs(skewness(levels.astype(float))) < _HEAVY:
-        return True
+    return fixed and width >= _LONG_CODE and abs(skewness(levels.astype(float))) < _HEAVY
+
+
+def is_running(column: Evidence) -> bool:
+    """Whether whole numbers may be running ones with gaps: even, and not far apart."""
+    levels = whole_levels(column)
+    if levels.size < _FEWEST_CODES or levels[0] < 0 or "sensitive" in column.hints:
+        return False
+    if float(np.mean(levels % 10 == 0)) > 0.25 or is_rounded(levels, column.sizes):  # noqa: PLR2004
+        return False
     span = int(levels[-1] - levels[0])
-    amount = "sensitive" in column.hints and "identifier" not in column.hints
-    return is_even(levels.astype(float)) and span > _OLDEST and not amount
+    near = span < _FAR_APART * levels.size or levels.size > _MANY_CODES
+    return span > _OLDEST and near and is_even(levels.astype(float))
 
 
 def is_even(levels: Floats) -> bool:

@@ -13,11 +13,12 @@ from veladura.table.roles.units import Units
 from veladura.table.schema import Kind
 
 _MOST_LEVELS = 50  # of a category that people know of each other
+_SURNAMES = 0.05  # distinct surnames a row
 _FEW_HINTS = 2  # so many names that say something make silence say something too
 _SAME = 0.98  # share of one value from which a column tells nothing
 
 
-def judge(
+def judge(  # noqa: PLR0911  # one for each sort of column
     column: Evidence, shapes: Mapping[str, str], columns: Sequence[Evidence], units: Units
 ) -> Answer:
     """Return the role of a column that no other column explains."""
@@ -27,7 +28,7 @@ def judge(
     if shape == "constant":
         return Answer("undecided", "it has one value only")
     people = _people(column, units)
-    if answer := identifying(column, shape, people):
+    if answer := identifying(column, shape, people) or _one_name(column, shape, columns):
         return answer
     if shape == "free text":
         return Answer("dropped", "free text may name people", "text")
@@ -36,6 +37,17 @@ def judge(
     if column.levels is None or shape in ("binary", "nominal code", "scale"):
         return _category(column, shape, columns, units)
     return _number(column, shape, shapes)
+
+
+def _one_name(column: Evidence, shape: str, columns: Sequence[Evidence]) -> Answer | None:
+    """Return the answer for surnames: many capitalised words that, unlike towns, tell nothing."""
+    if shape != "one name" or column.distinct < _SURNAMES * column.present:
+        return None
+    named = "identifier" in column.hints
+    telling = any(c is not column and c.distinct > 2 and determines(column, c) for c in columns)  # noqa: PLR2004
+    if telling and not named:
+        return None
+    return Answer("identifier", "many capitalised words that tell no place, as surnames are")
 
 
 def _people(column: Evidence, units: Units) -> int:
@@ -52,7 +64,9 @@ def _date(column: Evidence, shape: str) -> Answer:
     return Answer("undecided", "dates that an intruder may know of an event")
 
 
-def _category(column: Evidence, shape: str, columns: Sequence[Evidence], units: Units) -> Answer:
+def _category(  # noqa: PLR0911  # one for each reason
+    column: Evidence, shape: str, columns: Sequence[Evidence], units: Units
+) -> Answer:
     """Return the answer for a column of few values or of codes without arithmetic."""
     kind, order, what = _kind(column, shape)
     if column.sizes.max() > _SAME * column.present:
@@ -90,16 +104,19 @@ def _kind(column: Evidence, shape: str) -> tuple[Kind, tuple[str, ...], str]:
     """Return kind, order and a description of a category."""
     if column.field.kind == "ordered":
         return "ordered", column.field.order, "ordered categories"
-    if shape == "scale" and column.levels is not None:
+    # whole numbers with decimal points may be written in several ways: no order fits them all
+    if shape == "scale" and column.levels is not None and column.field.kind == "integer":
         order = tuple(str(int(level)) for level in column.levels)
         return "ordered", order, "codes of a scale, in order"
-    if shape == "nominal code":
+    if shape in ("nominal code", "scale"):
         return "category", (), "codes without arithmetic"
     return "category", (), "a few categories" if column.distinct <= _MOST_LEVELS else "categories"
 
 
-def _number(column: Evidence, shape: str, shapes: Mapping[str, str]) -> Answer:
-    kind: Kind = "integer" if column.whole else "number"
+def _number(  # noqa: PLR0911  # one for each shape
+    column: Evidence, shape: str, shapes: Mapping[str, str]
+) -> Answer:
+    kind = column.field.kind
     if shape == "long code":
         return Answer("undecided", "long codes that some people share", "category")
     if shape == "age":

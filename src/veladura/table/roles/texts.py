@@ -11,8 +11,8 @@ import numpy as np
 from veladura.table.roles.evidence import FEWEST_ROWS, Evidence
 
 TextShape = Literal[
-    "e-mail", "address on a network", "hash", "phone", "person name", "street", "free text",
-    "code", "words",
+    "e-mail", "address on a network", "hash", "phone", "person name", "one name", "street",
+    "free text", "code", "words",
 ]  # fmt: skip
 
 _MOST = 0.8  # share of the texts that must have a shape
@@ -25,6 +25,7 @@ _PHONE = re.compile(r"^\+?[\d\s()/.\-]{7,24}$")
 _APOSTROPHES = "'\u2019-"
 _WORD = rf"[^\W\d_]+(?:[{_APOSTROPHES}][^\W\d_]+)*\.?"
 _NAME = re.compile(rf"^{_WORD},?(?: {_WORD}){{1,4}}$")
+_ONE_NAME = re.compile(rf"^{_WORD}(?: {_WORD})?$")
 _STREET = re.compile(r"^(?:\d+\w?,? [^\d]{4,}|[^\d]{4,}\.? ?\d+\s?\w?)(?:[,/].*)?$")
 _CODE = re.compile(r"^\S*\d\S*$")
 _DIGITS = re.compile(r"\d")
@@ -86,6 +87,7 @@ _SHAPES: tuple[tuple[TextShape, Callable[[str], bool]], ...] = (
     ("hash", lambda text: bool(_HASH.match(text))),
     ("phone", _is_phone),
     ("person name", _is_name),
+    ("one name", lambda text: bool(_ONE_NAME.match(text)) and text[0].isupper()),
     ("street", lambda text: bool(_STREET.match(text))),
 )
 # A few levels of such a shape are a category, as in "New York".
@@ -95,5 +97,6 @@ _FEWEST = {
     "hash": FEWEST_ROWS // 2,
     "phone": FEWEST_ROWS // 2,
     "person name": FEWEST_ROWS // 2,
+    "one name": 2 * FEWEST_ROWS,
     "street": FEWEST_ROWS // 2,
 }

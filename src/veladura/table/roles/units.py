@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import gcd
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +19,6 @@ from veladura.table.roles.nesting import (
     determines,
     pairs,
 )
-from veladura.table.roles.texts import shape_of as text_shape
 
 _FEWEST_UNITS = 15
 _ROWS_EACH = (1.12, 150.0)  # rows a unit, on average
@@ -32,6 +33,11 @@ _BALANCED = (0.3, 0.7)
 _APART = -0.2  # constancy of a column that tells the rows of a unit apart, as a wave does
 _DISPERSED = 2.0  # variance of people a household over their mean; towns have far more
 _LONG_CODE = 6  # characters
+_PENALTY = {"age": 2, "scale": 2, "count": 2, "measure": 1}  # shapes that number no units
+_AS_MANY = 0.99  # distinct values of another name of the same units
+_MOST_TIMES = 60
+_FEWEST_AGES = 30
+_OLDEST = 115
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +70,7 @@ def find_units(columns: Sequence[Evidence], shapes: Mapping[str, str]) -> Units:
         _key(column, columns, shapes) for column in columns if _may_be(column, shapes[column.name])
     ]
     keys = [key for key in every if key.points >= _ENOUGH]
-    groups = _same_units(sorted(keys, key=lambda key: -key.column.distinct))
+    groups = _same_units(sorted(keys, key=lambda key: -key.column.distinct), shapes)
     person, household = _choose([group[0] for group in groups], columns, shapes)
     if person is not None and household is None:
         household = _around(person, every, shapes)
@@ -75,6 +81,8 @@ def find_units(columns: Sequence[Evidence], shapes: Mapping[str, str]) -> Units:
         for group in groups
         if group[0] is unit
         for other in group[1:]
+        if _is_name(other.column, shapes[other.column.name])
+        and other.column.distinct >= _AS_MANY * unit.column.distinct
     }
     return Units(person, household, aliases)
 
@@ -95,16 +103,19 @@ def _may_be(column: Evidence, shape: str) -> bool:
 
 def _key(column: Evidence, columns: Sequence[Evidence], shapes: Mapping[str, str]) -> Key:
     """Return a possible key with the columns constant within it, and its points of evidence."""
-    constant, varying = [], []
+    constant, varying, aliases = [], [], []
     for other in columns:
-        if other is column or other.distinct < 2 or are_aliases(column, other):  # noqa: PLR2004
+        if other is column or other.distinct < 2:  # noqa: PLR2004
+            continue
+        if are_aliases(column, other):
+            aliases.append(other)
             continue
         share = constancy(column, other)
         if share >= CONSTANT and not _follows(column, other):
             constant.append(other)
         elif share < VARYING:
             varying.append(other)
-    points = _points(column, constant, varying, shapes)
+    points = _points(column, constant, varying, aliases, shapes)
     return Key(column, tuple(constant), tuple(varying), points)
 
 
@@ -123,28 +134,31 @@ def _points(
     column: Evidence,
     constant: Sequence[Evidence],
     varying: Sequence[Evidence],
+    aliases: Sequence[Evidence],
     shapes: Mapping[str, str],
 ) -> int:
-    if not constant or not varying:
+    if not (constant or aliases) or not varying:
         return 0
     detailed = [
         other
-        for other in constant
-        if (other.levels is not None and other.distinct >= _MANY_LEVELS)
+        for other in (*constant, *aliases)
+        if (other.levels is not None and other.distinct >= _MANY_LEVELS and other in constant)
+        or (other.levels is not None and not other.whole)
         or shapes[other.name] in ("e-mail", "person name", "phone", "hash", "street")
     ]
     named = bool(column.hints & {"person", "household", "identifier"})
     sizes = column.sizes
-    points = min(len(constant), 3) - 1
+    points = max(min(len(constant), 3) - 1, 0)
     points += 2 * bool(detailed) + named
-    points += shapes[column.name] in ("long code", "hash", "sequence", "code", "e-mail")
+    points += shapes[column.name] in ("long code", "running number", "hash", "code", "e-mail")
     points += _is_dense(column)
     points += _is_contiguous(column)
     points += 2 * any(_counts_rows(column, other) for other in constant)
     points += any(_numbers_rows(column, other) for other in varying)
-    points += 2 * any(constancy(column, other) < _APART for other in varying)
+    points += 3 * any(constancy(column, other) < _APART for other in varying)
     points -= 2 * bool(sizes.max() > 12 * sizes.mean())  # towns, not people
-    points -= 2 * (shapes[column.name] in ("age", "amount", "measure", "scale", "count"))
+    points += any(other.levels is None for other in aliases)
+    points -= _PENALTY.get(shapes[column.name], 0)
     return int(points)
 
 
@@ -161,7 +175,7 @@ def _around(person: Key, keys: Sequence[Key], shapes: Mapping[str, str]) -> Key 
             "household" in key.column.hints
             or (key.constant and _is_code(key.column, shapes[key.column.name]))
         )
-        and not key.column.hints & {"quasi", "sensitive"}
+        and not key.column.hints & {"quasi", "sensitive", "age", "birth"}
         and _is_household(key, person)
     ]
     return max(coded, key=lambda k: ("household" in k.column.hints, k.points), default=None)
@@ -170,14 +184,16 @@ def _around(person: Key, keys: Sequence[Key], shapes: Mapping[str, str]) -> Key 
 def _is_code(column: Evidence, shape: str) -> bool:
     """Whether values look like numbers of units: running, or long enough for every one."""
     long = shape == "code" and len(column.texts[0]) >= _LONG_CODE
-    return shape in ("long code", "hash") or _is_dense(column) or long
+    dense = _is_dense(column) and shape not in ("day", "month", "age", "count", "scale")
+    return shape in ("long code", "running number", "hash") or dense or long
 
 
 def _is_dense(column: Evidence) -> bool:
-    """Whether codes are 1, 2, 3, ... with hardly a gap."""
+    """Whether codes are 1, 2, 3, ... or 10, 20, 30, ... with hardly a gap."""
     if not column.whole or column.levels is None:
         return False
-    return bool(column.levels[-1] - column.levels[0] < 1.3 * column.distinct)
+    steps = np.diff(column.levels).astype(np.int64)
+    return bool(steps.sum() / max(gcd(*steps.tolist()), 1) < 1.3 * column.distinct)
 
 
 def _is_contiguous(column: Evidence) -> bool:
@@ -211,7 +227,7 @@ def _distinct_within(groups: Ints, place: np.ndarray[tuple[int], np.dtype[np.flo
     return bool(np.unique(number).size > 0.98 * number.size)
 
 
-def _same_units(keys: Sequence[Key]) -> list[list[Key]]:
+def _same_units(keys: Sequence[Key], shapes: Mapping[str, str]) -> list[list[Key]]:
     """Return keys that tell each other in groups, the best number of each first."""
     groups: list[list[Key]] = []
     for key in keys:
@@ -220,15 +236,21 @@ def _same_units(keys: Sequence[Key]) -> list[list[Key]]:
             groups.append([key])
         else:
             home.append(key)
-    return [sorted(group, key=_as_number) for group in groups]
+    return [sorted(group, key=lambda key: _as_number(key, shapes)) for group in groups]
 
 
-def _as_number(key: Key) -> tuple[bool, int, int]:
-    """Order names of the same units: plain numbers before names, e-mails and social numbers."""
-    column = key.column
-    telling = column.levels is None and text_shape(column) not in ("code", "hash")
+def _as_number(key: Key, shapes: Mapping[str, str]) -> tuple[Any, ...]:
+    """Order names of the same units: numbers before names, e-mails and social numbers."""
+    column, shape = key.column, shapes[key.column.name]
+    telling = column.levels is None and shape not in ("code", "hash")
     width = len(column.texts[0]) if column.texts else len(str(int(column.numbers[-1])))
-    return telling, width, -key.points
+    return telling, not _is_name(column, shape), -column.distinct, shape != "hash", width
+
+
+def _is_name(column: Evidence, shape: str) -> bool:
+    """Whether values can name units; a weight differs by household too, but names none."""
+    running = shape in ("long code", "running number")
+    return column.levels is None or running or _is_dense(column)
 
 
 def _choose(
@@ -264,20 +286,18 @@ def _is_household(key: Key, person: Key | None) -> bool:
 
 def _is_person(key: Key, columns: Sequence[Evidence], shapes: Mapping[str, str]) -> bool:
     """Whether the rows of a key are of one person: what people are born with does not change."""
-    votes = 0
-    ages = [c for c in columns if shapes[c.name] in ("age", "birth year", "birth date")]
-    for column in ages:
-        if column in key.constant or any(_ages_with(key, column, time) for time in columns):
-            votes += 2
-        elif column in key.varying:
-            votes -= 2
+    ages = [c for c in columns if _may_be_age(c, shapes[c.name], key)]
+    times = [c for c in key.varying if c.whole and c.distinct <= _MOST_TIMES]
+    if any(c in key.constant or any(_ages_with(key, c, time) for time in times) for c in ages):
+        votes = 3
+    else:
+        votes = -2 * any(c in key.varying for c in ages)
     votes += sum(_is_balanced(c) for c in key.constant) > 0
     votes -= sum(_is_balanced(c) for c in key.varying) > 0
     votes += any(shapes[c.name] in ("person name", "e-mail") for c in key.constant)
     votes -= 2 * any(shapes[c.name] in ("person name", "e-mail") for c in key.varying)
     votes += any(_is_time_of(key, c, shapes) for c in key.varying)
-    votes += "person" in key.column.hints
-    votes -= "household" in key.column.hints
+    votes += 2 * ("person" in key.column.hints) - 2 * ("household" in key.column.hints)
     votes -= any(_counts_rows(key.column, c) for c in key.constant)
     votes -= 2 * any(c.nearly_unique and shapes[c.name] in _OF_PEOPLE for c in columns)
     votes += 2 * (key.rows_each > _LARGEST_HOUSEHOLD)
@@ -285,6 +305,21 @@ def _is_person(key: Key, columns: Sequence[Evidence], shapes: Mapping[str, str])
 
 
 _OF_PEOPLE = ("person name", "e-mail")
+
+
+def _may_be_age(column: Evidence, shape: str, key: Key) -> bool:
+    """Whether values could be ages or births, also where repeated people make them uneven.
+
+    Numbers of places look like ages too, but tell other columns.
+    """
+    if shape in ("birth year", "birth date"):
+        return True
+    if not column.whole or column.levels is None or column.distinct < _FEWEST_AGES:
+        return False
+    if column.levels[0] < 0 or column.levels[-1] > _OLDEST:
+        return False
+    others = [c for c in key.constant if c is not column and 2 < c.distinct < column.distinct]  # noqa: PLR2004
+    return column not in key.constant or not any(constancy(column, c) > CONSTANT for c in others)
 
 
 def _is_balanced(column: Evidence) -> bool:
@@ -296,7 +331,7 @@ def _is_balanced(column: Evidence) -> bool:
 
 def _ages_with(key: Key, age: Evidence, time: Evidence) -> bool:
     """Whether an age grows with a year or wave, so that their difference does not change."""
-    if not (time.whole and time in key.varying and age in key.varying) or time is age:
+    if age.levels is None or age not in key.varying or time is age:
         return False
     difference = age.by_row - time.by_row
     groups = key.column.codes

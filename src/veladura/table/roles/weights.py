@@ -20,6 +20,8 @@ _LARGE = 50.0  # the same for whole numbers: smaller ones count or code somethin
 _MOST_STRATA = 400
 _MOST_CELLS = 60  # weights that come from a few cells
 _MANY_LEVELS = 20
+_AMOUNTS = ("amount", "measure")
+_MOST_REGIONS = 20  # in which whole weights may be the same
 _EVEN = 0.9  # share of the variance of weights between strata
 
 
@@ -69,18 +71,26 @@ def _points(
     if not (one or named or shared or (designed and column.distinct <= _MOST_CELLS)):
         return 0
     points = 2 * one + 2 * named + shared + designed + fine + (fine and few) + (mean >= _MANY)
-    points += column.whole and few and not _is_heaped(column) and shape in ("amount", "measure")
+    differs = _differs(column, units)
+    points += column.whole and few and not _is_heaped(column) and (differs or shape in _AMOUNTS)
     points -= bool(column.hints & {"sensitive", "age", "quasi", "x", "y"})
-    points -= 2 * (shape in ("age", "long code", "birth year", "year"))
-    points -= 2 * (shape == "nominal code" and not _is_derived(column, columns))
-    points -= 2 * _is_heaped(column)
+    points -= 2 * (shape in ("age", "birth year", "year"))
+    points -= 2 * (shape in ("long code", "running number") and not differs)
+    points -= 2 * (shape == "nominal code" and not differs and not _is_derived(column, columns))
+    points -= 2 * (_is_heaped(column) or (_is_dense(column) and shape not in _AMOUNTS))
     points -= float(column.numbers[-1]) > 30 * float(np.median(column.numbers))
     return int(points)
 
 
 def _within_household(column: Evidence, units: Units) -> bool:
-    key = units.household or units.person
+    key = units.household or (None if column.whole else units.person)
     return key is not None and constancy(key.column, column) >= CONSTANT
+
+
+def _differs(column: Evidence, units: Units) -> bool:
+    """Whether most households have a value of their own, but not all; they share that of a town."""
+    key = units.household
+    return key is not None and 0.5 < column.distinct / key.column.distinct < 1  # noqa: PLR2004
 
 
 def _by_design(column: Evidence, columns: Sequence[Evidence], shapes: Mapping[str, str]) -> bool:
@@ -102,12 +112,18 @@ def _is_heaped(column: Evidence) -> bool:
     return float(np.mean(column.numbers % 10 == 0)) > 0.2  # noqa: PLR2004
 
 
+def _is_dense(column: Evidence) -> bool:
+    """Whether whole numbers leave few gaps, as numbers of places do."""
+    span = float(column.numbers[-1] - column.numbers[0])
+    return column.whole and span < 3 * column.distinct
+
+
 def _is_derived(column: Evidence, columns: Sequence[Evidence]) -> bool:
     """Whether a few whole numbers of different lengths are told by a column as short."""
     lengths = {len(str(int(number))) for number in (column.numbers[0], column.numbers[-1])}
     return len(lengths) > 1 and any(
         other is not column
-        and 1 < other.distinct <= 1.5 * column.distinct  # noqa: PLR2004
+        and 1 < other.distinct <= min(1.5 * column.distinct, _MOST_REGIONS)
         and determines(other, column)
         for other in columns
     )

@@ -1,0 +1,69 @@
+"""Codes written as numbers: a mean of codes, or a code with noise, means nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from veladura.errors import PlanError
+from veladura.table.roles.evidence import Evidence
+from veladura.table.roles.shapes import shape_of
+from veladura.table.schema import NUMERIC, Schema
+
+if TYPE_CHECKING:
+    from veladura.table.codes import Codes, Column
+    from veladura.table.table import Table
+
+CODED = ("binary", "nominal code")
+LONGEST = 1e15
+FEWEST_ROWS = 100  # in fewer rows numbers may look like codes by chance
+
+
+def refuse_codes(table: Table, codes: Codes, names: Sequence[str]) -> None:
+    """Refuse number columns that have labels, or look like codes and were not declared."""
+    if coded := find_codes(table, codes, names):
+        msg = (
+            f"columns {coded} hold codes, not amounts: few whole numbers without an order, or"
+            " numbers with labels. Arithmetic with codes means nothing.\n\nHint: declare kind ="
+            ' "category" and use Pram or Recode; if it is a number after all, declare kind ='
+            ' "integer" and no labels.'
+        )
+        raise PlanError(msg)
+
+
+def find_codes(table: Table, codes: Codes, names: Sequence[str]) -> list[str]:
+    """Return the number columns that hold codes.
+
+    The holder's word counts: a column that is declared as a number, without labels, is one.
+    """
+    fields = {name: table.schema[name] for name in names if table.schema[name].kind in NUMERIC}
+    return [
+        name
+        for name, field in fields.items()
+        if field.labels or (not _is_declared(table, name) and looks_like_codes(codes[name]))
+    ]
+
+
+def without_codes(table: Table) -> Schema:
+    """Return the schema of a table without the number columns that hold codes."""
+    numbers = table.schema.of_kind(*NUMERIC)
+    coded = find_codes(table, table.codes(numbers), numbers)
+    return Schema(tuple(field for field in table.schema if field.name not in coded))
+
+
+def looks_like_codes(column: Column) -> bool:
+    """Whether a column of numbers has two values, or whole numbers without an order."""
+    numbers = column.numbers()
+    levels, sizes = np.unique(numbers[~np.isnan(numbers)], return_counts=True)
+    if sizes.sum() < FEWEST_ROWS or levels.size < 2 or np.abs(levels).max() > LONGEST:  # noqa: PLR2004
+        return False
+    evidence = Evidence(column.field, np.empty(0, int), sizes, levels, (), frozenset())
+    return shape_of(evidence) in CODED
+
+
+def _is_declared(table: Table, name: str) -> bool:
+    """Whether the holder gave the kind of a column, rather than a guess from its values."""
+    declared = table.source.columns.get(name)
+    return declared is not None and declared.kind is not None and name not in table.guessed

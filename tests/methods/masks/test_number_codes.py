@@ -1,0 +1,83 @@
+"""Codes are never averaged or given noise; numbers are, and the holder's word counts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import veladura as vd
+from veladura.errors import PlanError
+from veladura.table.inspect import inspect_table
+
+pytestmark = pytest.mark.quick
+
+ROWS = 2000
+
+
+def table() -> pd.DataFrame:
+    draw = np.random.default_rng(21)
+    occupation = np.array([11, 12, 213, 241, 522, 611, 832, 913])
+    return pd.DataFrame(
+        {
+            "sex": draw.integers(1, 3, ROWS),
+            "party": draw.choice([1, 2, 3, 4, 5, 6], ROWS, p=[0.3, 0.05, 0.25, 0.03, 0.3, 0.07]),
+            "job": draw.choice(occupation, ROWS),
+            "age": draw.normal(45, 14, ROWS).clip(18, 95).round().astype(int),
+            "children": draw.poisson(1.6, ROWS),
+            "income": draw.lognormal(10, 0.6, ROWS).round(2),
+            "visits": draw.negative_binomial(3, 0.2, ROWS),
+        }
+    )
+
+
+CODES = ["sex", "party", "job"]
+NUMBERS = ["age", "children", "income", "visits"]
+MASKS = [lambda names: vd.Noise(columns=names), lambda names: vd.Microaggregation(columns=names)]
+
+
+@pytest.mark.parametrize("mask", MASKS)
+@pytest.mark.parametrize("name", CODES)
+def test_codes_are_refused(mask, name):
+    with pytest.raises(PlanError, match=rf"(?s)\['{name}'\] hold codes.*kind = \"category\""):
+        mask([name, "age"]).protect(table(), seed=1)
+
+
+@pytest.mark.parametrize("mask", MASKS)
+def test_numbers_are_masked(mask):
+    released = mask(NUMBERS).protect(table(), seed=1).datasets[0]
+    assert released[["age", "children", "visits"]].dtypes.eq("int64").all()
+    assert not released["age"].equals(table()["age"])
+    assert (released[NUMBERS] >= 0).all().all()
+
+
+@pytest.mark.parametrize("mask", MASKS)
+def test_the_word_of_the_holder_counts(mask):
+    declared = vd.open(table(), {"party": "integer", "age": "integer"})
+    assert mask(["party", "age"]).protect(declared, seed=1).datasets
+    labelled = vd.open(
+        table(), {"party": {"kind": "integer", "labels": {"1": "left", "2": "right"}}}
+    )
+    with pytest.raises(PlanError, match="hold codes"):
+        mask(["party", "age"]).protect(labelled, seed=1)
+
+
+def test_a_guess_from_a_file_is_not_the_word_of_the_holder(tmp_path):
+    table().to_csv(tmp_path / "a.csv", index=False)
+    with pytest.raises(PlanError, match=r"\['party'\] hold codes"):
+        vd.Noise(columns=["party"]).protect(vd.open(tmp_path / "a.csv"), seed=1)
+
+
+def test_suggestions_take_no_codes():
+    opened = vd.open(table())
+    for recipe in (vd.Noise, vd.Microaggregation):
+        suggested = recipe.suggest_for(opened, inspect_table(opened))
+        assert list(suggested.columns) == NUMBERS
+
+
+def test_means_stay_within_the_values_of_their_group():
+    """A mean is never outside the values it is made of: microaggregation needs no limits."""
+    frame = table()
+    released = vd.Microaggregation(columns=NUMBERS, k=5).protect(frame).datasets[0]
+    for name in NUMBERS:
+        assert released[name].between(frame[name].min(), frame[name].max()).all()
