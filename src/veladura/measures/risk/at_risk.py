@@ -199,19 +199,22 @@ def _linked(
     nearest row is theirs.
     """
     original, people = _original(subject)
-    parts = [(part.released, part.rows) for part in subject.aligned() if part.rows is not None]
-    released = distinct(*(people[link] for _, link in parts))
+    parts = [
+        (part.released, part.rows, _rows(original, part.rows))
+        for part in subject.aligned()
+        if part.rows is not None
+    ]
+    released = distinct(*(people[link] for _, link, _ in parts))
     sure, chosen = np.zeros(0, dtype=np.int64), released
-    if plain:
-        for i, (table, link) in enumerate(parts):
-            found, looked_for = alone(table, who, plain, people[link], chosen if i else None)
-            sure, chosen = distinct(sure, found), looked_for if i == 0 else chosen
+    for i, (table, link, truth) in enumerate(parts if plain else []):
+        wanted = chosen if i else None
+        found, looked_for = alone(table, who, plain, people[link], truth, wanted)
+        sure, chosen = distinct(sure, found), looked_for if i == 0 else chosen
     doubtful = chosen[~among(chosen, sure)]
     if not disturbed or not doubtful.size:
         return _estimate(sure, chosen, released.size), frozenset(sure.tolist())
     searches = [
-        (search_of(table, who, plain, _rows(original, link), disturbed), link)
-        for table, link in parts
+        (search_of(table, who, plain, truth, disturbed), link) for table, link, truth in parts
     ]
     if chosen.size < released.size:  # a sample already
         both = distinct(sure, recognised(searches, people, doubtful))
@@ -224,7 +227,9 @@ def _linked(
 
 
 def _rows(table: Table, link: Ints) -> Table:
-    """Return some rows of a table in memory."""
+    """Return some rows of a table in memory; all of them without a copy."""
+    if link.size == table.rows and np.array_equal(link, np.arange(table.rows)):
+        return table
     return from_arrow(table.arrow.take(link), table.schema, table.source)
 
 

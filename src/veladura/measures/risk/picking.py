@@ -139,9 +139,10 @@ def search_of(
     table
         The rows that he searches; each is also a target.
     columns
-        The columns whose values he can look up: he knows them as the table has them.
+        The columns whose values he can look up: he knows them as the table has them. Those known
+        within a distance must be in the window around the true value, or equal the target's own.
     truth
-        The true values of each row, for columns that a method disturbed.
+        The true values of each row; without them those of the table.
     changed
         Those columns: known ones within a distance must be in the window around the true value, of
         the others the nearest row is taken.
@@ -156,11 +157,12 @@ def search_of(
         intruder = scenario.intruder(exactly, rough)
         (cells,), number = exact_cells([table], intruder, rough)
         values = rough_numbers(table, rough)
-        centre = values.copy()
-        for i, name in enumerate(rough):
-            if truth is not None and name in changed:
-                centre[i] = rough_numbers(truth, [name])[0]
+        centre = values if truth is None else rough_numbers(truth, rough)
         low, high = windows(centre, rough, intruder, table)
+        own = np.array([name not in changed for name in rough], dtype=bool).reshape(-1, 1)
+        if rough:  # a coarser value is compatible with the true one, wherever it lies
+            low = np.where(own, np.minimum(low, values), low)
+            high = np.where(own, np.maximum(high, values), high)
         lead = sharpest(values, low, high)
         values, low, high = values[lead], low[lead], high[lead]
     points = wanted = np.zeros((table.rows, 0))
@@ -174,6 +176,7 @@ def alone(
     scenario: Scenario,
     columns: Sequence[str],
     people: Ints,
+    truth: Table | None = None,
     wanted: Ints | None = None,
 ) -> tuple[Ints, Ints]:
     """Return who has a row that is compatible with nobody else, and who was looked for.
@@ -184,10 +187,12 @@ def alone(
         The columns whose values can be looked up.
     people
         The person of each row.
+    truth
+        The true values of each row; without them those of the table.
     wanted
         The people to look for; by default all, or a sample where that takes too long.
     """
-    search = search_of(table, scenario, columns)
+    search = search_of(table, scenario, columns, truth)
     chosen = search.affordable(people, distinct(people)) if wanted is None else wanted
     targets = np.flatnonzero(among(people, chosen))
     picked = search.picks(people, targets)
