@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 AVERAGED = (*NUMERIC, "date")
 FURTHER_DECIMALS = 2
+ROWS = "the groups of k of microaggregation are rows"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +95,7 @@ class Microaggregation(Recipe):
     def apply(self, table: Table, context: Context) -> FittedMicroaggregation:  # noqa: ARG002
         """Group the rows."""
         check_kinds(table.schema, self.columns, AVERAGED, "use Recode or Pram for categories.")
-        refuse_repeated(table, "the groups of k of microaggregation are rows")
+        refuse_repeated(table, ROWS)
         codes = table.codes(self.columns)
         refuse_codes(table, codes, self.columns)
         numbers = np.column_stack([codes[name].numbers() for name in self.columns])
@@ -105,6 +106,12 @@ class Microaggregation(Recipe):
         return FittedMicroaggregation(
             self, table, codes, numbers, blank, _grouped(numbers, blank, self.k)
         )
+
+    @classmethod
+    def suggest_for(cls, table: Table, facts: Mapping[str, Facts]) -> Microaggregation:
+        """Suggest columns, where every row is a person."""
+        refuse_repeated(table, ROWS)
+        return cls.suggest(table.schema, facts)
 
     @classmethod
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> Microaggregation:
