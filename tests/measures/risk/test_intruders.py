@@ -168,6 +168,10 @@ def test_synthetic_rows_have_replicated_uniques():
     single = before[before == 1].index.intersection(after[after == 1].index)
     assert int(record.after) == len(single)
     assert record.by_chance == int((before == 2).sum())
+    rough = Scenario(name="rough", knows=["sex", "age", "town"], within={"age": 1})
+    exact = Scenario(name="exact", knows=["sex", "town"])
+    first, second = vd.risk.intruders(frame, release, [rough, exact])[:2]
+    assert float(first.after) == max(float(record.after), float(second.after))
 
 
 def test_base_rate_of_replicated_uniques():

@@ -139,7 +139,11 @@ def at_risk(subject: Subject, columns: Columns, who: Scenario, names: Sequence[s
         else:
             after = _unlinked(subject, who, plain)
             if disturbed:
-                replicated, chance = _replicated(subject, names)
+                exactly = [name for name in names if name not in who.within]
+                replicated, chance = max(
+                    (_replicated(subject, part) for part in (names, exactly) if part),
+                    key=lambda pair: float(pair[0]),
+                )
                 after = max(after, replicated, key=float)
     within = {name: reach for name, reach in who.within.items() if name in names}
     return AtRisk(who.name, tuple(names), before, after, people, within, chance, found)
