@@ -295,6 +295,8 @@ def describes_itself(case: Case) -> None:
         _require(not strange, f"the gate of {name} names figures that do not exist")
         meant, given = set(setting_meanings(kind)), {f.name for f in fields(recipe)}
         _require(given <= meant, f"settings without a docstring: {sorted(given - meant)}")
+    forgotten = set(case.release.changed) - set(case.recipe.changes(case.table().names))
+    _require(not forgotten, f"changes() does not name columns that it replaces: {forgotten}")
     unproved = {promise.name for promise in case.release.promises} - set(case.release.checks)
     _require(not unproved, f"promises without a check: {sorted(unproved)}")
 
