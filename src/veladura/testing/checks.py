@@ -76,13 +76,15 @@ def shows_no_data(case: Case) -> None:
 
 
 def does_something(case: Case) -> None:
-    """Some value changes, or some row goes."""
+    """Some value changes, or some row goes, and the recipe says in which columns."""
     release = case.release
     before = case.table().without_identifiers().arrow
     same = all(
         len(d.table.arrow) == len(before) and d.table.arrow.equals(before) for d in release.tables
     )
     _require(not same, "the recipe does nothing")
+    forgotten = set(case.release.changed) - set(case.recipe.changes(case.table().names))
+    _require(not forgotten, f"changes() does not name columns that it replaces: {forgotten}")
 
 
 def repeats_by_seed(case: Case) -> None:
@@ -295,8 +297,6 @@ def describes_itself(case: Case) -> None:
         _require(not strange, f"the gate of {name} names figures that do not exist")
         meant, given = set(setting_meanings(kind)), {f.name for f in fields(recipe)}
         _require(given <= meant, f"settings without a docstring: {sorted(given - meant)}")
-    forgotten = set(case.release.changed) - set(case.recipe.changes(case.table().names))
-    _require(not forgotten, f"changes() does not name columns that it replaces: {forgotten}")
     unproved = {promise.name for promise in case.release.promises} - set(case.release.checks)
     _require(not unproved, f"promises without a check: {sorted(unproved)}")
 
