@@ -108,12 +108,6 @@ class Microaggregation(Recipe):
         )
 
     @classmethod
-    def suggest_for(cls, table: Table, facts: Mapping[str, Facts]) -> Microaggregation:
-        """Suggest columns, where every row is a person."""
-        refuse_repeated(table, ROWS)
-        return cls.suggest(table.schema, facts)
-
-    @classmethod
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> Microaggregation:
         """Suggest every number column that varies, except weights; dates where there is none."""
         for kinds in (NUMERIC, ("date",)):
@@ -132,7 +126,8 @@ class Microaggregation(Recipe):
 
     @classmethod
     def suggest_for(cls, table: Table, facts: Mapping[str, Facts]) -> Microaggregation:
-        """Suggest no column of codes that are written as numbers."""
+        """Suggest columns, where every row is a person; never codes that are written as numbers."""
+        refuse_repeated(table, ROWS)
         return cls.suggest(without_codes(table), facts)
 
 
