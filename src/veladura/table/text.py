@@ -53,8 +53,10 @@ def typed(text: str, field: Field, declared: Declared, decimal: str = ".") -> st
         zeros = rf"[{decimal}]0*\s*$"
         digits = f"regexp_replace({text}, {sql_text(zeros)}, '')"
         return f"CASE WHEN {_fits(digits, INTEGER)} THEN TRY_CAST({digits} AS BIGINT) END"
+    # adding 0 makes a zero of a negative zero: the two count as one value, and must look like one
     digits = text if decimal == "." else f"replace({text}, {sql_text(decimal)}, '.')"
-    return f"CASE WHEN {_fits(text, number_pattern(decimal))} THEN TRY_CAST({digits} AS DOUBLE) END"
+    number = f"TRY_CAST({digits} AS DOUBLE) + 0.0"
+    return f"CASE WHEN {_fits(text, number_pattern(decimal))} THEN {number} END"
 
 
 @dataclass(frozen=True)
