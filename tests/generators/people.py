@@ -8,11 +8,60 @@ import numpy as np
 import pandas as pd
 
 Rng = np.random.Generator
-_FIRST = (
-    "Anna Jan Maria Peter Julia Marek Sofia Lukas Elena Paul Nora David Irene Tomas Clara Hugo Lea"
-    " Oskar Ewa Karl Ines Felix Rosa Viktor Greta Adam Olga Emil Marta Simon"
-).split()
-_SYLLABLES = "ka ro mi ne ba lo tes gar van der sto wie kow mann berg ska ner lin dal es".split()
+_FIRST = [
+    "Anna",
+    "Jan",
+    "Maria",
+    "Peter",
+    "Julia",
+    "Marek",
+    "Sofia",
+    "Lukas",
+    "Elena",
+    "Paul",
+    "Nora",
+    "David",
+    "Irene",
+    "Tomas",
+    "Clara",
+    "Hugo",
+    "Lea",
+    "Oskar",
+    "Ewa",
+    "Karl",
+    "Ines",
+    "Felix",
+    "Rosa",
+    "Viktor",
+    "Greta",
+    "Adam",
+    "Olga",
+    "Emil",
+    "Marta",
+    "Simon",
+]
+_SYLLABLES = [
+    "ka",
+    "ro",
+    "mi",
+    "ne",
+    "ba",
+    "lo",
+    "tes",
+    "gar",
+    "van",
+    "der",
+    "sto",
+    "wie",
+    "kow",
+    "mann",
+    "berg",
+    "ska",
+    "ner",
+    "lin",
+    "dal",
+    "es",
+]
 ICD = [f"{letter}{n:02}" for letter in "EFIJKMNRZ" for n in (3, 10, 11, 25, 31, 45, 54, 66, 78)]
 ISCO = np.array([1112, 1211, 1346, 2142, 2221, 2310, 2341, 2411, 2512, 2611, 3112, 3221, 3313, 3343,
                  4110, 4222, 4321, 5120, 5131, 5223, 5311, 5412, 6111, 7112, 7223, 7231, 7512, 8160,
@@ -91,7 +140,23 @@ def phones(rng: Rng, n: int) -> np.ndarray:
 
 def notes(rng: Rng, n: int) -> np.ndarray:
     """Sentences."""
-    words = "patient came with pain after fall seen by doctor told to rest and call again".split()
+    words = [
+        "patient",
+        "came",
+        "with",
+        "pain",
+        "after",
+        "fall",
+        "seen",
+        "by",
+        "doctor",
+        "told",
+        "to",
+        "rest",
+        "and",
+        "call",
+        "again",
+    ]
     return np.array([" ".join(rng.choice(words, rng.integers(5, 14))) + "." for _ in range(n)])
 
 

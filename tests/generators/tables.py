@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
-
 from tests.generators import people
 from tests.generators.naming import LANGUAGES, namer
 from tests.generators.people import Places, Rng, coded, with_gaps

@@ -1,4 +1,4 @@
-"""Facts are counts; roles are guessed from names and counts; scratch is private and cleared."""
+"""Facts are counts; identifiers are warned of; scratch is private and cleared."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 import veladura as vd
 from veladura.table.database.connection import connect
 from veladura.table.database.scratch import clear_stale, scratch_folder
-from veladura.table.inspect import Facts, guess_role, inspect_table, looks_like_identifier
+from veladura.table.inspect import Facts, inspect_table
 from veladura.table.source import IdentifierWarning
 
 
@@ -59,25 +59,6 @@ def test_identifiers_are_warned_of(tmp_path, lazy):
 
 def test_a_declared_table_is_not_warned_of():
     vd.open(pd.DataFrame(IDENTIFIERS), {"email": {"role": "identifier"}})
-
-
-@pytest.mark.parametrize(
-    ("facts", "role"),
-    [
-        (Facts("patientId", "integer", 500, 500, 3), "identifier"),
-        (Facts("surname", "category", 500, 300, 12), "identifier"),
-        (Facts("sampling_weight", "number", 500, 400, 0), "weight"),
-        (Facts("lon", "number", 500, 400, 0), "geographic"),
-        (Facts("income", "number", 500, 400, 0), "sensitive"),
-        (Facts("ZIP code", "category", 500, 40, 5), "quasi-identifier"),
-        (Facts("sex", "category", 500, 2, 1), "quasi-identifier"),
-        (Facts("weight", "integer", 500, 60, 1), "quasi-identifier"),
-        (Facts("notes", "category", 500, 12, 4), "other"),
-    ],
-)
-def test_roles_are_guessed(facts, role):
-    assert guess_role(facts) == role
-    assert looks_like_identifier(facts) == (role == "identifier")
 
 
 def test_a_million_rows_are_looked_at_quickly(tmp_path):

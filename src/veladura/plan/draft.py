@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -26,9 +25,10 @@ from veladura.plan.protection import Protection, draft_protection
 from veladura.table.database.passwords import has_password
 from veladura.table.inspect import Facts, inspect_table
 from veladura.table.roles import Guess, guess_roles
+from veladura.table.roles.evidence import MOST_ROWS
 from veladura.table.schema import Declared, Field, Schema
-from veladura.table.source import IdentifierWarning
 from veladura.table.source import open as open_table
+from veladura.table.source import open_unwarned
 from veladura.table.table import Table
 
 # What a drafted plan holds its release to: nobody is found by someone who has a register.
@@ -127,40 +127,26 @@ def drafted(
 
 def look(source: str, table: str | None) -> tuple[Table, dict[str, Facts], dict[str, Guess]]:
     """Return a source with guessed roles and kinds, facts on its columns, and the guesses."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", IdentifierWarning)  # the guessed roles say it
-        opened = open_table(source, table=table)
-    guesses = {
-        column.name: _as_written(column, guess)
-        for column, guess in zip(opened.schema, guess_roles(opened).values(), strict=True)
-    }
+    opened = open_unwarned(source, table=table)  # the guessed roles name identifiers
+    guesses = guess_roles(opened)
+    try:
+        again = _again(source, table, opened, guesses)
+    except DataError:  # whole numbers that are not written as such: " 1", "+1"
+        guesses = {
+            name: replace(guess, kind="category", order=()) if guess.order else guess
+            for name, guess in guesses.items()
+        }
+        again = _again(source, table, opened, guesses)
+    return again, inspect_table(replace(again, guessed=opened.guessed)), guesses
+
+
+def _again(source: str, table: str | None, opened: Table, guesses: Mapping[str, Guess]) -> Table:
+    """Open a source as the plan will: a guessed kind may change how values are stored."""
     columns = {
         column.name: _declared(column, guesses[column.name], opened.guessed.get(column.name))
         for column in opened.schema
     }
-    # again, as the plan will open it: a guessed kind may change how values are stored
-    try:
-        again = open_table(source, columns, table=table, dialect=opened.source.dialect)
-    except DataError:  # the file writes codes of a scale in more than one way, as 1 and 1.0
-        guesses = {name: _without_order(guess) for name, guess in guesses.items()}
-        columns = {
-            name: replace(c, order=(), kind="category" if c.order else c.kind)
-            for name, c in columns.items()
-        }
-        again = open_table(source, columns, table=table, dialect=opened.source.dialect)
-    facts = inspect_table(replace(again, guessed=opened.guessed))
-    return again, facts, guesses
-
-
-def _as_written(column: Field, guess: Guess) -> Guess:
-    """Return a guess whose order is written as a file with decimals writes it: 1.0, 2.0, ..."""
-    if column.kind != "number" or not guess.order:
-        return guess
-    return replace(guess, order=tuple(f"{float(level):.1f}" for level in guess.order))
-
-
-def _without_order(guess: Guess) -> Guess:
-    return replace(guess, order=(), kind="category") if guess.order else guess
+    return open_table(source, columns, table=table, dialect=opened.source.dialect)
 
 
 def _declared(column: Field, guess: Guess, facts: Facts | None) -> Declared:
@@ -219,7 +205,7 @@ def _uniques(table: Table) -> list[str]:
         )
     uniques = int(uniqueness(table, keys).sample_uniques)
     return comment(
-        f"Uniqueness: {uniques:,} of {table.rows:,} people are unique on the quasi-identifiers"
+        f"Uniqueness: {uniques:,} of {table.people:,} people are unique on the quasi-identifiers"
         f" ({', '.join(_shown(key) for key in keys)}), the columns that an intruder may know."
     )
 
@@ -297,7 +283,9 @@ def _counted(table: Table, fact: Facts, guess: Guess) -> str:
     values = "1 distinct value" if fact.distinct == 1 else f"{fact.distinct:,} distinct values"
     people = "1 person is" if guess.unique == 1 else f"{guess.unique:,} people are"
     note = f"; {fact.note}" if fact.note else ""
-    return f"{values}, {table.rows - fact.present:,} missing; {people} unique by it alone{note}"
+    among = f" among the first {MOST_ROWS:,} rows" if table.rows > MOST_ROWS else ""
+    missing = f"{table.rows - fact.present:,} missing"
+    return f"{values}, {missing}; {people} unique by it alone{among}{note}"
 
 
 def _listed(value: Any) -> Any:

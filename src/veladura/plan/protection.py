@@ -24,8 +24,7 @@ from veladura.methods.masks.reweight import Reweight
 from veladura.methods.masks.topcode import TopCode
 from veladura.methods.masks.topcode_limits import Limits
 from veladura.numeric.hierarchies.grid import composed
-from veladura.numeric.hierarchies.levels import distinct_values
-from veladura.numeric.hierarchies.suggest import suggest_grid, suggest_hierarchy
+from veladura.numeric.hierarchies.suggest import suggest_from, suggest_grid
 from veladura.plan.coarsening import (
     MOST_MERGED,
     coarser_number,
@@ -115,8 +114,7 @@ class Protection:
             hierarchies[place.name] = suggest_grid(place)
         paired = {name for pair in self.pairs for name in pair}
         for name in [name for name in self.keys if name not in paired]:
-            _, values = distinct_values(self.table.counts([name]).columns[0])
-            hierarchies[name] = suggest_hierarchy(values)
+            hierarchies[name] = suggest_from(self.table.people_counts([name]), self.audience.k)
         return KAnonymity(
             quasi_identifiers=tuple(self.keys),
             k=self.audience.k,

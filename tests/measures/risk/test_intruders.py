@@ -183,23 +183,43 @@ def test_base_rate_of_replicated_uniques():
     assert np.mean(shares) * cells.size == pytest.approx(pairs, rel=0.05)
 
 
-def test_people_not_rows():
-    """Ten visits of one person are one person."""
-    visits = pd.DataFrame(
+@pytest.fixture
+def visits():
+    rng = np.random.default_rng(6)
+    base = pd.DataFrame(
         {
-            "patient": np.repeat(np.arange(30), 10),
-            "town": np.repeat(np.r_[np.zeros(10), np.ones(19), [2]].astype(int), 10),
-            "sex": np.repeat(["f", "m"] * 15, 10),
+            "patient": np.arange(200),
+            "age": rng.integers(20, 80, 200),
+            "sex": rng.choice(["f", "m"], 200),
+            "town": rng.choice(list("abc"), 200),
         }
     )
-    from veladura.measures.risk.picking import alone
-    from veladura.table.units import person_numbers
+    frame = base.loc[base.index.repeat(10)].reset_index(drop=True)
+    return frame.assign(cost=rng.lognormal(5, 1, len(frame)).round())
 
-    table = vd.open(visits, {"patient": {"role": "person"}})
-    numbers = person_numbers(table)
-    assert np.unique(numbers).size == 30
-    flags = alone(table, Scenario(name="x", knows=["town"]), ["town"], numbers)
-    assert np.unique(numbers[flags]).tolist() == [numbers[-1]]
+
+@pytest.mark.parametrize("masked", [True, False])
+def test_ten_visits_of_one_person_are_one_person(visits, masked):
+    roles = {"patient": {"role": "person"}, "age": {"role": "quasi-identifier"}}
+    table = vd.open(visits, {**roles, "sex": {"role": "quasi-identifier"}})
+    recipe = (
+        vd.KAnonymity(quasi_identifiers=["age", "sex"], k=3, max_suppression=0.05)
+        if masked
+        else vd.Noise(columns=["cost"])
+    )
+    release = recipe.protect(table, seed=1)
+    keys = ["age", "sex"]
+    result = vd.assess(table, release)
+    register = of(result.intruders, "register")
+
+    def alone(frame):
+        return int((frame.groupby(keys)["patient"].nunique() == 1).sum())
+
+    assert register.people == 200
+    assert int(register.before) == alone(visits) > 0
+    assert int(register.after) == alone(release.datasets[0])
+    assert masked == (int(register.after) == 0)
+    assert float(result["risk.intruders.register"]) == int(register.after) / 200
 
 
 def test_figures_gate_and_detail():

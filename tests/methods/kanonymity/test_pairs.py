@@ -238,6 +238,12 @@ def test_every_measure_and_the_report_know_a_pair(tmp_path):
 [source]
 path = "{path.as_posix()}"
 
+[columns]
+lon = {{}}
+lat = {{}}
+sex = {{}}
+income = {{exact = "made up"}}
+
 [[step]]
 method = "k-anonymity"
 quasi_identifiers = ["lon", "lat", "sex"]
@@ -318,3 +324,14 @@ def test_a_grid_for_one_column_is_refused():
         recipe(
             quasi_identifiers=["lon"], pairs=(), hierarchies={"lon": vd.Hierarchy.grid(1.0)}
         ).fit(places(1))
+
+
+def test_people_with_several_rows_count_once_in_a_cell(tmp_path):
+    """Ten visits of one person at one place are no ten people."""
+    homes = places(14, rows=150).assign(person=range(150))
+    visits = homes.loc[np.repeat(homes.index, 1 + np.arange(150) % 10)].reset_index(drop=True)
+    table = vd.open(visits, columns={"person": {"role": "person"}})
+    release = recipe(max_suppression=0.4).protect(table)
+    rows = written(release, tmp_path)
+    assert "person" in rows.columns
+    assert rows.groupby(COLUMNS, dropna=False).person.nunique().min() >= 4

@@ -15,6 +15,7 @@ _FULL = 0.7  # share of the range that is filled
 _OFTEN = 8  # rows of a value beside which chance leaves no gap
 _MOST_CODES = 0.6  # distinct values a row
 _FEW_LEVELS = 5
+_MANY_LEVELS = 30
 _CHANCE = 3  # standard errors
 
 
@@ -29,8 +30,9 @@ def is_nominal(levels: Ints, sizes: Ints) -> bool:
         return False
     if is_rounded(levels, sizes):
         return False
-    span = int(levels[-1] - levels[0]) + 1
-    if levels.size > _FULL * span:
+    if (step := gcd(*np.diff(levels).tolist())) > 1:
+        levels = (levels - levels[0]) // step
+    if levels.size > _FULL * (int(levels[-1] - levels[0]) + 1):
         return _is_jagged(levels, sizes)
     return _has_gaps(levels, sizes) or _is_lumpy(levels, sizes)
 
@@ -80,7 +82,19 @@ def _is_jagged(levels: Ints, sizes: Ints) -> bool:
     rest = sizes[levels % _ROUND != 0] if levels.size > 4 * _ROUND else sizes
     bend = rest[1:-1] - (rest[:-2] + rest[2:]) / 2.0
     noise = rest[1:-1] + (rest[:-2] + rest[2:]) / 4.0
-    return bool(np.mean(bend**2 / np.maximum(noise, 1)) > _JAGGED)
+    if np.mean(bend**2 / np.maximum(noise, 1)) <= _JAGGED:
+        return False
+    # digits that people prefer make the frequencies of a measure uneven; sums of five are not
+    return levels.size < _MANY_LEVELS or not _is_hill(levels, sizes)
+
+
+def _is_hill(levels: Ints, sizes: Ints) -> bool:
+    """Whether sums over five neighbours rise to one top and fall, but for a seventh of it."""
+    sums = np.bincount((levels - levels[0]) // _ROUND, weights=sizes)
+    top = int(np.argmax(sums))
+    steps = np.diff(sums)
+    steps[top:] *= -1
+    return bool(np.all(steps > -0.15 * sums[top]))
 
 
 def is_unimodal(sizes: Ints) -> bool:

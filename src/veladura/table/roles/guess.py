@@ -14,10 +14,13 @@ from veladura.table.roles.evidence import Evidence, gather
 from veladura.table.roles.nesting import unique_people
 from veladura.table.roles.shapes import shape_of
 from veladura.table.roles.single import judge
-from veladura.table.roles.units import Units, find_units
+from veladura.table.roles.units import Key, Units, find_units
 from veladura.table.roles.weights import find_replicates
 from veladura.table.schema import Kind, Role
 from veladura.table.table import Table
+
+_FEW = 50  # codes
+_WIDE = ("measure", "amount", "running number")
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ def guess_roles(table: Table) -> dict[str, Guess]:
     replicates = find_replicates(columns)
     partners = find_pairs([c for c in columns if c not in replicates], shapes)
     units = find_units([c for c in columns if c.name not in partners], shapes)
-    shapes |= _of_people(columns, units)
+    shapes |= _of_people(shapes, units)
     free = [c for c in columns if c.name not in (*partners, *_of_units(units))]
     design = find_design(free, shapes, units, replicates)
     person = units.person.column if units.person else None
@@ -75,12 +78,18 @@ def guess_roles(table: Table) -> dict[str, Guess]:
     }
 
 
-def _of_people(columns: Sequence[Evidence], units: Units) -> dict[str, str]:
+def _of_people(shapes: Mapping[str, str], units: Units) -> dict[str, str]:
     """Return the shapes of what stays the same within people, each counted once."""
     if units.person is None:
         return {}
     first = np.unique(units.person.column.codes, return_index=True)[1]
-    return {column.name: shape_of(column.at(first)) for column in units.person.constant}
+    people = {column: shape_of(column.at(first)) for column in units.person.constant}
+    return {
+        column.name: shape
+        for column, shape in people.items()
+        # a few people are too few to see that codes repeat
+        if column.distinct > _FEW or shapes[column.name] != "nominal code" or shape not in _WIDE
+    }
 
 
 def _of_units(units: Units) -> list[str]:
@@ -90,7 +99,7 @@ def _of_units(units: Units) -> list[str]:
     ]
 
 
-def _answer(
+def _answer(  # noqa: PLR0911  # one for each role
     column: Evidence,
     columns: Sequence[Evidence],
     shapes: Mapping[str, str],
@@ -108,16 +117,10 @@ def _answer(
         return Answer(
             "identifier", f"tells the same units as {units.aliases[name]!r}, one value each"
         )
-    for key, role, what in (
-        (units.person, "person", "person"),
-        (units.household, "household", "household"),
-    ):
-        if key is not None and key.column is column:
-            return Answer(
-                role,  # type: ignore[arg-type]
-                f"a code that repeats, about {key.rows_each:.1f} rows each, and within which"
-                f" {len(key.constant)} other columns stay the same: the number of a {what}",
-            )
+    if units.person and units.person.column is column:
+        return Answer("person", _repeats(units.person, "person"))
+    if units.household and units.household.column is column:
+        return Answer("household", _repeats(units.household, "household"))
     if name == design.weight:
         return Answer("weight", "positive numbers, never missing, shaped like weights of a survey")
     if name in design.others:
@@ -130,3 +133,12 @@ def _answer(
     if name == design.cluster:
         return Answer("cluster", "codes of sampled places, each within one stratum", "category")
     return judge(column, shapes, columns, units)
+
+
+def _repeats(key: Key, what: str) -> str:
+    """Return why a column is the number of a unit."""
+    same = len(key.constant)
+    return (
+        f"the number of a {what}: it repeats, about {key.rows_each:.1f} rows each, and"
+        f" {same} other column{'s stay' if same != 1 else ' stays'} the same within it"
+    )

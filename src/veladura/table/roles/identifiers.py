@@ -53,8 +53,12 @@ def _rough_distinct(table: Table, names: Sequence[str]) -> dict[str, int]:
     return {name: int(row[f"n{i}"]) for i, name in enumerate(names)}
 
 
-def identifying(column: Evidence, shape: str, people: int) -> Answer | None:
+def identifying(  # noqa: PLR0911  # one for each reason
+    column: Evidence, shape: str, people: int
+) -> Answer | None:
     """Return the answer for names, numbers and addresses that tell who somebody is."""
+    if shape == "free text":
+        return None
     share = column.distinct / max(people, 1)
     if shape in ("e-mail", "address on a network", "hash"):
         return Answer("identifier", f"its values have the shape of {_PLURAL[shape]}")
@@ -67,10 +71,10 @@ def identifying(column: Evidence, shape: str, people: int) -> Answer | None:
     if shape == "sequence":
         return Answer("identifier", "whole numbers in sequence, a row each")
     nearly = share >= UNIQUE_SHARE and people >= FEWEST_ROWS
-    if nearly and (column.levels is None or shape == "long code") and shape != "free text":
+    if nearly and (column.levels is None or shape in ("long code", "running number")):
         return Answer("identifier", "a code of which nearly every person has one of their own")
     named = "identifier" in column.hints and share > _SHARED_NAMES
-    if named and (column.levels is None or (column.whole and nearly)) and shape != "free text":
+    if named and (column.levels is None or (column.whole and nearly)):
         return Answer("identifier", "few people share a value, and the name says so too")
     if column.levels is None and share > 0.5 and people >= 2 * FEWEST_ROWS:  # noqa: PLR2004
         return Answer("identifier", "texts that hardly any two people share")
@@ -81,7 +85,7 @@ _PLURAL = {
     "e-mail": "e-mail addresses",
     "address on a network": "addresses on a network",
     "hash": "hashes or universal identifiers",
-    "phone": "phone numbers",
+    "phone": "phone or other personal numbers",
     "person name": "names of people",
     "street": "addresses",
 }

@@ -31,21 +31,19 @@ _WORDS = {
         coord_x dlugosc longitud""",
     "y": """lat latitude breitengrad northing hochwert north y ycoord coordy coord_y szerokosc
         latitud""",
-    "age": """age ages alter edad eta idade leeftijd wiek alder""",
+    "age": """age ages agegr* agecat* alter edad eta idade leeftijd wiek alder""",
     "birth": """birth* born dob geburt* geb geboorte* naissance naiss nacimiento nasc* nascita
         urodz* fodel* jahrgang yob""",
-    "time": """date* datum* fecha* data year jahr annee ano anno jaar rok ar wave welle vague ola
-        visit besuch visite visita month monat mois mes mese maand day tag jour dia giorno admission
-        aufnahme entry period round""",
-    "quasi": """sex gender geschlecht sexe sexo sesso geslacht plec kon race ethnic* ethnie etnia
-        marital* marriage familienstand civil* stan matrimonial nationality nationalit* nacionalidad
-        citizenship staatsang* country land pays pais paese kraj region* county kanton canton
-        province provinz provincia provincie city town stadt ville ciudad citta gemeinde commune
-        municip* comune gmina district bezirk kreis distrito departement powiat wojew* zip* postcode
-        plz postal* cap cep state bundesland urban* rural education educ* schulbildung bildung*
-        diplome estudios istruzione opleiding wykszt* utbild* school* occupation* occup* beruf*
-        profession* profesion ocupacion beroep zawod job yrke language* sprache langue idioma lingua religion*
-        konfession height size groesse taille altura household_size hhsize children kinder enfants
+    "quasi": """sex gender geschlecht sexe sexo sesso geslacht plec kon race ethnic* ethnie
+        etnia marital* marriage familienstand civil* stan matrimonial nationality nationalit*
+        nacionalidad citizenship staatsang* country land pays pais paese kraj region*
+        county kanton canton province provinz provincia provincie city town stadt ville
+        ciudad citta gemeinde commune municip* comune gmina district bezirk kreis distrito
+        departement powiat wojew* zip* postcode plz postal* cap cep state bundesland
+        urban* rural edu educ* schulbildung bildung* diplome estudios istruzione opleiding
+        wykszt* utbild* school* occupation* occup* beruf* profession* profesion ocupacion
+        beroep zawod job yrke language* sprache langue idioma lingua religion* konfession
+        height size groesse taille altura household_size hhsize children kinder enfants
         hijos figli dzieci place""",
     "sensitive": """income* salary wage* earning* wealth einkommen* gehalt lohn revenu* salaire*
         ingreso* salario reddito stipendio inkomen dochod* zarob* inkomst amount betrag montant

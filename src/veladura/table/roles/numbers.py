@@ -17,8 +17,8 @@ from veladura.table.roles.arithmetic import (
 from veladura.table.roles.evidence import Evidence
 
 NumberShape = Literal[
-    "binary", "sequence", "long code", "nominal code", "scale", "count", "month", "day", "age",
-    "year", "birth year", "amount", "measure",
+    "binary", "sequence", "long code", "running number", "nominal code", "scale", "count", "month",
+    "day", "age", "year", "birth year", "amount", "measure",
 ]  # fmt: skip
 
 _FEW = 12  # values of a scale or a short list
@@ -30,6 +30,7 @@ _DECADES = 25
 _LONG_CODE = 6  # digits
 _VERY_LONG = 9
 _FEWEST_CODES = 15
+_FEWEST_COUNTS = 4  # fewer numbers from zero are codes
 _MANY_CODES = 100
 _FAR_APART = 20
 _HEAVY = 2.0  # skewness
@@ -57,6 +58,8 @@ def _long(column: Evidence, levels: Ints, sizes: Ints) -> NumberShape:
     """Return the shape of whole numbers over a wide range."""
     if is_long_code(column):
         return "long code"
+    if is_running(column):
+        return "running number"
     if is_nominal(levels, sizes):
         return "nominal code"
     span, heavy = int(levels[-1] - levels[0]), is_heavy(np.repeat(levels.astype(float), sizes))
@@ -116,16 +119,14 @@ def _short(levels: Ints, sizes: Ints) -> NumberShape | None:
             return "day"
         if high == _MONTHS:
             return "month"
-    if not is_unimodal(sizes) or (low == 1 and levels.size > _FEW):
+    codes = levels.size > _FEW if low == 1 else levels.size < _FEWEST_COUNTS
+    if codes or not is_unimodal(sizes):
         return "nominal code"
     return "scale" if low == 1 else "count"
 
 
 def is_long_code(column: Evidence) -> bool:
-    """Whether whole numbers look like numbers of a register.
-
-    Long and of one width without round numbers, or spread evenly over their range.
-    """
+    """Whether whole numbers look like those of a register: long, of one width, not round."""
     levels = whole_levels(column)
     if levels.size < _FEWEST_CODES or levels[0] < 0:
         return False
@@ -137,14 +138,16 @@ def is_long_code(column: Evidence) -> bool:
     few = column.distinct < 0.02 * column.rows
     if few or rounded > 0.25 or is_rounded(levels, column.sizes):  # noqa: PLR2004
         return False
-    if fixed and width >= _LONG_CODE and abs(skewness(levels.astype(float))) < _HEAVY:
-        return True
-    amount = "sensitive" in column.hints and "identifier" not in column.hints
-    return is_running(levels) and not amount
+    return fixed and width >= _LONG_CODE and abs(skewness(levels.astype(float))) < _HEAVY
 
 
-def is_running(levels: Ints) -> bool:
-    """Whether values are running numbers with gaps: even, and not far apart."""
+def is_running(column: Evidence) -> bool:
+    """Whether whole numbers may be running ones with gaps: even, and not far apart."""
+    levels = whole_levels(column)
+    if levels.size < _FEWEST_CODES or levels[0] < 0 or "sensitive" in column.hints:
+        return False
+    if float(np.mean(levels % 10 == 0)) > 0.25 or is_rounded(levels, column.sizes):  # noqa: PLR2004
+        return False
     span = int(levels[-1] - levels[0])
     near = span < _FAR_APART * levels.size or levels.size > _MANY_CODES
     return span > _OLDEST and near and is_even(levels.astype(float))

@@ -18,7 +18,7 @@ _FEW_HINTS = 2  # so many names that say something make silence say something to
 _SAME = 0.98  # share of one value from which a column tells nothing
 
 
-def judge(
+def judge(  # noqa: PLR0911  # one for each sort of column
     column: Evidence, shapes: Mapping[str, str], columns: Sequence[Evidence], units: Units
 ) -> Answer:
     """Return the role of a column that no other column explains."""
@@ -64,7 +64,9 @@ def _date(column: Evidence, shape: str) -> Answer:
     return Answer("undecided", "dates that an intruder may know of an event")
 
 
-def _category(column: Evidence, shape: str, columns: Sequence[Evidence], units: Units) -> Answer:
+def _category(  # noqa: PLR0911  # one for each reason
+    column: Evidence, shape: str, columns: Sequence[Evidence], units: Units
+) -> Answer:
     """Return the answer for a column of few values or of codes without arithmetic."""
     kind, order, what = _kind(column, shape)
     if column.sizes.max() > _SAME * column.present:
@@ -102,16 +104,19 @@ def _kind(column: Evidence, shape: str) -> tuple[Kind, tuple[str, ...], str]:
     """Return kind, order and a description of a category."""
     if column.field.kind == "ordered":
         return "ordered", column.field.order, "ordered categories"
-    if shape == "scale" and column.levels is not None:
+    # whole numbers with decimal points may be written in several ways: no order fits them all
+    if shape == "scale" and column.levels is not None and column.field.kind == "integer":
         order = tuple(str(int(level)) for level in column.levels)
         return "ordered", order, "codes of a scale, in order"
-    if shape == "nominal code":
+    if shape in ("nominal code", "scale"):
         return "category", (), "codes without arithmetic"
     return "category", (), "a few categories" if column.distinct <= _MOST_LEVELS else "categories"
 
 
-def _number(column: Evidence, shape: str, shapes: Mapping[str, str]) -> Answer:
-    kind: Kind = "integer" if column.whole else "number"
+def _number(  # noqa: PLR0911  # one for each shape
+    column: Evidence, shape: str, shapes: Mapping[str, str]
+) -> Answer:
+    kind = column.field.kind
     if shape == "long code":
         return Answer("undecided", "long codes that some people share", "category")
     if shape == "age":

@@ -11,8 +11,8 @@ import numpy as np
 from veladura.table.roles.evidence import FEWEST_ROWS, Evidence
 
 TextShape = Literal[
-    "e-mail", "address on a network", "hash", "phone", "person name", "one name", "street", "free text",
-    "code", "words",
+    "e-mail", "address on a network", "hash", "phone", "person name", "one name", "street",
+    "free text", "code", "words",
 ]  # fmt: skip
 
 _MOST = 0.8  # share of the texts that must have a shape

@@ -33,6 +33,7 @@ _BALANCED = (0.3, 0.7)
 _APART = -0.2  # constancy of a column that tells the rows of a unit apart, as a wave does
 _DISPERSED = 2.0  # variance of people a household over their mean; towns have far more
 _LONG_CODE = 6  # characters
+_PENALTY = {"age": 2, "scale": 2, "count": 2, "measure": 1}  # shapes that number no units
 _AS_MANY = 0.99  # distinct values of another name of the same units
 _MOST_TIMES = 60
 _FEWEST_AGES = 30
@@ -149,14 +150,15 @@ def _points(
     sizes = column.sizes
     points = max(min(len(constant), 3) - 1, 0)
     points += 2 * bool(detailed) + named
-    points += shapes[column.name] in ("long code", "hash", "sequence", "code", "e-mail")
+    points += shapes[column.name] in ("long code", "running number", "hash", "code", "e-mail")
     points += _is_dense(column)
     points += _is_contiguous(column)
     points += 2 * any(_counts_rows(column, other) for other in constant)
     points += any(_numbers_rows(column, other) for other in varying)
-    points += 2 * any(constancy(column, other) < _APART for other in varying)
+    points += 3 * any(constancy(column, other) < _APART for other in varying)
     points -= 2 * bool(sizes.max() > 12 * sizes.mean())  # towns, not people
-    points -= 2 * (shapes[column.name] in ("age", "amount", "measure", "scale", "count"))
+    points += any(other.levels is None for other in aliases)
+    points -= _PENALTY.get(shapes[column.name], 0)
     return int(points)
 
 
@@ -183,7 +185,7 @@ def _is_code(column: Evidence, shape: str) -> bool:
     """Whether values look like numbers of units: running, or long enough for every one."""
     long = shape == "code" and len(column.texts[0]) >= _LONG_CODE
     dense = _is_dense(column) and shape not in ("day", "month", "age", "count", "scale")
-    return shape in ("long code", "hash") or dense or long
+    return shape in ("long code", "running number", "hash") or dense or long
 
 
 def _is_dense(column: Evidence) -> bool:
@@ -247,7 +249,8 @@ def _as_number(key: Key, shapes: Mapping[str, str]) -> tuple[Any, ...]:
 
 def _is_name(column: Evidence, shape: str) -> bool:
     """Whether values can name units; a weight differs by household too, but names none."""
-    return column.levels is None or shape == "long code" or _is_dense(column)
+    running = shape in ("long code", "running number")
+    return column.levels is None or running or _is_dense(column)
 
 
 def _choose(
@@ -283,7 +286,7 @@ def _is_household(key: Key, person: Key | None) -> bool:
 
 def _is_person(key: Key, columns: Sequence[Evidence], shapes: Mapping[str, str]) -> bool:
     """Whether the rows of a key are of one person: what people are born with does not change."""
-    ages = [c for c in columns if _may_be_age(c, shapes[c.name])]
+    ages = [c for c in columns if _may_be_age(c, shapes[c.name], key)]
     times = [c for c in key.varying if c.whole and c.distinct <= _MOST_TIMES]
     if any(c in key.constant or any(_ages_with(key, c, time) for time in times) for c in ages):
         votes = 3
@@ -294,8 +297,7 @@ def _is_person(key: Key, columns: Sequence[Evidence], shapes: Mapping[str, str])
     votes += any(shapes[c.name] in ("person name", "e-mail") for c in key.constant)
     votes -= 2 * any(shapes[c.name] in ("person name", "e-mail") for c in key.varying)
     votes += any(_is_time_of(key, c, shapes) for c in key.varying)
-    votes += "person" in key.column.hints
-    votes -= "household" in key.column.hints
+    votes += 2 * ("person" in key.column.hints) - 2 * ("household" in key.column.hints)
     votes -= any(_counts_rows(key.column, c) for c in key.constant)
     votes -= 2 * any(c.nearly_unique and shapes[c.name] in _OF_PEOPLE for c in columns)
     votes += 2 * (key.rows_each > _LARGEST_HOUSEHOLD)
@@ -305,13 +307,19 @@ def _is_person(key: Key, columns: Sequence[Evidence], shapes: Mapping[str, str])
 _OF_PEOPLE = ("person name", "e-mail")
 
 
-def _may_be_age(column: Evidence, shape: str) -> bool:
-    """Whether values could be ages or births, also where repeated people make them uneven."""
-    if shape in ("age", "birth year", "birth date"):
+def _may_be_age(column: Evidence, shape: str, key: Key) -> bool:
+    """Whether values could be ages or births, also where repeated people make them uneven.
+
+    Numbers of places look like ages too, but tell other columns.
+    """
+    if shape in ("birth year", "birth date"):
         return True
     if not column.whole or column.levels is None or column.distinct < _FEWEST_AGES:
         return False
-    return bool(column.levels[0] >= 0 and column.levels[-1] <= _OLDEST)
+    if column.levels[0] < 0 or column.levels[-1] > _OLDEST:
+        return False
+    others = [c for c in key.constant if c is not column and 2 < c.distinct < column.distinct]  # noqa: PLR2004
+    return column not in key.constant or not any(constancy(column, c) > CONSTANT for c in others)
 
 
 def _is_balanced(column: Evidence) -> bool:

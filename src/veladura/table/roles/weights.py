@@ -75,15 +75,15 @@ def _points(
     points += column.whole and few and not _is_heaped(column) and (differs or shape in _AMOUNTS)
     points -= bool(column.hints & {"sensitive", "age", "quasi", "x", "y"})
     points -= 2 * (shape in ("age", "birth year", "year"))
-    points -= 2 * (shape == "long code" and not differs)
+    points -= 2 * (shape in ("long code", "running number") and not differs)
     points -= 2 * (shape == "nominal code" and not differs and not _is_derived(column, columns))
-    points -= 2 * _is_heaped(column)
+    points -= 2 * (_is_heaped(column) or (_is_dense(column) and shape not in _AMOUNTS))
     points -= float(column.numbers[-1]) > 30 * float(np.median(column.numbers))
     return int(points)
 
 
 def _within_household(column: Evidence, units: Units) -> bool:
-    key = units.household or units.person
+    key = units.household or (None if column.whole else units.person)
     return key is not None and constancy(key.column, column) >= CONSTANT
 
 
@@ -110,6 +110,12 @@ def _is_heaped(column: Evidence) -> bool:
     if not column.whole or column.distinct < _MANY_LEVELS:
         return False
     return float(np.mean(column.numbers % 10 == 0)) > 0.2  # noqa: PLR2004
+
+
+def _is_dense(column: Evidence) -> bool:
+    """Whether whole numbers leave few gaps, as numbers of places do."""
+    span = float(column.numbers[-1] - column.numbers[0])
+    return column.whole and span < 3 * column.distinct
 
 
 def _is_derived(column: Evidence, columns: Sequence[Evidence]) -> bool:

@@ -1,0 +1,166 @@
+"""Guesses on single columns and pairs of them, against counts by hand."""
+
+from __future__ import annotations
+
+import time
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.generators.tables import generate
+
+import veladura as vd
+from veladura.table.roles import guess_roles
+from veladura.table.roles.arithmetic import is_nominal, is_unimodal, without_reserved
+from veladura.table.roles.evidence import MOST_ROWS, gather
+from veladura.table.roles.names import hints_of
+from veladura.table.roles.nesting import constancy, pairs, unique_people
+from veladura.table.source import IdentifierWarning
+
+
+@pytest.fixture(autouse=True)
+def _quiet():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IdentifierWarning)
+        yield
+
+
+def guessed(values, name="v17"):
+    """The guess on one column, beside one that tells nothing."""
+    n = len(values)
+    other = np.random.default_rng(3).normal(5, 1, n).round(1)
+    return guess_roles(vd.open(pd.DataFrame({name: values, "w9": other})))[name]
+
+
+RNG = np.random.default_rng(7)
+N = 600
+DAYS = np.datetime64("1950-01-01") + RNG.integers(0, 20_000, N)
+
+
+@pytest.mark.parametrize(
+    ("values", "role", "kind"),
+    [
+        (np.arange(1, N + 1), "identifier", "integer"),
+        (RNG.permutation(N) + 5000, "identifier", "integer"),
+        (RNG.choice(np.arange(10**8, 10**9), N, replace=False), "identifier", "integer"),
+        ([f"a{i}@example.org" for i in range(N)], "identifier", "category"),
+        ([f"{i:032x}" for i in RNG.integers(1 << 60, 1 << 62, N)], "identifier", "category"),
+        ([f"+41 44 {i:07}" for i in range(N)], "identifier", "category"),
+        ([f"Bad {'abcdefghij'[i % 10]}au" for i in range(N)], "quasi-identifier", "category"),
+        ([" ".join(RNG.choice(list("abcdefgh"), 9)) for _ in range(N)], "dropped", "text"),
+        (DAYS, "quasi-identifier", "date"),
+        (np.datetime64("2023-01-01") + RNG.integers(0, 300, N), "undecided", "date"),
+        (RNG.integers(0, 95, N), "quasi-identifier", "integer"),
+        (RNG.integers(1930, 2010, N), "quasi-identifier", "integer"),
+        (RNG.choice([1111, 2310, 5223, 7231, 9629], N), "quasi-identifier", "category"),
+        (RNG.binomial(4, 0.5, N) + 1, "undecided", "ordered"),
+        (RNG.poisson(2, N), "undecided", "integer"),
+        (np.exp(RNG.normal(8, 1.2, N)).round(2), "sensitive", "number"),
+        (RNG.choice(["f", "m"], N), "quasi-identifier", "category"),
+        (["x"] * N, "undecided", "category"),
+        ([None] * N, "dropped", "category"),
+    ],
+)
+def test_content_decides(values, role, kind):
+    guess = guessed(values)
+    assert (guess.role, guess.kind) == (role, kind)
+
+
+@pytest.mark.parametrize("name", ["id", "weight", "household", "lon", "psu", "person_id"])
+def test_a_name_alone_decides_nothing(name):
+    """A category with the name of something else stays what it holds."""
+    guess = guessed(RNG.choice(["red", "green", "blue"], N), name)
+    assert guess.role in ("quasi-identifier", "undecided")
+
+
+def test_an_ordered_code_has_its_order():
+    guess = guessed(RNG.binomial(4, 0.5, N) + 1)
+    assert guess.order == ("1", "2", "3", "4", "5")
+
+
+def test_names_give_hints_in_several_languages():
+    assert "birth" in hints_of("Geburtsdatum")
+    assert "household" in hints_of("no_menage")
+    assert "identifier" in hints_of("patientId")
+    assert "x" in hints_of("LON")
+    assert hints_of("valid") == hints_of("q17") == frozenset()
+
+
+def test_constancy_is_one_within_and_nought_by_chance():
+    unit = np.repeat(np.arange(200), 4)
+    frame = pd.DataFrame(
+        {
+            "unit": unit,
+            "same": RNG.integers(0, 9, 200)[unit],
+            "chance": RNG.integers(0, 9, 800),
+            "wave": np.tile([1, 2, 3, 4], 200),
+        }
+    )
+    key, same, chance, wave = gather(vd.open(frame))
+    assert constancy(key, same) == 1
+    assert abs(constancy(key, chance)) < 0.1
+    assert constancy(key, wave) < -0.3
+    assert pairs(key.codes, chance.codes)[0].size == len(
+        frame[["unit", "chance"]].drop_duplicates()
+    )
+
+
+def test_people_are_counted_once_whatever_their_rows():
+    frame = pd.DataFrame({"who": [1, 1, 2, 2, 3], "town": ["a", "a", "b", "c", "c"]})
+    who, town = gather(vd.open(frame))
+    assert unique_people(town, who) == 2  # 1 by a, 2 by b; c is shared by 2 and 3
+    assert unique_people(town, None) == 1
+    assert unique_people(who, who) == 3
+
+
+def test_codes_repeat_exactly_amounts_because_they_are_round():
+    def counted(values):
+        return np.unique(values, return_counts=True)
+
+    assert is_nominal(*counted(RNG.choice([112, 239, 241, 533, 911, 913], 900)))
+    assert not is_nominal(*counted(RNG.normal(170, 9, 900).astype(int)))
+    assert not is_nominal(*counted(np.round(np.exp(RNG.normal(7, 1, 900)), -2).astype(int)))
+    assert is_unimodal(np.array([5, 90, 200, 120, 7]))
+    assert not is_unimodal(np.array([500, 90, 200, 120, 700]))
+    levels, sizes = without_reserved(np.array([-9, -8, 1, 2, 3, 99]), np.array([1, 2, 3, 4, 5, 6]))
+    assert (levels.tolist(), sizes.tolist()) == ([1, 2, 3], [3, 4, 5])
+
+
+def test_a_file_is_guessed_as_its_frame(tmp_path):
+    for seed in range(4):
+        frame = generate(seed, largest=800).frame
+        frame.to_parquet(tmp_path / f"{seed}.parquet")
+        lazy = guess_roles(vd.open(tmp_path / f"{seed}.parquet"))
+        assert lazy == guess_roles(vd.open(frame))
+
+
+def test_the_order_of_columns_and_their_names_change_no_unit():
+    made = generate(3)
+    plain = made.frame.rename(columns={name: f"c{i}" for i, name in enumerate(made.frame)})
+    turned = plain[plain.columns[::-1]]
+    roles = [guess.role for guess in guess_roles(vd.open(turned)).values()][::-1]
+    for (name, true), role in zip(
+        ((name, made.roles[name]) for name in made.frame), roles, strict=True
+    ):
+        if true in ("person", "household"):
+            assert role == true, name
+
+
+def test_a_large_table_is_judged_by_its_beginning(tmp_path):
+    n = MOST_ROWS + 1000
+    frame = pd.DataFrame({"a": np.arange(n), "b": RNG.choice(["x", "y"], n)})
+    frame.to_parquet(tmp_path / "a.parquet")
+    guesses = guess_roles(vd.open(tmp_path / "a.parquet"))
+    assert guesses["a"].role == "identifier"
+    assert guesses["a"].unique == MOST_ROWS
+    assert guesses == guess_roles(vd.open(frame))
+
+
+@pytest.mark.parametrize(("rows", "most"), [(5_000, 0.3), (100_000, 2.0)])
+def test_guessing_is_fast(rows, most):
+    for seed in range(4):
+        table = vd.open(generate(seed, smallest=rows - 1, largest=rows).frame)
+        start = time.process_time()
+        guess_roles(table)
+        assert time.process_time() - start < most
