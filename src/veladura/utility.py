@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from veladura.measures.utility.pmse import g, pmse
     from veladura.measures.utility.pmse_tree import pmse_tree
     from veladura.measures.utility.prediction import prediction
+    from veladura.measures.utility.recoded import recoded
     from veladura.measures.utility.replaceability import replaceability
     from veladura.measures.utility.spatial_regression import spatial_regression
     from veladura.measures.utility.tables import tables
@@ -37,6 +38,7 @@ __all__ = [
     "pmse",
     "pmse_tree",
     "prediction",
+    "recoded",
     "replaceability",
     "spatial_regression",
     "tables",
@@ -56,6 +58,7 @@ _PLACES = {
     "pmse": "veladura.measures.utility.pmse",
     "pmse_tree": "veladura.measures.utility.pmse_tree",
     "prediction": "veladura.measures.utility.prediction",
+    "recoded": "veladura.measures.utility.recoded",
     "replaceability": "veladura.measures.utility.replaceability",
     "spatial_regression": "veladura.measures.utility.spatial_regression",
     "tables": "veladura.measures.utility.tables",

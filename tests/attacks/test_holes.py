@@ -189,9 +189,17 @@ def lonely_cells(k: int, side: int) -> float:
     """
     frame, lonely = lonely_homes("twelve")
     recipe = vd.Geography(
-        x="x", y="y", region=[0, 0, 100, 100], attributes=["ill"], grid=(side, side), k=k, m=5,
-        sweeps=400, burn=100, chains=2,
-    )  # fmt: skip
+        x="x",
+        y="y",
+        region=[0, 0, 100, 100],
+        attributes=["ill"],
+        grid=(side, side),
+        k=k,
+        m=5,
+        sweeps=400,
+        burn=100,
+        chains=2,
+    )
     alone, lived = cells_of(frame[:lonely], side) > 0, cells_of(frame, side) > 0
     count = np.zeros((side, side))
     for seed in range(RELEASES):

@@ -39,7 +39,8 @@ def test_a_file_that_was_open_to_all_is_closed(tmp_path):
 
 
 def test_plans_are_private(tmp_path):
-    pd.DataFrame({"age": np.arange(60.0)}).to_csv(tmp_path / "a.csv", index=False)
+    lengths = np.random.default_rng(1).normal(170, 10, 60).round(1)
+    pd.DataFrame({"length": lengths}).to_csv(tmp_path / "a.csv", index=False)
     text = draft(str(tmp_path / "a.csv"), method="noise", home=tmp_path)
     write_draft(text, tmp_path / "plan.toml", force=False)
     assert mode(tmp_path / "plan.toml") == 0o600

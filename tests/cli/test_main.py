@@ -37,7 +37,8 @@ def test_every_option_has_a_sentence(name):
 
 def test_private_folders_are_marked(veladura, tmp_path):
     (tmp_path / "t.csv").write_text(
-        "sex,income\n" + "".join(f"{'fm'[i % 2]},{i}\n" for i in range(60)), encoding="utf-8"
+        "sex,income\n" + "".join(f"{'fm'[i % 2]},{900 + (i * i * 7) % 83}.5\n" for i in range(60)),
+        encoding="utf-8",
     )
     assert veladura("init", "t.csv", "--method", "noise", cwd=tmp_path).returncode == 0
     assert veladura("confirm", "plan.toml", "--accept-all", cwd=tmp_path).returncode == 0

@@ -12,17 +12,55 @@ import pytest
 from veladura.errors import PlanError
 from veladura.plan.confirm import ACCEPTED, Answers, accept_all, confirm
 from veladura.plan.confirmed import shape_of
-from veladura.plan.draft import draft
 from veladura.plan.plan import read_plan
 from veladura.plan.run import run
 from veladura.table.source import open as open_table
 
 ROWS = 300
+PLAN = """# A plan.
+# Still open:
+unconfirmed = [
+    "roles and kinds of the columns were guessed",
+]
+
+[source]
+path = "people.csv"
+
+# 72 distinct values, 0 missing
+[columns.age]
+role = "quasi-identifier"
+kind = "integer"
+
+[columns.sex]
+role = "quasi-identifier"
+kind = "category"
+
+# 2 distinct values, 0 missing
+[columns.answer]
+role = "other"
+kind = "category"
+
+# 300 distinct values, 0 missing
+[columns.income]
+role = "sensitive"
+kind = "number"
+
+# The step.
+[[step]]
+method = "k-anonymity"
+# as many as this share their values
+k = 4
+
+[release]
+folder = "release/people"
+[custodian]
+folder = "custodian/people"
+"""
 
 
 @pytest.fixture
 def drafted(tmp_path):
-    """A table and the plan that init drafts for it."""
+    """A table, and a plan as init drafts one."""
     rng = np.random.default_rng(8)
     frame = pd.DataFrame(
         {
@@ -34,9 +72,7 @@ def drafted(tmp_path):
     )
     frame.to_csv(tmp_path / "people.csv", index=False)
     path = tmp_path / "plan.toml"
-    path.write_text(
-        draft(str(tmp_path / "people.csv"), method="k-anonymity", home=tmp_path), encoding="utf-8"
-    )
+    path.write_text(PLAN, encoding="utf-8")
     return path
 
 
@@ -92,7 +128,8 @@ def test_a_role_can_be_changed_and_a_column_dropped(drafted):
 
 
 def test_a_role_that_contradicts_the_step_is_refused_and_nothing_is_written(drafted):
-    text = drafted.read_text(encoding="utf-8")
+    text = PLAN.replace("k = 4", 'k = 4\nquasi_identifiers = ["age", "sex"]')
+    drafted.write_text(text, encoding="utf-8")
     answers = Answers(
         lambda question: "sensitive" if question.name == "age" else question.role,
         lambda _: "why",

@@ -32,6 +32,13 @@ def test_a_step_may_list_them_too_and_more_that_nobody_decided():
         assert plan.recipe.names == ("sex", "age", "place")
 
 
+def test_pairs_of_coordinates_are_among_them():
+    text = columns(lon="geographic", lat="geographic", **AGE_AND_SEX) + STEP
+    plan = parse_plan(HEAD + text + 'pairs = [["lon", "lat"]]\n')
+    assert set(plan.recipe.names) == {"age", "sex", "lon", "lat"}
+    assert plan.recipe.pairs == (("lon", "lat"),)
+
+
 def test_two_steps_may_share_them():
     first, second = (f'{STEP}quasi_identifiers = ["{name}"]\n' for name in AGE_AND_SEX)
     assert len(parse_plan(HEAD + columns(**AGE_AND_SEX) + first + second).steps) == 2

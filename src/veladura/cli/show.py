@@ -207,30 +207,35 @@ def show_verified(results: Mapping[Path, Sequence[Line]], *, quiet: bool) -> Non
 
 
 def show_demo(outcomes: Mapping[str, Outcome], out: Path, *, quiet: bool) -> None:
-    """Show one line per method."""
+    """Show the verdict on the whole protection, then one line per method."""
     if quiet:
         return
+    whole, *parts = outcomes.items()
+    say(f"The whole table, as init protects it ({out / 'releases' / whole[0]}):", quiet=quiet)
+    if risks := risks_of({}, whole[1].assessment):
+        say(f"  {risk_sentence(risks)}", quiet=quiet)
+    say("\nEach method by itself, a part of a protection and no release to publish:", quiet=quiet)
     names = {
-        "risk.replicated.uniques": "replicated uniques",
+        "risk.intruders.register": "the register finds",
         "utility.columns.worst": "largest change of a column",
     }
     table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("method")
     for heading in names.values():
         table.add_column(heading, justify="right")
-    for method, outcome in outcomes.items():
+    for method, outcome in parts:
         figures = {figure.name: figure for figure in outcome.assessment}
         table.add_row(method, *(_short(figures.get(name)) for name in names))
     print_table(_console, table)
     say(
-        "\nreplicated uniques: people who are unique on the quasi-identifiers in both the original"
-        " and the release.\nlargest change of a column: distance between its distributions in the"
-        " original and the release, from 0 % to 100 %.",
+        "\nthe register finds: people whom someone who knows the quasi-identifiers and the place of"
+        " everybody can find in the release.\nlargest change of a column: distance between its"
+        " distributions in the original and the release, from 0 % to 100 %.",
         quiet=quiet,
     )
     say(
-        f"\nreleases   {out / 'releases'}/<method>/report.html\ncustodian "
-        f" {out / 'custodian'}/<method>/   (private: do not share)",
+        f"\nreleases   {out / 'releases'}/<name>/report.html\ncustodian "
+        f" {out / 'custodian'}/<name>/   (private: do not share)",
         quiet=quiet,
     )
     say(f"next       {_program()} verify {out / 'releases'}", quiet=quiet)

@@ -8,11 +8,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from veladura.base.arrays import Ints
+from veladura.base.arrays import Floats, Ints
 from veladura.core.release import Release
 from veladura.core.units import with_people
 from veladura.errors import NotApplicable, PlanError
 from veladura.measures.domain import generalise
+from veladura.measures.weights import weight_name, weights_of
 from veladura.table.schema import LABELLED, Field
 from veladura.table.source import open_quietly
 from veladura.table.table import Table
@@ -39,6 +40,22 @@ class Pairing:
     forms: Mapping[str, Form]
     left_out: Mapping[str, str] = field(default_factory=dict)
     coarser: tuple[str, ...] = ()
+
+    @property
+    def weight(self) -> str | None:
+        """The sampling weight, where the original and every released table have it."""
+        name = weight_name(self.original)
+        return name if all(weight_name(table) == name for table in self.released) else None
+
+    def weights(self) -> list[Floats] | None:
+        """Return the weight of each row, the original first; None where a table has none.
+
+        A recipient without the weight cannot use it: both sides are then compared unweighted.
+        """
+        if self.weight is None:
+            return None
+        every = [weights_of(table) for table in (self.original, *self.released)]
+        return None if any(part is None for part in every) else every  # type: ignore[return-value]
 
 
 def pair(original: Any, release: Any) -> Pairing:

@@ -27,6 +27,7 @@ MEASURES = {
     "utility.columns": "veladura.measures.utility.columns",
     "utility.correlations": "veladura.measures.utility.correlations",
     "utility.generalisation": "veladura.measures.utility.generalisation",
+    "utility.recoded": "veladura.measures.utility.recoded",
     "utility.tables": "veladura.measures.utility.tables",
     "utility.detail": "veladura.measures.utility.detail",
     "utility.pmse": "veladura.measures.utility.pmse",

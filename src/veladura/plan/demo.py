@@ -1,4 +1,4 @@
-"""veladura demo: the bundled clinic register, protected by every method."""
+"""veladura demo: the bundled clinic register, protected as a whole, then by every method alone."""
 
 from __future__ import annotations
 
@@ -21,28 +21,36 @@ SEED = 1998
 FILES = ("clinic.csv", "region.geojson", "lake.geojson")
 # What the holder of the register declares: the land, and the lake nobody lives in.
 MAP = {"region": Path("../region.geojson"), "exclude": Path("../lake.geojson")}
+WHOLE = "whole"
+ALL_COLUMNS = "made-up people: every category is shared by many of them"
 ONE_METHOD = "made-up people: this release shows what one method does by itself"
 _OURS = {*FILES, "plans", "releases", "custodian"}
 
 
 def run_demo(out: Path, *, force: bool = False, progress: Progress = silent) -> dict[str, Outcome]:
-    """Write a plan, a release and a record per method below a folder; return the outcomes."""
+    """Write a plan, a release and a record below a folder for each; return the outcomes.
+
+    The first is the protection of the whole table that `veladura init` drafts. The others show what
+    each method does by itself: parts of a protection, not releases to publish.
+    """
     _clear(out, force=force)
     for name in FILES:
         shutil.copyfile(example.path(name), out / name)
-    chosen = [
-        method for method in registry.METHODS if method != "steps" and registry.available(method)
-    ]
     with warming():
-        return {
-            method: run(
+        outcomes = {WHOLE: run(read_plan(_plan(out, None)), force=force, progress=progress)}
+        for method in [name for name in registry.METHODS if _suits(name)]:
+            outcomes[method] = run(
                 read_plan(_plan(out, method)),
                 force=force,
                 progress=progress,
                 ledger=Ledger() if registry.find(method).private else None,  # invented people
             )
-            for method in chosen
-        }
+    return outcomes
+
+
+def _suits(method: str) -> bool:
+    """Whether a method is installed and suits the register, which has no weights."""
+    return method not in ("steps", "reweight") and registry.available(method)
 
 
 def _clear(out: Path, *, force: bool) -> None:
@@ -64,18 +72,20 @@ def _clear(out: Path, *, force: bool) -> None:
     (out / "plans").mkdir(parents=True)
 
 
-def _plan(out: Path, method: str) -> Path:
+def _plan(out: Path, method: str | None) -> Path:
     """Write the plan that `veladura init` drafts, with a seed and the folders of the demo."""
-    path = out / "plans" / f"{method}.toml"
+    name = method or WHOLE
+    path = out / "plans" / f"{name}.toml"
+    recipe = None if method is None else registry.find(method)
     text = draft(
         str(out / "clinic.csv"),
         method=method,
         home=path.parent,
-        release=f"../releases/{method}",
-        custodian=f"../custodian/{method}",
-        seed=None if registry.find(method).private else SEED,
-        settings=MAP if "region" in registry.find(method).declared_by_holder else None,
+        release=f"../releases/{name}",
+        custodian=f"../custodian/{name}",
+        seed=None if recipe is not None and recipe.private else SEED,
+        settings=MAP if recipe is not None and "region" in recipe.declared_by_holder else None,
     )
     write_private(path, text)
-    confirm(path, accept_all(ONE_METHOD))
+    confirm(path, accept_all(ALL_COLUMNS if method is None else ONE_METHOD))
     return path

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -28,8 +27,8 @@ from veladura.table.inspect import Facts, inspect_table
 from veladura.table.roles import Guess, guess_roles
 from veladura.table.roles.evidence import MOST_ROWS
 from veladura.table.schema import Declared, Field, Schema
-from veladura.table.source import IdentifierWarning
 from veladura.table.source import open as open_table
+from veladura.table.source import open_unwarned
 from veladura.table.table import Table
 
 # What a drafted plan holds its release to: nobody is found by someone who has a register.
@@ -128,9 +127,7 @@ def drafted(
 
 def look(source: str, table: str | None) -> tuple[Table, dict[str, Facts], dict[str, Guess]]:
     """Return a source with guessed roles and kinds, facts on its columns, and the guesses."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", IdentifierWarning)  # the guessed roles say it
-        opened = open_table(source, table=table)
+    opened = open_unwarned(source, table=table)  # the guessed roles name identifiers
     guesses = {
         column.name: _as_written(column, guess)
         for column, guess in zip(opened.schema, guess_roles(opened).values(), strict=True)
@@ -220,7 +217,7 @@ def _uniques(table: Table) -> list[str]:
         )
     uniques = int(uniqueness(table, keys).sample_uniques)
     return comment(
-        f"Uniqueness: {uniques:,} of {table.rows:,} people are unique on the quasi-identifiers"
+        f"Uniqueness: {uniques:,} of {table.people:,} people are unique on the quasi-identifiers"
         f" ({', '.join(_shown(key) for key in keys)}), the columns that an intruder may know."
     )
 

@@ -24,8 +24,7 @@ from veladura.methods.masks.reweight import Reweight
 from veladura.methods.masks.topcode import TopCode
 from veladura.methods.masks.topcode_limits import Limits
 from veladura.numeric.hierarchies.grid import composed
-from veladura.numeric.hierarchies.levels import distinct_values
-from veladura.numeric.hierarchies.suggest import suggest_grid, suggest_hierarchy
+from veladura.numeric.hierarchies.suggest import suggest_from, suggest_grid
 from veladura.plan.coarsening import (
     MOST_MERGED,
     coarser_number,
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
     from veladura.table.table import Table
 
 MOST_LEVELS = 200  # an undecided column with more values is no key: nobody would share them
-MOST_SUPPRESSED = 0.02  # share of people who may be left out
+MOST_SUPPRESSED = 0.05  # share of rows that may be left out: with less, whole columns are given up
 COMMON = 0.8  # a sensitive category that so many people share needs no diversity
 UNDECIDED = ("undecided", "other")
 # Tried in this order for a table in which nothing asks for protection.
@@ -115,8 +114,7 @@ class Protection:
             hierarchies[place.name] = suggest_grid(place)
         paired = {name for pair in self.pairs for name in pair}
         for name in [name for name in self.keys if name not in paired]:
-            _, values = distinct_values(self.table.counts([name]).columns[0])
-            hierarchies[name] = suggest_hierarchy(values)
+            hierarchies[name] = suggest_from(self.table.people_counts([name]), self.audience.k)
         return KAnonymity(
             quasi_identifiers=tuple(self.keys),
             k=self.audience.k,

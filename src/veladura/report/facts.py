@@ -218,10 +218,11 @@ def _width(svg: bytes) -> float:
 
 
 def _summary(manifest: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return three sentences: the size of the release, what was replaced, what was not."""
+    """Return the size of the release, what was replaced, what was not, and what units became."""
     names = [column["name"] for column in manifest["columns"]]
     changed = {name for step in manifest["steps"] for name in step["changed"]}
-    kept = [name for name in names if name not in changed]
+    units = manifest.get("units", {})
+    kept = [name for name in names if name not in changed and name not in units]
     sets, rows = manifest["datasets"], sorted(set(manifest["rows"]))
     size = (
         words.plural(rows[0], "row")
@@ -239,7 +240,7 @@ def _summary(manifest: Mapping[str, Any]) -> tuple[str, ...]:
         else "No value was replaced."
     )
     third = f"Unchanged: {words.enumerated(kept)}." if kept else "No column is unchanged."
-    return first, second, third
+    return first, second, third, *units.values()
 
 
 def _step(step: Step) -> StepFacts:

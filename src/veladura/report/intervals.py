@@ -21,10 +21,12 @@ from veladura.errors import NotApplicable
 from veladura.measures.pairing import Pairing, pair
 from veladura.measures.utility.linear import fit_all, propose
 from veladura.measures.utility.overlap import NORMAL, combiner, interval_overlap
+from veladura.measures.weights import weighted_mean
 from veladura.report.marks import Mark, Term, alone, beside
-from veladura.report.tally import SPREAD, tally_of
+from veladura.report.tally import SPREAD, Tally, tally_of
 from veladura.report.words import number
 from veladura.table.codes import label_text
+from veladura.table.quantiles import LARGEST
 
 if TYPE_CHECKING:
     from veladura.core.release import Release
@@ -72,9 +74,10 @@ def interval_facts(release: Release, original: Table | None) -> tuple[IntervalGr
     changed = release.changed
     combined = combiner(release)
     both = original is not None
+    by = "" if pairing.weights() is None else f", weighted by {pairing.weight}"
     groups = (
-        _group("Means", list(_means(pairing, changed, combined, both=both)), "number"),
-        _group("Proportions", list(_shares(pairing, changed, combined, both=both)), "share"),
+        _group(f"Means{by}", list(_means(pairing, changed, combined, both=both)), "number"),
+        _group(f"Proportions{by}", list(_shares(pairing, changed, combined, both=both)), "share"),
         _slopes(pairing, changed, combined, both=both),
     )
     return tuple(group for group in groups if group is not None)
@@ -111,29 +114,39 @@ def _ordered(pairing: Pairing, changed: Sequence[str], form: str) -> list[str]:
 def _means(
     pairing: Pairing, changed: Sequence[str], combined: Combiner, *, both: bool
 ) -> Iterator[Term]:
+    weights = pairing.weights()
     for name in _ordered(pairing, changed, "numbers")[:MOST_MEANS]:
         tallies = [tally_of(table, name) for table in (pairing.original, *pairing.released)]
         moments = [tally.moments() for tally in tallies]
         if min(rows for rows, _, _ in moments) < FEWEST_ROWS:
             continue
-        term = _term(
-            name,
-            [mean for _, mean, _ in moments],
-            [variance / rows for rows, _, variance in moments],
-            combined,
-            both=both,
-        )
+        q, v = [mean for _, mean, _ in moments], [spread / rows for rows, _, spread in moments]
+        if weights is not None:
+            q, v = _weighted_means(tallies, weights)
+        term = _term(name, q, v, combined, both=both)
         _, low, high, _ = (math.nan,) * 4 if both else map(float, tallies[1].quantiles(SPREAD))
         yield Term(name, term.released, term.original, low, high)
+
+
+def _weighted_means(
+    tallies: Sequence[Tally], weights: Sequence[Floats]
+) -> tuple[list[float], list[float]]:
+    """Return the weighted mean of a column in each table, and its variance."""
+    means = []
+    for tally, part in zip(tallies, weights, strict=True):
+        values = np.where(tally.column.missing, np.nan, tally.column.values.astype(np.float64))
+        given = np.abs(values) < LARGEST
+        means.append(weighted_mean(values[given], part[given]))
+    return [mean for mean, _ in means], [variance for _, variance in means]
 
 
 def _shares(
     pairing: Pairing, changed: Sequence[str], combined: Combiner, *, both: bool
 ) -> Iterator[Term]:
+    weights = pairing.weights()
     for name in _ordered(pairing, changed, "labels")[:MOST_COLUMNS]:
-        sizes = [
-            tally_of(table, name).label_sizes() for table in (pairing.original, *pairing.released)
-        ]
+        tallies = [tally_of(table, name) for table in (pairing.original, *pairing.released)]
+        sizes = [tally.label_sizes() for tally in tallies]
         rows = [sum(table.values()) for table in sizes]
         if min(rows) < FEWEST_ROWS:
             continue
@@ -141,15 +154,23 @@ def _shares(
         most = min(len(labels) - 1, MOST_SHARES)  # the last proportion follows from the others
         for label in labels[:most]:
             q = [table.get(label, 0) / n for table, n in zip(sizes, rows, strict=True)]
-            yield _cut(
-                _term(
-                    f"{name}: {label}",
-                    q,
-                    [p * (1 - p) / n for p, n in zip(q, rows, strict=True)],
-                    combined,
-                    both=both,
-                )
-            )
+            v = [p * (1 - p) / n for p, n in zip(q, rows, strict=True)]
+            if weights is not None:
+                q, v = _weighted_shares(tallies, label, weights)
+            yield _cut(_term(f"{name}: {label}", q, v, combined, both=both))
+
+
+def _weighted_shares(
+    tallies: Sequence[Tally], label: str, weights: Sequence[Floats]
+) -> tuple[list[float], list[float]]:
+    """Return the weighted share of a category in each table, and its variance."""
+    shares = []
+    for tally, part in zip(tallies, weights, strict=True):
+        given = ~tally.column.missing
+        labels = np.array([str(text) == label for text in tally.labels.to_pylist()])
+        held = labels[tally.column.values[given]].astype(np.float64)
+        shares.append(weighted_mean(held, part[given]))
+    return [share for share, _ in shares], [variance for _, variance in shares]
 
 
 def _cut(term: Term) -> Term:

@@ -57,7 +57,7 @@ USES = (
         0.05,
         0.2,
         "Prediction: a model trained on the release explains about as much as one trained on the"
-        " original (at most {} less).",
+        " original (loss of R²: {}).",
         "Prediction: a model trained on the release explains {} less; do not train models on it.",
     ),
     Use(

@@ -8,9 +8,10 @@ from pathlib import Path
 from veladura.errors import PlanError
 
 SETTING = "VELADURA_HELD_CELLS"
-# Rows times columns. About 1 GB with its codes; not a share of the free memory, because the same
-# file must give the same release on every machine.
-HELD_CELLS = 50_000_000
+# Rows times columns. Protecting and assessing takes about 70 bytes a cell, so that this is 2 GB
+# and a minute or two. Not a share of the free memory, because the same file must give the same
+# release on every machine.
+HELD_CELLS = 25_000_000
 _SAMPLE = 1 << 20
 
 

@@ -75,6 +75,31 @@ def open(  # noqa: A001  # the word users type: vd.open
     >>> open(pa.table({"zip": ["02138"], "age": [40]}), {"zip": {"role": "quasi-identifier"}})
     Table('table', columns=['zip', 'age'])
     """
+    opened = open_unwarned(
+        source,
+        columns,
+        table=table,
+        name=name,
+        dialect=dialect,
+        custodian=custodian,
+        writable=writable,
+    )
+    if not columns and opened is not source:
+        _warn_of_identifiers(opened)
+    return opened
+
+
+def open_unwarned(
+    source: Any,
+    columns: Columns | None = None,
+    *,
+    table: str | None = None,
+    name: str | None = None,
+    dialect: Dialect | None = None,
+    custodian: Path | None = None,
+    writable: bool = False,
+) -> Table:
+    """Return what `open` returns, without looking for identifiers among undeclared columns."""
     if isinstance(source, Table):
         return source
     opened = _open(
@@ -86,8 +111,6 @@ def open(  # noqa: A001  # the word users type: vd.open
         custodian=custodian,
         writable=writable,
     )
-    if not columns:
-        _warn_of_identifiers(opened)
     check_units(opened)
     return opened
 
@@ -97,11 +120,7 @@ def open_quietly(source: Any, columns: Columns | None = None) -> Table:
 
     For looking at a table only: nothing of it is released.
     """
-    if isinstance(source, Table):  # filters of warnings belong to all threads: leave them alone
-        return source.without_identifiers()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", IdentifierWarning)
-        return open(source, columns).without_identifiers()
+    return open_unwarned(source, columns).without_identifiers()
 
 
 def _open(

@@ -55,6 +55,41 @@ def test_a_column_that_names_the_cell_is_found_out():
     assert float(found.cell_by_column) == pytest.approx(1.0, abs=0.01)
 
 
+def test_the_nearest_released_place_is_counted_by_hand():
+    frame = homes(50)
+    release = vd.Donut(x="x", y="y", region=[0, 0, 1, 1], inner=0.0, outer=0.1, m=2).protect(
+        frame, seed=4
+    )
+    home, own, neighbour = frame[["x", "y"]].to_numpy(), [], []
+    for data in release.datasets:
+        new = data[["x", "y"]].to_numpy()
+        way = np.linalg.norm(home[:, None] - new[None], axis=2)
+        apart = np.linalg.norm(home[:, None] - home[None], axis=2) + 9 * np.eye(50)
+        own.append(np.mean(way.argmin(axis=1) == np.arange(50)))
+        neighbour.append(np.mean(way.argmin(axis=1) == apart.argmin(axis=1)))
+    risk = location(frame, release)
+    assert float(risk.nearest_own) == pytest.approx(np.mean(own))
+    assert float(risk.nearest_neighbour) == pytest.approx(np.mean(neighbour))
+
+
+def test_isolated_homes_that_move_little_are_found_again():
+    rng = np.random.default_rng(3)
+    far = [[x, y] for x in (20, 40, 60, 80) for y in (20, 40, 60, 80, 95)]
+    place = np.vstack([far, rng.normal(5, 1, (300, 2)).clip(0, 10)]).round(3)
+    frame = pd.DataFrame(place, columns=["x", "y"])
+    risks = [
+        location(
+            frame,
+            vd.Donut(x="x", y="y", region=[0, 0, 100, 100], inner=0, outer=3, k=k).protect(
+                frame, seed=1
+            ),
+        )
+        for k in (0, 5)
+    ]
+    assert float(risks[0].isolated_own) == 1.0
+    assert float(risks[1].isolated_own) <= 0.4  # one in six of 20, and four standard errors
+
+
 def test_votes_of_rows_share_ties():
     true = np.array([0, 1, 2])
     drawn = np.array([[0, 1, 7], [0, 5, 8], [3, 1, 2]])

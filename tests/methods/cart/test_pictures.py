@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -37,7 +39,11 @@ def test_every_bar_holds_ten_rows(case):
 def test_figures_are_drawn(case):
     _, release, fitted = case
     assert len(pictures.marginals(release, release.original, ["x", "g"]).axes) == 2
-    assert len(pictures.pairs(release, release.original, "x", "g").axes) == 2
+    original, synthetic, key = pictures.pairs(release, release.original, "x", "g").axes
+    assert "share of rows" in key.get_ylabel()  # the scale of colours
+    for panel in (original, synthetic):
+        assert [label.get_text() for label in panel.get_xticklabels()] == ["a", "b"]
+        assert len(panel.get_yticks()) > 1
     assert tree_text(fitted, "g").startswith("300 rows")
     assert list(tree_texts(fitted)) == [
         "Tree of x (first levels)",
@@ -45,6 +51,47 @@ def test_figures_are_drawn(case):
     ]
     with pytest.raises(ColumnError, match="nobody"):
         tree_text(fitted, "nobody")
+
+
+def test_every_panel_has_labels_ticks_and_a_unit():
+    draw = np.random.default_rng(4)
+    frame = pd.DataFrame(
+        {
+            "income": draw.lognormal(10, 1, 900).round(2),
+            "lon": draw.normal(-71.05, 0.02, 900),
+            "day": pd.Series(pd.date_range("2001-01-01", periods=900)).dt.date,
+            "job": draw.choice(["nurse", "baker", "clerk"], 900),
+        }
+    )
+    release = vd.Cart(m=1).protect(frame, seed=1)
+    figure = pictures.marginals(release, release.original, list(frame))
+    assert figure.axes[0].get_ylabel() == "share of rows"
+    texts = {
+        panel.get_title(): [label.get_text() for label in panel.get_xticklabels()]
+        for panel in figure.axes
+    }
+    assert texts["job"] == ["baker", "clerk", "nurse"]
+    assert all(re.fullmatch(r"200\d-\d\d-\d\d", text) for text in texts["day"])
+    for name in ("income", "lon"):
+        ticks = [float(text.replace(",", "")) for text in texts[name]]
+        assert len(ticks) > 2
+        assert ticks == sorted(set(ticks))
+        assert frame[name].min() < ticks[0] < ticks[-1] < frame[name].max()
+
+
+def test_ticks_tell_no_value_of_the_original():
+    """Cuts come from the release: another original with the same release has the same cuts."""
+    draw = np.random.default_rng(4)
+    column, other = (
+        encode(opened.arrow.column("x"), opened.schema["x"])
+        for opened in (vd.open(pd.DataFrame({"x": draw.normal(size=600)})) for _ in range(2))
+    )
+    released = encode(
+        vd.open(pd.DataFrame({"x": draw.normal(size=600)})).arrow.column("x"), column.field
+    )
+    first, second = (pictures._bars(before, [released])[0] for before in (column, other))
+    assert set(first.labels) & set(second.labels) == set(first.labels)
+    assert not np.isin(first.edges, column.values).any()
 
 
 def test_what_is_left_over_holds_ten_rows_or_none():

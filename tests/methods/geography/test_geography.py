@@ -342,7 +342,7 @@ def test_degrees_declared_as_planar_are_warned_of():
 
 
 def test_many_or_empty_combinations_get_advice():
-    frame = people().assign(code=[f"c{i}" for i in range(240)])
+    frame = vd.open(people().assign(code=[f"c{i}" for i in range(240)]), {"code": "category"})
     with pytest.warns(
         RegionWarning,
         match=r"240 combinations, 240 of them[\s\S]*merge categories of 'code' \(240 levels\)",

@@ -108,14 +108,17 @@ FORMS = [
 
 
 @pytest.mark.parametrize("form", FORMS, ids=str)
-@pytest.mark.parametrize("kind", ["frame", "csv"])
-def test_the_written_files_hold_k_for_the_pair(form, kind, tmp_path):
+@pytest.mark.parametrize("kind", ["frame", "csv", "csv in memory"])
+def test_the_written_files_hold_k_for_the_pair(form, kind, tmp_path, request):
     frame = places(11, missing=0.04).assign(job=["a", "b"] * 100)
     source = frame
     if kind == "csv":
+        request.getfixturevalue("lazy_files")
+    if kind != "frame":
         path = tmp_path / "people.csv"
         frame.sample(frac=1, random_state=1).to_csv(path, index=False)
         source = vd.open(path)
+        assert source.in_memory == (kind == "csv in memory")
     release = recipe(**form).protect(source)
     rows = written(release, tmp_path)
     if form.get("suppressed") == "star":
@@ -139,6 +142,7 @@ def test_the_written_files_hold_k_for_the_pair(form, kind, tmp_path):
     assert set(settings["precision"]) == {"lon, lat", "sex"}
 
 
+@pytest.mark.usefixtures("lazy_files")
 def test_a_file_and_a_frame_give_the_same_rows(tmp_path):
     frame = places(3, missing=0.03)
     path = tmp_path / "people.csv"
@@ -238,6 +242,12 @@ def test_every_measure_and_the_report_know_a_pair(tmp_path):
 [source]
 path = "{path.as_posix()}"
 
+[columns]
+lon = {{}}
+lat = {{}}
+sex = {{}}
+income = {{exact = "made up"}}
+
 [[step]]
 method = "k-anonymity"
 quasi_identifiers = ["lon", "lat", "sex"]
@@ -281,6 +291,7 @@ seed = 1
     assert vd.assess(frame, release)
 
 
+@pytest.mark.usefixtures("lazy_files")
 def test_the_same_coordinates_from_a_file_are_never_fetched_as_rows(tmp_path, monkeypatch):
     path = tmp_path / "people.csv"
     places(2).to_csv(path, index=False)
@@ -318,3 +329,14 @@ def test_a_grid_for_one_column_is_refused():
         recipe(
             quasi_identifiers=["lon"], pairs=(), hierarchies={"lon": vd.Hierarchy.grid(1.0)}
         ).fit(places(1))
+
+
+def test_people_with_several_rows_count_once_in_a_cell(tmp_path):
+    """Ten visits of one person at one place are no ten people."""
+    homes = places(14, rows=150).assign(person=range(150))
+    visits = homes.loc[np.repeat(homes.index, 1 + np.arange(150) % 10)].reset_index(drop=True)
+    table = vd.open(visits, columns={"person": {"role": "person"}})
+    release = recipe(max_suppression=0.4).protect(table)
+    rows = written(release, tmp_path)
+    assert "person" in rows.columns
+    assert rows.groupby(COLUMNS, dropna=False).person.nunique().min() >= 4

@@ -242,7 +242,8 @@ def test_a_domain_file_is_found_beside_its_plan(tmp_path):
     (tmp_path / "domain.json").write_text(json.dumps(DOMAIN), encoding="utf-8")
     text = steps_to_toml(recipe(domain="domain.json"))
     (tmp_path / "plan.toml").write_text(
-        '[source]\npath = "people.csv"\n[columns.other]\nrole = "dropped"\n[custodian]\nfolder = "safe/people"\n[release]\nfolder ='
+        '[source]\npath = "people.csv"\n[columns.other]\nrole = "dropped"\n'
+        '[custodian]\nfolder = "safe/people"\n[release]\nfolder ='
         ' "out/people"\n' + text,
         encoding="utf-8",
     )
@@ -276,7 +277,8 @@ def test_a_gate_is_refused_before_anything_is_drawn(tmp_path):
 def test_figures_stay_with_the_custodian(tmp_path):
     FRAME.to_csv(tmp_path / "people.csv", index=False)
     text = (
-        '[source]\npath = "people.csv"\n[columns.other]\nrole = "dropped"\n[custodian]\nfolder = "safe/people"\n[release]\nfolder ='
+        '[source]\npath = "people.csv"\n[columns.other]\nrole = "dropped"\n'
+        '[custodian]\nfolder = "safe/people"\n[release]\nfolder ='
         ' "out/people"\n'
     )
     (tmp_path / "plan.toml").write_text(text + steps_to_toml(recipe()), encoding="utf-8")

@@ -66,7 +66,7 @@ def test_heights_count_the_steps_to_the_top(hierarchy, height):
         ({"masked": 3, "flat": True}, "exactly one of"),
         ({"rows": (("a", "*"), ("b", "c", "*"))}, r"differ in the number of levels: \[2, 3\]"),
         ({"rows": (("a",),)}, "at least one level above"),
-        ({"rows": (("a", "*"), ("a", "*"))}, "1 values stand more than once"),
+        ({"rows": (("a", "b", "*"), ("a", "c", "*"))}, "1 values stand more than once"),
         ({"rows": (("a", "*"), ("b", "+"))}, "must be one value"),
         (
             {"rows": (("a", "g", "x", "*"), ("b", "g", "y", "*"))},
@@ -118,3 +118,20 @@ def test_the_manifest_is_told_the_rule_not_the_values():
         "origin": 2.0,
     }
     assert vd.Hierarchy.explicit([("a", "*")]).declared() == {"rows": [["a", "*"]]}
+
+
+def test_a_file_may_repeat_a_row_but_not_contradict_it(tmp_path):
+    path = tmp_path / "zip.csv"
+    path.write_text("02138;0213*;*\n02139;0213*;*\n\n02138;0213*;*\n")
+    assert vd.Hierarchy.from_csv(path).rows == (("02138", "0213*", "*"), ("02139", "0213*", "*"))
+    path.write_text("02138;0213*;*\n02139;0213*;*\n\n02138;0214*;*\n")
+    with pytest.raises(DataError, match=r"zip.csv, line 4: .* stands in line 1 already") as caught:
+        vd.Hierarchy.from_csv(path)
+    assert "02138" not in str(caught.value)
+
+
+def test_rows_given_twice_count_once():
+    rows = [("a", "x", "*"), ("b", "x", "*"), ("a", "x", "*")]
+    assert vd.Hierarchy.explicit(rows) == vd.Hierarchy.explicit(rows[:2])
+    with pytest.raises(PlanError, match="1 values stand more than once"):
+        vd.Hierarchy.explicit([*rows, ("a", "y", "*")])

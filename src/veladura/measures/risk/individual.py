@@ -183,8 +183,10 @@ MEASURE = Measure(
             "Individual risk, average over the people in the release.", unit="share"
         ),
         "expected": Meaning(
-            "Expected re-identifications: people expected to be re-identified in the population.",
+            "Expected re-identifications: people expected to be re-identified in the population, by"
+            " the sampling weights.",
             unit="number",
+            headline=True,
         ),
     },
     function=measure,

@@ -12,6 +12,7 @@ from veladura.base.arrays import Floats, Ints
 from veladura.base.estimate import Estimate
 from veladura.measures.measure import Detail, Meaning, Measure, Measured, Subject, over_datasets
 from veladura.methods.geography.matching import matched_distances, near_by_attributes
+from veladura.methods.geography.nearest import nearest_places
 from veladura.methods.geography.placed import PlacedRelease, placed
 from veladura.table.codes import encode
 from veladura.table.source import open_quietly
@@ -46,6 +47,12 @@ class LocationRisk:
     near_by_attributes
         As ``cell_by_attributes``, for a circle around the true place with a twentieth of the
         region's diagonal as radius: comparable between grids.
+    nearest_own, nearest_neighbour
+        Share of people for whom the released place nearest to their home is their own and, as base
+        rate, for whom it is that of the person with the nearest other home.
+    isolated_own, isolated_neighbour
+        The same among the most isolated people: the hundredth, at least 20, whose fifth nearest
+        other home is furthest away.
     telling
         The column of ``cell_by_column``.
     combinations
@@ -60,6 +67,10 @@ class LocationRisk:
     cell_by_row: Estimate
     cell_by_column: Estimate
     near_by_attributes: Estimate
+    nearest_own: Estimate
+    nearest_neighbour: Estimate
+    isolated_own: Estimate
+    isolated_neighbour: Estimate
     telling: str = ""
     combinations: Sequence[tuple[int, float, float]] = field(repr=False, default=())
 
@@ -89,6 +100,7 @@ def risk_of(release: PlacedRelease) -> LocationRisk:
     true, drawn = _cells(release)
     same = drawn == true
     share, telling = _by_column(release, true)
+    attack = nearest_places(release)
     return LocationRisk(
         over_datasets([float(np.concatenate(list(each.values())).mean()) for each in matched]),
         over_datasets([float(np.concatenate(list(each.values())).min()) for each in matched]),
@@ -98,6 +110,10 @@ def risk_of(release: PlacedRelease) -> LocationRisk:
         Estimate.exact(_by_row(true, drawn)),
         Estimate.exact(share),
         Estimate.exact(near_by_attributes(release)),
+        over_datasets(attack.own, upper=1.0),
+        over_datasets(attack.neighbour, upper=1.0),
+        over_datasets(attack.isolated_own, upper=1.0),
+        over_datasets(attack.isolated_neighbour, upper=1.0),
         telling,
         _by_combination(matched),
     )
@@ -118,11 +134,9 @@ def _by_combination(matched: Sequence[Mapping[int, Floats]]) -> list[tuple[int, 
 def _cells(release: PlacedRelease) -> tuple[Ints, Ints]:
     """Return the true cell of each person, and the cells of the released rows by dataset."""
     before = release.before
-    place = np.full(release.original.rows, -1, dtype=np.int64)
-    place[before.rows] = np.arange(before.rows.size)
     drawn = np.full((len(release.after), before.rows.size), -1, dtype=np.int64)
-    for number, (scene, link) in enumerate(zip(release.after, release.links, strict=True)):
-        drawn[number, place[link[scene.rows]]] = scene.cell
+    for number, (scene, person) in enumerate(zip(release.after, release.people, strict=True)):
+        drawn[number, person] = scene.cell
     return before.cell, drawn
 
 
@@ -233,6 +247,28 @@ MEASURE = Measure(
         "near_by_attributes": Meaning(
             "Near by attributes: mean probability of a circle around a person's true place, its"
             " radius a twentieth of the region's diagonal.",
+            unit="share",
+        ),
+        "nearest_own": Meaning(
+            "Nearest place: people for whom the released place nearest to their home is their own.",
+            unit="people",
+            headline=True,
+        ),
+        "nearest_neighbour": Meaning(
+            "Nearest place, base rate: people for whom it is the one of the person with the nearest"
+            " other home.",
+            "neither",
+            unit="people",
+        ),
+        "isolated_own": Meaning(
+            "Nearest place, isolated homes: share of the most isolated people for whom the released"
+            " place nearest to their home is their own.",
+            unit="share",
+        ),
+        "isolated_neighbour": Meaning(
+            "Nearest place, isolated homes, base rate: share of the most isolated people for whom"
+            " it is the one of the person with the nearest other home.",
+            "neither",
             unit="share",
         ),
     },

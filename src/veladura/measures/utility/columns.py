@@ -8,7 +8,7 @@ the difference of the shares of missing values where that is larger. 0 is equal,
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,11 +19,11 @@ from veladura.base.deprecation import renamed
 from veladura.base.estimate import Estimate
 from veladura.errors import NotApplicable
 from veladura.measures.measure import Detail, Meaning, Measure, Measured, Subject, over_datasets
-from veladura.measures.pairing import Form, pair
+from veladura.measures.pairing import Form, Pairing, pair
+from veladura.measures.weights import weighted_note, weighted_profile
 
 if TYPE_CHECKING:
     from veladura.table.counts import Counts
-    from veladura.table.table import Table
 
 TICKS = {"s": 1e6, "ms": 1e3, "us": 1.0, "ns": 1e-3}  # microseconds
 DAY = 86_400e6
@@ -50,6 +50,8 @@ class ColumnDistances:
         Columns that cannot be compared, with the reason.
     coarser
         Columns that are compared at the level of their generalisation.
+    weight
+        The sampling weight that rows are counted with, if there is one.
     """
 
     mean: Estimate
@@ -59,11 +61,15 @@ class ColumnDistances:
     measures: Mapping[str, str] = field(repr=False)
     left_out: Mapping[str, str] = field(repr=False)
     coarser: tuple[str, ...] = field(default=(), repr=False)
+    weight: str | None = None
 
 
 @renamed(released="release")
 def columns(original: Any, release: Any) -> ColumnDistances:
     """Return the distance between the distributions of each column, original and release.
+
+    Rows in memory count with the declared sampling weight, where original and release have it; the
+    weight itself is compared row by row.
 
     Parameters
     ----------
@@ -125,10 +131,11 @@ def _compared(original: Any, release: Any, forms: Sequence[Form]) -> ColumnDista
     pairing = pair(original, release)
     left_out = dict(pairing.left_out)
     by_column: dict[str, list[float]] = {}
+    weights = pairing.weights()
     for name, form in pairing.forms.items():
         if form not in forms:
             continue
-        distances = _distances(pairing.original, pairing.released, name, form)
+        distances = _distances(_profiles(pairing, name, weights), form)
         if distances is None:
             left_out[name] = (
                 "no released category is in the original: its values were replaced by coarser or"
@@ -140,7 +147,18 @@ def _compared(original: Any, release: Any, forms: Sequence[Form]) -> ColumnDista
         msg = "no released column can be compared with the original one."
         raise NotApplicable(msg)
     used = {name: DISTANCES[pairing.forms[name]] for name in by_column}
-    return _summary(by_column, used, left_out, pairing.coarser)
+    summary = _summary(by_column, used, left_out, pairing.coarser)
+    return summary if weights is None else replace(summary, weight=pairing.weight)
+
+
+def _profiles(pairing: Pairing, name: str, weights: Sequence[Floats] | None) -> list[Counts]:
+    """Return the distribution of a column in every table, the original first."""
+    tables = (pairing.original, *pairing.released)
+    if weights is None or name == pairing.weight:
+        return [table.profile(name) for table in tables]
+    return [
+        weighted_profile(table, name, part) for table, part in zip(tables, weights, strict=True)
+    ]
 
 
 def _summary(
@@ -161,12 +179,9 @@ def _summary(
     )
 
 
-def _distances(
-    original: Table, released: tuple[Table, ...], name: str, form: Form
-) -> list[float] | None:
+def _distances(profiles: Sequence[Counts], form: Form) -> list[float] | None:
     """Return the distance in each dataset; None when the categories have nothing in common."""
-    before = original.profile(name)
-    after = [table.profile(name) for table in released]
+    before, *after = profiles
     if form == "labels":
         shares = [_shares(counts) for counts in (before, *after)]
         labels = set(shares[0]) - {None}
@@ -178,7 +193,7 @@ def _distances(
 
 def _shares(counts: Counts) -> dict[str | None, float]:
     """Return the share of rows of each category; None is missing."""
-    column, total = counts.columns[0], max(int(counts.size.sum()), 1)
+    column, total = counts.columns[0], float(counts.size.sum()) or 1.0
     labels = (
         [str(label) for label in column.labels.to_pylist()] if column.labels is not None else []
     )
@@ -248,6 +263,7 @@ def measure(subject: Subject) -> Measured:
     note = (
         f"{len(moved.distances)} of {len(rows)} columns can be compared." if moved.left_out else ""
     )
+    note = f"{note} {weighted_note(moved.weight)}".strip()
     detail = Detail(
         "Distance of each column", ("Column", "Distance used", "Distance", "Remark"), tuple(rows)
     )

@@ -21,6 +21,7 @@ from veladura.base.estimate import Estimate
 from veladura.errors import NotApplicable
 from veladura.measures.measure import Detail, Meaning, Measure, Measured, Subject, over_datasets
 from veladura.measures.pairing import Pairing, pair
+from veladura.measures.weights import weighted_note
 from veladura.table.codes import encode
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ class Correlations:
         The original association and the difference, by pair.
     left_out
         Columns that are left out, with the reason.
+    weight
+        The sampling weight that rows are counted with, if there is one.
     """
 
     mean: Estimate
@@ -52,6 +55,7 @@ class Correlations:
     largest_pair: Pair
     pairs: Mapping[Pair, tuple[Estimate, Estimate]] = field(repr=False)
     left_out: Mapping[str, str] = field(repr=False)
+    weight: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,9 +67,14 @@ class Coded:
     ranked: bool
 
 
+Weights = Floats | None
+
+
 @renamed(released="release")
 def correlations(original: Any, release: Any, *, first: Sequence[str] = ()) -> Correlations:
     """Return the differences of pairwise associations between original and release.
+
+    Rows count with the declared sampling weight, where original and release have it.
 
     Parameters
     ----------
@@ -91,7 +100,9 @@ def correlations(original: Any, release: Any, *, first: Sequence[str] = ()) -> C
     Association 53(284), 814-861.
     """
     pairing = pair(original, release)
-    used, left_out = _choose(pairing, first)
+    weights = pairing.weights()
+    weight = None if weights is None else pairing.weight
+    used, left_out = _choose(pairing, first, weight)
     if len(used) < 2:  # noqa: PLR2004
         msg = "fewer than two columns can be compared with the original ones."
         raise NotApplicable(msg)
@@ -100,8 +111,14 @@ def correlations(original: Any, release: Any, *, first: Sequence[str] = ()) -> C
         for name in used
         if all(_is_ranked(table, name) for table in (pairing.original, *pairing.released))
     }
-    before = associations(pairing.original, used, ranked)
-    after = np.array([associations(table, used, ranked) for table in pairing.released])
+    own: Sequence[Weights] = weights or [None] * (1 + len(pairing.released))
+    before = associations(pairing.original, used, ranked, own[0])
+    after = np.array(
+        [
+            associations(table, used, ranked, part)
+            for table, part in zip(pairing.released, own[1:], strict=True)
+        ]
+    )
     moved = np.abs(after - before)  # a row a dataset, a column a pair
     pairs = list(combinations(used, 2))
     return Correlations(
@@ -113,10 +130,13 @@ def correlations(original: Any, release: Any, *, first: Sequence[str] = ()) -> C
             for j, names in enumerate(pairs)
         },
         left_out,
+        weight,
     )
 
 
-def _choose(pairing: Pairing, first: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+def _choose(
+    pairing: Pairing, first: Sequence[str], weight: str | None
+) -> tuple[list[str], dict[str, str]]:
     """Return the columns to use, and the others with the reason."""
     left_out = dict(pairing.left_out)
     texts = [
@@ -126,7 +146,8 @@ def _choose(pairing: Pairing, first: Sequence[str]) -> tuple[list[str], dict[str
     ]
     left_out |= dict.fromkeys(texts, "it is free text")
     fitting = sorted(
-        (name for name in pairing.forms if name not in texts), key=lambda name: name not in first
+        (name for name in pairing.forms if name not in texts and name != weight),
+        key=lambda name: name not in first,
     )
     left_out |= dict.fromkeys(fitting[MAX_COLUMNS:], f"only {MAX_COLUMNS} columns are used")
     return fitting[:MAX_COLUMNS], left_out
@@ -136,52 +157,63 @@ def _is_ranked(table: Table, name: str) -> bool:
     return table.schema[name].kind not in ("category", "text")
 
 
-def associations(table: Table, names: Sequence[str], ranked: set[str]) -> Floats:
+def associations(
+    table: Table, names: Sequence[str], ranked: set[str], weights: Weights = None
+) -> Floats:
     """Return the association of every pair, in the order of ``itertools.combinations``."""
-    coded = [_code(table, name, ranked=name in ranked) for name in names]
-    return np.array([_association(a, b) for a, b in combinations(coded, 2)])
+    coded = [_code(table, name, weights, ranked=name in ranked) for name in names]
+    return np.array([_association(a, b, weights) for a, b in combinations(coded, 2)])
 
 
-def _code(table: Table, name: str, *, ranked: bool) -> Coded:
+def _code(table: Table, name: str, weights: Weights, *, ranked: bool) -> Coded:
     column = encode(table.arrow.column(name), table.schema[name])
     if not ranked:
         return Coded(column.values, column.missing, ranked)
     ranks = np.zeros(column.size)
-    ranks[~column.missing] = _ranks(column.values[~column.missing])
+    given = ~column.missing
+    ranks[given] = _ranks(column.values[given], None if weights is None else weights[given])
     return Coded(ranks, column.missing, ranked)
 
 
-def _association(a: Coded, b: Coded) -> float:
-    unknown = a.missing | b.missing
-    x, y = (a.values[~unknown], b.values[~unknown]) if unknown.any() else (a.values, b.values)
+def _association(a: Coded, b: Coded, weights: Weights) -> float:
+    known = ~(a.missing | b.missing)
+    if weights is not None:
+        known &= weights > 0
+    whole = bool(known.all())
+    x, y = (a.values, b.values) if whole else (a.values[known], b.values[known])
+    w = weights if weights is None or whole else weights[known]
     if x.size < 2:  # noqa: PLR2004
         return 0.0
     if a.ranked and b.ranked:
-        return _pearson(x, y)
+        return _pearson(x, y, w)
     if a.ranked or b.ranked:
-        return _correlation_ratio(y, x) if a.ranked else _correlation_ratio(x, y)
-    return _cramer(x, y)
+        return _correlation_ratio(y, x, w) if a.ranked else _correlation_ratio(x, y, w)
+    return _cramer(x, y, w)
 
 
-def _pearson(x: Floats, y: Floats) -> float:
-    x, y = x - x.mean(), y - y.mean()
+def _pearson(x: Floats, y: Floats, w: Weights) -> float:
+    x, y = x - np.average(x, weights=w), y - np.average(y, weights=w)
+    if w is not None:
+        x, y = x * np.sqrt(w), y * np.sqrt(w)
     spread = float(np.sqrt((x @ x) * (y @ y)))
     return float(np.clip(x @ y / spread, -1.0, 1.0)) if spread > 0 else 0.0
 
 
-def _correlation_ratio(labels: Ints, y: Floats) -> float:
+def _correlation_ratio(labels: Ints, y: Floats, w: Weights) -> float:
     """Return eta: the root of the share of the variance of y that lies between categories."""
-    y = y - y.mean()
-    size = np.bincount(labels)
-    between = float(np.sum(np.bincount(labels, weights=y)[size > 0] ** 2 / size[size > 0]))
-    total = float(y @ y)
+    y = y - np.average(y, weights=w)
+    size = np.bincount(labels, weights=w)
+    weighted = y if w is None else y * w
+    between = float(np.sum(np.bincount(labels, weights=weighted)[size > 0] ** 2 / size[size > 0]))
+    total = float(weighted @ y)
     return float(np.sqrt(min(1.0, between / total))) if total > 0 else 0.0
 
 
-def _cramer(x: Ints, y: Ints) -> float:
+def _cramer(x: Ints, y: Ints, w: Weights) -> float:
     """Return V = sqrt(phi^2 / min(r - 1, c - 1)), phi^2 = sum n_ij^2 / (n_i. n_.j) - 1."""
-    rows, columns = np.bincount(x), np.bincount(y)
-    cells, size = np.unique(x.astype(np.int64) * columns.size + y, return_counts=True)
+    rows, columns = np.bincount(x, weights=w), np.bincount(y, weights=w)
+    cells, place = np.unique(x.astype(np.int64) * columns.size + y, return_inverse=True)
+    size = np.bincount(place.reshape(-1), weights=w)
     expected = rows[cells // columns.size].astype(float) * columns[cells % columns.size]
     smaller = min(np.count_nonzero(rows), np.count_nonzero(columns)) - 1
     phi = float(np.sum(size / expected * size)) - 1.0
@@ -202,6 +234,7 @@ def measure(subject: Subject) -> Measured:
     )
     reasons = sorted(set(moved.left_out.values()))
     note = f"{len(moved.left_out)} columns left out: {'; '.join(reasons)}." if reasons else ""
+    note = f"{note} {weighted_note(moved.weight)}".strip()
     return Measured(
         {"mean": moved.mean, "largest": moved.largest},
         {"mean": note, "largest": f"Pair: {', '.join(moved.largest_pair)}."},
@@ -209,9 +242,11 @@ def measure(subject: Subject) -> Measured:
     )
 
 
-def _ranks(values: NDArray[Any]) -> Floats:
-    """Return ranks from one, the mean rank where values tie."""
+def _ranks(values: NDArray[Any], weights: Weights) -> Floats:
+    """Return ranks from one, the mean rank where values tie; rows count with their weights."""
     _, place, size = np.unique(values, return_inverse=True, return_counts=True)
+    if weights is not None:
+        size = np.bincount(place.reshape(-1), weights=weights)
     ranks: Floats = (np.cumsum(size) - (size - 1) / 2)[place]
     return ranks
 

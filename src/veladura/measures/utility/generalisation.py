@@ -147,10 +147,13 @@ def measure(subject: Subject) -> Measured:
     why = "levels differ from row to row, or the table is not the one that was generalised."
     entropy = NotApplicable(why) if np.isnan(kept.entropy.value) else kept.entropy
     rows = tuple((name, f"{float(value):.3f}") for name, value in kept.columns.items())
+    complete = kept.completeness
+    if subject.original.people < subject.original.rows:  # of a person, some rows may be left out
+        complete = Estimate.exact(subject.tables[0].people / subject.original.people)
     return Measured(
         {
             "precision": kept.precision,
-            "completeness": kept.completeness,
+            "completeness": complete,
             "discernibility": kept.indistinct,
             "average_class": kept.average_class,
             "entropy": entropy,

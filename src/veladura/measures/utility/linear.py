@@ -87,7 +87,8 @@ def fit_all(pairing: Pairing, model: Proposal) -> Fits:
 
     Numbers are in units of the original's standard deviation. A response of categories is whether
     it is the most frequent one. Categories of a predictor beyond the eight most frequent are one.
-    Rows with a missing value are left out.
+    Rows with a missing value are left out. With a declared sampling weight in all tables the fit is
+    weighted, with a linearised variance.
     """
     tables = (pairing.original, *pairing.released)
     rows = [some_rows(table.rows, MANY_ROWS) for table in tables]
@@ -118,7 +119,16 @@ def fit_all(pairing: Pairing, model: Proposal) -> Fits:
     if not kept.size or any(response[t].std() == 0 for t in range(len(tables))):
         msg = "columns vary too little for a model."
         raise NotApplicable(msg)
-    fits = [_fit(matrix[:, basis], y) for matrix, y in zip(matrices, response, strict=True)]
+    weights = pairing.weights()
+    each = (
+        [None] * len(tables)
+        if weights is None
+        else [part[taken][keep] for part, taken, keep in zip(weights, rows, complete, strict=True)]
+    )
+    fits = [
+        _fit(matrix[:, basis], y) if w is None else _weighted_fit(matrix[:, basis], y, w)
+        for matrix, y, w in zip(matrices, response, each, strict=True)
+    ]
     return Fits(
         tuple(kept.tolist()), np.array([q[1:] for q, _ in fits]), np.array([v[1:] for _, v in fits])
     )
@@ -174,3 +184,16 @@ def _fit(matrix: Floats, response: Floats) -> tuple[Floats, Floats]:
     residual = response - matrix @ coefficients
     freedom = max(matrix.shape[0] - matrix.shape[1], 1)
     return coefficients, np.maximum(np.diag(inverse), 0.0) * float(residual @ residual) / freedom
+
+
+def _weighted_fit(matrix: Floats, response: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Return weighted least-squares coefficients and their linearised variances.
+
+    V = A^-1 sum w_i^2 e_i^2 x_i x_i' A^-1 with A = X' W X, times n / (n - p) (Binder 1983).
+    """
+    inverse = np.linalg.pinv(matrix.T @ (weights[:, None] * matrix), hermitian=True)
+    coefficients = inverse @ (matrix.T @ (weights * response))
+    scores = matrix * (weights * (response - matrix @ coefficients))[:, None]
+    rows, terms = matrix.shape
+    variance = inverse @ (scores.T @ scores) @ inverse * rows / max(rows - terms, 1)
+    return coefficients, np.maximum(np.diag(variance), 0.0)

@@ -18,6 +18,7 @@ from veladura.inference.formula import check_formula
 from veladura.measures.measure import Detail, Meaning, Measure, Measured, Subject
 from veladura.measures.pairing import Pairing, pair
 from veladura.measures.utility.linear import Fits, fit_all, propose
+from veladura.measures.weights import weighted_note
 from veladura.numeric.sampling import MANY_ROWS, sample_note
 
 if TYPE_CHECKING:
@@ -75,7 +76,8 @@ def overlap(
 
     With U the smaller of the upper ends and L the larger of the lower ends, (U - L)/2 (1/length
     original + 1/length released), 0 when they are disjoint (Karr et al. 2006, sec. 3.2). Intervals
-    of a release are combined by its own rule.
+    of a release are combined by its own rule. The model that the table suggests is fitted with the
+    declared sampling weight, where original and release have it; a formula is fitted as it is.
 
     Parameters
     ----------
@@ -120,6 +122,7 @@ def overlap(
     )
     model = propose(pairing, changed)
     note = sample_note(pairing.original, *pairing.released, most=MANY_ROWS)
+    note = f"{note} {weighted_note(pairing.weight if pairing.weights() else None)}".strip()
     return _compared(fit_all(pairing, model), str(model), note, combiner(release), kind)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from veladura.base.arrays import Ints
+from veladura.base.arrays import Floats, Ints
 from veladura.base.deprecation import renamed
 from veladura.base.estimate import Estimate
 from veladura.base.streams import Streams
@@ -22,11 +22,13 @@ from veladura.errors import NotApplicable
 from veladura.measures.measure import Detail, Meaning, Measure, Measured, Subject, over_datasets
 from veladura.measures.pairing import Pairing, pair
 from veladura.measures.utility.design import shared_codes
+from veladura.measures.weights import effective_rows, weighted_note
 from veladura.numeric.sampling import MANY_ROWS, read, sample_note, some_rows
 from veladura.numeric.trees.bins import cuts
 
 if TYPE_CHECKING:
     from veladura.table.codes import Column
+    from veladura.table.table import Table
 
 PARTS, MOST_LABELS, MOST_TABLES, MAX_LISTED = 10, 20, 300, 10
 WAYS = (1, 2, 3)
@@ -62,6 +64,8 @@ class TableDistances:
 def tables(original: Any, release: Any) -> TableDistances:
     """Return the total variation distance of one-, two- and three-way tables.
 
+    Rows count with the declared sampling weight, where original and release have it.
+
     Parameters
     ----------
     original
@@ -89,10 +93,20 @@ def tables(original: Any, release: Any) -> TableDistances:
         for name in pairing.forms
         if "text" not in (pairing.original.schema[name].kind, pairing.released[0].schema[name].kind)
     ]
+    weights = pairing.weights()
+    if weights is not None:
+        names = [name for name in names if name != pairing.weight]
     if not names:
         msg = "no released column can be compared with the original one."
         raise NotApplicable(msg)
-    coded = _coded(pairing, names)
+    every = (pairing.original, *pairing.released)
+    rows = [some_rows(table.rows, MANY_ROWS) for table in every]
+    coded = _coded(every, names, rows)
+    taken = (
+        None
+        if weights is None
+        else [part[places] for part, places in zip(weights, rows, strict=True)]
+    )
     distances: dict[Names, list[float]] = {}
     chance: dict[int, list[float]] = {way: [] for way in WAYS}
     drawn = {}
@@ -100,7 +114,7 @@ def tables(original: Any, release: Any) -> TableDistances:
         chosen = chosen_tables(names, way)
         drawn[way] = (len(chosen), comb(len(names), way))
         for columns in chosen:
-            distances[columns], expected = _distances([coded[name] for name in columns])
+            distances[columns], expected = _distances([coded[name] for name in columns], taken)
             chance[way].append(expected)
     ways = {
         way: [moved for columns, moved in distances.items() if len(columns) == way] for way in WAYS
@@ -114,7 +128,7 @@ def tables(original: Any, release: Any) -> TableDistances:
         {way: float(np.mean(expected)) for way, expected in chance.items() if expected},
         {columns: over_datasets(moved, upper=1.0) for columns, moved in distances.items()},
         drawn,
-        _note(pairing, drawn),
+        f"{_note(pairing, drawn)} {weighted_note(pairing.weight if weights else None)}".strip(),
     )
 
 
@@ -133,10 +147,10 @@ def chosen_tables(names: Sequence[str], way: int) -> list[Names]:
     )
 
 
-def _coded(pairing: Pairing, names: Sequence[str]) -> dict[str, list[Ints]]:
+def _coded(
+    every: Sequence[Table], names: Sequence[str], rows: Sequence[Ints]
+) -> dict[str, list[Ints]]:
     """Return each column as codes of its cells, the original first."""
-    every = (pairing.original, *pairing.released)
-    rows = [some_rows(table.rows, MANY_ROWS) for table in every]
     return {
         name: cells_of(
             [read(table, name, taken) for table, taken in zip(every, rows, strict=True)]
@@ -159,23 +173,30 @@ def cells_of(parts: Sequence[Column]) -> tuple[list[Ints], int]:
     return cells, max(int(code.max(initial=0)) for code in cells) + 1
 
 
-def _distances(columns: Sequence[Sequence[Ints]]) -> tuple[list[float], float]:
+def _distances(
+    columns: Sequence[Sequence[Ints]], weights: Sequence[Floats] | None = None
+) -> tuple[list[float], float]:
     """Return the total variation distance of each dataset, and its expectation by chance.
 
     In a new sample the share of a cell differs from p by sqrt(2 p (1 - p) (1/n + 1/k) / pi) on
-    average.
+    average, with weights by their effective numbers of rows n and k.
     """
     sizes = [max(int(code.max(initial=0)) for code in column) + 1 for column in columns]
     counts = []
-    for codes in zip(*columns, strict=True):
+    for table, codes in enumerate(zip(*columns, strict=True)):
         place = codes[0]
         for code, size in zip(codes[1:], sizes[1:], strict=True):
             place = place * size + code
-        counts.append(np.bincount(place, minlength=int(np.prod(sizes))))
-    shares = [count / max(count.sum(), 1) for count in counts]
+        each = None if weights is None else weights[table]
+        counts.append(np.bincount(place, weights=each, minlength=int(np.prod(sizes))))
+    shares = [count / max(count.sum(), 1e-300) for count in counts]
     moved = [float(min(np.abs(shares[0] - share).sum() / 2, 1.0)) for share in shares[1:]]
-    each = 1 / max(counts[0].sum(), 1) + 1 / max(counts[1].sum(), 1)
-    expected = float(np.sqrt(2 * shares[0] * (1 - shares[0]) * each / np.pi).sum() / 2)
+    rows = [
+        float(counts[table].sum()) if weights is None else effective_rows(weights[table])
+        for table in (0, 1)
+    ]
+    scarce = 1 / max(rows[0], 1) + 1 / max(rows[1], 1)
+    expected = float(np.sqrt(2 * shares[0] * (1 - shares[0]) * scarce / np.pi).sum() / 2)
     return moved, min(expected, 1.0)
 
 

@@ -175,6 +175,7 @@ def ties_figure(fitted: FittedCritical) -> Figure:
     figure = _bars(shown, title, fitted.recipe.linked)
     figure.axes[0].axvline(fitted.recipe.linked, color=SOFT, linewidth=0.8, linestyle=(0, (4, 3)))
     figure.axes[0].set_xlim(0, 1)
+    figure.axes[0].set_xlabel("strength of association, 0 (none) to 1", fontsize=8)
     return figure
 
 
@@ -185,7 +186,9 @@ def cells_figure(fitted: FittedCritical) -> Figure:
         rows, columns = pattern.rows.size, " + ".join(pattern.columns)
         shown.append((f"{columns}: {rows} rows, {rows * len(pattern.columns)} cells", rows))
     more = f"; {len(shown) - MOST_BARS} more" if len(shown) > MOST_BARS else ""
-    return _bars(shown[:MOST_BARS], f"Combinations of critical columns{more}", 0)
+    figure = _bars(shown[:MOST_BARS], f"Combinations of critical columns{more}", 0)
+    figure.axes[0].set_xlabel("people (rows) with critical values in exactly these", fontsize=8)
+    return figure
 
 
 def _bars(shown: Sequence[tuple[str, float]], title: str, filled: float) -> Figure:

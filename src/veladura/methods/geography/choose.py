@@ -132,7 +132,7 @@ def choose_grid(
     given = context or Context(Streams.of(seed), thread_count(None))
     candidates = tuple(
         _candidate(replace(recipe, grid=grid), opened, given)
-        for grid in grids or default_grids(recipe)
+        for grid in grids or default_grids(recipe, opened)
     )
     if not candidates:
         msg = "grids is empty: give at least one grid to compare."
@@ -140,9 +140,9 @@ def choose_grid(
     return _decide(candidates)
 
 
-def default_grids(recipe: Geography) -> list[tuple[int, int]]:
+def default_grids(recipe: Geography, table: Table) -> list[tuple[int, int]]:
     """Return grids of nearly square cells over the bounds of the region."""
-    region, plane = recipe.region_and_plane()
+    region, plane = recipe.region_and_plane(table.codes([recipe.x, recipe.y]))
     x, y = plane.forward(*np.array(region.bounds).reshape(2, 2).T)
     wide, high = float(np.ptp(x)), float(np.ptp(y))
     shapes = [(side * min(wide / high, 1.0), side * min(high / wide, 1.0)) for side in SIDES]

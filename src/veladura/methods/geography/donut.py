@@ -39,7 +39,8 @@ class Donut(LocationRecipe):
     x, y
         The columns of the coordinates.
     region
-        The declared region: GeoJSON file, geometry, or [west, south, east, north].
+        The declared region: a file (GeoJSON, WKT, shapefile, CSV with rings), geometry, or [west,
+        south, east, north]; "hull" for a coarse one around the data, with a caution.
     exclude
         Areas of it where nobody may be placed.
     inner, outer

@@ -211,8 +211,8 @@ def settle(recipe: Geography, table: Table, context: Context) -> tuple[GriddedRo
     if isinstance(recipe.grid, str):
         msg = "grid must be chosen first.\n\nHint: choose_grid(...).recommended."
         raise PlanError(msg)
-    region, plane = recipe.region_and_plane()
     codes = table.codes([recipe.x, recipe.y, *recipe.attributes, *recipe.continuous])
+    region, plane = recipe.region_and_plane(codes)
     places = places_of(recipe, codes, region)
     groups = combinations_of(codes, recipe.attributes, places.placed)
     advise(groups, recipe.attributes)

@@ -42,8 +42,9 @@ class Geography(LocationRecipe):
     continuous
         Number columns that enter the model by their cell means; their values are replaced too.
     region
-        The declared region: GeoJSON file, geometry, or [west, south, east, north]. It comes from
-        public knowledge, never from the data.
+        The declared region: a file (GeoJSON, WKT, shapefile, CSV with rings), geometry, or [west,
+        south, east, north]. It comes from public knowledge, never from the data; "hull" draws a
+        coarse one around the data, with a caution.
     exclude
         Areas of it where nobody may be placed (water, parks), in the same forms, or a list of them.
     grid

@@ -12,11 +12,12 @@ import numpy as np
 from veladura.base.arrays import Floats, Mask
 from veladura.base.checks import check_choice
 from veladura.base.limits import Limit
-from veladura.core.gates import MASKED
+from veladura.core.gates import HOLES, MASKED
 from veladura.core.promise import Check
 from veladura.core.recipe import Recipe
 from veladura.errors import DataError, PlanError
 from veladura.methods.geography.claims import CHECKS
+from veladura.methods.geography.hull import hull_around, is_hull
 from veladura.methods.geography.place import Writing
 from veladura.methods.geography.projection import Coordinates, Plane, looks_like_degrees, plane_of
 from veladura.methods.geography.region import Region, RegionWarning, Shape, plain_shape, region_of
@@ -40,6 +41,7 @@ class LocationRecipe(Recipe):
     declared_by_holder: ClassVar[tuple[str, ...]] = ("region",)
     checks: ClassVar[Mapping[str, Check]] = CHECKS
     gate: ClassVar[Mapping[str, Limit]] = MASKED
+    firm_gate: ClassVar[Mapping[str, Limit]] = HOLES
 
     x: str
     y: str
@@ -58,9 +60,10 @@ class LocationRecipe(Recipe):
             isinstance(self.region, tuple) and not isinstance(self.region[0], float)
         ):
             msg = (
-                "region must be declared: one GeoJSON file, geometry or [west, south, east,"
-                " north].\n\nHint: take it from public knowledge (a border, a map), never from the"
-                " data: its edge would disclose where the outermost person lives."
+                "region must be declared: one file (GeoJSON, WKT, shapefile, CSV with rings),"
+                " geometry or [west, south, east, north].\n\nHint: take it from public knowledge (a"
+                " border, a map), never from the data: its edge would disclose where the outermost"
+                " person lives."
             )
             raise PlanError(msg)
         if not isinstance(self.x, str) or not isinstance(self.y, str) or self.x == self.y:
@@ -71,9 +74,14 @@ class LocationRecipe(Recipe):
         check_choice("stray", self.stray, ("refuse", "nearest"))
         check_whole("m", self.m, 1)
 
-    def region_and_plane(self) -> tuple[Region, Plane]:
-        """Return the declared region and the plane it is measured in."""
-        region = region_of(self.region, self.exclude)
+    def region_and_plane(self, codes: Codes) -> tuple[Region, Plane]:
+        """Return the declared region, or one around the places, and the plane it is measured in."""
+        land = self.region
+        if is_hull(land):
+            x, y = (codes[name].numbers() for name in (self.x, self.y))
+            hull = hull_around(x, y, degrees=self.coordinates == "degrees")
+            land = plain_shape(hull, "region")
+        region = region_of(land, self.exclude)
         return region, plane_of(region.bounds, self.coordinates)
 
     def changes(self, names: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG002
@@ -142,8 +150,8 @@ class Located:
 def locate(recipe: LocationRecipe, table: Table) -> tuple[Codes, Located]:
     """Return the coordinates of a table and the places they give, checked against the region."""
     check_coordinates(recipe, table.schema)
-    region, plane = recipe.region_and_plane()
     codes = table.codes([recipe.x, recipe.y])
+    region, plane = recipe.region_and_plane(codes)
     places = places_of(recipe, codes, region)
     writing = Writing.of(codes[recipe.x], codes[recipe.y])
     return codes, Located(region, plane, places, writing)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from veladura.base.arrays import Floats, Ints
-from veladura.base.pictures import image_of, new_figure, style
+from veladura.base.pictures import SOFT, image_of, new_figure, style
 from veladura.methods.geography.grid import Grid
 from veladura.table.codes import encode
 
@@ -38,6 +38,7 @@ class Shown:
     group: Ints = field(repr=False)
     original: tuple[Floats, Floats] = field(repr=False)
     synthetic: tuple[Floats, Floats] = field(repr=False)
+    axes: tuple[str, str] = ("x", "y")
 
     @classmethod
     def of(cls, fitted: FittedGeography, release: Release) -> Shown:
@@ -56,6 +57,7 @@ class Shown:
             ground.groups.of_row,
             (ground.places.x, ground.places.y),
             (x, y),
+            _axis_labels(fitted),
         )
 
     @property
@@ -89,7 +91,9 @@ def custodian(shown: Shown) -> dict[str, bytes]:
 
 def _places(shown: Shown) -> Figure:
     figure = _figure(1, 1, shown.grid, 5.2)
-    _dots(_panel(figure, 1, 1, 1, shown.grid), *shown.synthetic, NEW)
+    panel = _panel(figure, 1, 1, 1, shown)
+    _dots(panel, *shown.synthetic, NEW)
+    _name_dots(figure, shown.grid, {"one synthetic person": NEW})
     return figure
 
 
@@ -99,7 +103,7 @@ def _intensities(shown: Shown) -> Figure:
     wide = 2 if len(chosen) == 4 else min(3, len(chosen))  # noqa: PLR2004  # no lone map in a second row
     figure = _figure(-(-len(chosen) // wide), wide, shown.grid, 3.0)
     for i, b in enumerate(chosen, start=1):
-        panel = _panel(figure, -(-len(chosen) // wide), wide, i, shown.grid)
+        panel = _panel(figure, -(-len(chosen) // wide), wide, i, shown)
         panel.set_title(shown.names[b], fontsize=8)
         _shade(panel, shown.grid, shown.intensity[b] / shown.grid.area)
     _key(figure)
@@ -114,9 +118,10 @@ def _compared(shown: Shown) -> Figure:
         for row, (word, (x, y), colour) in enumerate(
             (("original", shown.original, INK), ("synthetic", shown.synthetic, NEW))
         ):
-            panel = _panel(figure, 2, len(chosen), i + row * len(chosen), shown.grid)
+            panel = _panel(figure, 2, len(chosen), i + row * len(chosen), shown)
             panel.set_title(f"{word}: {'everyone' if b is None else shown.names[b]}", fontsize=7)
             _dots(panel, x[mine], y[mine], colour)
+    _name_dots(figure, shown.grid, {"one person": INK, "one synthetic person": NEW})
     return figure
 
 
@@ -139,9 +144,9 @@ def _aspect(grid: Grid) -> tuple[float, float]:
     return (high / (north - south)) / (wide / (east - west)), wide / high
 
 
-def _panel(figure: Figure, rows: int, columns: int, number: int, grid: Grid) -> Axes:
-    """Return an empty map with land and excluded areas, not stretched."""
-    panel = figure.add_subplot(rows, columns, number)
+def _panel(figure: Figure, rows: int, columns: int, number: int, shown: Shown) -> Axes:
+    """Return an empty map with land, excluded areas and coordinates, not stretched."""
+    panel, grid = figure.add_subplot(rows, columns, number), shown.grid
     west, south, east, north = grid.region.bounds
     _fill(panel, grid.region.land, LAND, LINE, 0)
     if grid.region.excluded is not None:
@@ -149,11 +154,29 @@ def _panel(figure: Figure, rows: int, columns: int, number: int, grid: Grid) -> 
     panel.set_xlim(west, east)
     panel.set_ylim(south, north)
     panel.set_aspect(_aspect(grid)[0])
-    panel.set_xticks([])
-    panel.set_yticks([])
+    panel.locator_params(nbins=4)
+    panel.ticklabel_format(useOffset=False, style="plain")
+    panel.tick_params(labelsize=6, colors=LINE, labelcolor=SOFT, length=2)
+    # the maps of a row or column have the same coordinates
+    if number > (rows - 1) * columns:
+        panel.set_xlabel(shown.axes[0], fontsize=7, color=SOFT)
+    else:
+        panel.tick_params(labelbottom=False)
+    if number % columns == 1 or columns == 1:
+        panel.set_ylabel(shown.axes[1], fontsize=7, color=SOFT)
+    else:
+        panel.tick_params(labelleft=False)
     for side in panel.spines.values():
-        side.set_visible(False)
+        side.set_color("#dcd7cc")
     return panel
+
+
+def _axis_labels(fitted: FittedGeography) -> tuple[str, str]:
+    """Return the columns of the coordinates with their units."""
+    recipe = fitted.recipe
+    if recipe.coordinates == "degrees":
+        return f"{recipe.x} (degrees of longitude)", f"{recipe.y} (degrees of latitude)"
+    return f"{recipe.x} (units of the source)", f"{recipe.y} (units of the source)"
 
 
 def _fill(panel: Axes, shape: Any, colour: str, edge: str, order: float) -> None:
@@ -204,22 +227,35 @@ def _shade(panel: Axes, grid: Grid, density: Floats) -> None:
 
 
 def _key(figure: Figure) -> None:
-    """Explain the shades below the maps."""
+    """Explain the shades beside the maps: the place of a cell among all, not a count of people."""
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import BoundaryNorm, ListedColormap
+
+    edges = np.linspace(0, 1, STEPS + 1)
+    scale = ScalarMappable(BoundaryNorm(edges, STEPS), ListedColormap(list(_shades())))
+    key = figure.colorbar(scale, ax=figure.axes, shrink=0.7, aspect=30, pad=0.02, ticks=edges)
+    key.ax.set_yticklabels([f"{edge:.0%}".replace("%", " %") for edge in edges], fontsize=7)
+    key.set_label(
+        "cells in order of people per area\n(0 %: the emptiest cell, 100 %: the fullest)",
+        fontsize=8,
+    )
+
+
+def _name_dots(figure: Figure, grid: Grid, names: dict[str, str]) -> None:
+    """Say below the maps what dots and areas are."""
+    from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    shades = [Patch(facecolor=colour, edgecolor=LINE, linewidth=0.3) for colour in _shades()]
+    handles: list[Any] = [
+        Line2D([], [], marker="o", linestyle="", markersize=3, color=colour, label=name)
+        for name, colour in names.items()
+    ]
+    handles.append(Patch(facecolor=LAND, edgecolor=LINE, linewidth=0.6, label="region"))
+    if grid.region.excluded is not None:
+        patch = Patch(facecolor=WATER, edgecolor=LINE, linewidth=0.6, label="excluded area")
+        handles.append(patch)
     figure.legend(
-        [Patch(visible=False), *shades],
-        ["few people per area ", *[""] * (STEPS - 1), "many"],
-        loc="outside lower left",
-        ncols=STEPS + 1,
-        fontsize=8,
-        frameon=False,
-        handlelength=1.6,
-        handleheight=1.0,
-        handletextpad=0.3,
-        columnspacing=0.2,
-        borderpad=0.2,
+        handles=handles, loc="outside lower center", ncols=len(handles), fontsize=7, frameon=False
     )
 
 

@@ -115,6 +115,15 @@ class PlacedRelease:
         """The datasets, in the order of their own rows."""
         return [self._scene(table) for table in self.tables]
 
+    @property
+    def people(self) -> list[Ints]:
+        """Whose place each released one is, as a number in the original scene, by dataset."""
+        number = np.full(self.original.rows, -1, dtype=np.int64)
+        number[self.before.rows] = np.arange(self.before.rows.size)
+        return [
+            number[link[scene.rows]] for scene, link in zip(self.after, self.links, strict=True)
+        ]
+
     def released_group(self, number: int) -> Ints:
         """Return the combination of each row of a dataset, numbered as in the original."""
         link = self.release.tables[number].rows

@@ -27,8 +27,9 @@ class Geometry(Protocol):
         """Its kind, such as Polygon."""
 
 
-# a GeoJSON file, [west, south, east, north], GeoJSON, or a geometry
+# a file (GeoJSON, WKT, shapefile, CSV), [west, south, east, north], GeoJSON, or a geometry
 Shape = Path | str | Box | Sequence[float] | Mapping[str, Any] | Geometry
+FILES = (".csv", ".wkt", ".shp")  # besides GeoJSON
 NEAR = 1e-9  # share of the region's size that counts as lying on its border
 
 
@@ -134,7 +135,7 @@ def plain_shape(given: Any, setting: str) -> Any:
     if given is None or isinstance(given, Path):
         return given
     if isinstance(given, str):
-        return Path(given)
+        return _from_text(given, setting)
     if hasattr(given, "geom_type"):
         import shapely
 
@@ -146,10 +147,26 @@ def plain_shape(given: Any, setting: str) -> Any:
             return tuple(map(float, given))
         return tuple(plain_shape(area, setting) for area in given)
     msg = (
-        f"{setting} must be a shapely geometry, the path of a GeoJSON file, GeoJSON, or [west,"
-        f" south, east, north], got {type(given).__name__}."
+        f"{setting} must be a shapely geometry, the path of a file (GeoJSON, WKT, shapefile, CSV"
+        " with rings), GeoJSON, WKT, or [west, south, east, north], got"
+        f" {type(given).__name__}."
     )
     raise PlanError(msg)
+
+
+def _from_text(given: str, setting: str) -> Any:
+    """Return well-known text as GeoJSON, and any other text as the path of a file."""
+    if not given.lstrip().upper().startswith(("POLYGON", "MULTIPOLYGON", "SRID=")):
+        return Path(given)
+    import shapely
+
+    from veladura.methods.geography.region_files import from_wkt
+
+    try:
+        return json.loads(shapely.to_geojson(from_wkt(given)))
+    except ValueError:
+        msg = f"{setting} is not valid WKT.\n\nHint: write POLYGON ((west south, east south, ...))."
+        raise PlanError(msg) from None
 
 
 def _is_box(given: Any) -> bool:
@@ -161,6 +178,10 @@ def _is_box(given: Any) -> bool:
 def read_shape(given: Any, setting: str) -> Any:
     """Return polygons from a path, four numbers or GeoJSON, valid and not empty."""
     if isinstance(given, Path):
+        if given.suffix.lower() in FILES:
+            from veladura.methods.geography.region_files import read_region
+
+            return _checked(read_region(given, setting), setting)
         return _checked(_from_geojson(_read_json(given, setting), setting), setting)
     if isinstance(given, Mapping):
         return _checked(_from_geojson(given, setting), setting)
@@ -181,8 +202,8 @@ def _read_json(path: Path, setting: str) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except OSError:
         msg = (
-            f"{setting}: {path} cannot be read.\n\nHint: give the path of a GeoJSON file,"
-            " relative to the folder of the plan."
+            f"{setting}: {path} cannot be read.\n\nHint: give the path of a file (GeoJSON, .wkt,"
+            " .shp, or .csv with rings), relative to the folder of the plan."
         )
     except ValueError:
         msg = f"{setting}: {path} is not GeoJSON.\n\nHint: export the polygons as GeoJSON (UTF-8)."

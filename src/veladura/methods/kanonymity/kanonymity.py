@@ -29,8 +29,7 @@ from veladura.methods.kanonymity.settings import (
 )
 from veladura.numeric.hierarchies.grid import pair_name
 from veladura.numeric.hierarchies.hierarchy import Hierarchy
-from veladura.numeric.hierarchies.levels import distinct_values
-from veladura.numeric.hierarchies.suggest import suggest_hierarchy
+from veladura.numeric.hierarchies.suggest import suggest_from
 
 if TYPE_CHECKING:
     from veladura.core.release import Release, Step
@@ -278,6 +277,5 @@ class KAnonymity(Recipe):
         drafted = cls.suggest(table.schema, facts)
         hierarchies = {}
         for name in drafted.names:
-            _, values = distinct_values(table.counts([name]).columns[0])
-            hierarchies[name] = suggest_hierarchy(values)
+            hierarchies[name] = suggest_from(table.people_counts([name]), drafted.k)
         return replace(drafted, hierarchies=hierarchies)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 AVERAGED = (*NUMERIC, "date")
 FURTHER_DECIMALS = 2
+ROWS = "the groups of k of microaggregation are rows"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +95,7 @@ class Microaggregation(Recipe):
     def apply(self, table: Table, context: Context) -> FittedMicroaggregation:  # noqa: ARG002
         """Group the rows."""
         check_kinds(table.schema, self.columns, AVERAGED, "use Recode or Pram for categories.")
-        refuse_repeated(table, "the groups of k of microaggregation are rows")
+        refuse_repeated(table, ROWS)
         codes = table.codes(self.columns)
         refuse_codes(table, codes, self.columns)
         numbers = np.column_stack([codes[name].numbers() for name in self.columns])
@@ -125,7 +126,8 @@ class Microaggregation(Recipe):
 
     @classmethod
     def suggest_for(cls, table: Table, facts: Mapping[str, Facts]) -> Microaggregation:
-        """Suggest no column of codes that are written as numbers."""
+        """Suggest columns, where every row is a person; never codes that are written as numbers."""
+        refuse_repeated(table, ROWS)
         return cls.suggest(without_codes(table), facts)
 
 

@@ -41,6 +41,7 @@ def settings(
         "domain": {name: seen(table, name) for name in names},
         "missing": tuple(name for name in names if facts[name].present < table.rows),
         "epsilon": 1.0,
+        **({"rows_per_person": 1} if table.people < table.rows else {}),
     }
 
 

@@ -42,7 +42,10 @@ def _check_rows(hierarchy: Hierarchy) -> None:
         msg = "rows of a hierarchy need a value and at least one level above it."
         raise PlanError(msg)
     if repeated := len(rows) - len({row[0] for row in rows}):
-        msg = f"{repeated} values stand more than once in level 0 of a hierarchy."
+        msg = (
+            f"{repeated} values stand more than once in level 0 of a hierarchy, with different"
+            " levels above them."
+        )
         raise PlanError(msg)
     if len({row[-1] for row in rows}) > 1:
         msg = "the last level of a hierarchy must be one value, such as *."
@@ -137,6 +140,19 @@ def _check_grouped(hierarchy: Hierarchy) -> None:
     _check_cycles(steps)
 
 
+def _check_kept(hierarchy: Hierarchy) -> None:
+    for level in hierarchy.kept:
+        if len(set(level)) < len(level):
+            msg = "a category is named twice in one level of kept."
+            raise PlanError(msg)
+    if any(not set(coarse) < set(fine) for fine, coarse in pairwise(hierarchy.kept)):
+        msg = (
+            "kept does not nest: each level must keep some of the categories of the level before,"
+            " and no others."
+        )
+        raise PlanError(msg)
+
+
 def _check_bins(hierarchy: Hierarchy) -> None:
     bins = hierarchy.bins
     if not isinstance(bins, int) or bins < 2 or bins & (bins - 1):  # noqa: PLR2004
@@ -169,4 +185,5 @@ _CHECKS: Mapping[str, Callable[[Hierarchy], None]] = {
     "periods": _check_periods,
     "grouped": _check_grouped,
     "bins": _check_bins,
+    "kept": _check_kept,
 }

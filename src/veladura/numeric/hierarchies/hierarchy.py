@@ -12,7 +12,8 @@ from veladura.errors import DataError, PlanError
 from veladura.numeric.hierarchies.checks import check_rule
 
 TOP = "*"
-RULES = ("rows", "masked", "widths", "cell", "cuts", "periods", "grouped", "bins", "flat")
+OTHER = "other"
+RULES = ("rows", "masked", "widths", "cell", "cuts", "periods", "grouped", "bins", "kept", "flat")
 SIZES = 8  # of the cells of a grid, where the holder does not say how many
 Period = Literal["month", "quarter", "year", "5 years", "decade", "20 years", "50 years"]
 
@@ -22,8 +23,8 @@ class Hierarchy:
     """A generalisation hierarchy: how the values of a column become coarser, level by level.
 
     The last level is always the single value ``*``. Make one with `from_csv`, `explicit`, `mask`,
-    `intervals`, `dates`, `groups`, `quantiles`, `grid` or `star`. In a plan it is a table with
-    exactly one of the rules below.
+    `intervals`, `dates`, `groups`, `keep`, `quantiles`, `grid` or `star`. In a plan it is a table
+    with exactly one of the rules below.
 
     Parameters
     ----------
@@ -49,6 +50,9 @@ class Hierarchy:
     grouped
         For each level the new categories, each with the categories of the level before that it
         takes in.
+    kept
+        For each level the categories that stay; all others together become ``other``. Each level
+        keeps some of the categories of the level before.
     flat
         True: a value is kept or becomes ``*``, with no level between.
     bins
@@ -67,15 +71,19 @@ class Hierarchy:
     periods: tuple[Period, ...] = ()
     grouped: tuple[Mapping[str, tuple[str, ...]], ...] = ()
     bins: int | None = None
+    kept: tuple[tuple[str, ...], ...] = ()
     flat: bool = False
 
     def __post_init__(self) -> None:
         if self.file is not None and not self.rows:
             object.__setattr__(self, "rows", _read(self.file))
+        object.__setattr__(
+            self, "rows", tuple(dict.fromkeys(self.rows))
+        )  # repeated rows add nothing
         if len(self.rules) != 1:
             msg = (
                 "a hierarchy needs exactly one of rows, file, masked, widths, cell, cuts, periods,"
-                f" grouped, bins, flat; got {self.rules or 'none'}."
+                f" grouped, bins, kept, flat; got {self.rules or 'none'}."
             )
             raise PlanError(msg)
         check_rule(self.rule, self)
@@ -197,6 +205,11 @@ class Hierarchy:
         return cls(cell=_numbers(cell), levels=levels, origin=_both(_numbers(origin)))
 
     @classmethod
+    def keep(cls, *levels: Sequence[str]) -> Hierarchy:
+        """Keep the named categories, one list a level; all others become ``other``."""
+        return cls(kept=tuple(tuple(level) for level in levels))
+
+    @classmethod
     def star(cls) -> Hierarchy:
         """Keep a value or replace it by ``*``, with no level between."""
         return cls(flat=True)
@@ -240,14 +253,29 @@ def _as_lists(value: Any) -> Any:
 def _read(path: Path) -> tuple[tuple[str, ...], ...]:
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
-            rows = tuple(tuple(row) for row in csv.reader(file, delimiter=";") if row)
+            reader = csv.reader(file, delimiter=";")
+            numbered = [(reader.line_num, tuple(row)) for row in reader if row]
     except (OSError, UnicodeDecodeError, csv.Error):
         msg = (
             f"{path} cannot be read as a hierarchy.\n\nHint: it must be a CSV file in UTF-8, with"
             " `;` between levels and no header."
         )
         raise DataError(msg) from None
-    if not rows:
+    if not numbered:
         msg = f"{path} is empty: a hierarchy needs a row for each value."
         raise DataError(msg)
-    return rows
+    _refuse_contradictions(path, numbered)
+    return tuple(row for _, row in numbered)
+
+
+def _refuse_contradictions(path: Path, numbered: Sequence[tuple[int, tuple[str, ...]]]) -> None:
+    """Refuse a value that becomes one thing in one line of a file and another in another."""
+    first: dict[str, tuple[int, tuple[str, ...]]] = {}
+    for line, row in numbered:
+        before, same = first.setdefault(row[0], (line, row))
+        if row != same:
+            msg = (
+                f"{path}, line {line}: the value of this line stands in line {before} already, with"
+                " other levels above it.\n\nHint: keep one of the two lines."
+            )
+            raise DataError(msg)

@@ -64,6 +64,12 @@ def _grouped(hierarchy: Hierarchy, level: int) -> str:
     return f"groups {', '.join(names)}" if len(names) <= MOST_LIMITS else f"{len(names)} groups"
 
 
+def _kept(hierarchy: Hierarchy, level: int) -> str:
+    number = len(hierarchy.kept[level - 1])
+    categories = "1 category" if number == 1 else f"{number} categories"
+    return f"{categories} kept, all others together"
+
+
 def _cell(hierarchy: Hierarchy, level: int) -> str:
     width, height = (figure(side * 2 ** (level - 1)) for side in hierarchy.sides)
     return f"centres of cells of {width} by {height}"
@@ -76,5 +82,6 @@ _RULES: Mapping[str, Callable[[Hierarchy, int], str]] = {
     "bins": _bins,
     "periods": _periods,
     "grouped": _grouped,
+    "kept": _kept,
     "cell": _cell,
 }

@@ -16,7 +16,7 @@ from veladura.base.arrays import Ints, Mask
 from veladura.base.private_files import private_folder, write_private
 from veladura.errors import DataError
 from veladura.numeric.hierarchies.checks import PERIODS
-from veladura.numeric.hierarchies.hierarchy import TOP, Hierarchy
+from veladura.numeric.hierarchies.hierarchy import OTHER, TOP, Hierarchy
 from veladura.table.codes import Column, label_text
 from veladura.table.schema import Field
 
@@ -106,6 +106,7 @@ def _steps(hierarchy: Hierarchy, base: Column, values: Sequence[Any], sizes: Int
         ],
         "flat": list,
         "grouped": lambda: _grouper(hierarchy),
+        "kept": lambda: [_keeper(frozenset(level)) for level in hierarchy.kept],
     }
     if hierarchy.rule in simple:
         return simple[hierarchy.rule]()
@@ -195,6 +196,16 @@ def _grouper(hierarchy: Hierarchy) -> list[Step]:
         lambda value, levels=levels: climb(value, levels)  # type: ignore[misc]
         for levels in range(1, len(above) + 1)
     ]
+
+
+def _keeper(kept: frozenset[str]) -> Step:
+    """Return the step that keeps some categories; the others are one."""
+
+    def step(value: Any) -> tuple[str, str]:
+        text = label_text(value)
+        return (text if text in kept else OTHER,) * 2
+
+    return step
 
 
 def _period(months: int) -> Step:

@@ -3,24 +3,41 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from veladura.base.arrays import Floats
+from veladura.base.arrays import Floats, Ints
 from veladura.numeric.hierarchies.grid import points_of
 from veladura.numeric.hierarchies.hierarchy import Hierarchy
-from veladura.numeric.hierarchies.levels import plain_values
+from veladura.numeric.hierarchies.levels import distinct_values, plain_values
 from veladura.table.codes import Column, label_text
+from veladura.table.counts import Counts
 
 NICE = (1.0, 2.0, 5.0)
 FEW_BINS = 12
 GRID_CELLS = 100  # across a region, of the smallest size
+SHORTEST_CODE = 3  # characters of a code whose prefix means something
+RARE_SHARES = (0.01, 0.05, 0.2)  # of the people: categories below are put together, by level
+SEPARATOR = re.compile(r"[:,;(/]|\s[-\u2013]\s")  # after the first part of a label
 CORNER = 16  # cells: the origin of a suggested grid is a multiple of so many
 
 
-def suggest_hierarchy(base: Column) -> Hierarchy:
-    """Return a hierarchy for a column without one: round limits, never the data's extremes."""
+def suggest_hierarchy(base: Column, sizes: Ints | None = None, k: int = 5) -> Hierarchy:
+    """Return a hierarchy for a column without one: round limits, never the data's extremes.
+
+    Codes of categories are put together by the holder's labels, by prefixes, or by frequency: never
+    into bands, as their numbers mean nothing. A grouping by frequency depends on who is in the
+    data, so it is only suggested for the holder to declare.
+
+    Parameters
+    ----------
+    sizes
+        People of each value; without them nothing is grouped by frequency.
+    k
+        Fewest people of a category that keeps its name.
+    """
     kind, values = base.field.kind, [value for value in plain_values(base) if value is not None]
     if kind == "date":
         return Hierarchy.dates(
@@ -32,16 +49,87 @@ def suggest_hierarchy(base: Column) -> Hierarchy:
         numbers = np.array(values, dtype=float)
         widths = _merging(_nice_widths(numbers), numbers)
         return Hierarchy.intervals(widths) if widths else Hierarchy.star()
-    texts = {label_text(value) for value in values}
+    if kind == "ordered":
+        return _by_order(base.field.order)
+    texts = sorted({label_text(value) for value in values})
+    return (
+        _by_labels(base.field.labels, texts)
+        or _by_prefix(texts)
+        or (Hierarchy.star() if sizes is None else _by_frequency(base, sizes, k))
+    )
+
+
+def suggest_from(counts: Counts, k: int) -> Hierarchy:
+    """Return a hierarchy for the holder to confirm, from the people of each value of a column."""
+    place, base = distinct_values(counts.columns[0])
+    sizes = np.bincount(place, weights=counts.size, minlength=base.size).astype(np.int64)
+    return suggest_hierarchy(base, sizes, k)
+
+
+def _by_order(order: Sequence[str]) -> Hierarchy:
+    """Return neighbours put together two by two, as the holder ordered them, until two are left."""
+    levels: list[dict[str, list[str]]] = []
+    ends = [(name, name) for name in order]
+    while len(ends) > 2:  # noqa: PLR2004
+        pairs = [ends[i : i + 2] for i in range(0, len(ends), 2)]
+        merged = [(pair[0][0], pair[-1][1]) for pair in pairs]
+        levels.append(
+            {
+                _span(*whole): [_span(*part) for part in pair]
+                for whole, pair in zip(merged, pairs, strict=True)
+                if len(pair) > 1
+            }
+        )
+        ends = merged
+    return Hierarchy.groups(*levels) if levels else Hierarchy.star()
+
+
+def _span(first: str, last: str) -> str:
+    return first if first == last else f"{first} to {last}"
+
+
+def _by_labels(labels: Mapping[str, str], texts: Sequence[str]) -> Hierarchy | None:
+    """Return groups of codes whose labels begin alike, as "single: widowed" and "single: other"."""
+    heads = {text: SEPARATOR.split(labels.get(text, text))[0].strip() for text in texts}
+    groups: dict[str, list[str]] = {}
+    for text, head in heads.items():
+        groups.setdefault(head, []).append(text)
+    named = {head: members for head, members in groups.items() if len(members) > 1}
+    if not named or len(groups) < 2 or set(named) & set(texts):  # noqa: PLR2004
+        return None
+    return Hierarchy.groups(named)
+
+
+def _by_prefix(texts: Sequence[str]) -> Hierarchy | None:
+    """Return the prefixes of codes of one length, such as 02138 or A01: their parts mean something.
+
+    Short codes are numbers of categories, whose digits mean nothing.
+    """
     lengths = {len(text) for text in texts}
-    if (
-        len(lengths) == 1
-        and len(texts) > 1
-        and all(text.isdigit() for text in texts)
-        and max(lengths) > 2  # noqa: PLR2004
-    ):
-        return Hierarchy.mask(max(lengths))
-    return Hierarchy.star()
+    coded = all(any(c.isdigit() for c in text) and text.isalnum() for text in texts)
+    if len(texts) < 2 or len(lengths) > 1 or not coded or max(lengths) < SHORTEST_CODE:  # noqa: PLR2004
+        return None
+    return Hierarchy.mask(max(lengths))
+
+
+def _by_frequency(base: Column, sizes: Ints, k: int) -> Hierarchy:
+    """Return levels that keep ever more frequent categories, the rare ones together.
+
+    What is kept has at least k people, and so has what is put together: no name of a rare category
+    is in the hierarchy.
+    """
+    people = int(sizes.sum())
+    texts = ["" if value is None else label_text(value) for value in plain_values(base)]
+    present = ~base.missing
+    levels: list[list[str]] = []
+    before = int(np.count_nonzero(present))
+    for share in RARE_SHARES:
+        frequent = present & (sizes >= max(k, share * people))
+        number, rest = int(np.count_nonzero(frequent)), int(sizes[present & ~frequent].sum())
+        if 1 <= number < before - 1 and rest >= k:
+            levels.append([texts[i] for i in np.flatnonzero(frequent)])
+            before = number + 1
+    return Hierarchy.keep(*levels) if levels else Hierarchy.star()
 
 
 def suggest_grid(base: Column) -> Hierarchy:
