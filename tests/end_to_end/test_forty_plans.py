@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-
 from tests.generators.tables import Generated, forty
+
 from veladura.plan.draft import draft, write_draft
 from veladura.plan.plan import read_plan
 from veladura.plan.run import run

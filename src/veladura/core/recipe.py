@@ -105,6 +105,7 @@ class Recipe(ABC):
     caution: ClassVar[str] = ""  # what it does to a model of its columns, for an analyst
     checks: ClassVar[Mapping[str, Check]] = {}  # how each of its promises is proved
     gate: ClassVar[Mapping[str, Limit]] = {}  # limits on figures that a drafted plan proposes
+    firm_gate: ClassVar[Mapping[str, Limit]] = {}  # limits that hold in it from the start
     own_rules: ClassVar[tuple[type[Rule], ...]] = ()  # combining rules of its own
     synthesizes: ClassVar[bool] = False  # whether it sets the combining rule of a chain
     coarsens: ClassVar[bool] = False  # a released value covers the true one: it can be looked up

@@ -17,7 +17,8 @@ def gate_text(recipe: Recipe, limits: Mapping[str, Limit]) -> str:
     Parameters
     ----------
     limits
-        Limits that hold from the start; the others are proposed as comments.
+        Limits that hold from the start, beside those of the recipe; the others are proposed as
+        comments.
     """
     if recipe.private:
         reason = (
@@ -25,6 +26,8 @@ def gate_text(recipe: Recipe, limits: Mapping[str, Limit]) -> str:
             " something about the data."
         )
         return "\n".join([*comment(reason), ""])
+    steps = recipes_of(recipe)
+    limits = {**limits, **{k: v for step in steps for k, v in step.firm_gate.items()}}
     lines = [
         *comment(
             "Limits on risk and utility: the run refuses a release that fails one of them. The less"
@@ -35,9 +38,10 @@ def gate_text(recipe: Recipe, limits: Mapping[str, Limit]) -> str:
     ]
     for figure, limit in limits.items():
         lines += [*comment(meaning_of(figure)), f'"{figure}" = {{{_ends(limit)}}}']
-    proposed = {k: v for step in recipes_of(recipe) for k, v in step.proposed_gate().items()}
+    proposed = {k: v for step in steps for k, v in step.proposed_gate().items()}
     for figure, limit in proposed.items():
-        lines += [*comment(meaning_of(figure), "# # "), f'# "{figure}" = {{{_ends(limit)}}}']
+        if figure not in limits:
+            lines += [*comment(meaning_of(figure), "# # "), f'# "{figure}" = {{{_ends(limit)}}}']
     return "\n".join([*lines, ""])
 
 

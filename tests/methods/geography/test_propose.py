@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
+
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -72,3 +75,14 @@ def test_coordinates_are_found_in_capitals_or_not(tmp_path, x, y, coordinates):
     assert f'x = "{x}"' in plan
     assert f'y = "{y}"' in plan
     assert f'coordinates = "{coordinates}"' in plan or coordinates == "planar"
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_drafted_plan_refuses_a_map_whose_gaps_tell_homes(method, tmp_path):
+    path = tmp_path / "homes.csv"
+    rng = np.random.default_rng(0)
+    pd.DataFrame(rng.random((200, 2)).round(3), columns=["x", "y"]).to_csv(path, index=False)
+    text = draft(str(path), method=method)
+    gate = tomllib.loads(text)["gate"]
+    assert gate == {"risk.holes.ratio": {"max": 1.25}}
+    assert '# "risk.holes' not in text

@@ -15,7 +15,7 @@ from veladura.measures.measure import Detail, Meaning, Measure, Measured, Subjec
 from veladura.measures.pairing import Pairing, pair
 from veladura.methods.geography.placed import changed_columns, step_of_places
 from veladura.numeric.coding import column_of
-from veladura.numeric.lattice import HoleAttack, hole_attack
+from veladura.numeric.lattice import HoleAttack, distinct_points, hole_attack
 
 if TYPE_CHECKING:
     from veladura.table.codes import Column
@@ -127,7 +127,7 @@ def _attack(both: Pairing, names: tuple[str, ...]) -> HoleAttack | None:
     steps = [step for step in found if step is not None]
     if len(steps) < len(names):
         return None
-    held, people = np.unique(_points(both.original, names, steps), axis=0, return_counts=True)
+    held, people = distinct_points(_points(both.original, names, steps))
     released = np.concatenate([_points(table, names, steps) for table in both.released])
     # somebody's home, however many live there; a number is disclosed if it is one person's
     targets = held if len(names) > 1 else held[people == 1]

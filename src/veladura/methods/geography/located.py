@@ -12,7 +12,7 @@ import numpy as np
 from veladura.base.arrays import Floats, Mask
 from veladura.base.checks import check_choice
 from veladura.base.limits import Limit
-from veladura.core.gates import MASKED
+from veladura.core.gates import HOLES, MASKED
 from veladura.core.promise import Check
 from veladura.core.recipe import Recipe
 from veladura.errors import DataError, PlanError
@@ -41,6 +41,7 @@ class LocationRecipe(Recipe):
     declared_by_holder: ClassVar[tuple[str, ...]] = ("region",)
     checks: ClassVar[Mapping[str, Check]] = CHECKS
     gate: ClassVar[Mapping[str, Limit]] = MASKED
+    firm_gate: ClassVar[Mapping[str, Limit]] = HOLES
 
     x: str
     y: str
