@@ -6,7 +6,7 @@ that remains is due to suppression.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,7 @@ from veladura.numeric.hierarchies.levels import Levels, apply_hierarchy, distinc
 from veladura.table.codes import encode
 from veladura.table.counts import Counts
 from veladura.table.recode import recode
-from veladura.table.schema import Field, Schema
+from veladura.table.schema import Field, Schema, kind_of
 from veladura.table.table import Table, from_arrow
 
 if TYPE_CHECKING:
@@ -56,6 +56,17 @@ def released_levels(release: Release) -> dict[str, int]:
     }
 
 
+def column_levels(release: Release) -> dict[str, int]:
+    """Return the same by column: both columns of a pair have its level."""
+    step = generalising_step(release)
+    return {
+        column: level
+        for name, level in released_levels(release).items()
+        if step is not None
+        for column in columns_of(step, name)
+    }
+
+
 def columns_of(step: Step, name: str) -> tuple[str, ...]:
     """Return the columns of what a step generalised as one: a column, or a pair of coordinates."""
     pairs = {pair_name(pair): tuple(pair) for pair in step.settings.get("pairs", ())}
@@ -65,16 +76,10 @@ def columns_of(step: Step, name: str) -> tuple[str, ...]:
 def generalise(original: Table, release: Release) -> tuple[Table, tuple[str, ...]]:
     """Return the original generalised to the levels of the release, and the columns concerned."""
     maps: dict[str, pa.Table] = {}
-    step = generalising_step(release)
-    for name, height in released_levels(release).items():
-        if step is not None and len(columns := columns_of(step, name)) > 1:
-            hierarchy = from_plain(Hierarchy, step.settings["hierarchies"][name], "hierarchy")
-            maps |= _pair_maps(original, hierarchy, columns, height)
-        elif (
-            name in original.names
-            and (pairs := map_of(original, release, name, height)) is not None
-        ):
-            maps[name] = pairs
+    for name, height in column_levels(release).items():
+        if name in original.names:
+            pairs = map_of(original, release, name, height)
+            maps |= {} if pairs is None else {name: pairs}
     if not maps:
         return original, ()
     # one of them in memory: both are compared in memory
@@ -83,23 +88,26 @@ def generalise(original: Table, release: Release) -> tuple[Table, tuple[str, ...
     return generalised.without_identifiers().select(original.names), tuple(maps)
 
 
-def _pair_maps(
-    original: Table, hierarchy: Hierarchy, columns: Sequence[str], height: int
-) -> dict[str, pa.Table]:
-    """Return what each coordinate of a pair became: the middle of its row or column of cells."""
-    if not set(columns) <= set(original.names):
-        return {}
-    maps, size = {}, height - 1
-    for axis, name in enumerate(columns):
+def _coordinate_map(
+    original: Table, release: Release, step: Step, name: str, height: int
+) -> pa.Table | None:
+    """Return what a coordinate of a pair became: the middle of its row or column of cells."""
+    for pair in step.settings.get("pairs", ()):
+        if name not in pair:
+            continue
+        declared = step.settings["hierarchies"][pair_name(pair)]
+        hierarchy, axis = from_plain(Hierarchy, declared, "hierarchy"), pair.index(name)
         _, base = distinct_values(original.counts([name]).columns[0])
-        cells = cell_numbers(hierarchy, base.values.astype(float), axis, size).tolist()
+        cells = cell_numbers(hierarchy, base.values.astype(float), axis, height - 1).tolist()
         gone = base.missing | (height == hierarchy.height)
         new = [
-            None if nowhere else centre(hierarchy, cell, axis, size)
+            None if nowhere else centre(hierarchy, cell, axis, height - 1)
             for cell, nowhere in zip(cells, gone, strict=True)
         ]
-        maps[name] = pa.table({"old": base.to_arrow(), "new": pa.array(new, pa.float64())})
-    return maps
+        released = release.tables[0].table.schema[name].type
+        middles = pa.array(new, pa.float64()).cast(released)
+        return pa.table({"old": base.to_arrow(), "new": middles})
+    return None
 
 
 def levels_of(original: Table, release: Release, name: str) -> tuple[Levels, Any] | None:
@@ -125,6 +133,9 @@ def levels_of(original: Table, release: Release, name: str) -> tuple[Levels, Any
 
 def map_of(original: Table, release: Release, name: str, height: int) -> pa.Table | None:
     """Return what each value became: as text, or in the column's type where the release kept it."""
+    step = generalising_step(release)
+    if step is not None and any(name in pair for pair in step.settings.get("pairs", ())):
+        return _coordinate_map(original, release, step, name, height)
     counted = levels_of(original, release, name)
     if counted is None or height > counted[0].height:
         return None
@@ -145,12 +156,9 @@ def _in_memory(original: Table, maps: Mapping[str, pa.Table]) -> Table:
         old = pairs.column("old").combine_chunks().cast(fields[place].type)
         new = pairs.column("new").combine_chunks()
         column = new.take(pc.index_in(arrow.column(name), old).combine_chunks())
-        field = (
-            fields[place]
-            if new.type == fields[place].type and fields[place].kind != "ordered"
-            else text_field(fields[place])
-        )
-        fields[place] = replace(field, type=new.type)
+        same = new.type == fields[place].type and fields[place].kind != "ordered"
+        coarser = replace(text_field(fields[place]), kind=kind_of(new.type) or "category")
+        fields[place] = replace(fields[place] if same else coarser, type=new.type)
         arrow = arrow.set_column(place, pa.field(name, new.type), column)
     return from_arrow(arrow, Schema(tuple(fields)), original.source)
 

@@ -289,6 +289,11 @@ seed = 1
     assert not release.manifest["steps"][0]["settings"]["levels"]["sex"]
     assert float(kept.entropy) == pytest.approx(1 - lost / most)
     assert vd.assess(frame, release)
+    lost = vd.utility.recoded(frame, release)
+    assert set(lost.columns) == {"lon", "lat"}
+    assert 0 < float(lost.mean) < 1
+    top = recipe(levels={"lon, lat": SIZES + 1, "sex": 0}).protect(frame)
+    assert float(vd.utility.recoded(frame, top).worst) == 1
 
 
 @pytest.mark.usefixtures("lazy_files")

@@ -21,7 +21,7 @@ from veladura.base.arrays import Floats, Ints
 from veladura.base.estimate import Estimate
 from veladura.core.release import Dataset, Release
 from veladura.errors import NotApplicable
-from veladura.measures.domain import generalising_step, map_of, released_levels
+from veladura.measures.domain import column_levels, generalising_step, map_of
 from veladura.measures.measure import Meaning, Measure, Measured, Subject, over_datasets
 from veladura.measures.utility.tables import cells_of, chosen_tables
 from veladura.numeric.sampling import MANY_ROWS, read, sample_note, some_rows
@@ -225,7 +225,7 @@ def _covered(
     By the levels of the manifest, else by the rows themselves.
     """
     kinds, code, taken = released
-    height = released_levels(release).get(name)
+    height = column_levels(release).get(name)
     if height is not None and (rule := map_of(original, release, name, height)) is not None:
         old, new = (rule.column(end).combine_chunks() for end in ("old", "new"))
         row = pc.index_in(

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from veladura.base.arrays import Floats, Ints
 from veladura.base.estimate import Estimate
 from veladura.errors import NotApplicable
-from veladura.measures.domain import map_of, released_levels
+from veladura.measures.domain import column_levels, map_of
 from veladura.measures.measure import Detail, Meaning, Measure, Measured, Subject, over_datasets
 from veladura.measures.weights import weights_of
 from veladura.numeric.coding import column_of, is_recoded
@@ -92,7 +92,7 @@ def recoded(original: Any, release: Release) -> RecodedLoss:
         for name in release.changed
         if name in before.names
         and name in first.names
-        and (name in released_levels(release) or is_recoded(before, first, name))
+        and (name in column_levels(release) or is_recoded(before, first, name))
     ]
     if not names:
         msg = "no released column has coarser values than the original."
@@ -128,7 +128,7 @@ def _released(before: Table, release: Release, dataset: Dataset, name: str) -> I
         coarse = np.full(before.rows, DROPPED, dtype=np.int64)
         coarse[dataset.rows] = _codes(released)
         return coarse
-    level = released_levels(release).get(name)
+    level = column_levels(release).get(name)
     pairs = None if level is None else map_of(before, release, name, level)
     if pairs is None:
         msg = "the released rows are not linked to rows of the original."
