@@ -12,6 +12,7 @@ from rich.table import Table
 
 from veladura.cli import analyze, show
 from veladura.cli.tables import print_table
+from veladura.measures.assessment import Assessment
 
 pytestmark = pytest.mark.quick
 
@@ -94,8 +95,9 @@ def test_the_table_of_the_demo_is_whole(width, monkeypatch, tmp_path):
     out = io.StringIO()
     monkeypatch.setattr(show, "_console", Console(file=out, width=width, highlight=False))
     monkeypatch.setattr(show, "_short", lambda _: "12,345 of 14,827 people (83.3 %)")
-    names = ["differentially-private-marginals", "microaggregation"]
-    show.show_demo({name: SimpleNamespace(assessment=[]) for name in names}, tmp_path, quiet=False)
+    names = ["whole-protection", "differentially-private-marginals", "microaggregation"]
+    outcomes = {name: SimpleNamespace(assessment=Assessment({})) for name in names}
+    show.show_demo(outcomes, tmp_path, quiet=False)
     text = out.getvalue()
     assert "…" not in text
     assert text.count("12,345 of 14,827 people (83.3 %)") == 4

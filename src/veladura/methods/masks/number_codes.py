@@ -57,7 +57,7 @@ def looks_like_codes(column: Column) -> bool:
     """Whether a column of numbers has two values, or whole numbers without an order."""
     numbers = column.numbers()
     levels, sizes = np.unique(numbers[~np.isnan(numbers)], return_counts=True)
-    if sizes.sum() < FEWEST_ROWS or levels.size < 2 or np.abs(levels).max() > LONGEST:  # noqa: PLR2004
+    if sizes.sum() < FEWEST_ROWS or levels.size <= 1 or np.abs(levels).max() > LONGEST:
         return False
     evidence = Evidence(column.field, np.empty(0, int), sizes, levels, (), frozenset())
     return shape_of(evidence) in CODED
