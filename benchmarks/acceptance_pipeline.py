@@ -1,4 +1,4 @@
-"""init, confirm, run and verify on tables nobody described, with every method, from the command line."""
+"""init, confirm, run and verify on tables nobody described, with every method, by command line."""
 
 from __future__ import annotations
 

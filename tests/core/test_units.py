@@ -38,7 +38,7 @@ LINKED: dict[str, Any] = {
     "topcode": vd.TopCode(columns={"cost": 2000}),
     "recode": vd.Recode(columns={"days": {"round": 5}}),
     "cart": vd.Cart(columns=["cost"], m=2),
-    "steps": vd.Steps([vd.TopCode(columns={"cost": 2000}), vd.Noise(columns=["days"])]),
+    "steps": vd.Steps([vd.TopCode(columns={"cost": 2000}), vd.Pram(columns=["ward"])]),
 }
 
 

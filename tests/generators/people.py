@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -63,9 +64,44 @@ _SYLLABLES = [
     "es",
 ]
 ICD = [f"{letter}{n:02}" for letter in "EFIJKMNRZ" for n in (3, 10, 11, 25, 31, 45, 54, 66, 78)]
-ISCO = np.array([1112, 1211, 1346, 2142, 2221, 2310, 2341, 2411, 2512, 2611, 3112, 3221, 3313, 3343,
-                 4110, 4222, 4321, 5120, 5131, 5223, 5311, 5412, 6111, 7112, 7223, 7231, 7512, 8160,
-                 8322, 8344, 9112, 9313, 9412, 9621])  # fmt: skip
+ISCO = np.array(
+    [
+        1112,
+        1211,
+        1346,
+        2142,
+        2221,
+        2310,
+        2341,
+        2411,
+        2512,
+        2611,
+        3112,
+        3221,
+        3313,
+        3343,
+        4110,
+        4222,
+        4321,
+        5120,
+        5131,
+        5223,
+        5311,
+        5412,
+        6111,
+        7112,
+        7223,
+        7231,
+        7512,
+        8160,
+        8322,
+        8344,
+        9112,
+        9313,
+        9412,
+        9621,
+    ]
+)
 
 
 def ages(rng: Rng, n: int, low: int = 0, high: int = 97) -> np.ndarray:
@@ -101,22 +137,24 @@ def full_names(rng: Rng, n: int) -> list[str]:
 
 def numbers_of(rng: Rng, n: int) -> np.ndarray:
     """Distinct numbers of units, in one of the ways registers write them."""
-    style = rng.integers(7)
-    if style == 0:
-        return np.arange(1, n + 1)
-    if style == 5:
-        return np.array([f"{a:08x}{b:08x}" for a, b in rng.integers(1 << 28, 1 << 32, (n, 2))])
-    if style == 6:
-        return rng.permutation(n) * int(rng.integers(1, 4)) + 101
-    if style == 1:
-        return rng.choice(np.arange(100_000, 999_999), n, replace=False)
-    if style == 2:
-        return 1_000_000 + np.cumsum(rng.integers(1, 9, n))
+    return _WAYS[rng.integers(len(_WAYS))](rng, n)
+
+
+def _lettered(rng: Rng, n: int) -> np.ndarray:
     letters = rng.choice(list("ABCDEFGH"), n)
     digits = rng.choice(np.arange(10_000, 99_999), n, replace=False)
-    if style == 3:
-        return np.array([f"{a}{b}" for a, b in zip(letters, digits, strict=True)])
-    return np.array([f"{b:07}" for b in rng.choice(9_999_999, n, replace=False)])
+    return np.array([f"{a}{b}" for a, b in zip(letters, digits, strict=True)])
+
+
+_WAYS: tuple[Callable[[Rng, int], np.ndarray], ...] = (
+    lambda _, n: np.arange(1, n + 1),
+    lambda rng, n: rng.choice(np.arange(100_000, 999_999), n, replace=False),
+    lambda rng, n: 1_000_000 + np.cumsum(rng.integers(1, 9, n)),
+    _lettered,
+    lambda rng, n: np.array([f"{b:07}" for b in rng.choice(9_999_999, n, replace=False)]),
+    lambda rng, n: np.array([f"{a:08x}{b:08x}" for a, b in rng.integers(1 << 28, 1 << 32, (n, 2))]),
+    lambda rng, n: rng.permutation(n) * int(rng.integers(1, 4)) + 101,
+)
 
 
 def social_numbers(rng: Rng, birth: np.ndarray) -> np.ndarray:

@@ -114,8 +114,12 @@ def demography(d: Draft, n: int, each: np.ndarray) -> None:
         d.category("nationality", np.minimum(d.rng.geometric(0.5, n) - 1, 9)[each], 10)
     if d.maybe(0.4):
         share = d.rng.dirichlet(np.ones(people.ISCO.size))
-        d.add("occupation", people.ISCO[d.rng.choice(people.ISCO.size, n, p=share)][each],
-              "quasi-identifier", gaps=0.0)  # fmt: skip
+        d.add(
+            "occupation",
+            people.ISCO[d.rng.choice(people.ISCO.size, n, p=share)][each],
+            "quasi-identifier",
+            gaps=0.0,
+        )
         d.codes.append(list(d.columns)[-1])
 
 
@@ -244,22 +248,28 @@ def visits(d: Draft, rows: int, name: str) -> Generated:
     return d.done(name, order)
 
 
+def homes_at(d: Draft, places: Places, town: np.ndarray) -> np.ndarray:
+    """Coordinates of homes around their towns: degrees, metres, or whole metres."""
+    rng, rows = d.rng, town.size
+    at = places.centre[town] + rng.normal(0, 0.03, (rows, 2))
+    if d.maybe(0.4):  # some live in the same house
+        same = rng.random(rows) < 0.3
+        at[same] = at[np.maximum(np.arange(rows) - 1, 0)][same]
+    style = rng.integers(3)
+    if style == 0:
+        corner = np.array([rng.uniform(-10, 20), rng.uniform(38, 60)])
+        return np.round(at + corner, int(rng.integers(4, 7)))
+    corner = np.array([rng.uniform(2e5, 6e5), rng.uniform(4e6, 6e6)])
+    metres = at * 70_000 + corner
+    return np.round(metres, 1) if style == 1 else np.round(metres).astype(int)
+
+
 def register(d: Draft, rows: int, name: str) -> Generated:
     """People of a register, one row each, with the place where they live."""
     rng, places = d.rng, Places(d.rng)
     each = np.arange(rows)
     town = places.draw(rng, rows)
-    at = places.centre[town] + rng.normal(0, 0.03, (rows, 2))
-    if d.maybe(0.4):  # some live in the same house
-        same = rng.random(rows) < 0.3
-        at[same] = at[np.maximum(each - 1, 0)][same]
-    style = rng.integers(3)
-    if style == 0:
-        place = np.round(at + [rng.uniform(-10, 20), rng.uniform(38, 60)], int(rng.integers(4, 7)))
-    elif style == 1:
-        place = np.round(at * 70_000 + [rng.uniform(2e5, 6e5), rng.uniform(4e6, 6e6)], 1)
-    else:
-        place = np.round(at * 70_000 + [rng.uniform(2e5, 6e5), rng.uniform(4e6, 6e6)]).astype(int)
+    place = homes_at(d, places, town)
     d.add("record", people.numbers_of(rng, rows), "identifier")
     gaps = rng.random(rows) < rng.choice([0, 0.02])
     d.add("x", np.where(gaps, np.nan, place[:, 0]) if gaps.any() else place[:, 0], "geographic")

@@ -10,7 +10,7 @@ import pytest
 
 import veladura as vd
 from veladura.errors import PlanError
-from veladura.plan.accounting import exact_columns, toml_key
+from veladura.plan.accounting import exact_columns, exact_in, toml_key
 from veladura.plan.plan import parse_plan, read_plan
 from veladura.plan.run import rehearse, run
 from veladura.release.certificate import certificate
@@ -170,6 +170,17 @@ def test_a_private_release_has_no_exact_column(planned):
     plan = planned(plan_text({}, step=step).replace("seed = 1\n", ""))
     assert exact_columns(plan, plan.open()) == []
     assert run(plan).standing.exact == ()
+
+
+def test_a_private_release_is_never_refused_for_what_the_data_hold(planned):
+    """A step before it may leave values as they are: only the private rows are released."""
+    step = (
+        '[[step]]\nmethod = "top-code"\ncolumns = {income = 100000}\n'
+        '[[step]]\nmethod = "dirichlet-multinomial"\ncolumns = ["sex"]\nepsilon = 1.0\n'
+        '[step.domain]\nsex = ["f", "m"]\n'
+    )
+    plan = planned(plan_text({}, step=step).replace("seed = 1\n", ""))
+    assert exact_in(plan, plan.open()) == {}
 
 
 def test_without_a_plan_the_manifest_lists_exact_columns_and_no_status():

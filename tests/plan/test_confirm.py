@@ -128,7 +128,8 @@ def test_a_role_can_be_changed_and_a_column_dropped(drafted):
 
 
 def test_a_role_that_contradicts_the_step_is_refused_and_nothing_is_written(drafted):
-    text = drafted.read_text(encoding="utf-8")
+    text = PLAN.replace("k = 4", 'k = 4\nquasi_identifiers = ["age", "sex"]')
+    drafted.write_text(text, encoding="utf-8")
     answers = Answers(
         lambda question: "sensitive" if question.name == "age" else question.role,
         lambda _: "why",

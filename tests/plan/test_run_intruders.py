@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -77,3 +80,17 @@ def test_bad_intruders_are_refused_before_anything_is_drawn(folder):
         with pytest.raises(PlanError, match="did you mean 'clerk'"):
             start(plan(folder, gate="clark"))
     assert not (folder / "out").exists()
+
+
+def test_the_terminal_says_the_verdict_first(folder):
+    plan(folder)
+    done = subprocess.run(
+        [sys.executable, "-m", "veladura", "run", "plan.toml"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    lines = done.stdout.splitlines()
+    (place,) = [i for i, line in enumerate(lines) if "could be found by the clerk; now" in line]
+    assert place < lines.index(next(line for line in lines if line.startswith("Risk")))

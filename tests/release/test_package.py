@@ -55,6 +55,7 @@ def test_a_package_holds_what_goes_out_and_the_record_what_stays(saved, tmp_path
     assert sorted(path.name for path in (tmp_path / "safe" / "c").iterdir()) == [
         "record.json",
         "report-custodian.html",
+        "risky.csv",
         "rows.parquet",
     ]
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["r"]

@@ -165,6 +165,14 @@ def test_a_column_with_one_value_is_told():
     assert sentence.startswith("sex and job: each has one value in all rows: they tell nothing.")
 
 
+def test_nobody_is_said_twice(people):
+    keys = {name: {"role": "quasi-identifier"} for name in people}
+    release = vd.TopCode(columns={"income": 1e9}).protect(vd.open(people, keys))
+    figures = vd.assess(vd.open(people, keys), release)
+    assert [record.name for record in figures.intruders] == ["register", "everything"]
+    assert [threat.name for threat in gather(release, figures).opening.threats] == ["register"]
+
+
 def test_many_names_are_shortened():
     assert shortened([str(i) for i in range(9)]).endswith("7 and 8")
     assert shortened([str(i) for i in range(20)]).endswith("7 and 12 more")

@@ -278,6 +278,13 @@ class HidesAChange(Broken):
         return release
 
 
+class ForgetsItsColumns(Noise):
+    """Does not say which columns it answers for: a plan would take them for exact ones."""
+
+    def changes(self, names):
+        return ()
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class FittedThatTells(FittedNoise):
     """Tells the largest original value in the manifest."""
@@ -317,6 +324,7 @@ BROKEN = {
     ShowsData: "repr of FittedThatShows shows data",
     ChangesADtype: "dtype of 'stay'",
     HidesAChange: "not told as changed",
+    ForgetsItsColumns: "does not name columns that it replaces",
     TellsTooMuch: "holds something of the original",
     NotInAPlan: "TOML serializable",
 }

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from veladura.errors import PlanError
 from veladura.table.schema import UNITS
 from veladura.table.units import rekeyed, with_units
@@ -99,11 +97,7 @@ def _refuse_several_classes(
     if len(sets) < 2:  # noqa: PLR2004
         return
     for dataset in release.tables:
-        counts = dataset.table.people_counts(list(classes))
-        if (
-            counts.person_of is not None
-            and counts.person_of.size > np.unique(counts.person_of).size
-        ):
+        if not dataset.table.people_counts(list(classes)).one_tuple_each:
             msg = (
                 "people whose quasi-identifiers differ from row to row can be counted for one list"
                 f" of quasi-identifiers only, got {len(sets)} lists.\n\nHint: give one list, or"

@@ -47,6 +47,8 @@ def exact_columns(plan: Plan, table: Table) -> list[str]:
 
 def mostly_exact_columns(plan: Plan, table: Table) -> list[str]:
     """Return the columns that steps change, but in a few rows only: top codes, critical cells."""
+    if any(step.private for step in plan.steps):
+        return []
     names = table.schema.names
     changed = [set(step.changes(names)) for step in plan.steps if not step.keeps_most]
     kept = [set(step.changes(names)) for step in plan.steps if step.keeps_most]

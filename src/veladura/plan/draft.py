@@ -128,25 +128,37 @@ def drafted(
 def look(source: str, table: str | None) -> tuple[Table, dict[str, Facts], dict[str, Guess]]:
     """Return a source with guessed roles and kinds, facts on its columns, and the guesses."""
     opened = open_unwarned(source, table=table)  # the guessed roles name identifiers
-    guesses = guess_roles(opened)
-    try:
-        again = _again(source, table, opened, guesses)
-    except DataError:  # whole numbers that are not written as such: " 1", "+1"
-        guesses = {
-            name: replace(guess, kind="category", order=()) if guess.order else guess
-            for name, guess in guesses.items()
-        }
-        again = _again(source, table, opened, guesses)
-    return again, inspect_table(replace(again, guessed=opened.guessed)), guesses
-
-
-def _again(source: str, table: str | None, opened: Table, guesses: Mapping[str, Guess]) -> Table:
-    """Open a source as the plan will: a guessed kind may change how values are stored."""
+    guesses = {
+        column.name: _as_written(column, guess)
+        for column, guess in zip(opened.schema, guess_roles(opened).values(), strict=True)
+    }
     columns = {
         column.name: _declared(column, guesses[column.name], opened.guessed.get(column.name))
         for column in opened.schema
     }
-    return open_table(source, columns, table=table, dialect=opened.source.dialect)
+    # again, as the plan will open it: a guessed kind may change how values are stored
+    try:
+        again = open_table(source, columns, table=table, dialect=opened.source.dialect)
+    except DataError:  # the file writes codes of a scale in more than one way, as 1 and 1.0
+        guesses = {name: _without_order(guess) for name, guess in guesses.items()}
+        columns = {
+            name: replace(c, order=(), kind="category" if c.order else c.kind)
+            for name, c in columns.items()
+        }
+        again = open_table(source, columns, table=table, dialect=opened.source.dialect)
+    facts = inspect_table(replace(again, guessed=opened.guessed))
+    return again, facts, guesses
+
+
+def _as_written(column: Field, guess: Guess) -> Guess:
+    """Return a guess whose order is written as a file with decimals writes it: 1.0, 2.0, ..."""
+    if column.kind != "number" or not guess.order:
+        return guess
+    return replace(guess, order=tuple(f"{float(level):.1f}" for level in guess.order))
+
+
+def _without_order(guess: Guess) -> Guess:
+    return replace(guess, order=(), kind="category") if guess.order else guess
 
 
 def _declared(column: Field, guess: Guess, facts: Facts | None) -> Declared:

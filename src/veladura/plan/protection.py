@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from veladura.table.table import Table
 
 MOST_LEVELS = 200  # an undecided column with more values is no key: nobody would share them
-MOST_SUPPRESSED = 0.02  # share of people who may be left out
+MOST_SUPPRESSED = 0.05  # share of rows that may be left out: with less, whole columns are given up
 COMMON = 0.8  # a sensitive category that so many people share needs no diversity
 UNDECIDED = ("undecided", "other")
 # Tried in this order for a table in which nothing asks for protection.

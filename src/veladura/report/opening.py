@@ -91,10 +91,16 @@ def opening(release: Release, assessment: Assessment | None, withheld: str) -> O
 
 
 def risks_of(manifest: Mapping[str, Any], assessment: Assessment | None) -> list[Risk]:
-    """Return the people at risk for each intruder: as measured, or as the manifest has them."""
-    if assessment is not None and assessment.intruders:
-        return [record.to_json() for record in assessment.intruders]
-    return list(manifest.get("risk", ()))
+    """Return the people at risk for each intruder: as measured, or as the manifest has them.
+
+    Where nothing but the quasi-identifiers is exact, one who knows every exact column knows what
+    another intruder knows: he is not said twice.
+    """
+    records = () if assessment is None else assessment.intruders
+    risks = [record.to_json() for record in records] or list(manifest.get("risk", ()))
+    others = [risk for risk in risks if risk["intruder"] != EVERYTHING]
+    known = [risk["knows"] for risk in others if not risk.get("within")]
+    return [r for r in risks if r["intruder"] != EVERYTHING or r["knows"] not in known]
 
 
 def risk_sentence(risks: Sequence[Risk]) -> str:
@@ -127,8 +133,7 @@ def _about(risk: Risk) -> str:
 def _threat(risk: Risk) -> Threat:
     people = max(risk["people"], 1)
     chance = risk.get("by_chance")
-    beside = "" if chance is None else f" (about {chance:,} by chance alone)"
-    after = _about(risk) + beside
+    after = _about(risk) + " after" + ("" if chance is None else f" (by chance {chance:,})")
     return Threat(
         called(EVERYTHING) if risk["intruder"] == EVERYTHING else risk["intruder"],
         _knows(risk),
@@ -136,7 +141,7 @@ def _threat(risk: Risk) -> Threat:
         after,
         LENGTH * min(risk["before"] / people, 1.0),
         LENGTH * min(risk["after"] / people, 1.0),
-        f"{risk['intruder']}: {risk['before']:,} people before, {after} after, of {people:,}",
+        f"{risk['intruder']}: {risk['before']:,} people before, {after}, of {people:,}",
     )
 
 

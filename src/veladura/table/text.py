@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
 
 from veladura.table.database.connection import sql_text
-from veladura.table.fields import ISO_DATE, has_time
+from veladura.table.fields import ISO_DATE, field_of, has_time
 from veladura.table.schema import LABELLED, Declared, Field
 
 INTEGER = r"^\s*[+-]?[0-9]+\s*$"
@@ -50,18 +53,40 @@ def typed(text: str, field: Field, declared: Declared, decimal: str = ".") -> st
         zeros = rf"[{decimal}]0*\s*$"
         digits = f"regexp_replace({text}, {sql_text(zeros)}, '')"
         return f"CASE WHEN {_fits(digits, INTEGER)} THEN TRY_CAST({digits} AS BIGINT) END"
+    # adding 0 makes a zero of a negative zero: the two count as one value, and must look like one
     digits = text if decimal == "." else f"replace({text}, {sql_text(decimal)}, '.')"
-    return f"CASE WHEN {_fits(text, number_pattern(decimal))} THEN TRY_CAST({digits} AS DOUBLE) END"
+    number = f"TRY_CAST({digits} AS DOUBLE) + 0.0"
+    return f"CASE WHEN {_fits(text, number_pattern(decimal))} THEN {number} END"
 
 
-def misfits(text: str, value: str, field: Field) -> str | None:
-    """Return SQL for the number of values that do not fit; None where all do."""
-    if field.order:
-        listed = ", ".join(sql_text(label) for label in field.order)
-        return f"count(CASE WHEN {value} NOT IN ({listed}) THEN 1 END)"
-    if field.kind in LABELLED:
-        return None
-    return f"count({text}) - count({value})"
+@dataclass(frozen=True)
+class Parsed:
+    """A column of text: its field, and SQL for its text and for the values it stands for."""
+
+    field: Field
+    text: str
+    value: str
+
+    def misfits(self) -> str | None:
+        """Return SQL for the number of values that do not fit; None where all do."""
+        if self.field.order:
+            listed = ", ".join(sql_text(label) for label in self.field.order)
+            return f"count(CASE WHEN {self.value} NOT IN ({listed}) THEN 1 END)"
+        if self.field.kind in LABELLED:
+            return None
+        return f"count({self.text}) - count({self.value})"
+
+
+def parsed_columns(
+    names: Sequence[str], declared: Mapping[str, Declared], decimal: str
+) -> list[Parsed]:
+    """Return how the text columns ``c0``, ``c1``, ... of a file are parsed."""
+    columns = []
+    for i, name in enumerate(names):
+        given = declared.get(name, Declared())
+        field, text = field_of(name, pa.string(), given), present(f"c{i}", given.missing)
+        columns.append(Parsed(field, text, typed(text, field, given, decimal)))
+    return columns
 
 
 def _fits(text: str, pattern: str) -> str:

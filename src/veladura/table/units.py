@@ -47,6 +47,11 @@ class PeopleCounts(Counts):
     tuple_of: Ints | None = field(default=None, repr=False)
     person_of: Ints | None = field(default=None, repr=False)
 
+    @property
+    def one_tuple_each(self) -> bool:
+        """Whether everyone holds one tuple: then the people of several tuples add up."""
+        return self.person_of is None or self.person_of.size == self.people
+
     def holders(self, chosen: Mask) -> int:
         """Return how many different people hold at least one of the chosen tuples."""
         if self.tuple_of is None or self.person_of is None:

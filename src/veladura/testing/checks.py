@@ -76,13 +76,15 @@ def shows_no_data(case: Case) -> None:
 
 
 def does_something(case: Case) -> None:
-    """Some value changes, or some row goes."""
+    """Some value changes, or some row goes, and the recipe says in which columns."""
     release = case.release
     before = case.table().without_identifiers().arrow
     same = all(
         len(d.table.arrow) == len(before) and d.table.arrow.equals(before) for d in release.tables
     )
     _require(not same, "the recipe does nothing")
+    forgotten = set(case.release.changed) - set(case.recipe.changes(case.table().names))
+    _require(not forgotten, f"changes() does not name columns that it replaces: {forgotten}")
 
 
 def repeats_by_seed(case: Case) -> None:

@@ -108,14 +108,17 @@ FORMS = [
 
 
 @pytest.mark.parametrize("form", FORMS, ids=str)
-@pytest.mark.parametrize("kind", ["frame", "csv"])
-def test_the_written_files_hold_k_for_the_pair(form, kind, tmp_path):
+@pytest.mark.parametrize("kind", ["frame", "csv", "csv in memory"])
+def test_the_written_files_hold_k_for_the_pair(form, kind, tmp_path, request):
     frame = places(11, missing=0.04).assign(job=["a", "b"] * 100)
     source = frame
     if kind == "csv":
+        request.getfixturevalue("lazy_files")
+    if kind != "frame":
         path = tmp_path / "people.csv"
         frame.sample(frac=1, random_state=1).to_csv(path, index=False)
         source = vd.open(path)
+        assert source.in_memory == (kind == "csv in memory")
     release = recipe(**form).protect(source)
     rows = written(release, tmp_path)
     if form.get("suppressed") == "star":
@@ -139,6 +142,7 @@ def test_the_written_files_hold_k_for_the_pair(form, kind, tmp_path):
     assert set(settings["precision"]) == {"lon, lat", "sex"}
 
 
+@pytest.mark.usefixtures("lazy_files")
 def test_a_file_and_a_frame_give_the_same_rows(tmp_path):
     frame = places(3, missing=0.03)
     path = tmp_path / "people.csv"
@@ -287,6 +291,7 @@ seed = 1
     assert vd.assess(frame, release)
 
 
+@pytest.mark.usefixtures("lazy_files")
 def test_the_same_coordinates_from_a_file_are_never_fetched_as_rows(tmp_path, monkeypatch):
     path = tmp_path / "people.csv"
     places(2).to_csv(path, index=False)

@@ -196,3 +196,39 @@ def test_a_tampered_number_breaks_the_promise(tmp_path: Path) -> None:
     rows.assign(patient="1").to_csv(path, index=False)
     lines = {line.claim: line.status for line in verify(folder)}
     assert lines[release.promises[0].claim] == "broken"
+
+
+@pytest.mark.parametrize("allowed", [0, 15, 60, 200])
+def test_people_who_add_up_are_searched_like_rows(allowed: int) -> None:
+    """Sex and age belong to the patient: the compiled walk, against every node by hand."""
+    frame = visits()
+
+    def lost(vector: tuple[int, int]) -> int:
+        sex = frame["sex"] if not vector[0] else frame["sex"].str.slice(0, 0)
+        keys = [sex, frame["age"].map(lambda a: coarse(a, vector[1]))]
+        return int((frame.groupby(keys)["patient"].transform("nunique") < K).sum())
+
+    fitted: Any = vd.KAnonymity(**settings("sex", "age", max_suppression=allowed)).fit(
+        vd.open(frame, ROLES)
+    )
+    good = {node for node in product(range(2), range(4)) if lost(node) <= allowed}
+    minimal = {
+        node
+        for node in good
+        if not any(o != node and o[0] <= node[0] and o[1] <= node[1] for o in good)
+    }
+    assert {tuple(node.levels.values()) for node in fitted.minimal} == minimal
+    assert all(node.suppressed == lost(tuple(node.levels.values())) for node in fitted.minimal)
+
+
+def test_a_population_is_compared_with_people(tmp_path: Path) -> None:
+    frame = visits()
+    people = frame.drop_duplicates("patient")[["sex", "age"]]
+    pd.concat([people, people]).to_csv(tmp_path / "town.csv", index=False)
+    town = tmp_path / "town.csv"
+    models = [vd.KMap(k=6, population=town), vd.DeltaPresence(lower=0, upper=0.5, population=town)]
+    recipe = vd.KAnonymity(**settings("sex", "age", models=models, max_suppression=0.1))
+    release = recipe.protect(vd.open(frame, ROLES), seed=1)  # half of the town, whoever it is
+    assert release.datasets[0].groupby(["sex", "age"])["patient"].nunique().min() >= K
+    with pytest.raises(DataError, match="not in the population"):
+        recipe.protect(frame.drop(columns=["patient", "home"]), seed=1)

@@ -135,7 +135,7 @@ def test_printed_and_in_a_notebook_they_say_what_to_paste():
     assert re.search(r"To take way \d, put this line into the step: levels = ", text)
     html = ways._repr_html_()
     assert html.count("<tr>") == 3
-    assert "a: as it is; b: groups 1, 2 (2 of 4 values left)" in html
+    assert "b: groups 1, 2 (2 of 4 values left); as it is: a" in html
 
 
 def test_of_many_ways_the_best_are_shown():

@@ -20,12 +20,12 @@ BLOCKS = {"first": (0, 300, 5000), "second": (1000, 320, 4000)}
 @pytest.fixture(scope="module", params=BLOCKS)
 def tables(request):
     first, smallest, largest = BLOCKS[request.param]
-    judged = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", IdentifierWarning)
-        for made in forty(first, smallest=smallest, largest=largest):
-            judged.append((made, guess_roles(vd.open(made.frame))))
-    return judged
+        return [
+            (made, guess_roles(vd.open(made.frame)))
+            for made in forty(first, smallest=smallest, largest=largest)
+        ]
 
 
 def columns(tables, *roles):

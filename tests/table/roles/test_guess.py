@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import time
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
+from rich.console import Console
 from tests.generators.tables import generate
 
 import veladura as vd
+from veladura.cli.show import roles_table
 from veladura.table.roles import guess_roles
 from veladura.table.roles.arithmetic import is_nominal, is_unimodal, without_reserved
 from veladura.table.roles.evidence import MOST_ROWS, gather
@@ -164,3 +167,18 @@ def test_guessing_is_fast(rows, most):
         start = time.process_time()
         guess_roles(table)
         assert time.process_time() - start < most
+
+
+def test_the_table_of_roles_fits_80_columns_and_cuts_no_word():
+    made = generate(1)
+    guesses = guess_roles(vd.open(made.frame))
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(roles_table(guesses, len(made.frame)))
+    text = console.export_text()
+    assert max(map(len, text.splitlines())) <= 80
+    assert "\u2026" not in text
+    letters = "".join(text.split())
+    for name, guess in guesses.items():
+        assert name in letters
+        assert guess.role in text
+        assert all(word in letters for word in guess.why.split())

@@ -13,7 +13,7 @@ from veladura.base.estimate import Estimate
 from veladura.errors import NotApplicable
 from veladura.measures.knowledge import Scenario
 from veladura.measures.measure import LAZY, Subject, over_datasets
-from veladura.measures.risk.picking import alone, recognised, search_of
+from veladura.measures.risk.picking import alone, among, distinct, recognised, search_of
 from veladura.numeric.coding import column_of, common_cells, common_codes
 from veladura.numeric.proportions import mean_share
 from veladura.table.table import from_arrow
@@ -132,14 +132,18 @@ def at_risk(subject: Subject, columns: Columns, who: Scenario, names: Sequence[s
         people = subject.original.people
     else:
         original, people_of = _original(subject)
-        people = int(np.unique(people_of).size)
-        before = Estimate.exact(_number(people_of, alone(original, who, names, people_of)))
+        people = int(distinct(people_of).size)
+        before = _estimate(*alone(original, who, names, people_of), people)
         if subject.release.rows is not None:
             after, found = _linked(subject, who, plain, disturbed)
         else:
             after = _unlinked(subject, who, plain)
             if disturbed:
-                replicated, chance = _replicated(subject, names)
+                exactly = [name for name in names if name not in who.within]
+                replicated, chance = max(
+                    (_replicated(subject, part) for part in (names, exactly) if part),
+                    key=lambda pair: float(pair[0]),
+                )
                 after = max(after, replicated, key=float)
     within = {name: reach for name, reach in who.within.items() if name in names}
     return AtRisk(who.name, tuple(names), before, after, people, within, chance, found)
@@ -154,9 +158,13 @@ def _original(subject: Subject) -> tuple[Table, Ints]:
     return table, person_numbers(table)
 
 
-def _number(people: Ints, flags: Any) -> int:
-    """Return how many people have a flagged row."""
-    return int(np.unique(people[flags]).size)
+def _estimate(found: Ints, looked_for: Ints, people: int, certain: int = 0) -> Estimate:
+    """Return how many of some people are found, from those looked for; others are certain."""
+    if looked_for.size == people:
+        return Estimate.exact(certain + found.size)
+    share = mean_share(among(looked_for, found).astype(np.float64), people)
+    ends = [certain + people * end for end in (share.value, share.lower, share.upper)]
+    return Estimate(ends[0], ends[1], ends[2], share.level)
 
 
 def _counted(
@@ -181,40 +189,51 @@ def _unlinked(subject: Subject, who: Scenario, plain: Sequence[str]) -> Estimate
     found = []
     for table in subject.tables:
         people = person_numbers(table)
-        found.append(float(_number(people, alone(table, who, plain, people))))
-    return over_datasets(found)
+        number = int(distinct(people).size)
+        found.append(_estimate(*alone(table, who, plain, people), number))
+    return found[0] if len(found) == 1 else over_datasets([float(each) for each in found])
 
 
 def _linked(
     subject: Subject, who: Scenario, plain: Sequence[str], disturbed: Sequence[str]
 ) -> tuple[Estimate, frozenset[int]]:
-    """Return how many people are found in rows that are linked to people, and who."""
+    """Return how many people are found in rows that are linked to people, and who.
+
+    First those whom the columns that can be looked up give away, then of the others those whose
+    nearest row is theirs.
+    """
     original, people = _original(subject)
-    parts = [(part.released, part.rows) for part in subject.aligned() if part.rows is not None]
-    sure = np.zeros(int(people.max(initial=-1)) + 1, dtype=bool)
-    if plain:
-        for table, link in parts:
-            sure[people[link][alone(table, who, plain, people[link])]] = True
-    certain, surely = int(np.count_nonzero(sure)), np.flatnonzero(sure)
-    released = np.unique(np.concatenate([people[link] for _, link in parts]))
-    doubtful = released[~sure[released]]
-    if not disturbed or not doubtful.size:
-        return Estimate.exact(certain), frozenset(surely.tolist())
-    searches = [
-        (search_of(table, who, plain, _rows(original, link), disturbed), link)
-        for table, link in parts
+    parts = [
+        (part.released, part.rows, _rows(original, part.rows))
+        for part in subject.aligned()
+        if part.rows is not None
     ]
-    right, chosen = recognised(searches, people, doubtful)
-    found = frozenset([*surely.tolist(), *chosen[right].tolist()])
-    if chosen.size == doubtful.size:
-        return Estimate.exact(len(found)), found
-    share, many = mean_share(right.astype(np.float64), doubtful.size), doubtful.size
-    ends = [certain + many * end for end in (share.value, share.lower, share.upper)]
-    return Estimate(ends[0], ends[1], ends[2], share.level), found
+    released = distinct(*(people[link] for _, link, _ in parts))
+    sure, chosen = np.zeros(0, dtype=np.int64), released
+    for i, (table, link, truth) in enumerate(parts if plain else []):
+        wanted = chosen if i else None
+        found, looked_for = alone(table, who, plain, people[link], truth, wanted)
+        sure, chosen = distinct(sure, found), looked_for if i == 0 else chosen
+    doubtful = chosen[~among(chosen, sure)]
+    if not disturbed or not doubtful.size:
+        return _estimate(sure, chosen, released.size), frozenset(sure.tolist())
+    searches = [
+        (search_of(table, who, plain, truth, disturbed), link) for table, link, truth in parts
+    ]
+    if chosen.size < released.size:  # a sample already
+        both = distinct(sure, recognised(searches, people, doubtful))
+        return _estimate(both, chosen, released.size), frozenset(both.tolist())
+    search, link = searches[0]
+    wanted = search.affordable(people[link], doubtful)
+    right = recognised(searches, people, wanted)
+    everybody = frozenset([*sure.tolist(), *right.tolist()])
+    return _estimate(right, wanted, doubtful.size, sure.size), everybody
 
 
 def _rows(table: Table, link: Ints) -> Table:
-    """Return some rows of a table in memory."""
+    """Return some rows of a table in memory; all of them without a copy."""
+    if link.size == table.rows and np.array_equal(link, np.arange(table.rows)):
+        return table
     return from_arrow(table.arrow.take(link), table.schema, table.source)
 
 

@@ -18,6 +18,9 @@ from veladura.table.schema import LABELLED
 if TYPE_CHECKING:
     from veladura.table.table import Table
 
+FEWER = 10  # times the pairs of rows: without distances most searches end at the second person
+FEWEST = 100  # people of a sample
+
 
 @dataclass(frozen=True, eq=False)
 class Search:
@@ -48,12 +51,22 @@ class Search:
         sizes = np.bincount(self.cells, minlength=self.number)
         return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
-    def affordable(self, targets: Ints) -> int:
-        """Return how many of the targets can be looked for, by the pairs of rows to compare."""
+    def affordable(self, people: Ints, wanted: Ints) -> Ints:
+        """Return the people who can be looked for: a sample, with too many pairs of rows.
+
+        Parameters
+        ----------
+        people
+            The person of each row.
+        wanted
+            The people to look for.
+        """
         from veladura.measures.risk.picking_kernels import pairs
 
-        if self.values.shape[0] == 1 and not self.points.shape[1]:
-            return targets.size  # the second compatible person ends the search
+        nearest = self.points.shape[1] > 0
+        if self.values.shape[0] == 1 and not nearest:
+            return wanted  # the second compatible person ends the search
+        targets = np.flatnonzero(among(people, wanted))
         order = np.lexsort((self.values[0], self.cells))
         total = int(
             pairs(
@@ -64,7 +77,11 @@ class Search:
                 np.ascontiguousarray(self.high[:, targets]),
             )
         )
-        return targets.size if total <= PAIRS else max(int(targets.size * (PAIRS / total)), 100)
+        most = PAIRS if nearest else FEWER * PAIRS
+        if total <= most:
+            return wanted
+        number = max(int(wanted.size * (most / total)), FEWEST)
+        return wanted[sample_rows(wanted.size, number, "intruders")]
 
     def picks(self, people: Ints, targets: Ints) -> Ints:
         """Return the person picked for each target, -1 where it is not one person."""
@@ -82,6 +99,21 @@ class Search:
             np.ascontiguousarray(self.wanted[targets]),
         )
         return picked
+
+
+def distinct(*numbers: Ints) -> Ints:
+    """Return the numbers that occur, in order; people are numbered from 0 almost without gaps."""
+    flags = np.zeros(max(int(part.max(initial=-1)) for part in numbers) + 1, dtype=bool)
+    for part in numbers:
+        flags[part] = True
+    return np.flatnonzero(flags)
+
+
+def among(people: Ints, wanted: Ints) -> Mask:
+    """Return which of some rows belong to the wanted people."""
+    flags = np.zeros(max(int(people.max(initial=-1)), int(wanted.max(initial=-1))) + 1, dtype=bool)
+    flags[wanted] = True
+    return flags[people]
 
 
 def roughly_known(table: Table, scenario: Scenario, columns: Sequence[str]) -> list[str]:
@@ -107,9 +139,10 @@ def search_of(
     table
         The rows that he searches; each is also a target.
     columns
-        The columns whose values he can look up: he knows them as the table has them.
+        The columns whose values he can look up: he knows them as the table has them. Those known
+        within a distance must be in the window around the true value, or equal the target's own.
     truth
-        The true values of each row, for columns that a method disturbed.
+        The true values of each row; without them those of the table.
     changed
         Those columns: known ones within a distance must be in the window around the true value, of
         the others the nearest row is taken.
@@ -124,11 +157,12 @@ def search_of(
         intruder = scenario.intruder(exactly, rough)
         (cells,), number = exact_cells([table], intruder, rough)
         values = rough_numbers(table, rough)
-        centre = values.copy()
-        for i, name in enumerate(rough):
-            if truth is not None and name in changed:
-                centre[i] = rough_numbers(truth, [name])[0]
+        centre = values if truth is None else rough_numbers(truth, rough)
         low, high = windows(centre, rough, intruder, table)
+        own = np.array([name not in changed for name in rough], dtype=bool).reshape(-1, 1)
+        if rough:  # a coarser value is compatible with the true one, wherever it lies
+            low = np.where(own, np.minimum(low, values), low)
+            high = np.where(own, np.maximum(high, values), high)
         lead = sharpest(values, low, high)
         values, low, high = values[lead], low[lead], high[lead]
     points = wanted = np.zeros((table.rows, 0))
@@ -137,16 +171,36 @@ def search_of(
     return Search(cells, number, values, low, high, points, wanted)
 
 
-def alone(table: Table, scenario: Scenario, columns: Sequence[str], people: Ints) -> Mask:
-    """Return which rows are compatible with one person only, by columns that can be looked up."""
-    search = search_of(table, scenario, columns)
-    return search.picks(people, np.arange(table.rows)) >= 0
+def alone(
+    table: Table,
+    scenario: Scenario,
+    columns: Sequence[str],
+    people: Ints,
+    truth: Table | None = None,
+    wanted: Ints | None = None,
+) -> tuple[Ints, Ints]:
+    """Return who has a row that is compatible with nobody else, and who was looked for.
+
+    Parameters
+    ----------
+    columns
+        The columns whose values can be looked up.
+    people
+        The person of each row.
+    truth
+        The true values of each row; without them those of the table.
+    wanted
+        The people to look for; by default all, or a sample where that takes too long.
+    """
+    search = search_of(table, scenario, columns, truth)
+    chosen = search.affordable(people, distinct(people)) if wanted is None else wanted
+    targets = np.flatnonzero(among(people, chosen))
+    picked = search.picks(people, targets)
+    return distinct(picked[picked >= 0]), chosen
 
 
-def recognised(
-    parts: Sequence[tuple[Search, Ints]], people: Ints, doubtful: Ints
-) -> tuple[Mask, Ints]:
-    """Return for which people the intruder's best match is right, and who was looked for.
+def recognised(parts: Sequence[tuple[Search, Ints]], people: Ints, wanted: Ints) -> Ints:
+    """Return for which of the wanted people the intruder's best match is right.
 
     Each dataset gives one vote: its single nearest compatible person. The person with most votes
     is picked; without a single one, nobody is.
@@ -157,21 +211,14 @@ def recognised(
         Each dataset, with the original row of each of its rows.
     people
         The person of each original row.
-    doubtful
-        The people to look for; a sample of them where there are too many pairs of rows.
     """
-    search, link = parts[0]
-    wanted = np.flatnonzero(np.isin(people[link], doubtful))
-    share = search.affordable(wanted) / max(wanted.size, 1)
-    chosen = doubtful[sample_rows(doubtful.size, int(np.ceil(share * doubtful.size)), "intruders")]
     votes = np.full((len(parts), people.size), -1, dtype=np.int64)
     for vote, (search, link) in zip(votes, parts, strict=True):
-        targets = np.flatnonzero(np.isin(people[link], chosen))
+        targets = np.flatnonzero(among(people[link], wanted))
         vote[link[targets]] = search.picks(people[link], targets)
     own = (votes == people).sum(axis=0)
     most = np.zeros(people.size, dtype=np.int64)
     for vote in votes:
         other = np.where((vote >= 0) & (vote != people), (votes == vote).sum(axis=0), 0)
         most = np.maximum(most, other)
-    right = np.unique(people[(own > 0) & (own > most)])
-    return np.isin(chosen, right), chosen
+    return distinct(people[(own > 0) & (own > most)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ from veladura.methods.kanonymity.privacy_models import (
     TCloseness,
     population_of,
 )
-from veladura.methods.kanonymity.suppression import Criteria
+from veladura.methods.kanonymity.suppression import Criteria, People
 from veladura.numeric.hierarchies.grid import composed, grid_levels
 from veladura.numeric.hierarchies.hierarchy import Hierarchy
 from veladura.numeric.hierarchies.levels import Levels, apply_hierarchy, distinct_values
@@ -116,8 +117,12 @@ def _criteria(
         carried.append(_unchanging(levels[0].base, 2))
     joint = build_lattice(tuples, sizes, [*levels, *carried])
     extra = {name: width + i for i, name in enumerate(sensitive)}
-    where = None if people is None else width + len(sensitive)
-    return Criteria(joint, sets, recipe.k, recipe.models, values, extra, origin, where)
+    criteria = Criteria(joint, sets, recipe.k, recipe.models, values, extra, origin)
+    if people is None:
+        return criteria
+    most = int(table.units.counts(person).size.max())
+    numbers = People(people.size, most, add_up=people.one_tuple_each)
+    return replace(criteria, person=width + len(sensitive), people=numbers)
 
 
 def _reference(table: Table, name: str) -> Ints:

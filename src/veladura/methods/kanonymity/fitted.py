@@ -87,10 +87,9 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
     @cached_property
     def tuples(self) -> Tuples:
         """The distinct tuples of quasi-identifiers, each with its rows."""
-        people = None
-        if self.criteria.person is not None:
-            people = self.table.people_counts(self.recipe.names).size
-        return tuples_of(list(self.recipe.attributes), self.lattice, people)
+        people = self.criteria.people
+        names = list(self.recipe.attributes)
+        return tuples_of(names, self.lattice, people.sizes if people else None)
 
     @property
     def by_level(self) -> bool:

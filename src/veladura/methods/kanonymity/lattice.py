@@ -25,6 +25,7 @@ Vector = tuple[int, ...]  # the level of each column
 Words = NDArray[np.uint64]  # packed tuples
 Codes = NDArray[np.int32]
 WORD_BITS = 63
+ROW_BITS = 36  # of a size for the walk, where the higher ones count people
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ def repeated_people(table: Table, recipe: KAnonymity) -> PeopleCounts | None:
     if table.person is None or table.people == table.rows:
         return None
     counts = table.people_counts(recipe.names)
-    if counts.person_of is not None and counts.person_of.size > counts.people:
+    if not counts.one_tuple_each:
         _refuse_what_adds_up(recipe)
     return counts
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Event, Thread
 
 import numpy as np
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from veladura.base.arrays import Ints, Mask
 from veladura.base.context import Advance
 from veladura.errors import PlanError
-from veladura.methods.kanonymity.lattice import Lattice, Vector
-from veladura.methods.kanonymity.suppression import Criteria
+from veladura.methods.kanonymity.lattice import ROW_BITS, Lattice, Vector
+from veladura.methods.kanonymity.suppression import Criteria, People
 
 Tags = NDArray[np.int8]  # a node is good (1), bad (-1) or not decided yet (0)
 Watch = Callable[[Tags], AbstractContextManager[None]]
@@ -63,11 +63,14 @@ def find_minimal(
     k for one quasi-identifier is decided by the compiled walk. What else is monotone is tagged in
     both directions. What is not is decided node by node, except where k alone fails already.
     """
-    if criteria.only_k:
+    if criteria.only_k or criteria.only_people:
+        shown, k = lattice, criteria.k
+        if criteria.people is not None:
+            shown, k = _counting_people(lattice, criteria.people, k)
         if lattice.nodes > MOST_NODES:
-            nodes = descend(lattice, criteria.k, allowed, watch)
+            nodes = descend(shown, k, allowed, watch)
             return SearchResult(tuple(nodes), None, complete=False)
-        nodes, complete = walk_lattice(lattice, criteria.k, allowed, budget, watch)
+        nodes, complete = walk_lattice(shown, k, allowed, budget, watch)
         return SearchResult(tuple(nodes), _at_or_above(nodes, lattice.heights), complete)
     if lattice.nodes > MOST_NODES:
         msg = (
@@ -91,6 +94,8 @@ def _find_by_criteria(
         nodes, complete = walk_lattice(lattice, criteria.smallest, allowed)
         if complete:
             tags[~_at_or_above(nodes, heights)] = -1
+    if len(criteria.sets) == 1 and criteria.people is not None:
+        _tag_by_bounds(lattice, criteria, criteria.people, allowed, tags)
     traversal = Traversal(criteria, tags, allowed)
     with watch(tags):
         if criteria.monotone(allowed):
@@ -99,6 +104,26 @@ def _find_by_criteria(
             traversal.try_all()
     good = tags == 1
     return SearchResult(tuple(minimal_of(good)), good)
+
+
+def _tag_by_bounds(
+    lattice: Lattice, criteria: Criteria, people: People, allowed: int, tags: Tags
+) -> None:
+    """Tag the nodes that bounds on people decide: a class has at most the people of its tuples."""
+    packed, k = _counting_people(lattice, people, criteria.k)
+    nodes, complete = walk_lattice(packed, k, allowed)
+    if complete:
+        tags[~_at_or_above(nodes, lattice.heights)] = -1
+    if criteria.models:
+        return
+    nodes, complete = walk_lattice(lattice, criteria.k * people.most, allowed)
+    if complete:  # so many rows are of at least k people
+        tags[_at_or_above(nodes, lattice.heights)] = 1
+
+
+def _counting_people(lattice: Lattice, people: People, k: int) -> tuple[Lattice, int]:
+    """Return a lattice and k for the walk, with sizes of people above those of rows."""
+    return replace(lattice, sizes=people.sizes << ROW_BITS | lattice.sizes), k << ROW_BITS
 
 
 def walk_lattice(
@@ -135,7 +160,7 @@ def descend(lattice: Lattice, k: int, allowed: int, watch: Watch = unwatched) ->
     def good(vector: Vector) -> bool:
         if vector not in decided:
             sizes = lattice.groups(vector)[1]
-            decided[vector] = int(sizes[sizes < k].sum()) <= allowed
+            decided[vector] = int((sizes[sizes < k] & ((1 << ROW_BITS) - 1)).sum()) <= allowed
         return decided[vector]
 
     if not good(top):

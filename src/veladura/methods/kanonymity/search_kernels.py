@@ -1,7 +1,9 @@
 """Compiled: the walk through the lattice that tags every node as good or bad.
 
 Groups stay sorted, so that those which merge are neighbours: a pass through memory merges or
-counts them, many times faster than a hash table that does not fit into the cache.
+counts them, many times faster than a hash table that does not fit into the cache. Where people have
+several rows, a size has the people in its higher bits: k is compared with these, suppression with
+the rows in the lower ones.
 """
 
 from __future__ import annotations
@@ -13,11 +15,13 @@ from numba import types
 
 from veladura.base.jit import compiled, inner
 from veladura.methods.kanonymity.kernels import SHAPE
+from veladura.methods.kanonymity.lattice import ROW_BITS
 
 _I, _U = types.int64, types.uint64
 _ints, _codes = types.Array(_I, 1, "C"), types.Array(types.int32, 1, "C")
 _tags = types.Array(types.int8, 1, "C")
 _keys, _bits = types.Array(_U, 2, "C"), types.Array(_U, 1, "C")
+ROWS = (1 << ROW_BITS) - 1  # of a size that has people in its higher bits
 
 
 @inner(types.void(_keys, _I, _ints, _I, _codes))
@@ -106,7 +110,7 @@ def _is_good(sizes: Any, groups: int, k: int, allowed: int) -> bool:
     rows = 0
     for g in range(groups):
         if sizes[g] < k:
-            rows += sizes[g]
+            rows += sizes[g] & ROWS
     return rows <= allowed
 
 
@@ -122,23 +126,23 @@ def _is_good_within(keys: Any, sizes: Any, groups: int, mask: Any, k: int, allow
         for g in range(groups):
             word = words[g] & bits
             if word != before:
-                rows += total if total < k else 0
+                rows += total & ROWS if total < k else 0
                 if rows > allowed:
                     return False
                 total, before = 0, word
             total += sizes[g]
-        return rows + (total if total < k else 0) <= allowed
+        return rows + (total & ROWS if total < k else 0) <= allowed
     for g in range(groups):
         same = True
         for w in range(keys.shape[1]):
             same = same and (keys[g, w] ^ keys[first, w]) & mask[w] == 0
         if not same:
-            rows += total if total < k else 0
+            rows += total & ROWS if total < k else 0
             if rows > allowed:
                 return False
             total, first = 0, g
         total += sizes[g]
-    return rows + (total if total < k else 0) <= allowed
+    return rows + (total & ROWS if total < k else 0) <= allowed
 
 
 @compiled(types.void(_tags, SHAPE, _I, types.boolean))

@@ -55,6 +55,25 @@ class Outcome:
 
 
 @dataclass(frozen=True, eq=False)
+class People:
+    """People with several rows.
+
+    Attributes
+    ----------
+    sizes
+        People of each tuple of quasi-identifiers.
+    most
+        Most rows of one person.
+    add_up
+        Whether everyone has one tuple: then the people of several tuples add up.
+    """
+
+    sizes: Ints = field(repr=False)
+    most: int
+    add_up: bool
+
+
+@dataclass(frozen=True, eq=False)
 class Criteria:
     """k and the privacy models, for one or several quasi-identifiers.
 
@@ -71,6 +90,8 @@ class Criteria:
         Where the origin stands; None without a population.
     person
         Where the person stands, if people have several rows: then every count is of people.
+    people
+        How many people each tuple has, likewise.
     """
 
     lattice: Lattice
@@ -81,6 +102,7 @@ class Criteria:
     extra: Mapping[str, int] = field(default_factory=dict)
     origin: int | None = None
     person: int | None = None
+    people: People | None = None
 
     @cached_property
     def columns(self) -> tuple[int, ...]:
@@ -97,6 +119,12 @@ class Criteria:
     def only_k(self) -> bool:
         """Whether k for one quasi-identifier is all that is asked."""
         return not self.models and len(self.sets) == 1 and self.person is None
+
+    @property
+    def only_people(self) -> bool:
+        """Whether k people of one quasi-identifier are all that is asked, and people add up."""
+        add_up = self.people is not None and self.people.add_up
+        return add_up and not self.models and len(self.sets) == 1
 
     @property
     def smallest(self) -> int:

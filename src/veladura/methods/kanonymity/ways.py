@@ -13,7 +13,7 @@ import tomli_w
 
 from veladura.methods.kanonymity.choice import Node
 from veladura.methods.kanonymity.quality import measure, number_given_up
-from veladura.numeric.hierarchies.level_words import level_words
+from veladura.numeric.hierarchies.level_words import KEPT, level_words
 
 if TYPE_CHECKING:
     from veladura.methods.kanonymity.fitted import FittedKAnonymity
@@ -63,8 +63,15 @@ class Way:
             " ".join(filter(None, marks)),
             f"{self.node.suppressed:,} of {rows:,}",
             f"{self.loss:.3f}",
-            "; ".join(f"{name}: {words}" for name, words in self.columns.items()),
+            self.words,
         )
+
+    @property
+    def words(self) -> str:
+        """What each column becomes, in one sentence."""
+        changed = [f"{name}: {text}" for name, text in self.columns.items() if text != KEPT]
+        kept = [name for name, text in self.columns.items() if text == KEPT]
+        return "; ".join([*changed, f"{KEPT}: {', '.join(kept)}"] if kept else changed)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

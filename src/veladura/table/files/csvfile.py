@@ -23,14 +23,14 @@ from veladura.table.database.connection import (
 )
 from veladura.table.database.scratch import scratch_folder
 from veladura.table.database_errors import LINE_LIMIT, without_values
-from veladura.table.fields import check_declared, field_of, refuse_empty, refuse_misfits
+from veladura.table.fields import check_declared, refuse_empty, refuse_misfits
 from veladura.table.files import dialect as dialects
 from veladura.table.files.dialect import Dialect
 from veladura.table.guess import guess_kinds
 from veladura.table.held import holds_text
-from veladura.table.schema import Declared, Field, Schema, check_names, describe
+from veladura.table.schema import Declared, Schema, check_names, describe
 from veladura.table.table import Source, Table, arranged
-from veladura.table.text import misfits, present, typed
+from veladura.table.text import Parsed, parsed_columns
 
 _NEVER = "\x01\x02veladura"  # DuckDB must have a word for missing; no file holds this one
 _number = count()
@@ -78,44 +78,42 @@ def _typed(
     with without_values(what):
         text = _read(connection, path, len(names), dialect, held=held)
         full, facts = guess_kinds(connection, text, names, declared, dialect)
-    fields = tuple(field_of(name, pa.string(), full.get(name, Declared())) for name in names)
-    given = [(field, full.get(field.name, Declared())) for field in fields]
-    texts = [present(f"c{i}", declared.missing) for i, (_, declared) in enumerate(given)]
-    values = [
-        typed(text, *about, dialect.decimal) for text, about in zip(texts, given, strict=True)
-    ]
+    columns = parsed_columns(names, full, dialect.decimal)
     verified = {name for name in facts if declared.get(name, Declared()).kind is None}
     with without_values(what):
-        rows, misfit = _counted(connection, text, fields, texts, values, verified)
+        rows, misfits = _counted(connection, text, columns, verified)
+    schema = Schema(tuple(column.field for column in columns))
     refuse_empty(rows, what)
-    refuse_misfits(misfit, fields, full)
-    sql = f"SELECT {', '.join(f'{value} AS c{i}' for i, value in enumerate(values))} FROM {text}"  # noqa: S608
-    about = replace(source, columns=full, dialect=dialect)
-    schema = Schema(fields)
+    refuse_misfits(misfits, list(schema), full)
     with without_values(what):
-        if held:
-            data = arranged(fetch_sql(connection, sql), schema)
-            run_sql(connection, f"DROP TABLE {text}")
-        else:
-            run_sql(connection, f"CREATE TEMP VIEW {text}_typed AS {sql}")
-            data = find(connect(custodian), f"{text}_typed")
-    return Table(schema, data, about, guessed=facts)
+        sql = f"SELECT {', '.join(f'{c.value} AS c{i}' for i, c in enumerate(columns))} FROM {text}"  # noqa: S608
+        data = _held(connection, text, sql, schema) if held else _lazy(text, sql, custodian)
+    return Table(schema, data, replace(source, columns=full, dialect=dialect), guessed=facts)
+
+
+def _held(connection: Any, text: str, sql: str, schema: Schema) -> pa.Table:
+    """Return the rows; the table of text that they were parsed from is gone then."""
+    data = arranged(fetch_sql(connection, sql), schema)
+    run_sql(connection, f"DROP TABLE {text}")
+    return data
+
+
+def _lazy(text: str, sql: str, custodian: Path | None) -> Any:
+    """Return a view that parses the file whenever it is asked."""
+    backend = connect(custodian)
+    run_sql(backend, f"CREATE TEMP VIEW {text}_typed AS {sql}")
+    return find(backend, f"{text}_typed")
 
 
 def _counted(
-    connection: Any,
-    source: str,
-    fields: Sequence[Field],
-    texts: Sequence[str],
-    values: Sequence[str],
-    verified: Collection[str],
+    connection: Any, source: str, columns: Sequence[Parsed], verified: Collection[str]
 ) -> tuple[int, dict[str, int]]:
     """Return the number of rows, and by column how many values do not fit its kind."""
     figures = {
-        field.name: figure
-        for field, text, value in zip(fields, texts, values, strict=True)
-        if (field.order or field.name not in verified)
-        and (figure := misfits(text, value, field)) is not None
+        column.field.name: figure
+        for column in columns
+        if (column.field.order or column.field.name not in verified)
+        and (figure := column.misfits()) is not None
     }
     sql = f"SELECT {', '.join(['count(*)', *figures.values()])} FROM {source}"  # noqa: S608
     rows, *counts = run_sql(connection, sql)[0]

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from veladura.table.codes import label_text
+from veladura.table.equal_values import has_twins
 from veladura.table.frames.arrow import is_text, labels_of
 from veladura.table.schema import Declared
 
@@ -97,4 +98,18 @@ def restore(
     """
     if frame is None:
         return _library("pandas").new_frame(arrow.select(list(changed)))
-    return _library(library_of(frame) or "").restore(frame, arrow, changed, rows)
+    replaced = {name: new or _looks_double(frame, name) for name, new in changed.items()}
+    return _library(library_of(frame) or "").restore(frame, arrow, replaced, rows)
+
+
+def _looks_double(frame: Any, name: str) -> bool:
+    """Whether a column of a frame shows one value in two ways: then it is not kept as it was."""
+    names, library = names_of(frame), library_of(frame) or ""
+    if name not in names:
+        return False
+    place = names.index(name)
+    if library == "pyarrow":
+        single = frame.select([place])
+    else:
+        single = frame.iloc[:, [place]] if library == "pandas" else frame[:, [place]]
+    return has_twins(_library(library).arrays_of(single)[0])

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from veladura.table.codes import label_text
 from veladura.table.database.connection import fetch_sql, own_connection, registered
 from veladura.table.database_errors import without_values
+from veladura.table.equal_values import plain_numbers
 from veladura.table.fields import field_of, refuse_empty, refuse_misfits
 from veladura.table.frames import conversion as frames
 from veladura.table.schema import LABELLED, Declared, Field, Schema, kind_of
@@ -86,7 +87,7 @@ def _parsed(column: pa.ChunkedArray, field: Field, given: Declared) -> tuple[pa.
 
 
 def _cast(column: pa.ChunkedArray, field: Field) -> tuple[pa.ChunkedArray, int]:
-    """Return a column in its storage type, NaN as missing, and how many values do not fit."""
+    """Return a column in its storage type, and how many values do not fit."""
     if pa.types.is_uint64(column.type) and field.kind == "integer":
         fits = pc.less_equal(column, pa.scalar(np.iinfo(np.int64).max, pa.uint64()))
         misfits = int(pc.sum(pc.invert(fits)).as_py() or 0)
@@ -95,9 +96,7 @@ def _cast(column: pa.ChunkedArray, field: Field) -> tuple[pa.ChunkedArray, int]:
         # what is finer than a microsecond is cut off; a column that is kept comes back whole
         finer = pa.types.is_timestamp(column.type) and column.type.unit == "ns"
         column = column.cast(field.type, safe=field.kind != "number" and not finer)
-    if pa.types.is_floating(column.type) and pc.any(pc.is_nan(column)).as_py():
-        column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
-    return column, 0
+    return plain_numbers(column), 0
 
 
 def _unlisted(column: pa.ChunkedArray, field: Field) -> int:

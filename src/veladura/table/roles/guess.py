@@ -11,10 +11,11 @@ from veladura.table.roles.answer import Answer
 from veladura.table.roles.coordinates import find_pairs
 from veladura.table.roles.design import Design, find_design
 from veladura.table.roles.evidence import Evidence, gather
+from veladura.table.roles.keys import Key
 from veladura.table.roles.nesting import unique_people
 from veladura.table.roles.shapes import shape_of
 from veladura.table.roles.single import judge
-from veladura.table.roles.units import Key, Units, find_units
+from veladura.table.roles.units import Units, find_units
 from veladura.table.roles.weights import find_replicates
 from veladura.table.schema import Kind, Role
 from veladura.table.table import Table

@@ -79,7 +79,9 @@ def are_aliases(first: Evidence, second: Evidence) -> bool:
     if not 0.9 < first.distinct / max(second.distinct, 1) < 1.1:  # noqa: PLR2004
         return False
     seen = pairs(first.codes, second.codes)[0].size
-    return seen <= 1.03 * max(first.distinct, second.distinct)
+    most = max(first.distinct, second.distinct)
+    # nearly unique columns have few pairs more than values: what repeats must repeat together
+    return seen <= 1.03 * most and seen - most <= 0.3 * (first.present - most)
 
 
 def unique_people(column: Evidence, person: Evidence | None) -> int:

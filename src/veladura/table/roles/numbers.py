@@ -17,9 +17,21 @@ from veladura.table.roles.arithmetic import (
 from veladura.table.roles.evidence import Evidence
 
 NumberShape = Literal[
-    "binary", "sequence", "long code", "running number", "nominal code", "scale", "count", "month",
-    "day", "age", "year", "birth year", "amount", "measure",
-]  # fmt: skip
+    "binary",
+    "sequence",
+    "long code",
+    "running number",
+    "nominal code",
+    "scale",
+    "count",
+    "month",
+    "day",
+    "age",
+    "year",
+    "birth year",
+    "amount",
+    "measure",
+]
 
 _FEW = 12  # values of a scale or a short list
 _SHORT = 31  # the largest value of a short list

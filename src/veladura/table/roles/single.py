@@ -104,11 +104,10 @@ def _kind(column: Evidence, shape: str) -> tuple[Kind, tuple[str, ...], str]:
     """Return kind, order and a description of a category."""
     if column.field.kind == "ordered":
         return "ordered", column.field.order, "ordered categories"
-    # whole numbers with decimal points may be written in several ways: no order fits them all
-    if shape == "scale" and column.levels is not None and column.field.kind == "integer":
+    if shape == "scale" and column.levels is not None:
         order = tuple(str(int(level)) for level in column.levels)
         return "ordered", order, "codes of a scale, in order"
-    if shape in ("nominal code", "scale"):
+    if shape == "nominal code":
         return "category", (), "codes without arithmetic"
     return "category", (), "a few categories" if column.distinct <= _MOST_LEVELS else "categories"
 

@@ -11,9 +11,17 @@ import numpy as np
 from veladura.table.roles.evidence import FEWEST_ROWS, Evidence
 
 TextShape = Literal[
-    "e-mail", "address on a network", "hash", "phone", "person name", "one name", "street",
-    "free text", "code", "words",
-]  # fmt: skip
+    "e-mail",
+    "address on a network",
+    "hash",
+    "phone",
+    "person name",
+    "one name",
+    "street",
+    "free text",
+    "code",
+    "words",
+]
 
 _MOST = 0.8  # share of the texts that must have a shape
 _EMAIL = re.compile(r"^[^@\s]+@[^@\s]+$")

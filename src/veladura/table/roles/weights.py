@@ -71,7 +71,7 @@ def _points(
     if not (one or named or shared or (designed and column.distinct <= _MOST_CELLS)):
         return 0
     points = 2 * one + 2 * named + shared + designed + fine + (fine and few) + (mean >= _MANY)
-    differs = _differs(column, units)
+    differs = shared and _differs(column, units)
     points += column.whole and few and not _is_heaped(column) and (differs or shape in _AMOUNTS)
     points -= bool(column.hints & {"sensitive", "age", "quasi", "x", "y"})
     points -= 2 * (shape in ("age", "birth year", "year"))
@@ -102,7 +102,7 @@ def _by_design(column: Evidence, columns: Sequence[Evidence], shapes: Mapping[st
         and other.distinct < 0.2 * other.rows
         and (other.levels is None or shapes[other.name] in ("nominal code", "scale", "binary"))
     ]
-    return any(explained(other, column) > _EVEN for other in few)
+    return any(other is not column and explained(other, column) > _EVEN for other in few)
 
 
 def _is_heaped(column: Evidence) -> bool:
@@ -118,8 +118,20 @@ def _is_dense(column: Evidence) -> bool:
     return column.whole and span < 3 * column.distinct
 
 
+def _is_numbered(column: Evidence, columns: Sequence[Evidence]) -> bool:
+    """Whether codes of places begin with that of their region."""
+    return any(
+        2 < other.distinct < column.distinct  # noqa: PLR2004
+        and determines(column, other)
+        and explained(other, column) > _EVEN
+        for other in columns
+    )
+
+
 def _is_derived(column: Evidence, columns: Sequence[Evidence]) -> bool:
     """Whether a few whole numbers of different lengths are told by a column as short."""
+    if _is_numbered(column, columns):
+        return False
     lengths = {len(str(int(number))) for number in (column.numbers[0], column.numbers[-1])}
     return len(lengths) > 1 and any(
         other is not column
