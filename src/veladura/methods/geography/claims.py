@@ -55,8 +55,8 @@ def ring_promise(
         f" {ring[1]:g}{unit}"
     )
     claim += (
-        f". Where other places are far, it was by up to {math.sqrt(k + 1):.1f} times the distance to"
-        f" the {k} nearest of them, and so were these {k}."
+        f". Where other places are far, it was by up to {math.sqrt(k + 1):.1f} times the distance"
+        f" to the {k} nearest of them, and so were these {k}."
         if k
         else "."
     )
