@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -54,8 +55,8 @@ def ring_promise(
         f" {ring[1]:g}{unit}"
     )
     claim += (
-        f"; further, where one of {k + 1} neighbouring places is far from the others, so that each"
-        f" is hidden among {k} others."
+        f". Where other places are far, it was by up to {math.sqrt(k + 1):.1f} times the distance"
+        f" to the {k} nearest of them, and so were these {k}."
         if k
         else "."
     )
