@@ -78,7 +78,7 @@ def test_old_names_of_functions_work_with_a_warning(door, old, new):
 def test_one_name_for_one_argument(door):
     """The release is `release`, the control group `control`, an intruder's columns `known`."""
     old = {"released", "datasets", "synthetic", "holdout", "keys", "data"}
-    first = {"original", "table", "release"}
+    first = {"original", "table", "release", "schema"}
     for name in door.__all__:
         if inspect.isfunction(function := getattr(door, name)):
             names = list(inspect.signature(function).parameters)

@@ -43,6 +43,7 @@ RECIPES: Sequence[Recipe] = (
     vd.Recode(columns={"income": {"round": 5000}, "birth": {"date": "year"}}),
     vd.Recode(columns={"marital": ALONE}),
     vd.Pram(columns=["sex", "marital"]),
+    vd.Reweight(column="income", total=1_000_000),
     vd.KAnonymity(quasi_identifiers=["sex", "marital", "zip"], k=3),
     vd.KAnonymity(quasi_identifiers=[["birth", "sex"], ["zip", "marital"]], k=3, suppressed="star"),
     vd.KAnonymity(

@@ -11,7 +11,7 @@ from veladura.plan.commented import comment
 from veladura.plan.plan import recipes_of
 
 
-def gate_text(recipe: Recipe, limits: Mapping[str, Limit]) -> str:
+def gate_text(recipe: Recipe, limits: Mapping[str, Limit] | None = None) -> str:
     """Return the gate of a drafted plan, every limit with the meaning of its figure.
 
     Parameters
@@ -27,7 +27,7 @@ def gate_text(recipe: Recipe, limits: Mapping[str, Limit]) -> str:
         )
         return "\n".join([*comment(reason), ""])
     steps = recipes_of(recipe)
-    limits = {**limits, **{k: v for step in steps for k, v in step.firm_gate.items()}}
+    limits = {**(limits or {}), **{k: v for step in steps for k, v in step.firm_gate.items()}}
     lines = [
         *comment(
             "Limits on risk and utility: the run refuses a release that fails one of them. The less"

@@ -46,11 +46,15 @@ def test_rows_left_out_give_their_weight_to_the_rest():
     assert all(proof.status == "holds" for proof in release.prove())
 
 
-def test_missing_and_zero_weights_stay_and_whole_ones_become_numbers():
+def test_missing_and_zero_weights_stay_and_whole_ones_stay_whole():
     frame = pd.DataFrame({"w": pd.array([10, 0, None, 33], dtype="Int64")})
     released = vd.Reweight(column="w", total=86).protect(frame).datasets[0]["w"]
     assert released.isna().tolist() == [False, False, True, False]
-    assert released.dropna().tolist() == [20.0, 0.0, 66.0]
+    assert released.dropna().tolist() == [20, 0, 66]
+    frame = pd.DataFrame({"w": np.arange(1, 400)})
+    released = vd.Reweight(column="w", total=12_345.4).protect(frame).datasets[0]["w"]
+    assert released.dtype == frame["w"].dtype
+    assert released.sum() == 12_345
 
 
 def test_check_counts_another_total():

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
 from veladura.base.checks import is_number
 from veladura.base.context import Context
@@ -131,7 +130,9 @@ class FittedReweight(Fitted[Reweight]):
         total = float(np.nansum(weights)) if recipe.total is None else float(recipe.total)
         rounded = significant(weights, recipe.digits)
         scaled = np.where(column.missing, 0.0, rounded * (total / np.nansum(rounded)))
-        field = replace(column.field, kind="number", type=pa.float64())
+        if column.values.dtype.kind != "f":  # whole weights stay whole, and so does their total
+            total = float(np.rint(total))
+            scaled = np.diff(np.rint(np.cumsum(scaled)), prepend=0.0).astype(np.int64)
         promise = Promise(
             "weight-total",
             f"The weights in {name} add up to {total:,.10g}.",
@@ -139,7 +140,7 @@ class FittedReweight(Fitted[Reweight]):
             {"columns": [name], "total": total},
         )
         return Drawn(
-            datasets=[Draw({name: replace(column, field=field, values=scaled)})],
+            datasets=[Draw({name: column.with_values(scaled)})],
             changed=(name,),
             promises=(promise,),
         )
