@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 TAIL = 0.005  # people in each tail that are coded together, if it is heavy
 WIDE = 30  # numbers whose 99th percentile is so many times the first are rounded by their size
 HEAVY = 2.0  # a tail is heavy if it reaches so many times further than its 99th percentile
-SPARE = 3  # people who share a value: rows that are left out later may take one of them away
+SPARE = 4  # people who share a value: rows that are left out later may take one of them away
 TOGETHER = 10  # people whose values are coded together at an end
 FEWEST_VALUES = 8  # a number with fewer multiples than this would say nothing
 MOST_MERGED = 0.3  # share of people that a category "other" may take in

@@ -25,6 +25,7 @@ from veladura.methods.masks.topcode import TopCode
 from veladura.methods.masks.topcode_limits import Limits
 from veladura.numeric.hierarchies.grid import composed
 from veladura.numeric.hierarchies.suggest import suggest_from, suggest_grid
+from veladura.numeric.hierarchies.thin import thin
 from veladura.plan.coarsening import (
     MOST_MERGED,
     coarser_number,
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
 
 MOST_LEVELS = 200  # an undecided column with more values is no key: nobody would share them
 MOST_SUPPRESSED = 0.05  # share of rows that may be left out: with less, whole columns are given up
+MOST_NODES = 1_000_000  # generalisations that are searched whole in seconds
+MOST_BY_NODE = 20_000  # and where each must be looked at: privacy models, people with several rows
 COMMON = 0.8  # a sensitive category that so many people share needs no diversity
 UNDECIDED = ("undecided", "other")
 # Tried in this order for a table in which nothing asks for protection.
@@ -115,13 +118,14 @@ class Protection:
         paired = {name for pair in self.pairs for name in pair}
         for name in [name for name in self.keys if name not in paired]:
             hierarchies[name] = suggest_from(self.table.people_counts([name]), self.audience.k)
+        by_node = bool(self.models) or self.table.schema.person is not None
         return KAnonymity(
             quasi_identifiers=tuple(self.keys),
             k=self.audience.k,
             max_suppression=MOST_SUPPRESSED,
             models=tuple(self.models),
             pairs=tuple(self.pairs),
-            hierarchies=hierarchies,
+            hierarchies=thin(hierarchies, MOST_BY_NODE if by_node else MOST_NODES),
         )
 
 
