@@ -219,7 +219,7 @@ def rare_levels(held: Holders, fewest: int) -> Coarser | None:
         merged.append(level)
     kept_labels = [texts[level] for level in sorted(order) if level not in merged]
     rest = REST if REST not in texts else f"{REST} (merged)"
-    return Coarser(keep=kept_labels, other=rest) if kept_labels else None
+    return Coarser(keep=kept_labels or [rest], other=rest)  # all are rare: nothing else is left
 
 
 def merged_share(held: Holders, rule: Coarser) -> float:
