@@ -16,7 +16,7 @@ import numpy as np
 from veladura.errors import DataError
 from veladura.methods.masks.dates import PERIODS, start_of
 from veladura.methods.masks.recode_rules import REST, Coarser, multiples
-from veladura.methods.masks.topcode_limits import Limits, limit_from
+from veladura.methods.masks.topcode_limits import Limits, limit_from, round_down
 from veladura.table.codes import Column, label_texts
 
 if TYPE_CHECKING:
@@ -24,10 +24,11 @@ if TYPE_CHECKING:
     from veladura.table.table import Table
 
 TAIL = 0.005  # people in each tail that are coded together, if it is heavy
-WIDE = 30  # numbers whose 99th percentile is so many times the first are rounded by their size
+SKEWED = 4  # amounts whose 99th percentile is so many times the median are rounded by their size
 HEAVY = 2.0  # a tail is heavy if it reaches so many times further than its 99th percentile
-SPARE = 4  # people who share a value: rows that are left out later may take one of them away
-TOGETHER = 10  # people whose values are coded together at an end
+SPARE = 4  # people who share a value: rows that are left out later may take some of them away
+NEARLY = 10  # so many times more people may share their value with fewer than that
+MOST_CODED = 0.05  # share of people who may be coded together at an end, heavy tail or not
 FEWEST_VALUES = 8  # a number with fewer multiples than this would say nothing
 MOST_MERGED = 0.3  # share of people that a category "other" may take in
 MISSING_DECIMALS = 9
@@ -84,54 +85,85 @@ def holders(table: Table, name: str, person: str | None) -> Holders:
 
 
 def coarser_number(held: Holders, most_alone: float) -> tuple[Limits | None, Coarser | None]:
-    """Return limits for heavy tails and a rounding, so that few people are alone by a number.
+    """Return limits for the tails and a rounding, so that few people are alone by a number.
 
     Parameters
     ----------
     most_alone
         The share of people who may be alone by it. A rule is None when the values do as they are.
     """
-    column = held.column
+    column, enough = held.column, most_alone * held.people
     upper, lower = _upper(column), _upper(column.with_values(-column.values))
-    values = column.values if upper is None else np.minimum(column.values, upper)
-    values = values if lower is None else np.maximum(values, -lower)
-    enough = most_alone * held.people
-    rule = None
-    if held.alone(values, SPARE) > enough:
-        rule = _digits(held, values, enough) or Coarser(round=_base(held, values, enough))
-    if rule is not None and rule.round is not None:  # between two multiples it would be rounded
-        upper = None if upper is None else _multiple(upper, rule.round)
-        lower = None if lower is None else _multiple(lower, rule.round)
-    rounded = values if rule is None else rule.rounded(values)
-    if held.alone(rounded, SPARE) > enough:  # what no rounding brings together lies at the ends
-        upper, lower = _shared_end(held, rounded), _shared_end(held, -rounded)
-    if upper is None and lower is None:
+    rule: Coarser | None = None
+    for rule in _roundings(held, upper):
+        high, low = (_as_rounded(limit, rule) for limit in (upper, lower))
+        values = _clipped(column.values, high, low)
+        rounded = values if rule is None else rule.rounded(values)
+        if not _shared(held, rounded, enough):  # what no rounding brings together: the ends
+            high = _lower_of(high, _shared_end(held, rounded))
+            low = _lower_of(low, _shared_end(held, -rounded))
+            rounded = _clipped(rounded, high, low)
+        if _shared(held, rounded, enough):
+            break
+    if high is None and low is None:
         return None, rule
-    return Limits(upper=upper, lower=None if lower is None else -lower), rule
+    return Limits(upper=high, lower=None if low is None else -low), rule
+
+
+def _roundings(held: Holders, upper: float | None) -> Iterator[Coarser | None]:
+    """Yield rules from none to the coarsest that still says something."""
+    column = held.column
+    yield None
+    values = column.values[~column.missing]
+    positive = values[values > 0]
+    if positive.size > 0 and values.min() >= 0:
+        middle, high = np.quantile(positive, [0.5, 0.99])
+        if high >= SKEWED * middle:
+            yield from (Coarser(digits=digits) for digits in (3, 2, 1))
+    for base in _bases(column):
+        yield Coarser(round=base)
+        if np.unique(multiples(_clipped(values, upper, None), base)).size <= FEWEST_VALUES:
+            return
+
+
+def _clipped(values: Any, upper: float | None, lower: float | None) -> Any:
+    """Return values with the tails beyond two limits coded; the lower one with its sign changed."""
+    values = values if upper is None else np.minimum(values, upper)
+    return values if lower is None else np.maximum(values, -lower)
+
+
+def _lower_of(first: float | None, second: float | None) -> int | float | None:
+    """Return the lower of two limits, where there are any."""
+    return min((limit for limit in (first, second) if limit is not None), default=None)
 
 
 def _shared_end(held: Holders, values: Any) -> int | float | None:
-    """Return the highest value that, with all above it, enough people hold; None for the top."""
+    """Return the highest value that enough people share, if few are above it; None for the top."""
     present = ~held.column.missing
-    order = np.argsort(-values[present], kind="stable")
-    ranked, people = values[present][order], held.person[present][order]
-    _, first = np.unique(people, return_index=True)
-    if first.size <= TOGETHER:
+    levels, place = np.unique(values[present], return_inverse=True)
+    if levels.size == 0:
         return None
-    limit: int | float = ranked[np.sort(first)[TOGETHER - 1]].item()
-    return limit if limit < ranked[0] else None
+    inside = Holders(held.column.take(np.flatnonzero(present)), held.person[present], held.people)
+    shared = np.flatnonzero(inside.held_by(place.ravel()) >= SPARE)
+    if shared.size == 0 or shared[-1] == levels.size - 1:
+        return None
+    limit: int | float = levels[shared[-1]].item()
+    above = np.unique(held.person[present][values[present] > limit]).size
+    return limit if above <= MOST_CODED * held.people else None
 
 
-def _digits(held: Holders, values: Any, enough: float) -> Coarser | None:
-    """Return a rounding to significant digits, for positive numbers of very different size."""
-    positive = values[(values > 0) & ~held.column.missing]
-    if positive.size == 0 or values[~held.column.missing].min() < 0:
-        return None
-    low, high = np.quantile(positive, [0.01, 0.99])
-    if high < WIDE * low:
-        return None
-    rules = (Coarser(digits=digits) for digits in (3, 2))  # one would say too little
-    return next((rule for rule in rules if held.alone(rule.rounded(values), SPARE) <= enough), None)
+def _shared(held: Holders, values: Any, enough: float) -> bool:
+    """Whether few people are alone, and few would be if some of the others were left out."""
+    return held.alone(values) <= enough and held.alone(values, SPARE) <= NEARLY * enough
+
+
+def _as_rounded(limit: float | None, rule: Coarser | None) -> int | float | None:
+    """Return the largest limit not above another that a rule leaves as it is."""
+    if limit is None or rule is None:
+        return limit
+    if rule.digits is not None:
+        return round_down(limit, rule.digits)
+    return _multiple(limit, rule.round or 1)
 
 
 def _multiple(limit: float, base: float) -> int | float:
@@ -158,17 +190,6 @@ def _upper(column: Column) -> int | float | None:
     return limit if isinstance(limit, (int, float)) and limit < top else None
 
 
-def _base(held: Holders, values: Any, enough: float) -> int | float:
-    """Return the finest round base at which few people are alone."""
-    base: int | float = 1
-    for base in _bases(held.column):
-        rounded = multiples(values, base)
-        few = np.unique(rounded[~held.column.missing]).size <= FEWEST_VALUES
-        if few or held.alone(rounded, SPARE) <= enough:
-            break
-    return base
-
-
 def _bases(column: Column) -> Iterator[int | float]:
     """Yield round bases (1, 2, 5, 10, ...) from the unit of a column to its range."""
     decimals = column.decimals
@@ -184,13 +205,13 @@ def _bases(column: Column) -> Iterator[int | float]:
 
 def date_period(held: Holders, most_alone: float) -> Coarser | None:
     """Return the finest period of dates at which at most a share of people are alone."""
-    if held.alone(held.column.values, SPARE) <= most_alone * held.people:
+    if _shared(held, held.column.values, most_alone * held.people):
         return None
     rules = [Coarser(date=period) for period in PERIODS]  # type: ignore[arg-type]
     enough = (
         rule
         for rule in rules
-        if held.alone(start_of(held.column, str(rule.date)), SPARE) <= most_alone * held.people
+        if _shared(held, start_of(held.column, str(rule.date)), most_alone * held.people)
     )
     return next(enough, rules[-1])
 
