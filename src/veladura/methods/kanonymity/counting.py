@@ -26,7 +26,7 @@ from veladura.numeric.hierarchies.grid import composed, grid_levels
 from veladura.numeric.hierarchies.hierarchy import Hierarchy
 from veladura.numeric.hierarchies.levels import Levels, apply_hierarchy, distinct_values
 from veladura.numeric.hierarchies.suggest import suggest_grid, suggest_hierarchy
-from veladura.table.codes import Column
+from veladura.table.codes import Column, label_text
 
 if TYPE_CHECKING:
     from veladura.methods.kanonymity.kanonymity import KAnonymity
@@ -226,14 +226,18 @@ def joined(column: Column, other: Column) -> Column:
 
 
 def _recoded(other: Column, base: Column) -> Column:
-    """Return a column with codes into the labels of another, new labels after them."""
+    """Return a column with codes into the labels of another, new labels after them.
+
+    A file writes yes and no, or whole numbers, as text: labels are the same when their texts are.
+    """
     if base.labels is None or other.labels is None:
         return other
-    place = {label: i for i, label in enumerate(base.labels.to_pylist())}
-    labels = other.labels.to_pylist()
-    codes = np.array([place.setdefault(label, len(place)) for label in labels], dtype=np.int64)
+    place = {label_text(label): i for i, label in enumerate(base.labels.to_pylist())}
+    own, texts = len(place), [label_text(label) for label in other.labels.to_pylist()]
+    codes = np.array([place.setdefault(text, len(place)) for text in texts], dtype=np.int64)
+    new = pa.array(list(place)[own:], pa.string()).cast(base.labels.type)
     values = codes[other.values] if codes.size else other.values
-    return Column(base.field, values, other.missing, pa.array(list(place), base.labels.type))
+    return Column(base.field, values, other.missing, pa.concat_arrays([base.labels, new]))
 
 
 def places_in(base: Column, column: Column) -> Ints:

@@ -55,6 +55,9 @@ class Levels:
         return len(self.codes) - 1
 
 
+MONTHS = 12
+
+
 def distinct_values(column: Column) -> tuple[Ints, Column]:
     """Return where each entry stands among the distinct values, missing last, and those values."""
     key = np.where(column.missing, 0, column.values)
@@ -211,7 +214,8 @@ def _keeper(kept: frozenset[str]) -> Step:
 def _period(months: int) -> Step:
     def step(value: date) -> tuple[str, date]:
         place = (value.year * 12 + value.month - 1) // months * months
-        start = date(place // 12, place % 12 + 1, 1)
+        # there is no year 0: a period that begins with it begins with the first day there is
+        start = date(place // 12, place % 12 + 1, 1) if place >= MONTHS else date.min
         return _period_label(start, months), start
 
     return step
