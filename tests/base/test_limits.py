@@ -165,6 +165,7 @@ def test_proposed_limits_are_on_figures_that_exist(method):
     text = gate_text(made)
     gate = text[text.index("[gate]") - 2 * (not made.firm_gate) :]
     uncommented = "\n".join(line.removeprefix("# ") for line in gate.splitlines())
-    assert {
-        name: Limit(**ends) for name, ends in tomllib.loads(uncommented)["gate"].items()
-    } == {**made.proposed_gate(), **made.firm_gate}
+    assert {name: Limit(**ends) for name, ends in tomllib.loads(uncommented)["gate"].items()} == {
+        **made.proposed_gate(),
+        **made.firm_gate,
+    }
