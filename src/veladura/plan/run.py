@@ -20,7 +20,7 @@ from veladura.plan.accounting import exact_in, refuse_dangerous, refuse_unnamed,
 from veladura.plan.confirmed import refuse_changed
 from veladura.plan.plan import Plan, ledger_of
 from veladura.release import custodian as keeper
-from veladura.release.folder import check_folder
+from veladura.release.folder import check_folder, clear_unfinished
 from veladura.release.gate import Verdict, check_gate, gate, refuse_gate, require
 from veladura.release.package import leave_report, save, write_tables
 
@@ -117,6 +117,7 @@ def run(
     Refuse a release that breaks a promise or fails a limit of the gate. Private draws are charged
     to the ledger of the source, or to the one that is given.
     """
+    clear_unfinished(plan.folder.parent)
     custodian = check(plan, force=force)
     with progress("reading the table", 1) as advance:
         table = plan.open()

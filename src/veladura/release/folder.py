@@ -44,9 +44,7 @@ def new_folder(folder: Path, *, force: bool) -> Iterator[Path]:
     """
     with _reported(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
-        for left in abandoned(folder.parent, f".*{PART}"):
-            _restore(left.folder)
-            left.remove()
+        clear_unfinished(folder.parent)
         part = _own_part(folder)
     try:
         with _reported(folder):
@@ -60,6 +58,13 @@ def new_folder(folder: Path, *, force: bool) -> Iterator[Path]:
             _sync(folder.parent)
     finally:
         part.remove()
+
+
+def clear_unfinished(home: Path) -> None:
+    """Remove what killed runs left beside releases, and put back what they had set aside."""
+    for left in abandoned(home, f".*{PART}"):
+        _restore(left.folder)
+        left.remove()
 
 
 @contextmanager
