@@ -41,7 +41,7 @@ def suggest_hierarchy(base: Column, sizes: Ints | None = None, k: int = 5) -> Hi
     kind, values = base.field.kind, [value for value in plain_values(base) if value is not None]
     if kind == "date":
         return Hierarchy.dates(
-            ("month", "year", "5 years", "decade", "50 years")
+            ("month", "year", "5 years", "decade", "20 years")
             if len(values) > FEW_BINS
             else ("year", "decade")
         )
