@@ -115,9 +115,9 @@ def _roundings(held: Holders, upper: float | None) -> Iterator[Coarser | None]:
     column = held.column
     yield None
     values = column.values[~column.missing]
-    positive = values[values > 0]
-    if positive.size > 0 and values.min() >= 0:
-        middle, high = np.quantile(positive, [0.5, 0.99])
+    amounts = np.abs(values[values != 0])  # debts and corrections are rounded by their size too
+    if amounts.size > 0:
+        middle, high = np.quantile(amounts, [0.5, 0.99])
         if high >= SKEWED * middle:
             yield from (Coarser(digits=digits) for digits in (3, 2, 1))
     for base in _bases(column):
