@@ -128,3 +128,17 @@ def test_three_audiences_differ(tmp_path):
     assert detail["open-data"] < detail["researchers"] / 5
     assert set(rows["researchers"]["income"]) <= set(frame["income"])
     assert set(rows["one-partner"]["income"]) <= set(frame["income"])
+
+
+def test_amounts_of_few_people_are_averaged_where_rounding_would_leave_nothing(tmp_path):
+    """Gifts of 400 people, most of none: a base at which few are alone makes all of them 0."""
+    rng = np.random.default_rng(8)
+    gift = np.where(rng.random(400) < 0.4, 0, np.round(np.exp(rng.normal(6, 2.5, 400))))
+    frame = pd.DataFrame({"sex": rng.choice(["f", "m"], 400), "gift": gift.astype(int)})
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    rows, manifest, _ = released(tmp_path / "people.csv", tmp_path)
+    assert "microaggregation" in [step["method"] for step in manifest["steps"]]
+    assert rows["gift"].value_counts().min() >= 5
+    middles = [np.quantile(table["gift"], [0.5, 0.75]) for table in (frame, rows)]
+    assert middles[1] == pytest.approx(middles[0], rel=0.15)
+    assert rows["gift"].max() < frame["gift"].max()
