@@ -85,7 +85,7 @@ def test_a_source_or_record_that_does_not_fit_is_refused(people, tmp_path):
     _, folder, record = saved(people, vd.Noise(columns=["income"]), tmp_path)
     other = tmp_path / "other.csv"
     other.write_text(people.read_text().replace("p1,", "q1,"))
-    with pytest.raises(PlanError, match="not the file"):
+    with pytest.raises(PlanError, match="not the table"):
         vd.with_source(vd.load(folder), other, record)
     with pytest.raises(PlanError, match="does not belong"):
         vd.with_source(vd.load(folder), pd.read_csv(people).iloc[:30], record)
