@@ -123,7 +123,7 @@ def test_a_date_is_written_as_the_first_day_of_its_period(level, type_):
         hierarchies={"birth": vd.Hierarchy.dates(periods)},
     )
     release = asked.protect(pa.table({"birth": days}))
-    assert release.tables[0].table.arrow["birth"].type == type_
+    assert release.datasets[0]["birth"].type == type_
     months = [str(value)[:10] for value in release.tables[0].table.arrow["birth"].to_pylist()]
     assert months == (
         ["1980-05-01", "1980-07-01", "1980-05-01", "1980-07-01"]
