@@ -221,6 +221,6 @@ def same_source(source: Any, record: dict[str, Any]) -> bool | None:
         return None
     try:
         original = open_source(source, record).without_identifiers().fetched()
-        return bool(content_digest(original) == about["content"])
+        return bool(content_digest(original, about["released_from"]) == about["content"])
     except VeladuraError:  # columns that are not there, values that are of another kind
         return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,16 +23,16 @@ def file_digest(file: Path | None) -> str | None:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def content_digest(table: Table) -> str | None:
-    """Return a hash of the names, kinds and values of a table, whatever file or order they are in.
+def content_digest(table: Table, names: Sequence[str]) -> str | None:
+    """Return a hash of names, kinds and values of columns, whatever file or order they are in.
 
     None for a table whose rows stay where they are: they would have to be fetched.
     """
     if not table.in_memory:
         return None
-    about = [[field.name, field.kind] for field in table.schema]
+    about = [[name, table.schema[name].kind] for name in names]
     digest = hashlib.sha256(json.dumps(about).encode())
-    for column in table.codes(table.names).columns.values():
+    for column in table.select(names).codes(names).columns.values():
         _add(digest, column)
     return digest.hexdigest()
 
