@@ -180,7 +180,7 @@ def _hashes(folder: Path) -> Line:
 
     The folder holds the files of a release and nothing else, listed or not.
     """
-    claim = "All files match their checksums, and there are no others."
+    claim = "All files match their checksums."
     try:
         listed, names = read_hashes(folder), listed_files(folder)
     except (OSError, ValueError):
