@@ -22,7 +22,7 @@ from veladura.measures.knowledge import Scenario, check_intruders
 from veladura.plan.quasi import completed, refuse_contradictions
 from veladura.release.files import Format
 from veladura.table.database.passwords import has_password, without_passwords
-from veladura.table.database.scratch import custodian_home
+from veladura.table.database.scratch import custodian_home, scratch_below
 from veladura.table.files.dialect import Dialect
 from veladura.table.schema import Declared
 from veladura.table.source import open as open_table
@@ -175,6 +175,7 @@ class Plan:
         if source.url is not None and has_password(source.url):
             warnings.warn(_OPENLY, PasswordWarning, stacklevel=2)
         where = source.url if source.url is not None else self.home / str(source.path)
+        scratch_below(self.custodian_folder)
         return open_table(
             where,
             self.columns,
