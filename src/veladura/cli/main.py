@@ -319,8 +319,8 @@ def assess(
     plan: Annotated[
         Path | None,
         typer.Option(
-            help="A plan: its [gate] gives the limits, [[intruder]] who looks for people, its"
-            " source the kinds of the columns."
+            help="A plan: its [gate] gives the limits, [[intruder]] who looks for people,"
+            " [utility] the holder's models, its source the kinds of the columns."
         ),
     ] = None,
     html: Annotated[Path | None, typer.Option(help="Write the custodian's report.")] = None,
@@ -348,6 +348,7 @@ def assess(
         record,
         limits=None if read is None else read.gate,
         intruders=() if read is None else read.intruders,
+        models=() if read is None else read.utility.models,
         progress=progress(quiet=quiet),
     )
     show_reassessed(result, html, json, quiet=quiet)
