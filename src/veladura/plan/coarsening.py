@@ -120,8 +120,9 @@ def told_by_ranks(held: Holders, limits: Limits | None, rule: Coarser | None) ->
     values = held.column.values[present]
     if np.unique(values).size < 2:  # noqa: PLR2004  # there is no order to tell
         return 1.0
-    low = None if limits is None or limits.lower is None else -limits.lower
-    coarse = _clipped(values, None if limits is None else limits.upper, low)
+    upper, lower = (None, None) if limits is None else (limits.upper, limits.lower)
+    low = None if lower is None else -float(lower)
+    coarse = _clipped(values, None if upper is None else float(upper), low)
     coarse = coarse if rule is None else rule.rounded(coarse)
     _, place, size = np.unique(values, return_inverse=True, return_counts=True)
     ranks = (np.cumsum(size) - (size - 1) / 2)[place.ravel()]
