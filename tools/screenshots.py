@@ -58,12 +58,10 @@ def comparison(demo: Path) -> Path:
             home=demo / "plans",
             custodian="../custodian/compare",
             seed=1998,
+            settings={"k": k},
         )
         path = demo / "plans" / f"k = {k}.toml"
-        path.write_text(
-            text.replace('method = "k-anonymity"', f'method = "k-anonymity"\nk = {k}'),
-            encoding="utf-8",
-        )
+        path.write_text(text, encoding="utf-8")
         plans.append(path)
     page = demo / "comparison.html"
     page.write_text(compare_plans(plans, fresh=True).to_html(), encoding="utf-8")

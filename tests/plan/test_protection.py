@@ -14,7 +14,9 @@ from veladura.plan.confirm import accept_all, confirm
 from veladura.plan.draft import drafted, write_draft
 from veladura.plan.run import run
 from veladura.release.verify import holds, verify
+from veladura.report.opening import risk_sentence
 
+ROOT = Path(__file__).parents[2]
 MOST_ALONE = 0.01
 KEYS = ["birth", "zip", "sex", "ethnicity", "marital", "lon", "lat"]
 
@@ -61,6 +63,14 @@ def test_the_page_says_what_someone_finds_who_knows_every_exact_column(register)
         r for r in manifest["risk"] if r["intruder"] not in ("register", "acquaintance")
     )
     assert f"someone who knows every exact column {strongest['after']:,}" in " ".join(page.split())
+
+
+def test_the_readme_opens_with_the_verdict_of_this_release(register):
+    _, manifest, _ = register
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    verdict = risk_sentence(manifest["risk"])
+    assert verdict in readme
+    assert readme.index(verdict) < readme.index("the register finds largest change")
 
 
 def survey(rows: int = 1500, seed: int = 3) -> pd.DataFrame:

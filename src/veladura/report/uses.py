@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from veladura.measures.measure import Figure
 
 
+FEW_GONE = 0.01  # share of people left out that no total would show
+
+
 @dataclass(frozen=True)
 class Use:
     """A use of data, and the figure that says whether the release still serves it.
@@ -106,13 +109,17 @@ def uses(assessment: Assessment, release: Release) -> tuple[list[str], list[str]
             good.append(use.good.format(text, at=at))
         elif use.bad and (value <= use.worst if up else value >= use.worst):
             bad.append(use.bad.format(text, at=at))
-    return good, [*bad, *_lost(figures), *useless(assessment, release)]
+    kept, lost = _totals(figures)
+    return [*good, *kept], [*bad, *lost, *useless(assessment, release)]
 
 
-def _lost(figures: Mapping[str, Figure]) -> list[str]:
-    """Return how many people were left out of the release, in words."""
+def _totals(figures: Mapping[str, Figure]) -> tuple[list[str], list[str]]:
+    """Return how many people were left out of the release, as a use it is good for or not."""
     figure = figures.get("utility.generalisation.completeness")
     if figure is None or figure.estimate is None:
-        return []
+        return [], []
     gone = round((1 - figure.estimate.value) * figure.base)
-    return [f"Totals: {gone:,} of {figure.base:,} people are not in the release."] if gone else []
+    if gone > FEW_GONE * figure.base:
+        return [], [f"Totals: {gone:,} of {figure.base:,} people are not in the release."]
+    who = f"all but {gone:,} of" if gone else "all"
+    return [f"Totals: {who} {figure.base:,} people are in the release."], []
