@@ -33,9 +33,16 @@ class Raw:
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """A matrix of full rank with an intercept; the slopes that involve a replaced column."""
+    """A matrix of full rank with an intercept; the slopes that involve a replaced column.
+
+    Attributes
+    ----------
+    cross
+        The product of the matrix with itself.
+    """
 
     matrix: Floats = field(repr=False)
+    cross: Floats = field(repr=False)
     slopes: int
     note: str = ""
 
@@ -189,9 +196,10 @@ def _full_rank(
     cross = whole.T @ whole
     basis = independent(cross)
     slopes = basis.size - independent(cross[:first, :first]).size
-    return Design(
-        whole if basis.size == whole.shape[1] else whole[:, np.sort(basis)], int(slopes), note
-    )
+    if basis.size < whole.shape[1]:
+        kept = np.sort(basis)
+        whole, cross = whole[:, kept], cross[np.ix_(kept, kept)]
+    return Design(whole, cross, int(slopes), note)
 
 
 def _products(a: Floats, b: Floats) -> Floats:
