@@ -66,18 +66,14 @@ class Evidence:
 
     def column(self, name: str) -> Column:
         """Return a released column in the order of the file."""
-        from veladura.table.codes import encode
-
-        return encode(self.released.arrow.column(name), self.released.schema[name])
+        return self.released.column(name)
 
     def source_column(self, name: str) -> Column:
         """Return the original column, row for row beside the released one."""
-        from veladura.table.codes import encode
-
         if self.original is None or self.rows is None:
             msg = "this check needs the original and the link between rows."
             raise ValueError(msg)
-        return encode(self.original.arrow.column(name), self.original.schema[name]).take(self.rows)
+        return self.original.column(name).take(self.rows)
 
 
 @dataclass(frozen=True)
@@ -195,12 +191,10 @@ def outside_categories(evidence: Evidence, settings: Mapping[str, Any]) -> int:
 
 def source_column(evidence: Evidence, name: str) -> Column:
     """Return a whole column of the original, including rows that are not in the release."""
-    from veladura.table.codes import encode
-
     if evidence.original is None:
         msg = "this check needs the original."
         raise ValueError(msg)
-    return encode(evidence.original.arrow.column(name), evidence.original.schema[name])
+    return evidence.original.column(name)
 
 
 GROUP_SIZE = Check(small_groups)

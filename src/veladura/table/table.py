@@ -19,13 +19,14 @@ from veladura.table.schema import NOT_RELEASED, UNITS, Declared, Schema
 if TYPE_CHECKING:
     import ibis
 
-    from veladura.table.codes import Codes
+    from veladura.table.codes import Codes, Column
     from veladura.table.counts import Counts
     from veladura.table.inspect import Facts
     from veladura.table.units import PeopleCounts
 
 _MOST_KEPT = 2_000_000  # distinct tuples that a lazy table remembers: counting again is slow
 _FEW = 65_536  # and a table in memory, which counts again in no time
+_MOST_CELLS = 2_000_000  # of a table whose columns are kept as plain arrays: 18 MB
 _LARGEST_PIECE = 1 << 30  # Arrow holds at most 2 GiB of text in one piece
 
 
@@ -47,12 +48,14 @@ class Source:
 class Cache:
     """Answers that a table has given before. It saves time and changes no result.
 
-    Every table has its own, made with it; tables of the same rows share their counts.
+    Every table has its own, made with it; tables of the same rows share their counts and columns.
 
     Attributes
     ----------
     counts, profiles
         Distinct tuples of columns, and distributions of single columns, with numbers of rows.
+    columns
+        Columns of a small table as plain arrays, which every measure reads.
     figures
         Answers of a database, by query.
     rows
@@ -67,6 +70,7 @@ class Cache:
 
     counts: dict[tuple[str, ...], Counts] = field(default_factory=dict)
     profiles: dict[str, Counts] = field(default_factory=dict)
+    columns: dict[str, Column] = field(default_factory=dict)
     figures: dict[str, tuple[Any, ...]] = field(default_factory=dict)
     rows: int | None = None
     fetched: Table | None = None
@@ -80,6 +84,7 @@ class Cache:
     def share_counts(self, other: Cache) -> None:
         """Take counts from another table of the same rows, and give it those still to come."""
         self.counts, self.profiles, self.rows = other.counts, other.profiles, other.rows
+        self.columns = other.columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,6 +203,18 @@ class Table:
         from veladura.table.units import count_people
 
         return count_people(self, columns)
+
+    def column(self, name: str) -> Column:
+        """Return a column as plain arrays, in the order of the rows; nobody may change them."""
+        from veladura.table.codes import encode
+
+        if (kept := self.cache.columns.get(name)) is not None:
+            return kept
+        column = encode(self.arrow.column(name), self.schema[name])
+        if self.rows * len(self.names) <= _MOST_CELLS:
+            column.values.flags.writeable = column.missing.flags.writeable = False
+            self.cache.columns[name] = column
+        return column
 
     def codes(self, columns: Sequence[str]) -> Codes:
         """Return columns as plain arrays in the canonical order of rows."""

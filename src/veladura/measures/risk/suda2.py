@@ -16,7 +16,7 @@ from veladura.base.estimate import Estimate
 from veladura.errors import DataError, NotApplicable, PlanError
 from veladura.measures.measure import Meaning, Measure, Measured, Subject, over_datasets
 from veladura.measures.risk.uniqueness import known_columns
-from veladura.numeric.coding import column_of, common_codes, dense
+from veladura.numeric.coding import common_codes, dense
 from veladura.table.source import open_quietly
 from veladura.table.units import first_of_pairs, per_person, person_numbers
 
@@ -175,7 +175,7 @@ def minimal_uniques(
             " fewer columns in known, or a smaller max_size."
         )
         raise PlanError(msg)
-    coded = [common_codes([column_of(table, name)]) for name in names]
+    coded = [common_codes([table.column(name)]) for name in names]
     persons = person_numbers(table) if table.person else None
     unique: dict[tuple[int, ...], Ints] = {}  # rows unique in a set, as bits
     for size in range(1, largest + 1):

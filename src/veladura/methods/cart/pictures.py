@@ -15,7 +15,7 @@ from veladura.base.arrays import Floats
 from veladura.base.drawing import Axis, Drawing, Panel, colour_key, fill_cells, share_axis
 from veladura.methods.cart.cuts import Scale, scale_of
 from veladura.numeric.association import associations
-from veladura.table.codes import Codes, Column, encode, label_texts
+from veladura.table.codes import Codes, Column, label_texts
 
 if TYPE_CHECKING:
     from veladura.core.release import Release
@@ -145,9 +145,7 @@ def marginals(release: Release, table: Table, names: Sequence[str]) -> bytes:
         drawing.rectangle(60.0 + 70 * i, 8.0, 14.0, 7.0, colour)
         drawing.text(78.0 + 70 * i, 15.0, label)
     for i, name in enumerate(names):
-        scale, labels, before, after = _bars(
-            encode(table.arrow.column(name), table.schema[name]), _released(release, name)
-        )
+        scale, labels, before, after = _bars(table.column(name), _released(release, name))
         room = (width * (i % wide), legend + height * (i // wide), width, height)
         up = share_axis(float(max(before.max(), after.max())) or 1.0)
         titles = (name, "", "" if i % wide else "share of rows")
@@ -203,8 +201,7 @@ def pairs(release: Release, table: Table, first: str, second: str) -> bytes:
 def _grid(table: Table, names: tuple[str, str], scales: Sequence[Scale]) -> Floats:
     """Return the share of rows in each cell of two columns."""
     first, second = (
-        scale.place(encode(table.arrow.column(name), table.schema[name]))
-        for name, scale in zip(names, scales, strict=True)
+        scale.place(table.column(name)) for name, scale in zip(names, scales, strict=True)
     )
     sizes = [scale.bins for scale in scales]
     count = np.bincount(first * sizes[1] + second, minlength=sizes[0] * sizes[1])
@@ -212,4 +209,4 @@ def _grid(table: Table, names: tuple[str, str], scales: Sequence[Scale]) -> Floa
 
 
 def _released(release: Release, name: str) -> list[Column]:
-    return [encode(d.table.arrow.column(name), d.table.schema[name]) for d in release.tables]
+    return [d.table.column(name) for d in release.tables]
