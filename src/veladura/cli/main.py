@@ -2,7 +2,7 @@
 
 Exit codes: 0 done; 1 unexpected failure; 2 invalid plan or command; 3 unusable data; 4 broken
 promise or failed limit; 5 privacy budget exceeded; 6 a draft that its holder has not confirmed; 130
-interrupted.
+interrupted, by Ctrl-C or a signal to end.
 """
 
 from __future__ import annotations
@@ -39,21 +39,23 @@ Force = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
 
 def main() -> None:
     """Run the command line; mistakes of a user are explained in words, without a traceback."""
+    from veladura.cli.interruption import Interrupted, deaf, interruptible
     from veladura.cli.voice import speak_warnings
 
     # A command lives for seconds, and nearly all that it makes lives as long: to look for cycles
     # of garbage as often as Python does by default took a twentieth of the time.
     gc.set_threshold(50_000, 20, 100)
     try:
-        with speak_warnings():
+        with interruptible(), speak_warnings():
             app(standalone_mode=True)
     except VeladuraError as error:
         from veladura.cli.voice import complain
 
         complain(error)
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        typer.echo("interrupted: nothing was released.", err=True)
+    except (KeyboardInterrupt, Interrupted):
+        deaf()
+        typer.echo("interrupted: a release folder is whole or was not written.", err=True)
         sys.exit(130)
     except Exception as error:  # the message of an unknown error may hold values
         typer.echo(
@@ -264,8 +266,8 @@ def assess(
     plan: Annotated[
         Path | None,
         typer.Option(
-            help="A plan: its [gate] gives the limits, [[intruder]] who looks for people, its"
-            " source the kinds of the columns."
+            help="A plan: its [gate] gives the limits, [[intruder]] who looks for people,"
+            " [utility] the holder's models, its source the kinds of the columns."
         ),
     ] = None,
     html: Annotated[Path | None, typer.Option(help="Write the custodian's report.")] = None,
@@ -293,6 +295,7 @@ def assess(
         record,
         limits=None if read is None else read.gate,
         intruders=() if read is None else read.intruders,
+        models=() if read is None else read.utility.models,
         progress=progress(quiet=quiet),
     )
     show_reassessed(result, html, json, quiet=quiet)

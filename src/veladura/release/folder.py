@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import json
 import os
-import secrets
-import shutil
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from veladura.base.owned import Owned, abandoned, own
 from veladura.errors import FolderError, PromiseError
 
 SUMS = "SHA256SUMS"
+PART = ".part"
+PATIENCE = 60  # seconds that a run waits for another one into the same folder
 
 
 def check_folder(folder: Path, *, force: bool) -> None:
@@ -34,33 +37,91 @@ def check_folder(folder: Path, *, force: bool) -> None:
 
 @contextmanager
 def new_folder(folder: Path, *, force: bool) -> Iterator[Path]:
-    """Yield a folder beside the wanted one; it gets the wanted name when everything is written."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    prefix = f".{folder.name}.part-"
-    for stale in folder.parent.glob(f"{prefix}*"):
-        shutil.rmtree(stale, ignore_errors=True)  # left by a run that was killed
-    fresh = folder.parent / f"{prefix}{secrets.token_hex(4)}"
-    fresh.mkdir()
+    """Yield an empty folder; it gets the wanted name when everything is written, in one step.
+
+    It lies in a hidden folder beside the wanted one, which belongs to this run: another run into
+    the same place waits, and one that finds what a killed run left removes it.
+    """
+    with _reported(folder):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        clear_unfinished(folder.parent)
+        part = _own_part(folder)
     try:
-        yield fresh
-        for path in (*fresh.rglob("*"), fresh):
-            _sync(path)
-        if folder.exists() and force:
-            aside = folder.parent / f"{prefix}{secrets.token_hex(4)}"
-            folder.rename(aside)
-            fresh.rename(folder)
-            shutil.rmtree(aside, ignore_errors=True)
-        else:
-            fresh.rename(folder)
-        _sync(folder.parent)
+        with _reported(folder):
+            check_folder(folder, force=force)  # another run may have written it meanwhile
+            fresh = part.folder / "new"
+            fresh.mkdir()
+            yield fresh
+            for path in (*fresh.rglob("*"), fresh):
+                _sync(path)
+            _put(fresh, folder, aside=part.folder / "old")
+            _sync(folder.parent)
+    finally:
+        part.remove()
+
+
+def clear_unfinished(home: Path) -> None:
+    """Remove what killed runs left beside releases, and put back what they had set aside."""
+    for left in abandoned(home, f".*{PART}"):
+        _restore(left.folder)
+        left.remove()
+
+
+@contextmanager
+def _reported(folder: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         msg = (
             f"{folder} could not be written: {error.strerror}. Nothing was released.\n\nHint: check"
             " the free space and the permissions there."
         )
         raise FolderError(msg) from None
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
+
+
+def _own_part(folder: Path) -> Owned:
+    """Return the hidden folder in which a release is written, as soon as no other run has it."""
+    place = folder.parent / f".{folder.name}{PART}"
+    end = time.monotonic() + PATIENCE
+    while (part := own(place)) is None:
+        if time.monotonic() > end:
+            msg = (
+                f"another run is writing {folder} and has not finished within {PATIENCE} seconds."
+                " Nothing was released.\n\nHint: name another folder, or run again when it is done."
+            )
+            raise FolderError(msg)
+        time.sleep(0.05)
+    return part
+
+
+def _put(fresh: Path, folder: Path, aside: Path) -> None:
+    """Give a new folder its name; a release that has the name is exchanged with it in one step.
+
+    Where the disk cannot do that, the old one is set aside first: a run that is killed between the
+    two steps leaves it there, and the next run puts it back.
+    """
+    if not folder.exists():
+        fresh.rename(folder)
+    elif not exchanged(fresh, folder):
+        folder.rename(aside)
+        fresh.rename(folder)
+
+
+def _restore(part: Path) -> None:
+    """Put back the release that a killed run had set aside."""
+    folder = part.parent / part.name.removeprefix(".").removesuffix(PART)
+    if (part / "old").exists() and not folder.exists():
+        (part / "old").rename(folder)
+
+
+def exchanged(one: Path, other: Path) -> bool:
+    """Exchange the names of two folders in one step; False where the system cannot."""
+    try:
+        rename = ctypes.CDLL(None, use_errno=True).renameat2  # Linux, glibc 2.28 and later
+    except (AttributeError, OSError, TypeError):
+        return False
+    here, exchange = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of <fcntl.h>
+    return bool(rename(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0)
 
 
 def read_json(path: Path) -> Any:

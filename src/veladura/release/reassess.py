@@ -34,6 +34,7 @@ def assess(
     control: Any = None,
     record: str | Path | None = None,
     intruders: Iterable[Scenario] = (),
+    models: Iterable[str] = (),
     measures: Iterable[Measure] = (),
     threads: int | None = None,
     progress: Progress = silent,
@@ -60,6 +61,8 @@ def assess(
     intruders
         Who looks for people, and what they know: `veladura.risk.Scenario`, as ``[[intruder]]`` in
         a plan. By default a register and an acquaintance, by the roles of the columns.
+    models
+        Formulas of your own, as ``[utility] models`` in a plan: see `veladura.utility.slopes`.
     measures
         Measures of your own (`veladura.measures.measure.Measure`), beside those of the library.
     threads
@@ -82,6 +85,7 @@ def assess(
         limits=limits,
         control=control,
         intruders=intruders,
+        models=models,
         measures=measures,
         threads=threads,
         progress=progress,
@@ -119,6 +123,7 @@ def reassess(
     *,
     limits: Mapping[str, Limit] | None = None,
     intruders: Iterable[Scenario] = (),
+    models: Iterable[str] = (),
     progress: Progress = silent,
 ) -> Reassessed:
     """Return risk and utility of a release folder against its source.
@@ -134,6 +139,8 @@ def reassess(
         Limits on figures, as in a plan's ``[gate]``.
     intruders
         Who looks for people, as in a plan's ``[[intruder]]``.
+    models
+        Formulas, as in a plan's ``[utility]``.
     """
     release = load(folder)
     check_gate(limits or {})
@@ -142,7 +149,9 @@ def reassess(
     if record is not None:
         release = with_source(release, source, record)
         source = release.original
-    assessment = assess(source, release, limits=limits, intruders=intruders, progress=progress)
+    assessment = assess(
+        source, release, limits=limits, intruders=intruders, models=models, progress=progress
+    )
     return Reassessed(release, assessment, tuple(gate(assessment, limits or {})))
 
 

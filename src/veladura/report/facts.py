@@ -177,8 +177,14 @@ def gather(
         )
     everyone = public_drawings(release) if drawings is None else drawings
     if not mine:
-        return replace(page, pictures=_pictures(everyone))
-    own = {title: drawing for draw in release.pictures for title, drawing in draw().items()}
+        told = () if withheld or assessment is None else assessment.details.values()
+        public = tuple(part for detail in told if (part := detail.public()) is not None)
+        return replace(page, pictures=_pictures(everyone), details=public)
+    own: dict[str, Any] = {
+        title: drawing for draw in release.pictures for title, drawing in draw().items()
+    }
+    for detail in () if assessment is None else assessment.details.values():
+        own |= detail.pictures()
     return replace(
         page,
         details=() if assessment is None else tuple(assessment.details.values()),

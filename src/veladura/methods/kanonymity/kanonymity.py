@@ -64,7 +64,8 @@ class KAnonymity(Recipe):
         Privacy models that every equivalence class must fulfil besides k: `LDiversity`,
         `TCloseness`, `KMap`, `DeltaPresence`.
     max_suppression
-        Rows that may be suppressed: a whole number of rows, or a share (rounded down).
+        Rows that may be suppressed: a whole number of rows, or a share (rounded down); with
+        ``recoding="local"``, rows that may get coarser values than the others instead.
     pairs
         Pairs of columns that are the coordinates of one place, as in ``[["lon", "lat"]]``. A pair
         is one quasi-identifier and is released as the centre of a cell. In other settings its name
@@ -133,8 +134,9 @@ class KAnonymity(Recipe):
     method = "k-anonymity"
     decisive = ("k", "max_suppression", "prefer")
     sentence = (
-        "k-anonymity: values were generalised (made coarser) and people with rare combinations left"
-        " out, until every combination of the quasi-identifiers is shared by several people."
+        "k-anonymity: values were generalised (made coarser), and people with rare combinations"
+        " generalised further or left out, until every combination of the quasi-identifiers is"
+        " shared by several people."
     )
     checks = CHECKS
     coarsens = True
@@ -221,15 +223,16 @@ class KAnonymity(Recipe):
         check_rows(self, table.rows, table.people)
         allowed = allowed_rows(self.max_suppression, table.rows)
         lattice, criteria = count_tuples(table, self)
+        searched = criteria if self.recoding == "global" else criteria.of_k(lattice)
         if self.levels:
             vector = given_vector(self, lattice)
-            check_given(self, criteria.at(vector).suppressed, allowed)
+            check_given(self, searched.at(vector).suppressed, allowed)
             return FittedKAnonymity(
                 self, table, no_codes(), lattice, (vector,), complete=True, criteria=criteria
             )
         label = f"searching {lattice.nodes:,} generalisations"
         with context.progress(label, BAR_STEPS) as advance:
-            result = find_minimal(lattice, criteria, allowed, watch=watching(advance))
+            result = find_minimal(lattice, searched, allowed, watch=watching(advance))
         if not result.minimal:
             raise no_solution(self)
         if not result.complete:
@@ -243,7 +246,7 @@ class KAnonymity(Recipe):
             )
         best = []
         if self.prefer and self.prefer[0] in QUALITIES:
-            best = best_nodes(criteria, self.prefer[0], self.weights, lattice, result)
+            best = best_nodes(searched, self.prefer[0], self.weights, lattice, result)
         return FittedKAnonymity(
             self,
             table,

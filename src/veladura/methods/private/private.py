@@ -51,6 +51,7 @@ class PrivateRecipe(Recipe):
     checks: ClassVar[Mapping[str, Check]] = CHECKS
     private: ClassVar[bool] = True
     declared_by_holder: ClassVar[tuple[str, ...]] = ("domain",)
+    proposed: ClassVar[tuple[str, ...]] = ("columns", "missing")
     most_cells: ClassVar[int | None] = MOST_CELLS
     rule: ClassVar[Rule] = Posterior()
     posterior_needs: ClassVar[tuple[str, ...]] = ()  # settings of the manifest; () : no posterior
