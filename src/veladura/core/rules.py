@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from veladura.base.arrays import Floats
-from veladura.core.rule import AS_IT_IS, PERSON, Conclusions, Rule, Statistic
+from veladura.core.rule import AS_IT_IS, PERSON, Conclusions, Rule, Statistic, Total
 from veladura.core.synthetic_rules import Full, Imputed, Partial, Single, Synthetic
 from veladura.errors import PlanError
 
@@ -22,10 +22,10 @@ __all__ = [
     "RULES",
     "AsReleased",
     "Conclusions",
+    "ExactPosterior",
     "Full",
     "Imputed",
     "Partial",
-    "Posterior",
     "PrivateRows",
     "Rule",
     "Single",
@@ -73,13 +73,7 @@ class AsReleased(Rule):
             )
             raise PlanError(msg)
 
-    def total(
-        self,
-        m: int,
-        between: Floats,
-        within: Floats,
-        df: float = np.inf,
-    ) -> tuple[Floats, Floats]:
+    def total(self, m: int, between: Floats, within: Floats, df: float = np.inf) -> Total:
         """Return what the fit gave."""
         return within, np.full_like(within, df)
 
@@ -101,13 +95,7 @@ class Uncombined(Rule):
 
     private = True
 
-    def total(
-        self,
-        m: int,
-        between: Floats,
-        within: Floats,
-        df: float = np.inf,
-    ) -> tuple[Floats, Floats]:
+    def total(self, m: int, between: Floats, within: Floats, df: float = np.inf) -> Total:
         """Refuse."""
         self.check(m)
         raise AssertionError  # check refuses
@@ -119,7 +107,7 @@ class Uncombined(Rule):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Posterior(Uncombined):
+class ExactPosterior(Uncombined):
     """A differentially private release whose exact posterior is known."""
 
     name = "posterior"
@@ -184,7 +172,7 @@ RULES: tuple[type[Rule], ...] = (
     Full,
     Single,
     Imputed,
-    Posterior,
+    ExactPosterior,
     PrivateRows,
 )
 COMBINING: dict[str, type[Rule]] = {rule.name: rule for rule in (Partial, Full, Imputed, Single)}

@@ -11,7 +11,8 @@ import numpy as np
 from veladura.base.context import Context
 from veladura.core.promise import Promise
 from veladura.core.recipe import Drawn, Fitted, Recipe
-from veladura.core.release import Dataset, Release, Step, Titled, proved, unproved
+from veladura.core.release import Dataset, Release, Step, Titled
+from veladura.core.releasing import proved, unproved
 from veladura.errors import PlanError, PromiseError
 
 if TYPE_CHECKING:
