@@ -50,10 +50,10 @@ class Promise:
         return not self.datasets or dataset + 1 in self.datasets
 
     def to_json(self) -> dict[str, Any]:
-        """Return the promise as the manifest tells it."""
-        told = {**asdict(self), "datasets": list(self.datasets)}
-        del told["private"]
-        return told
+        """Return the promise as the manifest holds it."""
+        fields = {**asdict(self), "datasets": list(self.datasets)}
+        del fields["private"]
+        return fields
 
 
 @dataclass(frozen=True)
@@ -182,9 +182,9 @@ def outside_categories(evidence: Evidence, settings: Mapping[str, Any]) -> int:
             if column.labels is None
             else [label_text(label) for label in column.labels.to_pylist()]
         )
-        known = np.isin(np.array(labels), allowed)
+        listed = np.isin(np.array(labels), allowed)
         outside += (
-            int(np.count_nonzero(~known[column.values[~column.missing]])) if known.size else 0
+            int(np.count_nonzero(~listed[column.values[~column.missing]])) if listed.size else 0
         )
     return outside
 

@@ -11,8 +11,7 @@ from veladura.base.context import Charges, Context, Progress, silent, thread_cou
 from veladura.base.limits import Limit
 from veladura.base.streams import Streams
 from veladura.core.promise import Check, Promise
-from veladura.core.release import Dataset, Release, Step
-from veladura.core.releasing import released
+from veladura.core.release import Dataset, Release, Step, released
 from veladura.core.rules import AsReleased, Rule
 
 if TYPE_CHECKING:

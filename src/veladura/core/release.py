@@ -1,11 +1,11 @@
-"""The release: m datasets with what may be said of them."""
+"""The release: m datasets with what may be said of them, and the one way it comes about."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,12 +17,14 @@ from veladura.table.schema import UNITS
 
 if TYPE_CHECKING:
     from veladura.base.arrays import Ints
+    from veladura.base.context import Context
     from veladura.base.streams import Streams
-    from veladura.core.recipe import Recipe
+    from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
     from veladura.core.rules import Rule
     from veladura.core.standing import Standing
     from veladura.inference.analysis import Analysis
     from veladura.inference.combined import Combined
+    from veladura.table.codes import Codes
     from veladura.table.table import Table
 
 Titled = Mapping[str, bytes | str]  # pictures by title: SVG, or text
@@ -274,3 +276,63 @@ def _flat(settings: Mapping[str, Any], key: str) -> Iterator[str]:
         yield from _flat(inner, key)
     for item in settings.get(key) or ():
         yield from [item] if isinstance(item, str) else item
+
+
+def released(fitted: Fitted[Any], context: Context) -> Release:
+    """Return the release that a fitted method draws, its promises proved."""
+    from veladura.core.units import with_new_numbers
+
+    release = unproved(fitted, fitted.draw(context), context)
+    release = with_new_numbers(release, context.streams)
+    release.prove()
+    return release
+
+
+def unproved(fitted: Fitted[Any], drawn: Drawn, context: Context) -> Release:
+    """Return a drawn release before its promises are proved."""
+    recipe = fitted.recipe
+    settings = recipe.settings() if drawn.settings is None else drawn.settings
+    own = Step(recipe.method, settings, tuple(drawn.changed), type(recipe))
+    release = Release(
+        tuple(as_dataset(fitted.table, fitted.codes, draw) for draw in drawn.datasets),
+        fitted.table,
+        drawn.steps or (own,),
+        drawn.promises,
+        drawn.rule,
+        recipe,
+        context.streams,
+    )
+    return replace(
+        release,
+        pictures=(partial(drawn.pictures, release),),
+        public_pictures=(partial(drawn.public_pictures, release),),
+    )
+
+
+def as_dataset(table: Table, codes: Codes, draw: Draw | Dataset) -> Dataset:
+    """Return a draw as a table in the order of the input."""
+    from veladura.table.recode import fresh, replace
+    from veladura.table.units import with_units
+    from veladura.table.write import settle
+
+    if isinstance(draw, Dataset):
+        return draw
+    if draw.table is not None:
+        return Dataset(settle(draw.table))
+    if not draw.linked:
+        return Dataset(fresh(table, draw.columns))
+    rows = codes.rows if draw.rows is None else draw.rows
+    rows = rows if draw.kept is None else rows[draw.kept]
+    order = np.argsort(rows, kind="stable")
+    columns = {name: column.take(order) for name, column in draw.columns.items()}
+    place = np.empty_like(order)
+    place[order] = np.arange(order.size)
+    drawn = replace(table, columns, rows[order])
+    if table.whole is not None:
+        drawn = drawn.beside(with_units(drawn, table, rows[order]))
+    return Dataset(drawn, rows[order], place)
+
+
+def proved(promises: Sequence[Promise], release: Release) -> None:
+    """Refuse a release that breaks one of some promises."""
+    replace(release, promises=tuple(promises)).prove()

@@ -193,5 +193,5 @@ def rule_named(name: str, settings: Mapping[str, Any], own: Iterable[type[Rule]]
         what = "combining rule"
         raise PlanError.unknown(what, str(name), rules)
     rule = rules[name]
-    known = {field.name for field in fields(rule)}
-    return rule(**{key: value for key, value in settings.items() if key in known})
+    names = {field.name for field in fields(rule)}
+    return rule(**{key: value for key, value in settings.items() if key in names})
