@@ -108,10 +108,21 @@ class Axis:
 
 def share_axis(top: float) -> Axis:
     """Return an axis for shares from zero, with round percentages up to the largest."""
+    percents = number_axis(100 * top)
+    return Axis(
+        0.0,
+        top,
+        [place / 100 for place in percents.places],
+        [f"{text} %" for text in percents.texts],
+    )
+
+
+def number_axis(top: float) -> Axis:
+    """Return an axis from zero, with round numbers up to the largest."""
     step = _round_step(top)
     places = [i * step for i in range(int(top / step + 1e-9) + 1)]
-    decimals = max(0, -int(np.floor(np.log10(100 * step) + 1e-9)))
-    return Axis(0.0, top, places, [f"{100 * place:.{decimals}f} %" for place in places])
+    decimals = max(0, -int(np.floor(np.log10(step) + 1e-9)))
+    return Axis(0.0, top, places, [f"{place:.{decimals}f}" for place in places])
 
 
 def _round_step(top: float, most: int = 6) -> float:

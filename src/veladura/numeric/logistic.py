@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import linalg, optimize
 
 from veladura.base.arrays import Floats
 
@@ -23,6 +22,8 @@ def logistic(matrix: Floats, label: Floats, cross: Floats | None = None) -> Floa
     cross
         The product of the matrix with itself, where it is there already.
     """
+    from scipy import linalg, optimize  # a quarter of a second, and not all plans fit a model
+
     rows = label.size
     share = float(label.mean())
     squares = matrix.T @ matrix if cross is None else cross

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import lapack
 
 from veladura.base.arrays import Floats, Ints, Mask
 from veladura.numeric.sampling import read
@@ -209,6 +208,8 @@ def _products(a: Floats, b: Floats) -> Floats:
 
 def independent(cross: Floats) -> Ints:
     """Return linearly independent columns, intercept first, by a pivoted Cholesky factor."""
+    from scipy.linalg import lapack  # a tenth of a second
+
     scale = np.sqrt(np.maximum(np.diag(cross), 1e-300))
     scaled = cross / scale / scale[:, None]
     scaled[0] *= 1e3  # the intercept is taken first
