@@ -1,51 +1,97 @@
-"""What a synthesis promises: no number that occurs once is released, rules and limits hold."""
+"""What a synthesis promises: numbers of few people were moved, rare levels merged, rules hold."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from veladura.base.arrays import Mask
-from veladura.base.bounds import Bounds
 from veladura.base.expression import parse
 from veladura.core.promise import LIMITS, Check, Evidence, Promise, limit_promises, source_column
+from veladura.numeric.chance import own_numbers
 from veladura.table.codes import Column, label_texts
 from veladura.table.conditions import holds
+from veladura.table.units import people_per_cell, person_numbers
+
+if TYPE_CHECKING:
+    from veladura.methods.cart.cart import Cart
+    from veladura.numeric.trees.variable import Variable
+
+FALSE_ALARM = 1e-7  # of the test that numbers of one person come out by chance only
+TIMES = 1.5  # a difference from chance that matters
 
 
 def promises_of(
-    guarded: Sequence[str], rules: Sequence[str], limits: Mapping[str, Bounds]
+    variables: Mapping[str, Variable], merged: Sequence[str], recipe: Cart
 ) -> tuple[Promise, ...]:
     """Return the promises of a synthesis.
 
     Parameters
     ----------
-    guarded
-        Columns in which no number that occurs once in the original may be released.
+    merged
+        Columns with levels that few people held.
     """
-    promises = []
-    if guarded:
-        claim = (
-            f"No number that occurs once in the original {', '.join(guarded)} occurs there in the"
-            " release."
-        )
-        promises.append(Promise("single-numbers", claim, "source", {"columns": list(guarded)}))
-    if rules:
-        columns = dict.fromkeys(name for rule in rules for name in parse(rule).columns)
-        settings = {"rules": list(rules), "columns": list(columns)}
-        promises.append(Promise("rules", f"In every row: {'; '.join(rules)}.", "package", settings))
-    return (*promises, *limit_promises(limits))
+    people = recipe.people_in_level
+    moved = [name for name, variable in variables.items() if variable.moves]
+    promises = [*moved_promise(moved, people)]
+    if merged:
+        claim = f"No value of {', '.join(merged)} that fewer than {people} people hold is released."
+        settings = {"columns": list(merged), "people": people}
+        promises.append(Promise("rare-levels", claim, "source", settings))
+    if recipe.rules:
+        columns = dict.fromkeys(name for rule in recipe.rules for name in parse(rule).columns)
+        settings = {"rules": list(recipe.rules), "columns": list(columns)}
+        claim = f"In every row: {'; '.join(recipe.rules)}."
+        promises.append(Promise("rules", claim, "package", settings))
+    return (*promises, *limit_promises(recipe.limits))
 
 
-def single_numbers(evidence: Evidence, settings: Mapping[str, Any]) -> int:
-    """Return how many released numbers occur once in the original column."""
-    return sum(
-        int(np.count_nonzero(singles_in(source_column(evidence, name), evidence.column(name))))
-        for name in settings["columns"]
+def moved_promise(columns: Sequence[str], people: int) -> tuple[Promise, ...]:
+    """Return the promise that numbers of few people were moved, if there are any."""
+    if not columns:
+        return ()
+    claim = (
+        f"Every number of {', '.join(columns)} that fewer than {people} people share was moved at"
+        " random: numbers of one person come out as often as the numbers around them."
     )
+    return (
+        Promise("moved-numbers", claim, "source", {"columns": list(columns), "people": people}),
+    )
+
+
+def not_by_chance(evidence: Evidence, settings: Mapping[str, Any]) -> int:
+    """Return the columns in which numbers of one person come out oftener or less than by chance.
+
+    By a factor of 1.5, and with a p-value below 1e-7.
+    """
+    assert evidence.original is not None  # noqa: S101  # proofs against the source have it
+    people, columns = person_numbers(evidence.original), 0
+    for name in settings["columns"]:
+        own = own_numbers(
+            source_column(evidence, name), [evidence.column(name)], people, settings["people"]
+        )
+        apart = max(own.hits, own.expected) > TIMES * min(own.hits, own.expected)
+        columns += int(apart and own.pvalue < FALSE_ALARM)
+    return columns
+
+
+def rare_values_out(evidence: Evidence, settings: Mapping[str, Any]) -> int:
+    """Return how many released values are held by few people in the original."""
+    assert evidence.original is not None  # noqa: S101  # proofs against the source have it
+    people, violations = person_numbers(evidence.original), 0
+    for name in settings["columns"]:
+        before = source_column(evidence, name)
+        original, released = plain_values(before), plain_values(evidence.column(name))
+        distinct, place = np.unique(original, return_inverse=True)
+        holders = people_per_cell(place.reshape(-1), people[~before.missing], distinct.size)
+        if holders.size and holders.max() < settings["people"]:
+            continue  # all levels are rare: neighbours were merged
+        rare = distinct[holders < settings["people"]]
+        violations += int(np.count_nonzero(np.isin(released, rare)))
+    return violations
 
 
 def singles_in(before: Column, after: Column) -> Mask:
@@ -73,5 +119,6 @@ def rows_against_rules(evidence: Evidence, settings: Mapping[str, Any]) -> int:
 CHECKS = {
     "limits": LIMITS,
     "rules": Check(rows_against_rules),
-    "single-numbers": Check(single_numbers, linked=False),
+    "moved-numbers": Check(not_by_chance, linked=False),
+    "rare-levels": Check(rare_values_out, linked=False),
 }
