@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from veladura.base.arrays import Floats, Ints, Mask
+from veladura.base.arrays import Ints, Mask
 from veladura.table.units import people_per_cell
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 REACH = 12  # steps to either side that say what chance gives
 SPREAD = 2.0  # variance of a count over its mean: draws of one donor are alike
 EXACT = 2.0**53
+MOST = 5000  # numbers of one person that are looked up; evenly spaced among more
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,9 @@ class OwnNumbers:
         return min(1.0, 2 * min(most, least))
 
 
-def own_numbers(before: Column, released: list[Column], people: Ints, shared: int) -> OwnNumbers:
+def own_numbers(
+    before: Column, released: list[Column], people: Ints | None, shared: int
+) -> OwnNumbers:
     """Compare how often numbers of one person are released with the numbers around them.
 
     Parameters
@@ -62,7 +65,7 @@ def own_numbers(before: Column, released: list[Column], people: Ints, shared: in
     released
         The released columns.
     people
-        Whose row each of the original is.
+        Whose row each of the original is; None if every row is a person.
     shared
         A number that so many people share is released as it is: it says nothing of chance.
     """
@@ -71,26 +74,36 @@ def own_numbers(before: Column, released: list[Column], people: Ints, shared: in
     if steps is None:
         return _continuous(before, released)
     scale, unit = steps
-    values, place = np.unique(_points(before, scale, unit), return_inverse=True)
-    holders = people_per_cell(place.reshape(-1), people[present], values.size)
+    values, holders = _held(
+        _points(before, scale, unit), None if people is None else people[present]
+    )
     single, mass = values[holders == 1], values[holders >= shared]
+    single = single[:: max(1, single.size // MOST)]
     points = np.concatenate([_points(column, scale, unit) for column in released])
     key, count = np.unique(points, return_counts=True)
     if not key.size:
         return OwnNumbers(single.size, 0, 0.0)
-    hits, expected = counted(single, key, count), np.zeros(single.size)
-    around = np.zeros(single.size)
+    hits = counted(single, key, count)
+    expected, around = hits.astype(np.float64), np.ones(single.size)  # itself is one of them
     for offset in [*range(-REACH, 0), *range(1, REACH + 1)]:
         there = single + offset
         alike = (roundness(there) == roundness(single)) & ~listed(there, mass)
         expected += np.where(alike, counted(there, key, count), 0)
         around += alike
-    usable = around > 0
+    usable = around > 1
     return OwnNumbers(
         int(usable.sum()),
         int(hits[usable].sum()),
         float((expected[usable] / around[usable]).sum()),
     )
+
+
+def _held(points: Ints, people: Ints | None) -> tuple[Ints, Ints]:
+    """Return the distinct points, and how many people hold each."""
+    if people is None:
+        return np.unique(points, return_counts=True)
+    values, place = np.unique(points, return_inverse=True)
+    return values, people_per_cell(place.reshape(-1), people, values.size)
 
 
 def _continuous(before: Column, released: list[Column]) -> OwnNumbers:
@@ -136,9 +149,3 @@ def listed(points: Ints, key: Ints) -> Mask:
 def roundness(points: Ints) -> Ints:
     """Return how round whole numbers are: people round to 5, 10, 50, 100 and 1000."""
     return np.asarray(sum((points % unit == 0).astype(np.int64) for unit in (5, 10, 50, 100, 1000)))
-
-
-def relative(distance: Floats, value: Floats) -> Floats:
-    """Return distances as shares of a value; infinite at zero."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(value == 0, np.inf, np.abs(distance / value))

@@ -270,8 +270,8 @@ class Cart(Recipe):
         rows = max((fact.rows for fact in facts.values()), default=0)
         if not any(fact.present for fact in facts.values()) or rows < Preset.min_leaf:
             msg = (
-                f"the table has {rows} rows, fewer than a leaf needs ({Preset.min_leaf}), or no values"
-                " at all: there is nothing to draw from."
+                f"the table has {rows} rows, fewer than a leaf needs ({Preset.min_leaf}), or no"
+                " values at all: there is nothing to draw from."
             )
             raise PlanError(msg)
         weights = schema.of_role("weight")

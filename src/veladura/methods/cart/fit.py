@@ -22,8 +22,10 @@ from veladura.numeric.trees.bins import Predictors, bin_columns
 from veladura.numeric.trees.levels import merge_rare
 from veladura.numeric.trees.model import Grow, Pair, TreeModel, grow_pair, load_kernels
 from veladura.numeric.trees.people import growing_people
+from veladura.numeric.trees.scores import Values
 from veladura.numeric.trees.tree import Growth, TrainingRows, grow_on
 from veladura.numeric.trees.variable import (
+    FEW_VALUES,
     Smoothing,
     Variable,
     check_levels,
@@ -40,6 +42,9 @@ if TYPE_CHECKING:
     from veladura.table.table import Table
 
 
+MOST_CODES = 2000  # values of a column that are looked at for being codes
+
+
 def fit(recipe: Cart, table: Table, context: Context) -> FittedCart:
     """Return the recipe fitted to a prepared table."""
     replaced = recipe.replaced(table.schema)
@@ -52,19 +57,20 @@ def fit(recipe: Cart, table: Table, context: Context) -> FittedCart:
     codes = _codes(recipe, table, rules, {*replaced, *kept})
     if rules:
         check_rules(rules, codes)
-    people = person_numbers(table)[codes.rows]
-    coded = find_codes(table, codes, replaced)
+    people = person_numbers(table)[codes.rows] if table.people < codes.rows.size else None
+    coded = find_codes(table, codes, _perhaps_codes(codes, replaced))
     merged = _merged(recipe, codes, replaced, coded, people)
     codes = replace(codes, columns={**codes.columns, **merged})
-    variables = {
-        name: _variable(recipe, codes[name], people, coded=name in coded) for name in replaced
-    }
     binnings, base = bin_columns({name: codes[name] for name in codes if name in usable})
     strata = None
     if recipe.strata:
         strata = find_strata(
             recipe.strata, codes, replaced, recipe.people_in_leaf, everything=everything
         )
+    variables = {
+        name: _variable(recipe, codes[name], people, strata, coded=name in coded)
+        for name in replaced
+    }
     units = _units(recipe, codes, replaced, kept, strata)
     binding = _binding(rules, units)
     load_kernels(context)
@@ -93,8 +99,23 @@ def fit(recipe: Cart, table: Table, context: Context) -> FittedCart:
     )
 
 
+def _perhaps_codes(codes: Codes, names: Sequence[str]) -> list[str]:
+    """Return the columns that may hold codes: labelled ones, and whole numbers with few values."""
+    return [
+        name
+        for name in names
+        if codes[name].labels is not None
+        or codes[name].field.labels
+        or (codes[name].decimals == 0 and _distinct(codes[name]) <= MOST_CODES)
+    ]
+
+
+def _distinct(column: Column) -> int:
+    return int(np.unique(column.values[~column.missing]).size)
+
+
 def _merged(
-    recipe: Cart, codes: Codes, replaced: Sequence[str], coded: Sequence[str], people: Ints
+    recipe: Cart, codes: Codes, replaced: Sequence[str], coded: Sequence[str], people: Ints | None
 ) -> dict[str, Column]:
     """Return the replaced columns that had levels held by fewer people than a level needs.
 
@@ -107,8 +128,10 @@ def _merged(
             column.field.kind in LABELLED and column.field.kind != "ordered"
         )
         if not nominal and column.labels is None:
-            count = np.unique(column.values[~column.missing], return_counts=True)[1]
-            if not is_few(count, recipe.people_in_level):
+            if _distinct(column) > FEW_VALUES:
+                continue
+            values = Values.of(column.values, ~column.missing, people)
+            if not is_few(values.holders, recipe.people_in_level):
                 continue
         others = [codes[other] for other in codes if other != name]
         one = merge_rare(column, people, recipe.people_in_level, others, ordered=not nominal)
@@ -131,7 +154,9 @@ def _codes(recipe: Cart, table: Table, rules: Sequence[Expression], names: set[s
     return codes
 
 
-def _variable(recipe: Cart, column: Column, people: Ints, *, coded: bool) -> Variable:
+def _variable(
+    recipe: Cart, column: Column, people: Ints | None, strata: Strata | None, *, coded: bool
+) -> Variable:
     """Return how a column is drawn; codes are never moved."""
     bounds = recipe.limits.get(column.name)
     smoothing: Smoothing = "none" if coded else recipe.smoothing_of(column.name)
@@ -143,6 +168,7 @@ def _variable(recipe: Cart, column: Column, people: Ints, *, coded: bool) -> Var
         people=people,
         min_people=recipe.people_in_level,
         bandwidth=recipe.bandwidth,
+        stratum=None if strata is None or column.name in strata.drawn else strata.place,
     )
 
 
@@ -252,16 +278,14 @@ class _UnitGrower:
         return TreeModel(variable, pairs, recipe.kind_of_draws)
 
 
-def _growing(recipe: Cart, people: Ints) -> Grow:
+def _growing(recipe: Cart, people: Ints | None) -> Grow:
     """Return how a tree is grown: pruned if asked, with enough people in every leaf."""
     grow: Grow = grow_on
     if recipe.prune:
         from veladura.numeric.trees.prune import pruned_by
 
         grow = pruned_by(recipe.prune)
-    if int(people.max(initial=-1)) + 1 < people.size:  # somebody has several rows
-        grow = growing_people(grow, people)
-    return grow
+    return grow if people is None else growing_people(grow, people)
 
 
 def _several(

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.base.arrays import Mask
+from veladura.base.arrays import Ints, Mask
 from veladura.base.expression import parse
 from veladura.core.promise import LIMITS, Check, Evidence, Promise, limit_promises, source_column
-from veladura.numeric.chance import own_numbers
+from veladura.numeric.chance import OwnNumbers, own_numbers
 from veladura.table.codes import Column, label_texts
 from veladura.table.conditions import holds
 from veladura.table.units import people_per_cell, person_numbers
@@ -19,6 +19,7 @@ from veladura.table.units import people_per_cell, person_numbers
 if TYPE_CHECKING:
     from veladura.methods.cart.cart import Cart
     from veladura.numeric.trees.variable import Variable
+    from veladura.table.table import Table
 
 FALSE_ALARM = 1e-7  # of the test that numbers of one person come out by chance only
 TIMES = 1.5  # a difference from chance that matters
@@ -68,14 +69,24 @@ def not_by_chance(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     By a factor of 1.5, and with a p-value below 1e-7.
     """
     assert evidence.original is not None  # noqa: S101  # proofs against the source have it
-    people, columns = person_numbers(evidence.original), 0
+    people, columns = people_of(evidence.original), 0
     for name in settings["columns"]:
         own = own_numbers(
             source_column(evidence, name), [evidence.column(name)], people, settings["people"]
         )
-        apart = max(own.hits, own.expected) > TIMES * min(own.hits, own.expected)
-        columns += int(apart and own.pvalue < FALSE_ALARM)
+        columns += int(is_apart(own))
     return columns
+
+
+def people_of(table: Table) -> Ints | None:
+    """Return whose row each is; None if every row is a person."""
+    return person_numbers(table) if table.people < table.rows else None
+
+
+def is_apart(own: OwnNumbers) -> bool:
+    """Whether numbers of one person come out by a factor of 1.5 oftener or less than by chance."""
+    apart = max(own.hits, own.expected) > TIMES * min(own.hits, own.expected)
+    return apart and own.pvalue < FALSE_ALARM
 
 
 def rare_values_out(evidence: Evidence, settings: Mapping[str, Any]) -> int:

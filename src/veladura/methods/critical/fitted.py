@@ -65,7 +65,7 @@ class FittedCritical(Fitted[CriticalCart]):
             },
             "columns": list(changed),
             "classes": [[*class_.confidential, *class_.others] for class_ in self.classes],
-            "guard": {name: self.constraints[name].guard for name in changed},
+            "draws": recipe.kind_of_draws,
             "replaceability": replaceability(self.pools),
             **({"not_replaceable_in": list(self.left)} if self.left else {}),
         }
@@ -74,7 +74,9 @@ class FittedCritical(Fitted[CriticalCart]):
                 "drawing datasets", lambda r: self._dataset(r, context), range(recipe.m)
             ),
             changed=changed,
-            rule=Partial(original_rows=self.codes.rows.size, proper=True),
+            rule=Partial(
+                original_rows=self.codes.rows.size, proper=recipe.kind_of_draws == "bayesian"
+            ),
             settings=settings,
             promises=promises_of(self),
             pictures=lambda _: pictures(self),

@@ -13,11 +13,14 @@ Over the m people whose number fewer share, with p the mid-rank share of a perso
 - the released number is Q(H(c + s U)), U uniform on (-1, 1), where H is the distribution function
   of c + s U over all people of the column and Q the quantile function of their numbers: the column
   keeps its margin.
+
+Strata are synthesised separately: each has scores, H and Q of its own.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -27,12 +30,13 @@ from veladura.base.arrays import Floats, Ints, Mask
 from veladura.numeric.trees.habits import Habits
 from veladura.numeric.trees.leaf import leaf_steps
 from veladura.numeric.trees.numbers import NumberGrid
-from veladura.numeric.trees.tail import FEWEST, Quantiles
+from veladura.numeric.trees.scores import Values, mixture, most_rows, scores_of
+from veladura.numeric.trees.tail import Quantiles
 from veladura.numeric.trees.tree import END, START, Tree
 
 MIN_PEOPLE = 5
-POOL, POOL_SHARE = 40, 0.1  # fewer moving people are moved among all people of the column
-CELLS = 4096
+POOL, POOL_SHARE = 40, 0.1  # fewer moving people are moved among all that may move
+CROWD = 20  # and if these are fewer, among all people of the column
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -45,12 +49,18 @@ class NumberLaw:
         The number of each row, as a place on the grid of the column.
     numbers
         The same in steps of the grid, as people read them: divisible by ten, or near zero.
+    origin
+        What was added to the steps for that.
     moves
         Which rows hold a number that fewer than ``min_people`` people share.
+    stratum
+        The zero-based stratum of each row.
     pool
         The rows that scores are taken over: those that move or, if these are few, all numbers.
     score, isolation
-        Of the rows of the pool.
+        Of the rows of the pool, within their stratum.
+    quantiles
+        By stratum; of those in which a number moves.
     """
 
     grid: NumberGrid
@@ -58,10 +68,11 @@ class NumberLaw:
     numbers: Floats
     origin: float
     moves: Mask
+    stratum: Ints
     pool: Mask
     score: Floats
     isolation: Floats
-    quantiles: Quantiles
+    quantiles: Mapping[int, Quantiles]
     habits: Habits
     bandwidth: float = 1.0
 
@@ -71,11 +82,15 @@ class NumberLaw:
         grid: NumberGrid,
         places: Floats,
         present: Mask,
-        people: Ints,
+        values: Values,
         *,
+        holders: Ints | None = None,
+        people: Ints | None = None,
         min_people: int = MIN_PEOPLE,
         dates: bool = False,
         bandwidth: float = 1.0,
+        stratum: Ints | None = None,
+        everyone: Mask | None = None,
     ) -> NumberLaw:
         """Return the law of a column.
 
@@ -85,29 +100,55 @@ class NumberLaw:
             The numbers of all rows, as places on the grid.
         present
             Which rows have a number that may move.
+        values
+            The distinct numbers, and how many people hold them.
+        holders
+            How many people hold the number of a row; by default those of all rows.
         people
-            Whose row each is.
+            Whose row each is; every row is a person by default.
         min_people
             A number that at least so many people share stays; with 0 all do.
         dates
             Whether numbers are dates: the p-% rule counts from their median, and nobody rounds.
         bandwidth
             Factor on the bandwidth of the leaves.
+        stratum
+            The zero-based stratum of each row; one for all by default.
+        everyone
+            Which rows have a number at all; by default those that may move.
         """
         numbers, origin = _as_read(grid, places, present, dates=dates)
-        moves = present & ~_shared(numbers, present, people, min_people)
-        moving = int(np.count_nonzero(moves))
-        few = moving < max(POOL, POOL_SHARE * np.count_nonzero(present))
-        pool = (present if few else moves) if moving else np.zeros(moves.size, dtype=bool)
-        score, isolation, habits = np.zeros(numbers.size), np.zeros(numbers.size), Habits()
-        quantiles = Quantiles(np.zeros(1), np.zeros(1))
-        if moving:
-            score[pool], isolation[pool] = _scores(numbers[pool])
-            quantiles = Quantiles.of(np.sort(numbers[pool]))
-            if grid.decimals is not None and not dates:
-                habits = Habits.of(np.rint(numbers[moves]).astype(np.int64))
+        held = values.by_row() if holders is None else holders
+        moves = present & (held < min_people)
+        if stratum is None:
+            stratum = np.zeros(places.size, dtype=np.int64)
+        pool = np.zeros(places.size, dtype=bool)
+        score, isolation = np.zeros(places.size), np.zeros(places.size)
+        quantiles = {}
+        numbered = present if everyone is None else everyone
+        for part in np.unique(stratum[moves]):
+            inside = stratum == part
+            here = _pool(moves & inside, present & inside, numbered & inside)
+            pool |= here
+            rows = most_rows(None if people is None else people[here])
+            score[here], isolation[here] = scores_of(values.place[here], rows)
+            quantiles[int(part)] = Quantiles.of(np.sort(numbers[here]), rows)
+        habits = Habits()
+        if grid.decimals is not None and not dates:
+            habits = Habits.of(np.rint(numbers[moves]).astype(np.int64))
         return cls(
-            grid, places, numbers, origin, moves, pool, score, isolation, quantiles, habits, bandwidth
+            grid,
+            places,
+            numbers,
+            origin,
+            moves,
+            stratum,
+            pool,
+            score,
+            isolation,
+            quantiles,
+            habits,
+            bandwidth,
         )
 
     def in_leaves(self, tree: Tree) -> LeafLaw:
@@ -134,24 +175,37 @@ class LeafLaw:
     scale: Floats
 
     @cached_property
-    def margin(self) -> tuple[Floats, Floats]:
-        """The distribution function H of moved scores over the pool: its points and heights."""
-        pool = self.law.pool[self.rows]
-        return _mixture(self.centre[pool], self.scale[pool])
+    def margins(self) -> dict[int, tuple[Floats, Floats]]:
+        """By stratum, the distribution function H of moved scores: its points and heights.
+
+        Over all people of the pool: those who are no donors here move by their isolation.
+        """
+        law = self.law
+        centre, scale = law.score.copy(), law.isolation.copy()
+        centre[self.rows], scale[self.rows] = self.centre, self.scale
+        parts = {part: law.pool & (law.stratum == part) for part in law.quantiles}
+        return {part: mixture(centre[here], scale[here]) for part, here in parts.items()}
 
     @cached_property
     def roundness(self) -> Ints:
         """How round the number of each donor is, where it has room to move."""
+        found: Ints = np.zeros(self.rows.size, dtype=np.int64)
         if len(self.law.habits.units) == 1:
-            return np.zeros(self.rows.size, dtype=np.int64)
-        room = self._numbers(self.centre + self.scale) - self._numbers(self.centre - self.scale)
-        return self.law.habits.classes(np.rint(self.law.numbers[self.rows]).astype(np.int64), room)
+            return found
+        here = np.flatnonzero(self.law.moves[self.rows])
+        low, high = (self._numbers(here, np.full(here.size, side)) for side in (-1.0, 1.0))
+        steps = np.rint(self.law.numbers[self.rows[here]]).astype(np.int64)
+        found[here] = self.law.habits.classes(steps, high - low)
+        return found
 
     def prepared(self) -> LeafLaw:
         """Return itself, with what every draw needs computed before threads share it."""
-        if self.law.pool[self.rows].any():
-            _ = self.margin, self.roundness
+        _ = self.margins, self.roundness
         return self
+
+    def still(self) -> LeafLaw:
+        """Return the law by which no number moves."""
+        return replace(self, law=replace(self.law, moves=np.zeros_like(self.law.moves)))
 
     def drawn(self, rng: Generator, donors: Ints) -> Floats:
         """Return places: those of mass points, and those of other donors moved."""
@@ -164,18 +218,33 @@ class LeafLaw:
         here = np.flatnonzero(law.moves[rows])
         if not here.size:
             return places
-        at = donors[here]
-        far = self._numbers(self.centre[at] + self.scale[at] * steps[here])
+        far = self._numbers(donors[here], steps[here])
         if law.grid.decimals is None:
             places[here] = far
         else:
-            far = law.habits.landed(far, self.roundness[at])
+            far = law.habits.landed(far, self.roundness[donors[here]])
             places[here] = law.grid.written((far - law.origin) * law.grid.step)
         return places
 
-    def _numbers(self, scores: Floats) -> Floats:
-        points, heights = self.margin
-        return self.law.quantiles.at(np.interp(scores, points, heights))
+    def _numbers(self, donors: Ints, steps: Floats) -> Floats:
+        """Return Q(H(c + s U)) of donors that move."""
+        scores, quantiles = self.centre[donors] + self.scale[donors] * steps, self.law.quantiles
+        if len(quantiles) == 1:
+            ((part, margin),) = self.margins.items()
+            return quantiles[part].at(np.interp(scores, *margin))
+        numbers, stratum = np.empty(donors.size), self.law.stratum[self.rows[donors]]
+        for part, margin in self.margins.items():
+            here = stratum == part
+            numbers[here] = quantiles[part].at(np.interp(scores[here], *margin))
+        return numbers
+
+
+def _pool(moves: Mask, present: Mask, numbered: Mask) -> Mask:
+    """Return the rows that scores are taken over: those that move, or more where these are few."""
+    moving, may_move = np.count_nonzero(moves), np.count_nonzero(present)
+    if moving >= max(POOL, POOL_SHARE * may_move):
+        return moves
+    return present if may_move >= CROWD else numbered
 
 
 def _as_read(
@@ -189,58 +258,3 @@ def _as_read(
     if dates and present.any():
         origin = -float(np.rint(np.median(steps[present])))
     return steps + origin, origin
-
-
-def _shared(numbers: Floats, present: Mask, people: Ints, least: int) -> Mask:
-    """Return which rows hold a number that at least so many people share."""
-    distinct, place = np.unique(numbers[present], return_inverse=True)
-    place = place.reshape(-1)
-    who = people[present]
-    pairs = np.unique(place * (int(who.max(initial=0)) + 1) + who)
-    holders = np.bincount(pairs // (int(who.max(initial=0)) + 1), minlength=distinct.size)
-    shared = np.zeros(numbers.size, dtype=bool)
-    shared[present] = holders[place] >= least
-    return shared
-
-
-def _scores(numbers: Floats) -> tuple[Floats, Floats]:
-    """Return normal scores of mid-ranks, and the isolation of each: the way to five others."""
-    from scipy.special import ndtri
-
-    distinct, place, count = np.unique(numbers, return_inverse=True, return_counts=True)
-    size = numbers.size
-    middle = (np.cumsum(count) - count / 2) / size
-    end = 0.5 / size
-    score = ndtri(middle)
-    up = ndtri(np.clip(middle + FEWEST / size, end, 1 - end)) - score
-    down = score - ndtri(np.clip(middle - FEWEST / size, end, 1 - end))
-    cut_up, cut_down = middle + FEWEST / size > 1 - end, middle - FEWEST / size < end
-    isolation = np.where(cut_up, np.maximum(up, down), (up + down) / 2)
-    isolation = np.where(cut_down, np.maximum(up, down), isolation)
-    del distinct
-    place = place.reshape(-1)
-    return score[place], isolation[place]
-
-
-def _mixture(centre: Floats, scale: Floats) -> tuple[Floats, Floats]:
-    """Return the distribution function of centre + scale U over some people, on a fine grid.
-
-    The density is a sum of boxes: each goes up at its left end and down at its right one. Ends
-    between two points of the grid are shared between them.
-    """
-    wide = np.maximum(scale, 1e-9)
-    low, high = float((centre - wide).min()), float((centre + wide).max())
-    cell = (high - low) / (CELLS - 3)
-    points = low + cell * (np.arange(CELLS) - 1)
-    rise = np.zeros(CELLS)
-    for ends, sign in ((centre - wide, 1.0), (centre + wide, -1.0)):
-        at = (ends - points[0]) / cell
-        below = np.floor(at).astype(np.int64)
-        part = at - below
-        weight = sign / (2 * wide)
-        rise += np.bincount(below, (1 - part) * weight, CELLS)
-        rise += np.bincount(np.minimum(below + 1, CELLS - 1), part * weight, CELLS)
-    density = np.cumsum(rise)
-    heights = np.append(0.0, np.cumsum((density[1:] + density[:-1]) / 2)) * cell / centre.size
-    heights = np.maximum.accumulate(np.clip(heights, 0.0, None))
-    return points, heights / heights[-1]

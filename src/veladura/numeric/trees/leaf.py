@@ -1,4 +1,4 @@
-"""Draws from leaves: donors by the Bayesian bootstrap or with equal weights, and how far they move."""
+"""Draws from leaves: which donors, and how far their scores move."""
 
 from __future__ import annotations
 
@@ -54,13 +54,14 @@ class Donors:
     def _balanced(self, rng: Generator, nodes: Ints) -> Floats:
         """Return a uniform variate for each row: in a block of 200, one in each 200th."""
         size = nodes.size
-        blocks = -(-size // BLOCK)
-        last = size - (blocks - 1) * BLOCK
-        keys = rng.random((blocks, BLOCK))
-        keys[-1:, last:] = 2.0
-        strata = keys.argsort(axis=1).reshape(-1)[:size]
+        whole = size // BLOCK * BLOCK
+        strata = np.empty(size)
+        strata[:whole] = rng.permuted(
+            np.tile(np.arange(BLOCK), (whole // BLOCK, 1)), axis=1
+        ).reshape(-1)
+        strata[whole:] = rng.permutation(size - whole)
         width = np.full(size, BLOCK)
-        width[size - last :] = last
+        width[whole:] = size - whole
         rank = np.empty(len(self.tree.nodes), dtype=np.int64)  # leaves from left to right
         rank[np.argsort(self.tree.nodes[:, START], kind="stable")] = np.arange(rank.size)
         uniforms = np.empty(size)
@@ -159,6 +160,46 @@ def by_node(nodes: Ints, count: int) -> Ints:
     return places
 
 
+@inner("float64(float64[::1], float64)")
+def _bandwidth(part: Floats, deviation: float) -> float:
+    """Return Silverman's rule of thumb for sorted numbers, with their standard deviation.
+
+    0.9 min(sd, IQR / 1.34) n^(-1/5) (Silverman 1986, eq. 3.31), with sd alone where the quartiles
+    are equal. Quartiles are interpolated (type 7).
+    """
+    quartiles = np.empty(2)
+    for q in range(2):
+        place = (part.size - 1) * (0.25 + 0.5 * q)
+        low = int(place)
+        high = min(low + 1, part.size - 1)
+        quartiles[q] = part[low] + (place - low) * (part[high] - part[low])
+    between = (quartiles[1] - quartiles[0]) / 1.34
+    width = deviation if between <= 0 else min(deviation, between)
+    return float(0.9 * width * part.size**-0.2)
+
+
+@inner("void(float64[::1], float64[::1], float64[::1], int64[::1], float64)")
+def _leaf_step(
+    score: Floats, centre: Floats, scale: Floats, members: Ints, bandwidth: float
+) -> None:
+    """Write centre and scale of the members of one leaf."""
+    part = score[members]
+    mean = part.mean()
+    squares = ((part - mean) ** 2).sum()
+    if squares <= 0:
+        return
+    _sort(part)
+    deviation = np.sqrt(squares / (part.size - 1))
+    width = bandwidth * np.sqrt(3.0) * _bandwidth(part, deviation)
+    spread = 0.0
+    for j in members:
+        scale[j] = max(scale[j], width)
+        spread += scale[j] ** 2
+    shrink = np.sqrt(max(0.0, 1 - spread / (3 * squares)))
+    for j in members:
+        centre[j] = mean + (score[j] - mean) * shrink
+
+
 @compiled(
     "UniTuple(float64[::1], 2)(float64[::1], float64[::1], boolean[::1], int64[::1], int64[::1],"
     " float64)"
@@ -166,49 +207,18 @@ def by_node(nodes: Ints, count: int) -> Ints:
 def leaf_steps(
     score: Floats, isolation: Floats, pool: Mask, start: Ints, end: Ints, bandwidth: float
 ) -> tuple[Floats, Floats]:
-    """Return the centre and the scale of the donors of some leaves (see `veladura.numeric.trees.law`).
+    """Return the centre and the scale of the donors of some leaves, by the formulas of the law.
 
-    Only those of the pool count; the others keep score and isolation. Quartiles are interpolated.
+    Only those of the pool count; the others, and one alone in its leaf, keep score and isolation.
     """
     centre = score.copy()
     scale = isolation.copy()
+    members = np.empty(score.size, dtype=np.int64)
     for i in range(start.size):
         count = 0
         for j in range(start[i], end[i]):
+            members[count] = j
             count += pool[j]
-        if count < 2:
-            continue
-        part = np.empty(count)
-        k = 0
-        mean = 0.0
-        for j in range(start[i], end[i]):
-            if pool[j]:
-                part[k] = score[j]
-                mean += score[j] / count
-                k += 1
-        _sort(part)
-        squares = 0.0
-        for value in part:
-            squares += (value - mean) ** 2
-        if squares <= 0:
-            continue
-        quartiles = np.empty(2)
-        for q in range(2):
-            place = (count - 1) * (0.25 + 0.5 * q)
-            low = int(place)
-            high = min(low + 1, count - 1)
-            quartiles[q] = part[low] + (place - low) * (part[high] - part[low])
-        deviation = np.sqrt(squares / (count - 1))
-        between = (quartiles[1] - quartiles[0]) / 1.34
-        width = deviation if between <= 0 else min(deviation, between)
-        width = bandwidth * np.sqrt(3.0) * 0.9 * width * count**-0.2
-        spread = 0.0
-        for j in range(start[i], end[i]):
-            if pool[j]:
-                scale[j] = max(isolation[j], width)
-                spread += scale[j] ** 2 / count
-        shrink = np.sqrt(max(0.0, 1 - spread / (3 * squares / count)))
-        for j in range(start[i], end[i]):
-            if pool[j]:
-                centre[j] = mean + (score[j] - mean) * shrink
+        if count > 1:
+            _leaf_step(score, centre, scale, members[:count], bandwidth)
     return centre, scale

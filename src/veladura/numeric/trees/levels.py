@@ -8,22 +8,22 @@ import numpy as np
 
 from veladura.base.arrays import Floats, Ints, Mask
 from veladura.numeric.association import coarse_codes
+from veladura.numeric.trees.scores import Values
 from veladura.table.codes import Column, label_texts
-from veladura.table.units import people_per_cell
 
 OTHER = ("other", "others", "other/unknown", "misc", "miscellaneous", "rest", "elsewhere")
 MOST_COLUMNS = 20  # whose profile is compared
 
 
 def merge_rare(
-    column: Column, people: Ints, least: int, others: Sequence[Column], *, ordered: bool
+    column: Column, people: Ints | None, least: int, others: Sequence[Column], *, ordered: bool
 ) -> Column | None:
     """Return a column without levels that fewer people hold; None where there are none.
 
     Parameters
     ----------
     people
-        Whose row each is.
+        Whose row each is; every row is a person by default.
     least
         Fewest people who hold a level.
     others
@@ -33,9 +33,8 @@ def merge_rare(
         for others or the one whose people are most alike.
     """
     present = ~column.missing
-    levels, place = np.unique(column.values[present], return_inverse=True)
-    place = place.reshape(-1)
-    holders = people_per_cell(place, people[present], levels.size)
+    found = Values.of(column.values, present, people)
+    levels, place, holders = found.distinct, found.place[present], found.holders
     rare = holders < least
     if not rare.any() or levels.size < 2:  # noqa: PLR2004
         return None
@@ -44,7 +43,9 @@ def merge_rare(
     elif ordered:
         target = _neighbours(levels.astype(np.float64), rare)
     else:
-        target = _similar(column, levels, place, rare, [one.take(np.flatnonzero(present)) for one in others])
+        target = _similar(
+            column, levels, place, rare, [one.take(np.flatnonzero(present)) for one in others]
+        )
     values = column.values.copy()
     values[present] = levels[target[place]]
     return column.with_values(values)
@@ -84,7 +85,7 @@ def _grouped(holders: Ints, least: int) -> Ints:
 
 
 def _similar(
-    column: Column, levels: Ints, place: Ints, rare: Mask, others: Sequence[Column]
+    column: Column, levels: Floats, place: Ints, rare: Mask, others: Sequence[Column]
 ) -> Ints:
     """Return for each level itself, or the category that its people are merged into."""
     common = np.flatnonzero(~rare)
@@ -100,7 +101,9 @@ def _similar(
         codes = coarse_codes(other.key())
         bins = int(codes.max(initial=0)) + 1
         table = np.bincount(place * bins + codes, minlength=levels.size * bins)
-        shares = table.reshape(levels.size, bins) / table.reshape(levels.size, bins).sum(axis=1)[:, None]
+        shares = (
+            table.reshape(levels.size, bins) / table.reshape(levels.size, bins).sum(axis=1)[:, None]
+        )
         alike[rare] += shares[rare] @ shares.T
     target[rare] = common[np.argmax(alike[rare][:, common], axis=1)]
     return target

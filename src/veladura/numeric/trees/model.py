@@ -48,7 +48,7 @@ class Recipients:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Pair:
-    """The tree of a variable's states and that of its numbers with its law; None where not needed."""
+    """The tree of a variable's states, that of its numbers and their law; None where not needed."""
 
     states: Tree | None
     numbers: Tree | None
@@ -125,9 +125,7 @@ class TreeModel:
         leaves = tree.find(recipients.predictors, rows, recipients.root, recipients.threads)
         return leaves if self.constraints is None else self.constraints.nodes(tree, leaves, rows)
 
-    def _numbers(
-        self, tree: Tree, law: LeafLaw, rng: Generator, recipients: Recipients
-    ) -> Floats:
+    def _numbers(self, tree: Tree, law: LeafLaw, rng: Generator, recipients: Recipients) -> Floats:
         constraints = self.constraints or Constraints(self.variable)
         nodes = self._nodes(tree, recipients)
         rows = by_node(nodes, len(tree.nodes))

@@ -21,7 +21,10 @@ def with_people(tree: Tree, people: Ints, least: int) -> Tree:
         Whose row each is.
     """
     size = np.array(
-        [np.unique(people[tree.order[start:end]]).size for start, end in tree.nodes[:, START : END + 1]]
+        [
+            np.unique(people[tree.order[start:end]]).size
+            for start, end in tree.nodes[:, START : END + 1]
+        ]
     )
     inner = np.flatnonzero(tree.nodes[:, FEATURE] >= 0)
     left = tree.nodes[inner, LEFT]

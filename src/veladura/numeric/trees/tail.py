@@ -33,11 +33,16 @@ class Quantiles:
     numbers: Floats = field(repr=False)
 
     @classmethod
-    def of(cls, ordered: Floats, percent: float = PERCENT) -> Quantiles:
+    def of(cls, ordered: Floats, rows: int = 1, percent: float = PERCENT) -> Quantiles:
         """Return the quantile function of some sorted numbers.
 
         A knot is the mean of 5 to 20 people. Where the outermost number is more than ``percent``
         away from the fifth, a generalised Pareto tail stands for the outermost 20 or more.
+
+        Parameters
+        ----------
+        rows
+            Most rows of a person: five people are in any five times as many rows.
 
         Examples
         --------
@@ -46,7 +51,7 @@ class Quantiles:
         [249.5, 499.5]
         """
         size = ordered.size
-        each = int(np.clip(size // KNOTS, FEWEST, MOST))
+        each = rows * int(np.clip(size // (rows * KNOTS), FEWEST, MOST))
         blocks = max(size // each, 1)
         edges = np.linspace(0, size, blocks + 1).astype(np.int64)
         sums = np.append(0.0, np.cumsum(ordered))
@@ -54,8 +59,8 @@ class Quantiles:
         shares = (edges[1:] + edges[:-1]) / (2 * size)
         low, high = _ends(ordered, means)
         knots = cls(np.concatenate([[0.0], shares, [1.0]]), np.concatenate([[low], means, [high]]))
-        knots = knots.with_tail(ordered, percent)
-        return knots.turned().with_tail(-ordered[::-1], percent).turned()
+        knots = knots.with_tail(ordered, rows, percent)
+        return knots.turned().with_tail(-ordered[::-1], rows, percent).turned()
 
     def at(self, shares: Floats) -> Floats:
         """Return the numbers at some shares of the people."""
@@ -65,18 +70,18 @@ class Quantiles:
         """Return the quantile function of the numbers with the other sign."""
         return Quantiles(1.0 - self.shares[::-1], -self.numbers[::-1])
 
-    def with_tail(self, ordered: Floats, percent: float) -> Quantiles:
+    def with_tail(self, ordered: Floats, rows: int, percent: float) -> Quantiles:
         """Return the function with a fitted upper tail, where the outermost people need one."""
-        people = tail_people(ordered.size)
-        if people > ordered.size // 2 or not stands_out(ordered[-people:], percent):
+        size = rows * tail_people(ordered.size // rows)
+        if size > ordered.size // 2 or not stands_out(ordered[-size:], rows, percent):
             return self
-        start = 1 - people / ordered.size
+        start = 1 - size / ordered.size
         kept = self.shares < start
         base = float(self.at(np.array([start]))[0])
-        beyond = tail_of(ordered[-people:] - base)
+        beyond = tail_of(ordered[-size:] - base, rows)
         if ordered[-1] <= 0:  # a tail towards zero does not cross it
             beyond = np.minimum(beyond, -base)
-        places = 1 - (1 - start) * _beyond(_survival(people))
+        places = 1 - (1 - start) * _beyond(_survival(size))
         return Quantiles(
             np.concatenate([self.shares[kept], places]),
             np.concatenate([self.numbers[kept], base + beyond]),
@@ -98,11 +103,11 @@ def _ends(ordered: Floats, means: Floats) -> tuple[float, float]:
 
 
 def tail_people(size: int) -> int:
-    """Return how many of some people are in a tail: 3 sqrt(n), at least 20 (Vehtari et al. 2024)."""
+    """Return how many of n people are in a tail: 3 sqrt(n), at least 20 (Vehtari et al. 2024)."""
     return max(TAIL_PEOPLE, int(min(0.2 * size, 3 * np.sqrt(size))))
 
 
-def stands_out(tail: Floats, percent: float = PERCENT) -> bool:
+def stands_out(tail: Floats, rows: int = 1, percent: float = PERCENT) -> bool:
     """Whether the outermost number can be told from the mean of the outermost five.
 
     It is more than ``percent`` of itself away from the fifth (the p-% rule), and farther out than
@@ -115,13 +120,13 @@ def stands_out(tail: Floats, percent: float = PERCENT) -> bool:
     >>> stands_out(np.arange(1000.0, 1020.0))
     False
     """
-    outer, fifth = float(tail[-1]), float(tail[-FEWEST])
+    outer, fifth = float(tail[-1]), float(tail[-FEWEST * rows])
     gap = outer - fifth
     away = abs(outer) > abs(fifth) or gap > TIMES * (fifth - float(tail[0]))
     return gap > percent * abs(outer) and away
 
 
-def tail_of(exceedances: Floats) -> Floats:
+def tail_of(exceedances: Floats, rows: int = 1) -> Floats:
     """Return the quantiles of a generalised Pareto tail at the shares of `_survival`.
 
     Fitted to exceedances cut at three times the third largest, so that no person carries the fit,
@@ -129,7 +134,7 @@ def tail_of(exceedances: Floats) -> Floats:
     of y (1 - F), shape 2 - a0 / (a0 - 2 a1), shrunk as if ten more people had shape 0.2. The
     scale is such that the tail, which ends at a quantile, has the mean of the cut exceedances.
     """
-    cut = np.sort(np.clip(exceedances, 0.0, TIMES * np.sort(exceedances)[-RANK]))
+    cut = np.sort(np.clip(exceedances, 0.0, TIMES * np.sort(exceedances)[-RANK * rows]))
     size, mean = cut.size, float(cut.mean())
     if mean <= 0:
         return np.zeros(POINTS)
@@ -149,7 +154,8 @@ def _survival(people: int) -> Floats:
 
 def _beyond(survival: Floats) -> Floats:
     """Return the same of the tail that ends at its last knot."""
-    return (survival - survival[-1]) / (1 - survival[-1])
+    beyond: Floats = (survival - survival[-1]) / (1 - survival[-1])
+    return beyond
 
 
 def _mean_of(quantiles: Floats, beyond: Floats) -> float:

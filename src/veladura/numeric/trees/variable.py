@@ -16,10 +16,11 @@ from veladura.base.arrays import Floats, Ints, Mask
 from veladura.errors import DataError
 from veladura.numeric.trees.law import MIN_PEOPLE, NumberLaw
 from veladura.numeric.trees.numbers import NumberGrid
+from veladura.numeric.trees.scores import Values
 from veladura.table.codes import Column
 
 Smoothing = Literal["local", "none"]
-SPIKE_SHARE, SPIKE_ROWS = 0.05, 10
+SPIKE_SHARE, SPIKE_PEOPLE = 0.05, 10
 FEW_VALUES = 20  # with no more values, most of them shared, a column is in effect a category
 MAX_LEVELS = 20_000
 SURELY_MANY, NEARLY_ALL = 50, 0.9  # rows, and share of different categories, of an identifier
@@ -97,6 +98,7 @@ def variable_of(
     min_people: int = MIN_PEOPLE,
     among: Mask | None = None,
     bandwidth: float = 1.0,
+    stratum: Ints | None = None,
 ) -> Variable:
     """Return how a column is synthesised.
 
@@ -112,6 +114,8 @@ def variable_of(
         The rows whose numbers are drawn; all of them by default.
     bandwidth
         Factor on the bandwidth of the leaves.
+    stratum
+        The zero-based stratum of each row, where strata are synthesised separately.
     """
     if column.labels is not None and column.field.kind != "ordered":
         levels = len(column.labels)
@@ -123,7 +127,8 @@ def variable_of(
     column.numbers()  # refuses infinite values
     grid = NumberGrid.of(column)
     places = np.where(column.missing, 0.0, grid.places(column.values))
-    distinct, count = np.unique(places[~column.missing], return_counts=True)
+    values = Values.of(places, ~column.missing, people)
+    distinct, count = values.distinct, values.holders
     few = is_few(count, min_people) or column.labels is not None
     marked = _spikes(grid, column, distinct, count, spikes, few=few)
     state = np.zeros(places.size, dtype=np.int64)
@@ -133,15 +138,22 @@ def variable_of(
     ends = tuple(
         _place(grid, end, np.inf * side) for end, side in zip(limits, (-1, 1), strict=True)
     )
-    present = state == 0 if among is None else (state == 0) & among
+    present, holders = state == 0, None
+    if among is not None:  # who holds a number outside of them does not hide it
+        present &= among
+        holders = Values.of(places, present, people).by_row()
     law = NumberLaw.of(
         grid,
         places,
         present,
-        np.arange(places.size) if people is None else people,
+        values,
+        holders=holders,
+        people=people,
         min_people=0 if few or smoothing == "none" else min_people,
         dates=column.field.kind == "date",
         bandwidth=bandwidth,
+        stratum=stratum,
+        everyone=state == 0 if among is not None else None,
     )
     return Variable(
         column,
@@ -161,7 +173,7 @@ def is_few(count: Ints, min_people: int) -> bool:
     Parameters
     ----------
     count
-        Rows of each distinct value.
+        People who hold each distinct value.
     """
     shared = int(count[count >= max(min_people, 1)].sum())
     return bool(count.size <= FEW_VALUES and 2 * shared >= count.sum())
@@ -180,13 +192,13 @@ def _spikes(
     *,
     few: bool,
 ) -> Floats:
-    """Return the spikes: those given that occur, else values that many rows share among many."""
+    """Return the spikes: those given that occur, else values that many people share among many."""
     if given is not None:
         places = grid.places(np.asarray(given, dtype=column.values.dtype))
         return places[np.isin(places, distinct)]
     if few:
         return np.empty(0)
-    spikes: Floats = distinct[(count >= SPIKE_ROWS) & (count >= SPIKE_SHARE * count.sum())]
+    spikes: Floats = distinct[(count >= SPIKE_PEOPLE) & (count >= SPIKE_SHARE * count.sum())]
     return spikes
 
 
