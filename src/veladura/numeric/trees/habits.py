@@ -8,7 +8,7 @@ import numpy as np
 
 from veladura.base.arrays import Floats, Ints
 
-LARGEST = 10**12
+CANDIDATES = tuple(sorted([5 * 10**k for k in range(12)] + [10**k for k in range(1, 13)]))
 OFTENER, SURELY = 1.5, 4.0  # times the expected share, and standard errors above it
 ROOM = 4  # a rounded number needs so many places to go to, or the release would show the old one
 
@@ -30,8 +30,10 @@ class Habits:
         >>> Habits.of(np.append(np.arange(1, 2000), 50 * np.arange(1, 999))).units
         (1, 5, 10, 50)
         """
-        units, left, unit = [1], steps, 5
-        while unit <= LARGEST and left.size:
+        units, left = [1], steps
+        for unit in CANDIDATES:
+            if not left.size:
+                break
             divided = left[left % unit == 0]
             share = units[-1] / unit
             expected = share * left.size
@@ -39,7 +41,6 @@ class Habits:
             if divided.size > max(OFTENER * expected, expected + SURELY * error):
                 units.append(unit)
                 left = divided
-            unit *= 2 if unit % 10 else 5
         return cls(tuple(units))
 
     def classes(self, steps: Ints, room: Floats) -> Ints:

@@ -61,6 +61,9 @@ class NumberLaw:
         Of the rows of the pool, within their stratum.
     quantiles
         By stratum; of those in which a number moves.
+    ends
+        The ends of a coded scale, as places: where enough people hold the smallest or the largest
+        number, no other is beyond it.
     """
 
     grid: NumberGrid
@@ -74,6 +77,7 @@ class NumberLaw:
     isolation: Floats
     quantiles: Mapping[int, Quantiles]
     habits: Habits
+    ends: tuple[float, float]
     bandwidth: float = 1.0
 
     @classmethod
@@ -148,6 +152,7 @@ class NumberLaw:
             isolation,
             quantiles,
             habits,
+            _ends(values, min_people),
             bandwidth,
         )
 
@@ -224,7 +229,7 @@ class LeafLaw:
         else:
             far = law.habits.landed(far, self.roundness[donors[here]])
             places[here] = law.grid.written((far - law.origin) * law.grid.step)
-        return places
+        return np.clip(places, *law.ends)
 
     def _numbers(self, donors: Ints, steps: Floats) -> Floats:
         """Return Q(H(c + s U)) of donors that move."""
@@ -245,6 +250,16 @@ def _pool(moves: Mask, present: Mask, numbered: Mask) -> Mask:
     if moving >= max(POOL, POOL_SHARE * may_move):
         return moves
     return present if may_move >= CROWD else numbered
+
+
+def _ends(values: Values, min_people: int) -> tuple[float, float]:
+    """Return the outermost numbers that enough people hold, if nobody is beyond; else infinity."""
+    low = high = np.inf
+    if values.distinct.size and values.holders[0] >= min_people:
+        low = -float(values.distinct[0])
+    if values.distinct.size and values.holders[-1] >= min_people:
+        high = float(values.distinct[-1])
+    return -low, high
 
 
 def _as_read(

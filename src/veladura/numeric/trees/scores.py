@@ -111,7 +111,7 @@ def mixture(centre: Floats, scale: Floats) -> tuple[Floats, Floats]:
         rise += np.bincount(below, (1 - part) * weight, CELLS)
         rise += np.bincount(np.minimum(below + 1, CELLS - 1), part * weight, CELLS)
     density = np.cumsum(rise)
-    heights = np.append(0.0, np.cumsum((density[1:] + density[:-1]) / 2)) * cell / centre.size
+    heights = np.append(0.0, np.cumsum(density[:-1])) * cell / centre.size
     heights = np.maximum.accumulate(np.clip(heights, 0.0, None))
     share: Floats = heights / heights[-1]
     return points, share

@@ -89,17 +89,17 @@ class Quantiles:
 
 
 def _ends(ordered: Floats, means: Floats) -> tuple[float, float]:
-    """Return the ends: the outermost knots stay the means of their people; no sign changes."""
+    """Return the ends: the outermost knots stay the means of their people, within the range.
+
+    Where the outermost number could be told from them, a tail is fitted instead.
+    """
     if means.size == 1:
         reach = float(np.sqrt(3.0) * ordered.std())
         low, high = float(means[0]) - reach, float(means[0]) + reach
     else:
         low = float(1.5 * means[0] - 0.5 * means[1])
         high = float(1.5 * means[-1] - 0.5 * means[-2])
-    return (
-        max(low, 0.0) if ordered[0] >= 0 else low,
-        min(high, 0.0) if ordered[-1] <= 0 else high,
-    )
+    return max(low, float(ordered[0])), min(high, float(ordered[-1]))
 
 
 def tail_people(size: int) -> int:
