@@ -122,7 +122,12 @@ def edited(veladura, folder, name, *changes):
     ("name", "changes", "code", "message"),
     [
         ("typo", [("[release]", "[relase]")], 2, "did you mean 'release'"),
-        ("column", [('"income"', '"incom"')], 2, "did you mean ['income']"),
+        (
+            "column",
+            [('    "income",\n    "stay",\n]\n# Standard', '    "incom",\n]\n# Standard')],
+            2,
+            "did you mean ['income']",
+        ),
         (
             "gate",
             [("# [gate]", '[gate]\n"risk.uniqueness.sample_unique" = {max = 1}')],

@@ -84,6 +84,7 @@ def test_a_skeleton_with_a_rule_of_its_own_goes_from_init_to_analyze(copied, tmp
     named = 'method = "class-normal"\n'
     assert named in plan.read_text()
     plan.write_text(plan.read_text().replace(named, f'{named}within = ["sex"]\n'))
+    run(copied, "-m", "veladura", "confirm", "plan.toml", "--accept-all", cwd=tmp_path)
     run(copied, "-m", "veladura", "run", "plan.toml", cwd=tmp_path)
     verified = run(copied, "-m", "veladura", "verify", "release/people", cwd=tmp_path)
     assert "Every class of sex holds at least 10 people." in " ".join(verified.split())

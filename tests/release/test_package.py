@@ -164,12 +164,6 @@ def test_a_full_disk_leaves_nothing(release, tmp_path, monkeypatch):
     assert list((tmp_path / "out").iterdir()) == []
 
 
-def test_what_a_killed_run_left_is_cleared_by_the_next(release, tmp_path):
-    (tmp_path / "out" / ".r.part-dead").mkdir(parents=True)
-    release.save(tmp_path / "out" / "r", custodian=tmp_path / "safe" / "c")
-    assert [path.name for path in (tmp_path / "out").iterdir()] == ["r"]
-
-
 def change_data(folder):
     path = folder / "data" / "dataset-1.parquet"
     path.write_bytes(path.read_bytes()[:-1] + b"\0")

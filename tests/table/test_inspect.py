@@ -82,8 +82,9 @@ def test_scratch_is_private_and_cleared(tmp_path):
     assert folder.stat().st_mode & 0o777 == 0o700
     assert folder.parent.stat().st_mode & 0o777 == 0o700
     assert scratch_folder(tmp_path / "safe") == folder
-    dead = folder.parent / "999999999-x"
+    dead = folder.parent / "run-dead"
     dead.mkdir()
+    (dead / "lock").touch()  # nobody holds it
     (dead / "spill").write_text("x")
     other = folder.parent / "notes"
     other.mkdir()

@@ -79,7 +79,9 @@ class Context:
         with self.progress(label, len(work)) as advance, ExitStack() as stack:
             answers: Iterator[Result] = map(function, work)  # in this thread: SQLite needs that
             if self.threads > 1:
-                answers = stack.enter_context(ThreadPoolExecutor(self.threads)).map(function, work)
+                pool = ThreadPoolExecutor(self.threads)
+                stack.callback(pool.shutdown, cancel_futures=True)  # when it is interrupted
+                answers = pool.map(function, work)
             results = []
             for result in answers:
                 results.append(result)

@@ -12,11 +12,15 @@ FILE_MODE, FOLDER_MODE = 0o600, 0o700
 
 
 def private_folder(folder: Path) -> Path:
-    """Make a folder that only its owner may open, and return it; one that exists is left as it is.
+    """Make a folder, and those above it, that only its owner may open; return it.
+
+    One that exists is left as it is.
 
     Its holder may have opened it to a group on purpose. The files in it are private either way.
     """
-    folder.mkdir(parents=True, exist_ok=True, mode=FOLDER_MODE)
+    for path in (*reversed(folder.parents), folder):  # mkdir gives the mode to the last one only
+        if not path.exists():
+            path.mkdir(exist_ok=True, mode=FOLDER_MODE)
     return folder
 
 

@@ -17,11 +17,12 @@ from veladura.base.settings import from_plain, from_table, paths_from, to_plain
 from veladura.core import registry
 from veladura.core.steps import Steps
 from veladura.errors import PlanError, VeladuraWarning
+from veladura.inference.formula import check_models
 from veladura.measures.knowledge import Scenario, check_intruders
 from veladura.plan.quasi import completed, refuse_contradictions
 from veladura.release.files import Format
 from veladura.table.database.passwords import has_password, without_passwords
-from veladura.table.database.scratch import custodian_home
+from veladura.table.database.scratch import custodian_home, scratch_below
 from veladura.table.files.dialect import Dialect
 from veladura.table.schema import Declared
 from veladura.table.source import open as open_table
@@ -104,6 +105,16 @@ class RunPlan:
 
 
 @dataclass(frozen=True, kw_only=True)
+class UtilityPlan:
+    """What the holder's analysts do: formulas whose slopes are compared, original and release."""
+
+    models: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_models(self.models)
+
+
+@dataclass(frozen=True, kw_only=True)
 class BudgetPlan:
     """The privacy budget of this source over all runs; by default what this plan costs once."""
 
@@ -135,6 +146,7 @@ class Plan:
     custodian: CustodianPlan = field(default_factory=CustodianPlan)
     gate: Mapping[str, Limit] = field(default_factory=dict)
     intruders: tuple[Scenario, ...] = ()
+    utility: UtilityPlan = field(default_factory=UtilityPlan)
     budget: BudgetPlan = field(default_factory=BudgetPlan)
     run: RunPlan = field(default_factory=RunPlan)
     unconfirmed: tuple[str, ...] = ()
@@ -163,6 +175,7 @@ class Plan:
         if source.url is not None and has_password(source.url):
             warnings.warn(_OPENLY, PasswordWarning, stacklevel=2)
         where = source.url if source.url is not None else self.home / str(source.path)
+        scratch_below(self.custodian_folder)
         return open_table(
             where,
             self.columns,
@@ -246,6 +259,7 @@ def parse_plan(text: str) -> Plan:
         "source": SourcePlan,
         "release": ReleasePlan,
         "custodian": CustodianPlan,
+        "utility": UtilityPlan,
         "budget": BudgetPlan,
         "run": RunPlan,
         "confirmed": ConfirmedPlan,

@@ -20,7 +20,7 @@ from veladura.plan.accounting import exact_in, refuse_dangerous, refuse_unnamed,
 from veladura.plan.confirmed import refuse_changed
 from veladura.plan.plan import Plan, ledger_of
 from veladura.release import custodian as keeper
-from veladura.release.folder import check_folder
+from veladura.release.folder import check_folder, clear_unfinished
 from veladura.release.gate import Verdict, check_gate, gate, refuse_gate, require
 from veladura.release.package import leave_report, save, write_tables
 
@@ -46,6 +46,7 @@ class Outcome:
 
 def check(plan: Plan, *, force: bool = False) -> Path:
     """Check folders and gate before anything is drawn; return the custodian folder."""
+    refuse_unconfirmed(plan)
     check_folder(plan.folder, force=force)
     custodian = keeper.place(plan.folder, plan.custodian_folder)
     keeper.refuse_existing(custodian, force=force)
@@ -54,6 +55,22 @@ def check(plan: Plan, *, force: bool = False) -> Path:
     if plan.gate and any(step.private for step in plan.steps):
         refuse_gate()
     return custodian
+
+
+def refuse_unconfirmed(plan: Plan) -> None:
+    """Refuse a private step while its plan holds guesses from the data.
+
+    Whether a category that one person has is in the domain would be in the manifest.
+    """
+    if plan.unconfirmed and any(step.private for step in plan.steps):
+        points = "".join(f"\n  - {point}" for point in plan.unconfirmed)
+        msg = (
+            "a differentially private step needs a domain from public knowledge, and its holder"
+            f" has not confirmed:{points}\nNothing was drawn, and nothing was charged.\n\nHint:"
+            " complete columns, domain and missing in the [[step]] from what everybody may know,"
+            " then run veladura confirm."
+        )
+        raise PlanError(msg)
 
 
 def _check_gate_intruders(plan: Plan) -> None:
@@ -67,11 +84,21 @@ def _check_gate_intruders(plan: Plan) -> None:
             raise PlanError.unknown(what, name, (*names, EVERYTHING, STRONGEST))
 
 
+def _check_knowledge(plan: Plan, table: Table) -> None:
+    """Refuse intruders and models that name columns which the source does not have."""
+    check_intruders(plan.intruders, table.schema)
+    if plan.utility.models:
+        from veladura.inference.design import read_formula  # loads what makes design matrices
+
+        for formula in plan.utility.models:
+            read_formula(formula, table.names)
+
+
 def rehearse(plan: Plan, *, force: bool = False, unsafe_repeatable: bool = False) -> None:
     """Check plan, source, settings, gate names and folders; draw nothing and write nothing."""
     check(plan, force=force)
     table = plan.open()
-    check_intruders(plan.intruders, table.schema)
+    _check_knowledge(plan, table)
     account(plan, table)
     plan.recipe.fit(
         table, plan.run.seed, threads=plan.run.threads, unsafe_repeatable=unsafe_repeatable
@@ -100,11 +127,12 @@ def run(
     Refuse a release that breaks a promise or fails a limit of the gate. Private draws are charged
     to the ledger of the source, or to the one that is given.
     """
+    clear_unfinished(plan.folder.parent)
     custodian = check(plan, force=force)
     with progress("reading the table", 1) as advance:
         table = plan.open()
         advance()
-    check_intruders(plan.intruders, table.schema)
+    _check_knowledge(plan, table)
     facts = account(plan, table)
     release = plan.recipe.protect(
         table,
@@ -120,6 +148,7 @@ def run(
         release,
         limits=plan.gate,
         intruders=plan.intruders,
+        models=plan.utility.models,
         threads=plan.run.threads,
         progress=progress,
     )

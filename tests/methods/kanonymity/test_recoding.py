@@ -123,7 +123,7 @@ def test_a_date_is_written_as_the_first_day_of_its_period(level, type_):
         hierarchies={"birth": vd.Hierarchy.dates(periods)},
     )
     release = asked.protect(pa.table({"birth": days}))
-    assert release.tables[0].table.arrow["birth"].type == type_
+    assert release.datasets[0]["birth"].type == type_
     months = [str(value)[:10] for value in release.tables[0].table.arrow["birth"].to_pylist()]
     assert months == (
         ["1980-05-01", "1980-07-01", "1980-05-01", "1980-07-01"]
@@ -208,11 +208,15 @@ def test_a_suppressed_row_is_missing_where_the_type_is_kept():
         ),
         *(
             (
-                {**word, "models": [vd.LDiversity(column="income", l=2)]},
+                {"models": [vd.LDiversity(column="income", l=2)], **word},
                 "decided at one level for all rows, and a row",
             )
             for word in (
-                {"recoding": "local"},
+                {"recoding": "local", "models": [vd.TCloseness(column="income", t=0.2)]},
+                {
+                    "recoding": "local",
+                    "models": [vd.LDiversity(column="income", l=2, kind="entropy")],
+                },
                 {"recoding": "mondrian"},
                 {"suppressed": "cells"},
                 {"missing": "wildcard"},

@@ -75,6 +75,9 @@ def test_a_url_takes_the_password_of_the_environment(server, monkeypatch):
     for given in (url, "postgresql://server/clinic", "postgresql://server/clinic?user=ana"):
         vd.open(given, {"age": "number"}, table="people")
         assert conninfo_to_dict(server.asked[-1])["password"] == SECRET
+    for empty in ("postgresql://ana:@server/clinic", "postgresql://server/clinic?password="):
+        assert not has_password(empty)
+        assert conninfo_to_dict(with_password(empty))["password"] == SECRET
     vd.open(f"postgresql://ana:{OTHER}@server/clinic", {"age": "number"}, table="people")
     assert conninfo_to_dict(server.asked[-1])["password"] == OTHER
     assert with_password("duckdb:///h.duckdb") == "duckdb:///h.duckdb"

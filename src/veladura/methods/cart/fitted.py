@@ -88,6 +88,7 @@ class FittedCart(Fitted[Cart]):
         recipe, original_rows = self.recipe, self.codes.rows.size
         rows = original_rows if recipe.rows is None else recipe.rows
         changed = tuple(name for name in self.table.names if name in self.variables)
+        moved = [name for name in changed if self.variables[name].moves]
         settings = {
             **{
                 key: value
@@ -96,6 +97,7 @@ class FittedCart(Fitted[Cart]):
             },
             "columns": list(changed),
             "rows": rows,
+            **({"moved_numbers_in": moved} if moved else {}),
             **({"rare_levels_merged_in": list(self.merged)} if self.merged else {}),
         }
         kind = Single if self.everything else Partial
@@ -107,7 +109,9 @@ class FittedCart(Fitted[Cart]):
             changed=changed,
             rule=kind(rows=rows, original_rows=original_rows, proper=proper),
             settings=settings,
-            promises=promises_of(self.variables, self.merged, recipe),
+            promises=promises_of(
+                moved, self.merged, recipe.people_in_level, recipe.rules, recipe.limits
+            ),
             pictures=lambda _: tree_texts(self),
             public_pictures=compared,
         )

@@ -8,17 +8,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from veladura.base import shapes
 from veladura.base.arrays import Ints, Mask
+from veladura.base.bounds import Bounds, bounds_of
 from veladura.base.expression import parse
-from veladura.core.promise import LIMITS, Check, Evidence, Promise, limit_promises, source_column
+from veladura.core.promise import (
+    LIMITS,
+    Check,
+    Evidence,
+    Promise,
+    limit_promises,
+    listed,
+    source_column,
+)
 from veladura.numeric.chance import OwnNumbers, own_numbers
 from veladura.table.codes import Column, label_texts
 from veladura.table.conditions import holds
 from veladura.table.units import people_per_cell, person_numbers
 
 if TYPE_CHECKING:
-    from veladura.methods.cart.cart import Cart
-    from veladura.numeric.trees.variable import Variable
     from veladura.table.table import Table
 
 FALSE_ALARM = 1e-7  # of the test that numbers of one person come out by chance only
@@ -26,41 +34,33 @@ TIMES = 1.5  # a difference from chance that matters
 
 
 def promises_of(
-    variables: Mapping[str, Variable], merged: Sequence[str], recipe: Cart
+    moved: Sequence[str],
+    merged: Sequence[str],
+    people: int,
+    rules: Sequence[str],
+    limits: Mapping[str, Bounds],
 ) -> tuple[Promise, ...]:
     """Return the promises of a synthesis.
 
     Parameters
     ----------
+    moved
+        Columns in which numbers that fewer people share were moved.
     merged
-        Columns with levels that few people held.
+        Columns with levels that fewer people held.
+    people
+        Fewest people who share a number that stays, or a level.
     """
-    people = recipe.people_in_level
-    moved = [name for name, variable in variables.items() if variable.moves]
-    promises = [*moved_promise(moved, people)]
-    if merged:
-        claim = f"No value of {', '.join(merged)} that fewer than {people} people hold is released."
-        settings = {"columns": list(merged), "people": people}
-        promises.append(Promise("rare-levels", claim, "source", settings))
-    if recipe.rules:
-        columns = dict.fromkeys(name for rule in recipe.rules for name in parse(rule).columns)
-        settings = {"rules": list(recipe.rules), "columns": list(columns)}
-        claim = f"In every row: {'; '.join(recipe.rules)}."
-        promises.append(Promise("rules", claim, "package", settings))
-    return (*promises, *limit_promises(recipe.limits))
-
-
-def moved_promise(columns: Sequence[str], people: int) -> tuple[Promise, ...]:
-    """Return the promise that numbers of few people were moved, if there are any."""
-    if not columns:
-        return ()
-    claim = (
-        f"Every number of {', '.join(columns)} that fewer than {people} people share was moved at"
-        " random: numbers of one person come out as often as the numbers around them."
-    )
-    return (
-        Promise("moved-numbers", claim, "source", {"columns": list(columns), "people": people}),
-    )
+    promises = [
+        Promise(name, "source", {"columns": list(columns), "people": people})
+        for name, columns in (("moved-numbers", moved), ("rare-levels", merged))
+        if columns
+    ]
+    if rules:
+        columns = dict.fromkeys(name for rule in rules for name in parse(rule).columns)
+        settings = {"rules": list(rules), "columns": list(columns)}
+        promises.append(Promise("rules", "package", settings))
+    return (*promises, *limit_promises(limits))
 
 
 def not_by_chance(evidence: Evidence, settings: Mapping[str, Any]) -> int:
@@ -127,9 +127,39 @@ def rows_against_rules(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     return sum(int(np.count_nonzero(~holds(parse(rule), columns))) for rule in settings["rules"])
 
 
+def implied_by(settings: Mapping[str, Any]) -> tuple[Promise, ...]:
+    """Return the promises that the settings of a manifest imply."""
+    limits = {name: bounds_of(ends, "limits") for name, ends in settings.get("limits", {}).items()}
+    return promises_of(
+        settings.get("moved_numbers_in", ()),
+        settings.get("rare_levels_merged_in", ()),
+        settings["min_people"],
+        settings.get("rules", ()),
+        limits,
+    )
+
+
+def _in_every_row(settings: Mapping[str, Any]) -> str:
+    return f"In every row: {'; '.join(settings['rules'])}."
+
+
+def _moved_numbers(settings: Mapping[str, Any]) -> str:
+    return (
+        f"Every number of {listed(settings)} that fewer than {settings['people']} people share was"
+        " moved at random: numbers of one person come out as often as the numbers around them."
+    )
+
+
+def _rare_levels(settings: Mapping[str, Any]) -> str:
+    people = settings["people"]
+    return f"No value of {listed(settings)} that fewer than {people} people hold is released."
+
+
+_RULES = shapes.table({"columns": shapes.names, "rules": shapes.listed(shapes.text, 1)})
+_PEOPLE = shapes.table({"columns": shapes.names, "people": shapes.whole(2)})
 CHECKS = {
     "limits": LIMITS,
-    "rules": Check(rows_against_rules),
-    "moved-numbers": Check(not_by_chance, linked=False),
-    "rare-levels": Check(rare_values_out, linked=False),
+    "rules": Check(rows_against_rules, _in_every_row, _RULES),
+    "moved-numbers": Check(not_by_chance, _moved_numbers, _PEOPLE, linked=False),
+    "rare-levels": Check(rare_values_out, _rare_levels, _PEOPLE, linked=False),
 }

@@ -66,6 +66,7 @@ class FittedCritical(Fitted[CriticalCart]):
             "columns": list(changed),
             "classes": [[*class_.confidential, *class_.others] for class_ in self.classes],
             "draws": recipe.kind_of_draws,
+            **({"moved_numbers_in": self.moved} if self.moved else {}),
             "replaceability": replaceability(self.pools),
             **({"not_replaceable_in": list(self.left)} if self.left else {}),
         }
@@ -87,6 +88,13 @@ class FittedCritical(Fitted[CriticalCart]):
     def confidential(self) -> tuple[str, ...]:
         """The confidential columns, in the order of the table."""
         return tuple(name for name in self.table.names if name in self.constraints)
+
+    @property
+    def moved(self) -> list[str]:
+        """The confidential columns in which critical numbers that few people share are moved."""
+        if self.recipe.smoothing == "none":
+            return []
+        return [name for name in self.confidential if self.constraints[name].variable.moves]
 
     @cached_property
     def structure(self) -> list[Pattern]:

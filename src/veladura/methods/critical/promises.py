@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from veladura.base import shapes
 from veladura.base.arrays import Ints, Mask
 from veladura.base.bounds import Bounds
 from veladura.base.expression import parse
@@ -39,11 +40,7 @@ def promises_of(fitted: FittedCritical) -> tuple[Promise, ...]:
     conditions = fitted.cells.conditions
     about = {
         "critical-cells": list(names) if recipe.others == "keep" else [],
-        "critical-moved": [
-            name
-            for name in names
-            if recipe.smoothing != "none" and fitted.constraints[name].variable.moves
-        ],
+        "critical-moved": fitted.moved,
         "critical-inside": [
             name for name in names if recipe.keep_inside and conditions[name].expression is not None
         ],
@@ -59,11 +56,7 @@ def promises_of(fitted: FittedCritical) -> tuple[Promise, ...]:
     }
     return tuple(
         Promise(
-            promise,
-            CLAIMS[promise].format(", ".join(columns)),
-            "source",
-            {"columns": [*columns, *also], "about": columns},
-            private=private,
+            promise, "source", {"columns": [*columns, *also], "about": columns}, private=private
         )
         for promise, columns in about.items()
         if columns
@@ -196,8 +189,29 @@ def outside_condition(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     return violations
 
 
+def implied_by(settings: Mapping[str, Any]) -> tuple[Promise, ...]:
+    """Return the promises that the settings of a manifest imply, as far as they tell them."""
+    about = {
+        "critical-cells": settings["columns"] if settings["others"] == "keep" else [],
+        "critical-moved": settings.get("moved_numbers_in", []),
+    }
+    return tuple(
+        Promise(name, "source", {"about": columns}) for name, columns in about.items() if columns
+    )
+
+
+def _check(count: Callable[[Evidence, Mapping[str, Any]], int], claim: str) -> Check:
+    """Return a check; its sentence is about the confidential columns."""
+    return Check(
+        count,
+        lambda settings: claim.format(", ".join(settings["about"])),
+        shapes.table({"columns": shapes.names, "about": shapes.names}),
+        stated=("columns",),  # those of the conditions too, which stay with the holder
+    )
+
+
 CHECKS = {
-    "critical-cells": Check(changed_elsewhere),
-    "critical-moved": Check(critical_not_by_chance),
-    "critical-inside": Check(outside_condition),
+    "critical-cells": _check(changed_elsewhere, CLAIMS["critical-cells"]),
+    "critical-moved": _check(critical_not_by_chance, CLAIMS["critical-moved"]),
+    "critical-inside": _check(outside_condition, CLAIMS["critical-inside"]),
 }

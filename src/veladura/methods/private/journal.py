@@ -17,6 +17,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from veladura.base.owned import lock
 from veladura.base.private_files import FILE_MODE, private_folder
 from veladura.errors import FolderError
 
@@ -126,7 +127,7 @@ class Journal:
         private_folder(self.folder)
         handle = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT, FILE_MODE)
         try:
-            _lock(handle)
+            lock(handle, wait=True)
             yield
         finally:
             os.close(handle)  # which releases the lock
@@ -158,14 +159,3 @@ def _plain(entry: Entry) -> dict[str, Any]:
 def _digest(previous: str, entry: Entry) -> str:
     text = json.dumps(_plain(entry), sort_keys=True, ensure_ascii=False)
     return sha256(f"{previous}\n{text}".encode()).hexdigest()
-
-
-def _lock(handle: int) -> None:
-    try:
-        import fcntl
-    except ModuleNotFoundError:  # Windows
-        import msvcrt
-
-        msvcrt.locking(handle, msvcrt.LK_LOCK, 1)  # type: ignore[attr-defined,unused-ignore]
-        return
-    fcntl.flock(handle, fcntl.LOCK_EX)

@@ -22,8 +22,16 @@ def has_password(url: str) -> bool:
     True
     >>> has_password("postgresql://ana@server/clinic")
     False
+    >>> has_password("postgresql://ana:@server/clinic")
+    False
     """
-    return without_password(url) != url
+    parts = urlsplit(url)
+    if parts.scheme in _FILES:
+        return False
+    inside = parts.netloc.rpartition("@")[0].partition(":")[2]
+    return bool(inside) or any(
+        value for name, value in _query(parts.query) if name.lower() == "password"
+    )
 
 
 def without_password(url: str) -> str:
@@ -48,9 +56,9 @@ def without_password(url: str) -> str:
 def with_password(url: str) -> str:
     """Return a URL with the password of the environment, where it has none of its own."""
     password = next((os.environ[name] for name in VARIABLES if os.environ.get(name)), None)
-    parts = urlsplit(url)
-    if password is None or parts.scheme in _FILES or has_password(url):
+    if password is None or urlsplit(url).scheme in _FILES or has_password(url):
         return url
+    parts = urlsplit(without_password(url))  # an empty one would stand before it
     user, _, server = parts.netloc.rpartition("@")
     if not user:  # the name of the user comes from the environment too (PGUSER)
         query = urlencode([*_query(parts.query), ("password", password)])

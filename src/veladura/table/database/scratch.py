@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import atexit
 import os
-import shutil
-import tempfile
+import secrets
 from functools import cache
 from pathlib import Path
 
 import platformdirs
+
+from veladura.base.owned import Owned, abandoned, own
+from veladura.base.private_files import private_folder
+
+_named: Path | None = None
 
 
 def custodian_home() -> Path:
@@ -18,44 +22,40 @@ def custodian_home() -> Path:
     return Path(given) if given else platformdirs.user_state_path("veladura", appauthor=False)
 
 
+def scratch_below(custodian: Path | None) -> None:
+    """Keep all scratch of this process below the custodian folder of its plan, if it names one."""
+    global _named  # noqa: PLW0603  # a process runs one plan, and spills wherever rows are counted
+    _named = custodian
+
+
 def scratch_folder(custodian: Path | None = None) -> Path:
     """Return this process's scratch folder below a custodian folder, made with mode 0700."""
-    return _own_scratch((custodian or custodian_home()).absolute() / "scratch", os.getpid())
+    home = custodian or _named or custodian_home()
+    return _own_scratch(home.absolute() / "scratch", os.getpid())
 
 
 @cache
-def _own_scratch(home: Path, process: int) -> Path:
+def _own_scratch(home: Path, _process: int) -> Path:
     """Make the folder once per process, after clearing what killed runs left behind."""
-    home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    private_folder(home)
     clear_stale(home)
-    folder = Path(tempfile.mkdtemp(prefix=f"{process}-", dir=home))
-    atexit.register(_clear, folder, process)
-    return folder
+    owned = None
+    while owned is None:
+        owned = own(home / f"run-{secrets.token_hex(4)}")
+    atexit.register(_clear, owned)
+    return owned.folder
 
 
-def _clear(folder: Path, process: int) -> None:
-    if os.getpid() == process:  # a forked child must not clear its parent's folder
-        shutil.rmtree(folder, ignore_errors=True)
-        for parent in (folder.parent, folder.parent.parent):
-            try:
-                parent.rmdir()  # only when empty: other runs may be at work beside this one
-            except OSError:
-                break
+def _clear(owned: Owned) -> None:
+    owned.remove()
+    for parent in (owned.folder.parent, owned.folder.parent.parent):
+        try:
+            parent.rmdir()  # only when empty: other runs may be at work beside this one
+        except OSError:
+            break
 
 
 def clear_stale(home: Path) -> None:
     """Remove scratch folders whose process is gone."""
-    for folder in home.iterdir():
-        process = folder.name.split("-")[0]
-        if process.isdigit() and not _alive(int(process)):
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-def _alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+    for left in abandoned(home, "run-*"):
+        left.remove()

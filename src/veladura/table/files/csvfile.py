@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
@@ -11,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from veladura.base.private_files import private_file
 from veladura.errors import DataError
 from veladura.table.database.connection import (
     connect,
@@ -159,7 +159,8 @@ def _copy(path: Path, dialect: Dialect, custodian: Path | None, *, newline: str 
     with (
         without_values(path.name),
         path.open(encoding=dialect.encoding, newline=newline) as text,
-        copy.open("w", encoding="utf-8", newline="") as out,
+        private_file(copy) as out,
     ):
-        shutil.copyfileobj(text, out, 1 << 20)
+        while piece := text.read(1 << 20):
+            out.write(piece.encode("utf-8"))
     return copy
