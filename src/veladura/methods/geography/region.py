@@ -216,7 +216,10 @@ def _from_geojson(content: Any, setting: str) -> Any:
 
     kind = content.get("type") if isinstance(content, Mapping) else None
     if kind == "FeatureCollection":
-        features = content.get("features", ())
+        features = content.get("features")
+        if not isinstance(features, list) or not features:
+            msg = f"{setting} is a collection without features.\n\nHint: give at least one polygon."
+            raise PlanError(msg)
         shapes = [_checked(_from_geojson(feature, setting), setting) for feature in features]
         return shapely.union_all(shapes)
     if kind == "Feature":
