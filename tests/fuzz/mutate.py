@@ -12,7 +12,8 @@ TEXTS = (
     "", " ", "\0", "a\0b", "../../../outside", "/", "//", "~", ".", "a" * 5000, "*", "?", "[", "'",
     '"', "`", "%s%n", "{}", "\n", "\r", "\x1b[2J", "\u202eabc", "é", "é", "İ", "NaN", "null",
     "None", "inf", "-0", "1e400", "0x10", "1_000", "age", "no such column", "people.csv", CANARY,
-    "🦜" * 50,     "=1+1", "; DROP TABLE people", "$(touch x)", "con", "file:///etc/passwd", "sqlite:///x", "a=b",
+    "🦜" * 50,
+    "=1+1", "; DROP TABLE people", "$(touch x)", "con", "file:///etc/passwd", "sqlite:///x", "a=b",
 )  # fmt: skip
 NUMBERS = (
     0, 1, -1, 2, 3, 7, 255, 2**31, 2**63, -(2**63), 10**30, 0.0, -0.0, 0.5, 1.5, -1.5, 1e-300,
