@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from veladura.measures.risk.classes import classes
     from veladura.measures.risk.distance import distance
     from veladura.measures.risk.evaluation import Attack
+    from veladura.measures.risk.exact_matches import exact_matches
     from veladura.measures.risk.holes import holes
     from veladura.measures.risk.individual import individual
     from veladura.measures.risk.intruder import Intruder
@@ -51,6 +52,7 @@ __all__ = [
     "classes",
     "distance",
     "draft_intruders",
+    "exact_matches",
     "holes",
     "individual",
     "intruders",
@@ -83,6 +85,7 @@ _PLACES = {
     "classes": "veladura.measures.risk.classes",
     "distance": "veladura.measures.risk.distance",
     "draft_intruders": "veladura.measures.knowledge",
+    "exact_matches": "veladura.measures.risk.exact_matches",
     "holes": "veladura.measures.risk.holes",
     "individual": "veladura.measures.risk.individual",
     "intruders": "veladura.measures.risk.intruders",

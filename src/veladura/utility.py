@@ -14,14 +14,19 @@ if TYPE_CHECKING:
     from veladura.measures.utility.columns import columns, ks, total_variation
     from veladura.measures.utility.correlations import correlations
     from veladura.measures.utility.detail import detail
+    from veladura.measures.utility.frequent import frequent
     from veladura.measures.utility.generalisation import generalisation
+    from veladura.measures.utility.k_marginal import k_marginal
     from veladura.measures.utility.location import location
+    from veladura.measures.utility.moments import moments
     from veladura.measures.utility.overlap import overlap
+    from veladura.measures.utility.pairs import pairs
     from veladura.measures.utility.pmse import g, pmse
     from veladura.measures.utility.pmse_tree import pmse_tree
     from veladura.measures.utility.prediction import prediction
     from veladura.measures.utility.recoded import recoded
     from veladura.measures.utility.replaceability import replaceability
+    from veladura.measures.utility.slopes import slopes
     from veladura.measures.utility.spatial_regression import spatial_regression
     from veladura.measures.utility.tables import tables
 
@@ -30,16 +35,21 @@ __all__ = [
     "columns",
     "correlations",
     "detail",
+    "frequent",
     "g",
     "generalisation",
+    "k_marginal",
     "ks",
     "location",
+    "moments",
     "overlap",
+    "pairs",
     "pmse",
     "pmse_tree",
     "prediction",
     "recoded",
     "replaceability",
+    "slopes",
     "spatial_regression",
     "tables",
     "total_variation",
@@ -50,16 +60,21 @@ _PLACES = {
     "columns": "veladura.measures.utility.columns",
     "correlations": "veladura.measures.utility.correlations",
     "detail": "veladura.measures.utility.detail",
+    "frequent": "veladura.measures.utility.frequent",
     "g": "veladura.measures.utility.pmse",
     "generalisation": "veladura.measures.utility.generalisation",
+    "k_marginal": "veladura.measures.utility.k_marginal",
     "ks": "veladura.measures.utility.columns",
     "location": "veladura.measures.utility.location",
+    "moments": "veladura.measures.utility.moments",
     "overlap": "veladura.measures.utility.overlap",
+    "pairs": "veladura.measures.utility.pairs",
     "pmse": "veladura.measures.utility.pmse",
     "pmse_tree": "veladura.measures.utility.pmse_tree",
     "prediction": "veladura.measures.utility.prediction",
     "recoded": "veladura.measures.utility.recoded",
     "replaceability": "veladura.measures.utility.replaceability",
+    "slopes": "veladura.measures.utility.slopes",
     "spatial_regression": "veladura.measures.utility.spatial_regression",
     "tables": "veladura.measures.utility.tables",
     "total_variation": "veladura.measures.utility.columns",

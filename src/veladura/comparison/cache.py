@@ -73,6 +73,7 @@ def key(job: Job, data: str) -> str:
         files,
         job.seed,
         intruders,
+        list(job.models),
     ]
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
 

@@ -83,6 +83,8 @@ class Job:
         The path of a plan instead.
     intruders
         Who looks for people; by default the usual ones.
+    models
+        Formulas of the holder.
     """
 
     name: str
@@ -93,6 +95,7 @@ class Job:
     seed: int | None = None
     threads: int | None = None
     intruders: tuple[Scenario, ...] = ()
+    models: tuple[str, ...] = ()
 
     def open(self) -> Table:
         """Open the table, in memory where it is small enough: some figures need its rows."""
@@ -118,7 +121,7 @@ def evaluate(job: Job) -> Candidate:
         release = job.recipe.protect(
             table, seed=None if job.recipe.private else job.seed, threads=job.threads
         )
-        figures = assess(table, release, intruders=job.intruders).figures
+        figures = assess(table, release, intruders=job.intruders, models=job.models).figures
     except VeladuraError as error:
         return replace(
             candidate, problem=str(error).partition("\n")[0], seconds=perf_counter() - start

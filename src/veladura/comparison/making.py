@@ -110,6 +110,7 @@ def compare_plans(
             path,
             plan.run.seed,
             intruders=_shared_intruders(list(plans.values())),
+            models=_shared_models(list(plans.values())),
         )
         for path, plan in plans.items()
     ]
@@ -177,6 +178,12 @@ def _shared_intruders(plans: Sequence[Plan]) -> tuple[Scenario, ...]:
     """Return the intruders of all plans, or none: people must be at risk of the same intruders."""
     first = plans[0].intruders
     return first if all(plan.intruders == first for plan in plans) else ()
+
+
+def _shared_models(plans: Sequence[Plan]) -> tuple[str, ...]:
+    """Return the models of all plans, or none: figures must be of the same regressions."""
+    first = plans[0].utility.models
+    return first if all(plan.utility.models == first for plan in plans) else ()
 
 
 def _one_source(plans: Sequence[Plan]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from veladura.errors import PlanError
@@ -56,6 +56,20 @@ def check_formula(formula: str) -> None:
         raise _refused("a sign that no formula needs")
     for side in plain.split("~"):
         _check_side(side, formula)
+
+
+def check_models(models: Iterable[str]) -> tuple[str, ...]:
+    """Return formulas, after refusing what is not one."""
+    listed = tuple(models)
+    for formula in listed:
+        check_formula(formula)
+        if "~" not in formula:
+            msg = (
+                f"the model {formula!r} has no response.\n\nHint: write response ~ term + term,"
+                " such as 'log(income) ~ age + C(sex)'."
+            )
+            raise PlanError(msg)
+    return listed
 
 
 def _check_side(side: str, formula: str) -> None:

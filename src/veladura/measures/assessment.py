@@ -12,6 +12,7 @@ from veladura.base.estimate import Estimate
 from veladura.base.limits import Light, Limit
 from veladura.base.streams import Streams
 from veladura.errors import NotApplicable, PlanError
+from veladura.inference.formula import check_models
 from veladura.measures.knowledge import Scenario, check_intruders
 from veladura.measures.measure import Detail, Figure, Measure, Subject
 from veladura.measures.registry import MEASURES
@@ -97,6 +98,7 @@ def assess(
     limits: Mapping[str, Limit] | None = None,
     control: Any = None,
     intruders: Iterable[Scenario] = (),
+    models: Iterable[str] = (),
     measures: Iterable[Measure] = (),
     threads: int | None = None,
     progress: Progress = silent,
@@ -119,6 +121,8 @@ def assess(
     intruders
         Who looks for people, and what they know: `veladura.risk.Scenario`, as ``[[intruder]]`` in
         a plan. By default a register and an acquaintance, by the roles of the columns.
+    models
+        Formulas of the holder, as ``[utility] models`` in a plan: see `veladura.utility.slopes`.
     measures
         Measures of your own, beside those of the library.
     threads
@@ -134,7 +138,13 @@ def assess(
         raise PlanError(msg)
     opened = _opened(table, release)
     scenarios = check_intruders(intruders, opened.schema, opened.source.columns)
-    subject = Subject(_original(opened, release), release, _control(control, release), scenarios)
+    subject = Subject(
+        _original(opened, release),
+        release,
+        _control(control, release),
+        scenarios,
+        check_models(models),
+    )
     taken = [*own_measures(), *_checked(measures)]
     # connections to SQLite belong to one thread
     alone = str(subject.original.source.url or "").startswith("sqlite")

@@ -74,6 +74,14 @@ class Detail:
     headers: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...] = field(repr=False)
 
+    def public(self) -> Detail | None:
+        """Return the part of it that recipients need and may see; by default nothing."""
+        return None
+
+    def pictures(self) -> dict[str, bytes]:
+        """Return pictures of it for the custodian, as SVG by title; by default none."""
+        return {}
+
 
 @dataclass(frozen=True)
 class Measured:
@@ -110,13 +118,14 @@ class Subject:
     """What is measured: an original without identifiers, and the release made from it.
 
     The control group, where there is one, holds people of the same population who are not in the
-    original. Without intruders the usual ones are taken.
+    original. Without intruders the usual ones are taken. Models are formulas of the holder.
     """
 
     original: Table
     release: Release
     control: Table | None = None
     intruders: tuple[Scenario, ...] = ()
+    models: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         self.original.schema.check("the release", self.tables[0].names)

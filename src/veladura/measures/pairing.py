@@ -57,6 +57,20 @@ class Pairing:
         every = [weights_of(table) for table in (self.original, *self.released)]
         return None if any(part is None for part in every) else every  # type: ignore[return-value]
 
+    def tabulated(self) -> list[str]:
+        """Return the columns that can be counted in tables: no free text, not the weight used."""
+        weight = None if self.weights() is None else self.weight
+        names = [
+            name
+            for name in self.forms
+            if name != weight
+            and "text" not in (self.original.schema[name].kind, self.released[0].schema[name].kind)
+        ]
+        if not names:
+            msg = "no released column can be compared with the original one."
+            raise NotApplicable(msg)
+        return names
+
 
 def pair(original: Any, release: Any) -> Pairing:
     """Return a table and its released versions, opened, with the columns that can be compared.

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from veladura.table.table import Table
 
 _SMALL = 1 << 22  # a table of this many flags is cheaper than a sort
+_FEW_PER_VALUE = 4  # so is one of this many flags for each value
 
 
 def column_of(table: Table, name: str) -> Column:
@@ -94,13 +95,17 @@ def ranks(values: NDArray[Any]) -> tuple[Ints, int]:
     >>> ranks(np.array([5.0, 2.0, 5.0]))[0].tolist()
     [1, 0, 1]
     """
+    if values.dtype.kind in "iu" and values.size:
+        low, high = int(values.min()), int(values.max())
+        if high - low < _FEW_PER_VALUE * values.size:
+            return dense((values - low).astype(np.int64), high - low + 1)
     distinct, inverse = np.unique(values, return_inverse=True)
     return inverse.reshape(-1).astype(np.int64), max(int(distinct.size), 1)
 
 
 def dense(codes: Ints, bound: int) -> tuple[Ints, int]:
     """Return codes below a bound renumbered without gaps, zero-based, and their number."""
-    if bound > max(_SMALL, 4 * codes.size):
+    if bound > max(_SMALL, _FEW_PER_VALUE * codes.size):
         return ranks(codes)
     present = np.zeros(bound, dtype=bool)
     present[codes] = True

@@ -17,6 +17,7 @@ from veladura.base.settings import from_plain, from_table, paths_from, to_plain
 from veladura.core import registry
 from veladura.core.steps import Steps
 from veladura.errors import PlanError, VeladuraWarning
+from veladura.inference.formula import check_models
 from veladura.measures.knowledge import Scenario, check_intruders
 from veladura.plan.quasi import completed, refuse_contradictions
 from veladura.release.files import Format
@@ -110,6 +111,16 @@ class RunPlan:
 
 
 @dataclass(frozen=True, kw_only=True)
+class UtilityPlan:
+    """What the holder's analysts do: formulas whose slopes are compared, original and release."""
+
+    models: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_models(self.models)
+
+
+@dataclass(frozen=True, kw_only=True)
 class BudgetPlan:
     """The privacy budget of this source over all runs; by default what this plan costs once."""
 
@@ -141,6 +152,7 @@ class Plan:
     custodian: CustodianPlan = field(default_factory=CustodianPlan)
     gate: Mapping[str, Limit] = field(default_factory=dict)
     intruders: tuple[Scenario, ...] = ()
+    utility: UtilityPlan = field(default_factory=UtilityPlan)
     budget: BudgetPlan = field(default_factory=BudgetPlan)
     run: RunPlan = field(default_factory=RunPlan)
     unconfirmed: tuple[str, ...] = ()
@@ -262,6 +274,7 @@ def parse_plan(text: str) -> Plan:
         "source": SourcePlan,
         "release": ReleasePlan,
         "custodian": CustodianPlan,
+        "utility": UtilityPlan,
         "budget": BudgetPlan,
         "run": RunPlan,
         "confirmed": ConfirmedPlan,

@@ -44,7 +44,8 @@ if TYPE_CHECKING:
     from veladura.table.table import Table
 
 MOST_LEVELS = 200  # an undecided column with more values is no key: nobody would share them
-MOST_SUPPRESSED = 0.05  # share of rows that may be left out: with less, whole columns are given up
+MOST_RAISED = 0.5  # share of rows that may get coarser values than the others
+MOST_SUPPRESSED = 0.05  # and of rows left out, where people's rows differ: nothing can be raised
 MOST_NODES = 1_000_000  # generalisations that are searched whole in seconds
 MOST_BY_NODE = 20_000  # and where each must be looked at: privacy models, people with several rows
 COMMON = 0.8  # a sensitive category that so many people share needs no diversity
@@ -118,14 +119,15 @@ class Protection:
         paired = {name for pair in self.pairs for name in pair}
         for name in [name for name in self.keys if name not in paired]:
             hierarchies[name] = suggest_from(self.table.people_counts([name]), self.audience.k)
-        by_node = bool(self.models) or self.table.schema.person is not None
+        by_row = self.table.people_counts(self.keys).one_tuple_each
         return KAnonymity(
             quasi_identifiers=tuple(self.keys),
             k=self.audience.k,
-            max_suppression=MOST_SUPPRESSED,
+            max_suppression=MOST_RAISED if by_row else MOST_SUPPRESSED,
             models=tuple(self.models),
             pairs=tuple(self.pairs),
-            hierarchies=thin(hierarchies, MOST_BY_NODE if by_node else MOST_NODES),
+            hierarchies=thin(hierarchies, MOST_NODES if by_row else MOST_BY_NODE),
+            recoding="local" if by_row else "global",
         )
 
 
@@ -151,7 +153,7 @@ def draft_protection(
     _choose_keys(drafted, facts, partners)
     for column in drafted.table.schema:
         if column.name not in drafted.treatment:
-            _treat(drafted, column)
+            _treat(drafted, column, facts[column.name].distinct)
     _hide_tellers(drafted, facts)
     _diversify(drafted)
     steps = drafted.steps() or (_fallback(drafted.table, facts),)
@@ -189,6 +191,7 @@ def _choose_keys(
             drafted.pairs.append((name, partner))
             drafted.treatment[name] = f"a key, with {partner}: released as the middle of a cell"
             drafted.treatment[partner] = f"a key, with {name}: released as the middle of a cell"
+    _leave_out_bands(drafted, facts)
     undecided = [
         c.name
         for c in released
@@ -200,13 +203,43 @@ def _choose_keys(
         drafted.add_key(name, "a key, because nobody has decided: an intruder may know it")
 
 
-def _treat(drafted: Protection, column: Field) -> None:
+def _leave_out_bands(drafted: Protection, facts: Mapping[str, Facts]) -> None:
+    """Leave out keys that follow from a number among them, as age groups follow from the age.
+
+    The number is released in bands itself. Two bands of one thing would make people rare twice.
+    """
+    schema = drafted.table.schema
+    numbers = [
+        name
+        for name in drafted.keys
+        if schema[name].kind in NUMERIC
+        and schema[name].role != "geographic"
+        and facts[name].distinct <= MOST_LEVELS
+    ]
+    for number in numbers:
+        coarser = [
+            name
+            for name in drafted.keys
+            if name not in numbers and facts[name].distinct < facts[number].distinct
+        ]
+        told = exact_facts(drafted.table, [number], coarser)[number] if coarser else None
+        if told is None or told.nearly_unique:
+            continue
+        for name in told.gives_back:
+            drafted.keys.remove(name)
+            drafted.drop(name, f"it follows from {number}, which is released in bands")
+
+
+def _treat(drafted: Protection, column: Field, distinct: int) -> None:
     """Decide what happens to a column that is no key."""
     name, audience = column.name, drafted.audience
     if column.role == "weight":
         _keep_weights(drafted, name)
     elif column.kind not in (*NUMERIC, "date"):
-        _merge_rare(drafted, name)
+        if column.role in UNDECIDED and distinct > MOST_LEVELS and not audience.exact_numbers:
+            drafted.drop(name, "nobody has decided what it is, and few people share a value")
+        else:
+            _merge_rare(drafted, name)
     elif audience.exact_numbers:
         _keep_exact(drafted, name)
     else:

@@ -84,11 +84,21 @@ def _check_gate_intruders(plan: Plan) -> None:
             raise PlanError.unknown(what, name, (*names, EVERYTHING, STRONGEST))
 
 
+def _check_knowledge(plan: Plan, table: Table) -> None:
+    """Refuse intruders and models that name columns which the source does not have."""
+    check_intruders(plan.intruders, table.schema)
+    if plan.utility.models:
+        from veladura.inference.design import read_formula  # loads what makes design matrices
+
+        for formula in plan.utility.models:
+            read_formula(formula, table.names)
+
+
 def rehearse(plan: Plan, *, force: bool = False, unsafe_repeatable: bool = False) -> None:
     """Check plan, source, settings, gate names and folders; draw nothing and write nothing."""
     check(plan, force=force)
     table = plan.open()
-    check_intruders(plan.intruders, table.schema)
+    _check_knowledge(plan, table)
     account(plan, table)
     plan.recipe.fit(
         table, plan.run.seed, threads=plan.run.threads, unsafe_repeatable=unsafe_repeatable
@@ -122,7 +132,7 @@ def run(
     with progress("reading the table", 1) as advance:
         table = plan.open()
         advance()
-    check_intruders(plan.intruders, table.schema)
+    _check_knowledge(plan, table)
     facts = account(plan, table)
     release = plan.recipe.protect(
         table,
@@ -138,6 +148,7 @@ def run(
         release,
         limits=plan.gate,
         intruders=plan.intruders,
+        models=plan.utility.models,
         threads=plan.run.threads,
         progress=progress,
     )

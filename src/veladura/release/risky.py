@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from veladura.base.arrays import Floats, Ints
 from veladura.measures.risk.individual import negative_binomial_risk
-from veladura.measures.risk.suda2 import minimal_uniques, set_score
+from veladura.measures.risk.suda2 import set_score
+from veladura.measures.risk.suda2_search import minimal_uniques
 from veladura.numeric.coding import column_of, common_cells
 from veladura.table.units import people_per_cell, person_numbers
 
@@ -98,10 +99,7 @@ def _contributions(table: Table, names: Sequence[str]) -> Floats:
     """
     largest = PAIR if table.rows * comb(len(names), PAIR) <= MOST_CELLS else 1
     largest = min(largest, len(names))
-    parts: Floats = np.zeros((table.rows, len(names)))
-    for chosen, alone in minimal_uniques(table, names, largest):
-        worth = set_score(len(chosen), largest, len(names)) / len(chosen)
-        for column in chosen:
-            parts[alone, column] += worth
+    worth = [set_score(size, largest, len(names)) / size for size in range(1, largest + 1)]
+    parts = minimal_uniques(table, names, largest, worth).shares
     total = parts.sum(axis=1, keepdims=True)
     return parts / np.where(total > 0, total, 1.0)

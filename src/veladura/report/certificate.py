@@ -66,7 +66,7 @@ def sheet(release: Release, proofs: Sequence[Proof], files: Files) -> str:
             (step.method, sentence_of(step), words.enumerated(step.changed))
             for step in release.steps
         ],
-        promises=promise_facts(manifest, list(proofs)),
+        promises=promise_facts(release, proofs),
         facts=facts,
         risk=_risk(release),
         exact=_exact(manifest),

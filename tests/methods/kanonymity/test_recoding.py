@@ -208,11 +208,15 @@ def test_a_suppressed_row_is_missing_where_the_type_is_kept():
         ),
         *(
             (
-                {**word, "models": [vd.LDiversity(column="income", l=2)]},
+                {"models": [vd.LDiversity(column="income", l=2)], **word},
                 "decided at one level for all rows, and a row",
             )
             for word in (
-                {"recoding": "local"},
+                {"recoding": "local", "models": [vd.TCloseness(column="income", t=0.2)]},
+                {
+                    "recoding": "local",
+                    "models": [vd.LDiversity(column="income", l=2, kind="entropy")],
+                },
                 {"recoding": "mondrian"},
                 {"suppressed": "cells"},
                 {"missing": "wildcard"},

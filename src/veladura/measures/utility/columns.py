@@ -23,6 +23,7 @@ from veladura.measures.pairing import Form, Pairing, pair
 from veladura.measures.weights import weighted_note, weighted_profile
 
 if TYPE_CHECKING:
+    from veladura.table.codes import Column
     from veladura.table.counts import Counts
 
 TICKS = {"s": 1e6, "ms": 1e3, "us": 1.0, "ns": 1e-3}  # microseconds
@@ -235,10 +236,12 @@ def _axis(counts: Counts) -> tuple[Floats, Ints]:
     """Return the values in order and how often each occurs; dates as microseconds."""
     column = counts.columns[0]
     given = ~column.missing
-    return column.values[given].astype(np.float64) * _tick(column.field.type), counts.size[given]
+    return column.values[given].astype(np.float64) * tick(column), counts.size[given]
 
 
-def _tick(type_: pa.DataType) -> float:
+def tick(column: Column) -> float:
+    """Return what one step of a column's values is: microseconds for dates, 1 for numbers."""
+    type_ = column.field.type
     if pa.types.is_date32(type_):
         return DAY
     if pa.types.is_date64(type_):

@@ -54,6 +54,15 @@ def propose(pairing: Pairing, changed: Sequence[str] = ()) -> Proposal:
     are up to six others, replaced ones first. Columns of free text, weights and categories with
     hundreds of levels are left out.
     """
+    fitting = suitable(pairing, changed)
+    if len(fitting) < 2:  # noqa: PLR2004
+        msg = "fewer than two columns can be compared with the original ones."
+        raise NotApplicable(msg)
+    return Proposal(fitting[0], tuple(fitting[1 : MOST_PREDICTORS + 1]))
+
+
+def suitable(pairing: Pairing, changed: Sequence[str] = ()) -> list[str]:
+    """Return the columns that a model may have: replaced, then sensitive ones, numbers first."""
     schema = pairing.original.schema
     fitting = [
         name
@@ -67,10 +76,7 @@ def propose(pairing: Pairing, changed: Sequence[str] = ()) -> Proposal:
             pairing.forms[name] != "numbers",
         )
     )
-    if len(fitting) < 2:  # noqa: PLR2004
-        msg = "fewer than two columns can be compared with the original ones."
-        raise NotApplicable(msg)
-    return Proposal(fitting[0], tuple(fitting[1 : MOST_PREDICTORS + 1]))
+    return fitting
 
 
 def _few(pairing: Pairing, name: str) -> bool:

@@ -114,7 +114,7 @@ def overlap(
     pairing = pair(original, release)
     if formula is not None:
         fits = _by_formula(pairing, formula, family)
-        return _compared(fits, formula, "", combiner(release), kind)
+        return compared(fits, formula, "", combiner(release), kind)
     changed = (
         [name for step in release.steps for name in step.changed]
         if isinstance(release, Release)
@@ -123,15 +123,20 @@ def overlap(
     model = propose(pairing, changed)
     note = sample_note(pairing.original, *pairing.released, most=MANY_ROWS)
     note = f"{note} {weighted_note(pairing.weight if pairing.weights() else None)}".strip()
-    return _compared(fit_all(pairing, model), str(model), note, combiner(release), kind)
+    return compared(fit_all(pairing, model), str(model), note, combiner(release), kind)
 
 
 Ends = tuple[Floats, Floats, Floats]  # estimate, lower and upper end of each term
 
 
-def _compared(
-    fits: Fits, formula: str, note: str, combined: Callable[[Floats, Floats], Ends], kind: Kind
+def compared(
+    fits: Fits,
+    formula: str,
+    note: str,
+    combined: Callable[[Floats, Floats], Ends],
+    kind: Kind = "mean",
 ) -> Overlap:
+    """Return the overlap of fits of one model, the original first."""
     q, v = fits.estimates, fits.variances
     error = np.sqrt(v[0])
     before: Ends = (q[0], q[0] - NORMAL * error, q[0] + NORMAL * error)

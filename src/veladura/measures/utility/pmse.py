@@ -127,7 +127,7 @@ def pmse(
     names = list(pairing.forms)
     if replaced is None:
         replaced = _replaced(pairing.original, pairing.released, release, names)
-    null = synthesis or _synthesis(release)
+    null = synthesis or synthesis_of(release)
     note = sample_note(pairing.original, *pairing.released)
     if model == "tree":
         return _by_tree(
@@ -204,7 +204,7 @@ def _estimates(
     )
 
 
-def _synthesis(release: Any) -> str:
+def synthesis_of(release: Any) -> str:
     """Return which null a release has by its combining rule."""
     rule = release.rule if isinstance(release, Release) else None
     return "proper" if isinstance(rule, Synthetic) and rule.proper else "simple"

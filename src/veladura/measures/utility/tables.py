@@ -88,17 +88,7 @@ def tables(original: Any, release: Any) -> TableDistances:
     Statistical Review 70(3), 419-435.
     """
     pairing = pair(original, release)
-    names = [
-        name
-        for name in pairing.forms
-        if "text" not in (pairing.original.schema[name].kind, pairing.released[0].schema[name].kind)
-    ]
-    weights = pairing.weights()
-    if weights is not None:
-        names = [name for name in names if name != pairing.weight]
-    if not names:
-        msg = "no released column can be compared with the original one."
-        raise NotApplicable(msg)
+    names, weights = pairing.tabulated(), pairing.weights()
     every = (pairing.original, *pairing.released)
     rows = [some_rows(table.rows, MANY_ROWS) for table in every]
     coded = _coded(every, names, rows)

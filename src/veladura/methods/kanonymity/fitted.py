@@ -17,7 +17,7 @@ from veladura.methods.kanonymity.choice import Node, choose
 from veladura.methods.kanonymity.claims import model_settings, promises_of
 from veladura.methods.kanonymity.coarse import warn_of_coarse_columns
 from veladura.methods.kanonymity.lattice import Lattice, Vector
-from veladura.methods.kanonymity.local_recoding import raise_levels
+from veladura.methods.kanonymity.local_recoding import diversity_of, raise_levels
 from veladura.methods.kanonymity.mondrian import mondrian
 from veladura.methods.kanonymity.pictures import custodian_pictures, public_pictures
 from veladura.methods.kanonymity.recoding import (
@@ -119,18 +119,12 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
             changed = tuple(self.recoding.columns)
         settings = self._settings()
         blank = self.recoding.blank if recipe.suppressed == "star" else ()
-        dropped = recipe.suppressed == "drop" and chosen.suppressed > 0
         return Drawn(
             datasets=[dataset],
             changed=changed,
             settings=settings,
             promises=promises_of(
-                recipe,
-                self.criteria,
-                self.vector,
-                dropped=dropped,
-                blank=blank,
-                person=self.table.person,
+                recipe, settings, self.criteria, self.vector, blank, self.table.person
             ),
             pictures=lambda _: custodian_pictures(self),
             public_pictures=lambda _: public_pictures(settings),
@@ -171,7 +165,8 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
         star, kept = recipe.suppressed == "star", self._kept()
         if recipe.recoding == "global":
             return full_domain(tuples, self.vector, kept, star=star, exact=recipe.preserve_type)
-        heights, released = raise_levels(tuples, self.vector, kept, recipe.k)
+        diversity = diversity_of(tuples, self.criteria)
+        heights, released = raise_levels(tuples, self.vector, kept, recipe.k, diversity)
         return by_levels(tuples, heights, released | star, starred=~released if star else None)
 
     def _kept(self) -> Mask:

@@ -11,9 +11,9 @@ from veladura.base.context import Context
 from veladura.base.limits import Limit
 from veladura.core.gates import GENERALISED, PROSECUTOR
 from veladura.core.recipe import Recipe, no_codes
-from veladura.errors import PlanError, VeladuraWarning
+from veladura.errors import PlanError, PromiseError, VeladuraWarning
 from veladura.methods.kanonymity.cautions import cautions_of
-from veladura.methods.kanonymity.claims import CHECKS
+from veladura.methods.kanonymity.claims import CHECKS, implied_by
 from veladura.methods.kanonymity.counting import count_tuples
 from veladura.methods.kanonymity.fitted import FittedKAnonymity
 from veladura.methods.kanonymity.privacy_models import Model, column_of
@@ -32,6 +32,7 @@ from veladura.numeric.hierarchies.hierarchy import Hierarchy
 from veladura.numeric.hierarchies.suggest import suggest_from
 
 if TYPE_CHECKING:
+    from veladura.core.promise import Promise
     from veladura.core.release import Release, Step
     from veladura.table.inspect import Facts
     from veladura.table.schema import Schema
@@ -64,7 +65,8 @@ class KAnonymity(Recipe):
         Privacy models that every equivalence class must fulfil besides k: `LDiversity`,
         `TCloseness`, `KMap`, `DeltaPresence`.
     max_suppression
-        Rows that may be suppressed: a whole number of rows, or a share (rounded down).
+        Rows that may be suppressed: a whole number of rows, or a share (rounded down); with
+        ``recoding="local"``, rows that may get coarser values than the others instead.
     pairs
         Pairs of columns that are the coordinates of one place, as in ``[["lon", "lat"]]``. A pair
         is one quasi-identifier and is released as the centre of a cell. In other settings its name
@@ -133,8 +135,9 @@ class KAnonymity(Recipe):
     method = "k-anonymity"
     decisive = ("k", "max_suppression", "prefer")
     sentence = (
-        "k-anonymity: values were generalised (made coarser) and people with rare combinations left"
-        " out, until every combination of the quasi-identifiers is shared by several people."
+        "k-anonymity: values were generalised (made coarser), and people with rare combinations"
+        " generalised further or left out, until every combination of the quasi-identifiers is"
+        " shared by several people."
     )
     checks = CHECKS
     coarsens = True
@@ -221,15 +224,16 @@ class KAnonymity(Recipe):
         check_rows(self, table.rows, table.people)
         allowed = allowed_rows(self.max_suppression, table.rows)
         lattice, criteria = count_tuples(table, self)
+        searched = criteria if self.recoding == "global" else criteria.of_k(lattice)
         if self.levels:
             vector = given_vector(self, lattice)
-            check_given(self, criteria.at(vector).suppressed, allowed)
+            check_given(self, searched.at(vector).suppressed, allowed)
             return FittedKAnonymity(
                 self, table, no_codes(), lattice, (vector,), complete=True, criteria=criteria
             )
         label = f"searching {lattice.nodes:,} generalisations"
         with context.progress(label, BAR_STEPS) as advance:
-            result = find_minimal(lattice, criteria, allowed, watch=watching(advance))
+            result = find_minimal(lattice, searched, allowed, watch=watching(advance))
         if not result.minimal:
             raise no_solution(self)
         if not result.complete:
@@ -243,7 +247,7 @@ class KAnonymity(Recipe):
             )
         best = []
         if self.prefer and self.prefer[0] in QUALITIES:
-            best = best_nodes(criteria, self.prefer[0], self.weights, lattice, result)
+            best = best_nodes(searched, self.prefer[0], self.weights, lattice, result)
         return FittedKAnonymity(
             self,
             table,
@@ -254,6 +258,14 @@ class KAnonymity(Recipe):
             criteria,
             tuple(best),
         )
+
+    @classmethod
+    def implied(cls, settings: Mapping[str, Any], person: str | None) -> tuple[Promise, ...]:
+        """Return the promises of k and of every privacy model, for each quasi-identifier."""
+        if any("file" in hierarchy for hierarchy in settings["hierarchies"].values()):
+            msg = "a manifest names a file as a hierarchy."
+            raise PromiseError(msg)
+        return implied_by(settings, person)
 
     @classmethod
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> KAnonymity:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from veladura.errors import DataError, PlanError
 from veladura.methods.kanonymity.choice import POLICIES
-from veladura.methods.kanonymity.privacy_models import TCloseness, population_of
+from veladura.methods.kanonymity.privacy_models import LDiversity, TCloseness, population_of
 from veladura.methods.kanonymity.quality import BY_COLUMN, QUALITIES
 from veladura.numeric.hierarchies.grid import pair_name
 
@@ -172,13 +172,15 @@ def _check_recoding(recipe: KAnonymity) -> None:
         for word in (recipe.recoding, recipe.suppressed, recipe.missing)
         if word in ("local", "mondrian", "cells", "wildcard")
     ]
-    if by_row and (recipe.models or len(recipe.sets) > 1):
+    distinct = all(isinstance(m, LDiversity) and m.kind == "distinct" for m in recipe.models)
+    models = recipe.models and not (by_row == ["local"] and distinct)
+    if by_row and (models or len(recipe.sets) > 1):
         msg = (
             f"{by_row[0]!r} works with k and one quasi-identifier only: privacy models and several"
             " quasi-identifiers are decided at one level for all rows, and a row with a recoding"
             ' of its own may join a class and break what held for it.\n\nHint: recoding = "global"'
             ' with suppressed = "drop" or "star" and missing = "category" or "both" goes with all'
-            " of them."
+            ' of them; recoding = "local" also goes with distinct l-diversity.'
         )
         raise PlanError(msg)
     if recipe.recoding != "global" and recipe.suppressed == "cells":

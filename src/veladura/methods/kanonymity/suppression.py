@@ -7,7 +7,7 @@ population), as columns that are never generalised. So one roll-up merges everyt
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -125,6 +125,16 @@ class Criteria:
         """Whether k people of one quasi-identifier are all that is asked, and people add up."""
         add_up = self.people is not None and self.people.add_up
         return add_up and not self.models and len(self.sets) == 1
+
+    def of_k(self, lattice: Lattice) -> Criteria:
+        """Return what asks for k alone; ``lattice`` holds the quasi-identifiers alone.
+
+        Where rows get levels of their own, those of all rows are chosen by it: a class that fails a
+        model costs no row.
+        """
+        if self.person is None:
+            return Criteria(lattice, self.sets, self.k)
+        return replace(self, models=())
 
     @property
     def smallest(self) -> int:

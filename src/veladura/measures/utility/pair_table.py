@@ -1,0 +1,131 @@
+"""The pairs of columns that moved most: a table with cells, a heat map, a list for recipients."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from veladura.base.arrays import Floats
+from veladura.base.pictures import image_of, new_figure
+from veladura.measures.measure import Detail
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from veladura.measures.utility.two_way import Pair
+
+CELLS_LISTED, NAMED = 3, 10
+MOST_COLUMNS = 40  # of a heat map that can be read
+NOTABLE = 3.0  # times the score of a correct synthesis: named to recipients
+INCH_A_COLUMN, MARGIN = 0.24, 2.2
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of the table of two columns: its rows in the original and in the release."""
+
+    name: str
+    original: float
+    released: float
+
+
+@dataclass(frozen=True)
+class PairTable(Detail):
+    """The table behind `utility.pairs`, with the score of every pair and column.
+
+    Attributes
+    ----------
+    expected
+        The score of a correct synthesis of this kind.
+    """
+
+    scores: Mapping[Pair, float] = field(default_factory=dict, repr=False)
+    columns: Mapping[str, float] = field(default_factory=dict, repr=False)
+    expected: float = 1.0
+
+    def public(self) -> Detail:
+        """Return the relations that an analyst should not build on: names and scores only."""
+        moved = [
+            (" and ".join(columns), f"{score / self.expected:.3g} times")
+            for columns, score in ranked(self.scores)
+            if score >= NOTABLE * self.expected
+        ]
+        title = (
+            f"Relations that moved most: {len(moved)} of {len(self.scores)} pairs of columns. Do"
+            " not rely on a result about these columns together without asking the holder"
+            if moved
+            else f"No relation of two columns moved much, of {len(self.scores)} pairs"
+        )
+        head = ("Columns", "Difference of their two-way table, over that of a correct synthesis")
+        return Detail(title, head, tuple(moved[:NAMED]))
+
+    def pictures(self) -> dict[str, bytes]:
+        """Return the heat map of all pairs."""
+        names = shown_columns(self.scores, self.columns)
+        if len(names) < 2:  # noqa: PLR2004
+            return {}
+        title = "S_pMSE of pairs of columns (diagonal: columns by themselves)"
+        return {title: image_of(heat_map(self, names), dpi=None)}
+
+
+def ranked(scores: Mapping[Pair, float]) -> list[tuple[Pair, float]]:
+    """Return pairs and scores, the largest first."""
+    return sorted(scores.items(), key=lambda item: -item[1])
+
+
+def listed(
+    scores: Mapping[Pair, float], cells: Mapping[Pair, Sequence[Cell]]
+) -> tuple[tuple[str, str, str], ...]:
+    """Return the rows of the table: the pairs whose cells are known, with their worst cells."""
+    return tuple(
+        (
+            " and ".join(columns),
+            f"{score:.3g}",
+            "; ".join(
+                f"{cell.name}: {cell.original:,.0f}, {cell.released:,.0f}"
+                for cell in cells[columns][:CELLS_LISTED]
+            ),
+        )
+        for columns, score in ranked({pair: scores[pair] for pair in cells})
+    )
+
+
+def shown_columns(scores: Mapping[Pair, float], columns: Mapping[str, float]) -> list[str]:
+    """Return the columns of the heat map: all, or the forty with the largest scores, in order."""
+    total = dict.fromkeys(columns, 0.0)
+    for pair, score in scores.items():
+        for name in pair:
+            total[name] += score
+    kept = sorted(columns, key=lambda name: -total[name])[:MOST_COLUMNS]
+    return [name for name in columns if name in kept]
+
+
+def heat_map(table: PairTable, names: Sequence[str]) -> Figure:
+    """Return the heat map: one square a pair, on a scale that ends at ten times the ideal."""
+    place = {name: i for i, name in enumerate(names)}
+    grid: Floats = np.full((len(names), len(names)), np.nan)
+    for (a, b), score in table.scores.items():
+        if a in place and b in place:
+            grid[place[b], place[a]] = score
+    for name, score in table.columns.items():
+        if name in place:
+            grid[place[name], place[name]] = score
+    size = MARGIN + INCH_A_COLUMN * len(names)
+    figure = new_figure(size + 0.8, size)
+    axes = figure.subplots()
+    mesh = axes.pcolormesh(
+        np.ma.masked_invalid(grid), cmap="YlOrRd", vmin=0.0, vmax=10 * table.expected
+    )
+    axes.invert_yaxis()
+    axes.set_aspect("equal")
+    middle = np.arange(len(names)) + 0.5
+    axes.set_xticks(middle, names, rotation=90)
+    axes.set_yticks(middle, names)
+    axes.tick_params(length=0)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    figure.colorbar(mesh, ax=axes, shrink=0.6, extend="max", label="S_pMSE")
+    return figure

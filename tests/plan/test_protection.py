@@ -1,0 +1,130 @@
+"""The protection that `init` drafts: what it does to a whole table, recounted with pandas."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from veladura import example
+from veladura.plan.confirm import accept_all, confirm
+from veladura.plan.draft import drafted, write_draft
+from veladura.plan.run import run
+from veladura.release.verify import holds, verify
+
+MOST_ALONE = 0.01
+KEYS = ["birth", "zip", "sex", "ethnicity", "marital", "lon", "lat"]
+
+
+def released(source: Path, folder: Path, **options) -> tuple[pd.DataFrame, dict, Path]:
+    """Draft, confirm and run as a newcomer does; return rows, manifest and folder."""
+    plan = folder / "plan.toml"
+    write_draft(drafted(str(source), home=folder, seed=1, **options).text, plan, force=True)
+    outcome = run(confirm(plan, accept_all()), force=True)
+    assert holds(verify(outcome.folder))
+    manifest = json.loads((outcome.folder / "manifest.json").read_text(encoding="utf-8"))
+    return pd.read_parquet(outcome.folder / "data" / "dataset-1.parquet"), manifest, outcome.folder
+
+
+@pytest.fixture(scope="module")
+def register(tmp_path_factory):
+    """The quick start of the README."""
+    return released(example.path("clinic.csv"), tmp_path_factory.mktemp("register"))
+
+
+def test_no_column_of_the_register_identifies_more_than_one_in_a_hundred(register):
+    rows, _, _ = register
+    columns = [[name] for name in rows] + [["lon", "lat"]]
+    for names in columns:
+        alone = int((rows.groupby(names, dropna=False, observed=True).size() == 1).sum())
+        assert alone <= MOST_ALONE * len(rows), names
+
+
+def test_the_register_shares_its_keys_with_five_people_and_keeps_every_column(register):
+    rows, manifest, _ = register
+    classes = rows.groupby(KEYS, dropna=False, observed=True)
+    assert classes.size().min() >= 5
+    assert classes["diagnosis"].nunique().min() >= 2
+    assert all(len(rows[name].unique()) > 1 for name in rows)
+    assert len(rows) > 5000 - 5  # coarser values for rare people, instead of leaving them out
+    risks = {risk["intruder"]: risk for risk in manifest["risk"]}
+    assert risks["register"]["after"] == 0
+
+
+def test_the_page_says_what_someone_finds_who_knows_every_exact_column(register):
+    _, manifest, folder = register
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    strongest = next(
+        r for r in manifest["risk"] if r["intruder"] not in ("register", "acquaintance")
+    )
+    assert f"someone who knows every exact column {strongest['after']:,}" in " ".join(page.split())
+
+
+def survey(rows: int = 1500, seed: int = 3) -> pd.DataFrame:
+    """People with a weight, an age, its groups, a code of many values and an income."""
+    rng = np.random.default_rng(seed)
+    age = rng.integers(18, 90, rows)
+    return pd.DataFrame(
+        {
+            "sex": rng.choice(["f", "m"], rows),
+            "age": age,
+            "agegroup": pd.cut(age, [0, 30, 45, 60, 100], labels=["young", "mid", "old", "aged"]),
+            "region": rng.choice(list("ABCDEFGH"), rows),
+            "industry": [f"branch {i:03}" for i in rng.integers(0, 260, rows)],
+            "income": np.round(np.exp(rng.normal(10, 1, rows)), 2),
+            "survey_weight": np.round(rng.gamma(6, 40, rows), 1),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def weighted(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("survey")
+    frame = survey()
+    frame.to_csv(folder / "people.csv", index=False)
+    roles = drafted(str(folder / "people.csv"), home=folder)
+    return frame, roles, released(folder / "people.csv", folder)[0]
+
+
+def test_weights_add_up_to_their_total(weighted):
+    frame, roles, rows = weighted
+    assert roles.guesses["survey_weight"].role == "weight"
+    assert rows["survey_weight"].sum() == pytest.approx(frame["survey_weight"].sum(), rel=1e-3)
+
+
+def test_groups_of_a_number_that_is_released_in_bands_are_left_out(weighted):
+    _, roles, rows = weighted
+    assert "agegroup" not in rows
+    assert "it follows from age" in roles.treatment["agegroup"]
+    assert rows["age"].nunique() > 2
+
+
+def test_a_code_of_many_values_that_nobody_decided_is_left_out(weighted):
+    _, roles, rows = weighted
+    assert roles.guesses["industry"].role == "undecided"
+    assert "industry" not in rows
+
+
+def test_an_income_to_the_cent_is_rounded_and_its_tail_coded(weighted):
+    frame, _, rows = weighted
+    assert frame["income"].nunique() > 0.95 * len(frame)
+    assert (rows["income"].value_counts() == 1).sum() <= MOST_ALONE * len(rows)
+    assert rows["income"].max() < frame["income"].max()
+
+
+def test_three_audiences_differ(tmp_path):
+    """Open data is the strictest; researchers get exact numbers; one partner also a smaller k."""
+    frame = survey()
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    rows, ks = {}, {}
+    for audience in ("open-data", "researchers", "one-partner"):
+        rows[audience], manifest, _ = released(tmp_path / "people.csv", tmp_path, audience=audience)
+        ks[audience] = next(s["settings"]["k"] for s in manifest["steps"] if "k" in s["settings"])
+    assert ks == {"open-data": 5, "researchers": 5, "one-partner": 3}
+    detail = {name: table["income"].nunique() for name, table in rows.items()}
+    assert detail["open-data"] < detail["researchers"] / 5
+    assert set(rows["researchers"]["income"]) <= set(frame["income"])
+    assert set(rows["one-partner"]["income"]) <= set(frame["income"])
