@@ -270,9 +270,19 @@ def manifests(folder: Path, rng: random.Random, stock: Path) -> Callable[[], obj
             certificate(release)
         else:
             show_model(
-                release, "income ~ age", "gaussian", 0.95, None, robust=False, ratios=False,
-                tests=[], as_json=True, picture=None, out=None,
-            )  # fmt: skip
+                release,
+                "income ~ age",
+                "gaussian",
+                0.95,
+                None,
+                robust=False,
+                ratios=False,
+                tests=[],
+                as_json=True,
+                picture=None,
+                out=None,
+                large=False,
+            )
 
     return opened
 
@@ -282,4 +292,5 @@ TARGETS = (
     Target("tables", tables, 25),
     Target("hierarchies", hierarchies, 15),
     Target("regions", regions, 15),
+    Target("manifests", manifests, 15),
 )
