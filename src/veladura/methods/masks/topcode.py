@@ -134,6 +134,27 @@ class TopCode(Recipe):
             )
         return None, limit_from(column, self.quantile or 0.0)
 
+    def shown(self, column: Column) -> Column:
+        """Return a column with what lies beyond the limits coded."""
+        return self.coded(column, self._pair(column))
+
+    def coded(self, column: Column, limits: Pair) -> Column:
+        """Return a column with what lies beyond two limits replaced."""
+        lower, upper = (as_held(column.field, limit) for limit in limits)
+        values = column.values
+        if self.replace == "missing":
+            beyond = np.zeros(values.size, dtype=bool)
+            if lower is not None:
+                beyond |= values < lower
+            if upper is not None:
+                beyond |= values > upper
+            shown = np.where(beyond, np.zeros_like(values), values)
+            return column.with_values(shown, column.missing | beyond)
+        for limit, bound in ((lower, np.maximum), (upper, np.minimum)):
+            if limit is not None and (values.dtype.kind == "f" or abs(limit) < 2**63):
+                values = bound(values, limit)
+        return column.with_values(values)
+
     def treats_rows_alone(self) -> bool:
         """Yes, unless the limit is a quantile of the data."""
         return self.quantile is None
@@ -164,28 +185,16 @@ class FittedTopCode(Fitted[TopCode]):
         """Replace what lies beyond the limits."""
         del context  # nothing is random
         limits = {name: list(pair) for name, pair in self.limits.items()}
+        coded = {
+            name: self.recipe.coded(column, self.limits[name])
+            for name, column in self.codes.items()
+        }
         return Drawn(
-            datasets=[Draw({name: self._coded(column) for name, column in self.codes.items()})],
+            datasets=[Draw(coded)],
             changed=tuple(self.recipe.columns),
             settings={**self.recipe.settings(), "limits": limits},
             promises=self._promises(),
         )
-
-    def _coded(self, column: Column) -> Column:
-        lower, upper = (as_held(column.field, limit) for limit in self.limits[column.name])
-        values = column.values
-        if self.recipe.replace == "missing":
-            beyond = np.zeros(values.size, dtype=bool)
-            if lower is not None:
-                beyond |= values < lower
-            if upper is not None:
-                beyond |= values > upper
-            shown = np.where(beyond, np.zeros_like(values), values)
-            return column.with_values(shown, column.missing | beyond)
-        for limit, bound in ((lower, np.maximum), (upper, np.minimum)):
-            if limit is not None and (values.dtype.kind == "f" or abs(limit) < 2**63):
-                values = bound(values, limit)
-        return column.with_values(values)
 
     def _promises(self) -> tuple[Promise, ...]:
         """Promise that no value is beyond its limits."""
