@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veladura.errors import PromiseError
+from veladura.table.schema import LABELLED
 
 if TYPE_CHECKING:
     from veladura.base.bounds import Bounds
@@ -163,11 +164,21 @@ def _is(column: Column, text: str) -> NDArray[np.bool_]:
     return np.asarray((column.values == place) & ~column.missing)
 
 
+def still_coded(evidence: Evidence, settings: Mapping[str, Any]) -> Iterator[tuple[Column, Any]]:
+    """Yield the columns of a promise about numbers or dates, each with its setting.
+
+    A column that a later step turned into categories, such as intervals, has none left.
+    """
+    for name, setting in settings["columns"].items():
+        column = evidence.column(name)
+        if column.field.kind not in LABELLED:
+            yield column, setting
+
+
 def outside_limits(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of values below the lowest or above the highest one allowed."""
     outside = 0
-    for name, (lower, upper) in settings["columns"].items():
-        column = evidence.column(name)
+    for column, (lower, upper) in still_coded(evidence, settings):
         values = column.values[~column.missing]
         outside += int(np.count_nonzero(values < lower)) if lower is not None else 0
         outside += int(np.count_nonzero(values > upper)) if upper is not None else 0

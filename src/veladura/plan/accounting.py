@@ -23,10 +23,18 @@ NO_REASON = "{}: released exactly, and the plan gives no reason"
 
 
 def refuse_unnamed(plan: Plan, table: Table) -> None:
-    """Refuse a source with a column that the plan does not name."""
+    """Refuse a source with a column that the plan does not name, or treats and leaves out."""
     setting = "the plan's step"
     table.schema.check(setting, plan.recipe.changes(()))
-    named = {*plan.columns, *plan.recipe.changes(())}
+    treated = plan.recipe.changes(())
+    roles = {name: column.role for name, column in plan.columns.items()}
+    if left_out := [name for name in treated if roles.get(name) in NOT_RELEASED]:
+        msg = (
+            f"steps of the plan treat columns that it leaves out: {left_out}.\n\nHint: take them"
+            " out of the [[step]] that names them, or give them another role."
+        )
+        raise PlanError(msg)
+    named = {*plan.columns, *treated}
     if unnamed := [name for name in table.names if name not in named]:
         example = toml_key(unnamed[0])
         again = "" if plan.confirmed is None else ", then run veladura confirm again"

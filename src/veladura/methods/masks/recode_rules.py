@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from veladura.base.checks import check_choice, is_number
-from veladura.core.promise import CATEGORIES, Check, Evidence
+from veladura.core.promise import CATEGORIES, Check, Evidence, still_coded
 from veladura.errors import PlanError
 from veladura.methods.masks.dates import PERIODS, start_of
 from veladura.table.codes import label_texts
@@ -214,8 +214,7 @@ def not_merged(evidence: Evidence, settings: Mapping[str, Any]) -> int:
 def not_multiples(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of values that are no multiple of the base."""
     violations = 0
-    for name, base in settings["columns"].items():
-        column = evidence.column(name)
+    for column, base in still_coded(evidence, settings):
         values = column.values[~column.missing]
         nearest = multiples(values, base)
         same = (
@@ -230,8 +229,7 @@ def not_multiples(evidence: Evidence, settings: Mapping[str, Any]) -> int:
 def too_many_digits(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of values with more significant digits than were kept."""
     violations = 0
-    for name, digits in settings["columns"].items():
-        column = evidence.column(name)
+    for column, digits in still_coded(evidence, settings):
         values = column.values[~column.missing]
         same = np.isclose(significant(values, digits), values, rtol=1e-12, atol=0.0)
         violations += int(np.count_nonzero(~same))
@@ -241,8 +239,7 @@ def too_many_digits(evidence: Evidence, settings: Mapping[str, Any]) -> int:
 def not_period_starts(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of dates that are not the first day of a period."""
     violations = 0
-    for name, period in settings["columns"].items():
-        column = evidence.column(name)
+    for column, period in still_coded(evidence, settings):
         violations += int(
             np.count_nonzero((start_of(column, period) != column.values) & ~column.missing)
         )

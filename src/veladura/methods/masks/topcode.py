@@ -11,7 +11,7 @@ import numpy as np
 from veladura.base.checks import check_choice, check_columns, is_number
 from veladura.base.context import Context
 from veladura.core.gates import MASKED
-from veladura.core.promise import LIMITS, Check, Evidence, Promise
+from veladura.core.promise import LIMITS, Check, Evidence, Promise, still_coded
 from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
 from veladura.errors import PlanError
 from veladura.methods.masks.topcode_limits import (
@@ -37,8 +37,7 @@ CODED = (*NUMERIC, "date")
 def dates_outside(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of dates before the first or after the last one allowed."""
     outside = 0
-    for name, pair in settings["columns"].items():
-        column = evidence.column(name)
+    for column, pair in still_coded(evidence, settings):
         lower, upper = (as_held(column.field, limit) for limit in pair)
         values = column.values[~column.missing]
         outside += int(np.count_nonzero(values < lower)) if lower is not None else 0
