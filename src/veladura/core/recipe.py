@@ -236,6 +236,23 @@ class Recipe(ABC):
         effect = cls.caution or "values were changed"
         return [f"{named}: {effect}. The standard errors do not cover this."]
 
+    @classmethod
+    def implied(
+        cls,
+        settings: Mapping[str, Any],  # noqa: ARG003
+        person: str | None,  # noqa: ARG003
+    ) -> tuple[Promise, ...]:
+        """Return the promises that the settings of a step in a manifest imply.
+
+        A release must make them: `verify` calls it broken where one is missing or weaker.
+
+        Parameters
+        ----------
+        person
+            The released column of numbers of people, where rows are not people.
+        """
+        return ()
+
     def treats_rows_alone(self) -> bool:
         """Whether each row is treated by itself, with declared settings.
 

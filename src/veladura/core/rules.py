@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 
 from veladura.base.arrays import Floats
+from veladura.base.settings import from_plain
 from veladura.core.rule import AS_IT_IS, PERSON, Conclusions, Rule, Statistic
 from veladura.core.synthetic_rules import Full, Imputed, Partial, Single, Synthetic
 from veladura.errors import PlanError
@@ -204,6 +205,10 @@ def rule_named(name: str, settings: Mapping[str, Any], own: Iterable[type[Rule]]
     if name not in rules:
         what = "combining rule"
         raise PlanError.unknown(what, str(name), rules)
-    rule = rules[name]
-    known = {field.name for field in fields(rule)}
-    return rule(**{key: value for key, value in settings.items() if key in known})
+    rule, hints = rules[name], get_type_hints(rules[name])
+    known = [field.name for field in fields(rule) if field.name in settings]
+    given = {key: from_plain(hints[key], settings[key], f"rule_settings.{key}") for key in known}
+    if any(isinstance(value, int) and value < 1 and value is not False for value in given.values()):
+        msg = "rule_settings: a number of rows below 1."
+        raise PlanError(msg)
+    return rule(**given)

@@ -32,6 +32,7 @@ MOST_CODED = 0.05  # share of people who may be coded together at an end, heavy 
 FEWEST_VALUES = 8  # a number with fewer multiples than this would say nothing
 MOST_MERGED = 0.3  # share of people that a category "other" may take in
 MISSING_DECIMALS = 9
+ENOUGH_TOLD = 0.8  # of the variance of ranks: a rounding that keeps less is not worth releasing
 TINY = 1e-9  # so that a limit that is a multiple of its base stays
 
 
@@ -120,14 +121,34 @@ def coarser_weight(held: Holders, most_alone: float) -> tuple[float | None, floa
     return None if low is None else -low, _shared_end(held, rounded), digits
 
 
+def told_by_ranks(held: Holders, limits: Limits | None, rule: Coarser | None) -> float:
+    """Return the share of the variance of ranks that coarser numbers keep (eta squared).
+
+    1 says that they tell the order of people as well as the exact ones did.
+    """
+    present = ~held.column.missing
+    values = held.column.values[present]
+    if np.unique(values).size < 2:  # noqa: PLR2004  # there is no order to tell
+        return 1.0
+    upper, lower = (None, None) if limits is None else (limits.upper, limits.lower)
+    low = None if lower is None else -float(lower)
+    coarse = _clipped(values, None if upper is None else float(upper), low)
+    coarse = coarse if rule is None else rule.rounded(coarse)
+    _, place, size = np.unique(values, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(size) - (size - 1) / 2)[place.ravel()]
+    _, group = np.unique(coarse, return_inverse=True)
+    means = np.bincount(group.ravel(), weights=ranks) / np.bincount(group.ravel())
+    return float(np.var(means[group.ravel()]) / np.var(ranks))
+
+
 def _roundings(held: Holders, upper: float | None) -> Iterator[Coarser | None]:
     """Yield rules from none to the coarsest that still says something."""
     column = held.column
     yield None
     values = column.values[~column.missing]
-    positive = values[values > 0]
-    if positive.size > 0 and values.min() >= 0:
-        middle, high = np.quantile(positive, [0.5, 0.99])
+    amounts = np.abs(values[values != 0])  # debts and corrections are rounded by their size too
+    if amounts.size > 0:
+        middle, high = np.quantile(amounts, [0.5, 0.99])
         if high >= SKEWED * middle:
             yield from (Coarser(digits=digits) for digits in (3, 2, 1))
     for base in _bases(column):

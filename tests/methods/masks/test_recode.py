@@ -261,3 +261,5 @@ def test_numbers_and_dates_that_a_later_step_turns_into_categories_break_no_prom
     alone = vd.Recode(columns={"n": {"round": 10}}).protect(frame, seed=1)
     broken = Evidence(vd.open(frame))
     assert not_multiples(broken, alone.promises[0].settings) > 0
+    mixed = pd.DataFrame({"n": ["[0, 100)", "*", "120", "123"]})
+    assert not_multiples(Evidence(vd.open(mixed)), {"columns": {"n": 10}}) == 1

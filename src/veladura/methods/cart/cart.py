@@ -13,12 +13,13 @@ from veladura.base.expression import parse
 from veladura.core.gates import SYNTHETIC
 from veladura.core.recipe import Recipe
 from veladura.errors import PlanError
-from veladura.methods.cart.promises import CHECKS
+from veladura.methods.cart.promises import CHECKS, implied_by
 from veladura.methods.cart.rules import find_rules
 from veladura.numeric.trees.leaf import Smoothing
 from veladura.numeric.trees.variable import check_levels
 
 if TYPE_CHECKING:
+    from veladura.core.promise import Promise
     from veladura.methods.cart.fitted import FittedCart
     from veladura.table.inspect import Facts
     from veladura.table.schema import Schema
@@ -201,6 +202,11 @@ class Cart(Recipe):
             if named:
                 check_named(setting, named, names)
         return names
+
+    @classmethod
+    def implied(cls, settings: Mapping[str, Any], person: str | None) -> tuple[Promise, ...]:  # noqa: ARG003
+        """Return the promises of the rules and limits that were declared."""
+        return implied_by(settings)
 
     @classmethod
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> Cart:

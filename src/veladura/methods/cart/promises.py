@@ -8,10 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from veladura.base import shapes
 from veladura.base.arrays import Mask
-from veladura.base.bounds import Bounds
+from veladura.base.bounds import Bounds, bounds_of
 from veladura.base.expression import parse
-from veladura.core.promise import LIMITS, Check, Evidence, Promise, limit_promises, source_column
+from veladura.core.promise import (
+    LIMITS,
+    Check,
+    Evidence,
+    Promise,
+    limit_promises,
+    listed,
+    source_column,
+)
 from veladura.table.codes import Column, label_texts
 from veladura.table.conditions import holds
 
@@ -28,15 +37,11 @@ def promises_of(
     """
     promises = []
     if guarded:
-        claim = (
-            f"No number that occurs once in the original {', '.join(guarded)} occurs there in the"
-            " release."
-        )
-        promises.append(Promise("single-numbers", claim, "source", {"columns": list(guarded)}))
+        promises.append(Promise("single-numbers", "source", {"columns": list(guarded)}))
     if rules:
         columns = dict.fromkeys(name for rule in rules for name in parse(rule).columns)
         settings = {"rules": list(rules), "columns": list(columns)}
-        promises.append(Promise("rules", f"In every row: {'; '.join(rules)}.", "package", settings))
+        promises.append(Promise("rules", "package", settings))
     return (*promises, *limit_promises(limits))
 
 
@@ -70,8 +75,24 @@ def rows_against_rules(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     return sum(int(np.count_nonzero(~holds(parse(rule), columns))) for rule in settings["rules"])
 
 
+def implied_by(settings: Mapping[str, Any]) -> tuple[Promise, ...]:
+    """Return the promises that the settings of a manifest imply: rules and limits."""
+    limits = {name: bounds_of(ends, "limits") for name, ends in settings.get("limits", {}).items()}
+    return promises_of((), settings.get("rules", ()), limits)
+
+
+def _in_every_row(settings: Mapping[str, Any]) -> str:
+    return f"In every row: {'; '.join(settings['rules'])}."
+
+
+def _single_numbers(settings: Mapping[str, Any]) -> str:
+    names = listed(settings)
+    return f"No number that occurs once in the original {names} occurs there in the release."
+
+
+_RULES = shapes.table({"columns": shapes.names, "rules": shapes.listed(shapes.text, 1)})
 CHECKS = {
     "limits": LIMITS,
-    "rules": Check(rows_against_rules),
-    "single-numbers": Check(single_numbers, linked=False),
+    "rules": Check(rows_against_rules, _in_every_row, _RULES),
+    "single-numbers": Check(single_numbers, _single_numbers, linked=False),
 }

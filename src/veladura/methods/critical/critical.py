@@ -14,10 +14,11 @@ from veladura.core.gates import SYNTHETIC
 from veladura.core.recipe import Recipe
 from veladura.errors import PlanError
 from veladura.methods.critical.cells import ALL, read_conditions
-from veladura.methods.critical.promises import CHECKS
+from veladura.methods.critical.promises import CHECKS, implied_by
 from veladura.numeric.trees.leaf import Smoothing
 
 if TYPE_CHECKING:
+    from veladura.core.promise import Promise
     from veladura.methods.critical.fitted import FittedCritical
     from veladura.table.inspect import Facts
     from veladura.table.schema import Schema
@@ -182,6 +183,11 @@ class CriticalCart(Recipe):
     def changes(self, names: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG002
         """Return the confidential columns."""
         return tuple(self.critical)
+
+    @classmethod
+    def implied(cls, settings: Mapping[str, Any], person: str | None) -> tuple[Promise, ...]:  # noqa: ARG003
+        """Return the promises about critical cells that the settings tell."""
+        return implied_by(settings)
 
     @classmethod
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> CriticalCart:  # noqa: ARG003

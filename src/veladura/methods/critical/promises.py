@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from veladura.base import shapes
 from veladura.base.arrays import Ints, Mask
 from veladura.base.bounds import Bounds
 from veladura.base.expression import parse
@@ -53,11 +54,7 @@ def promises_of(fitted: FittedCritical) -> tuple[Promise, ...]:
     }
     return tuple(
         Promise(
-            promise,
-            CLAIMS[promise].format(", ".join(columns)),
-            "source",
-            {"columns": [*columns, *also], "about": columns},
-            private=private,
+            promise, "source", {"columns": [*columns, *also], "about": columns}, private=private
         )
         for promise, columns in about.items()
         if columns
@@ -214,9 +211,32 @@ def outside_condition(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     return violations
 
 
+def implied_by(settings: Mapping[str, Any]) -> tuple[Promise, ...]:
+    """Return the promises that the settings of a manifest imply, as far as they tell them."""
+    guard = settings["guard"]
+    about = {
+        "critical-cells": list(guard) if settings["others"] == "keep" else [],
+        "critical-values": [name for name, kind in guard.items() if kind == "values"],
+        "critical-own": [name for name, kind in guard.items() if kind == "own"],
+    }
+    return tuple(
+        Promise(name, "source", {"about": columns}) for name, columns in about.items() if columns
+    )
+
+
+def _check(count: Callable[[Evidence, Mapping[str, Any]], int], claim: str) -> Check:
+    """Return a check; its sentence is about the confidential columns."""
+    return Check(
+        count,
+        lambda settings: claim.format(", ".join(settings["about"])),
+        shapes.table({"columns": shapes.names, "about": shapes.names}),
+        stated=("columns",),  # those of the conditions too, which stay with the holder
+    )
+
+
 CHECKS = {
-    "critical-cells": Check(changed_elsewhere),
-    "critical-values": Check(critical_values_out),
-    "critical-own": Check(kept_own),
-    "critical-inside": Check(outside_condition),
+    "critical-cells": _check(changed_elsewhere, CLAIMS["critical-cells"]),
+    "critical-values": _check(critical_values_out, CLAIMS["critical-values"]),
+    "critical-own": _check(kept_own, CLAIMS["critical-own"]),
+    "critical-inside": _check(outside_condition, CLAIMS["critical-inside"]),
 }

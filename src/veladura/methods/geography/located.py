@@ -13,10 +13,10 @@ from veladura.base.arrays import Floats, Mask
 from veladura.base.checks import check_choice
 from veladura.base.limits import Limit
 from veladura.core.gates import HOLES, MASKED
-from veladura.core.promise import Check
+from veladura.core.promise import Check, Promise
 from veladura.core.recipe import Recipe
 from veladura.errors import DataError, PlanError
-from veladura.methods.geography.claims import CHECKS
+from veladura.methods.geography.claims import CHECKS, drawn_promise
 from veladura.methods.geography.hull import hull_around, is_hull
 from veladura.methods.geography.place import Writing
 from veladura.methods.geography.projection import Coordinates, Plane, looks_like_degrees, plane_of
@@ -95,6 +95,14 @@ class LocationRecipe(Recipe):
             for name, value in super().settings().items()
             if name not in ("region", "exclude", "addresses") and value not in (None, [])
         }
+
+    @classmethod
+    def implied(cls, settings: Mapping[str, Any], person: str | None) -> tuple[Promise, ...]:  # noqa: ARG003
+        """Return the promises about places; the region itself is stated in its promise only."""
+        columns = [settings["x"], settings["y"]]
+        inside = Promise("inside-region", "package", {"columns": columns})
+        # beside an address there may be none to compare it with
+        return (inside,) if settings.get("addresses") else (inside, drawn_promise(*columns))
 
     @classmethod
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> Recipe:  # noqa: ARG003

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from veladura.base import shapes
 from veladura.base.arrays import Floats, Ints
 from veladura.base.checks import is_number
 from veladura.base.context import Context
 from veladura.core.gates import MASKED
-from veladura.core.promise import Check, Evidence, Promise
+from veladura.core.promise import Check, Evidence, Promise, listed
 from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
 from veladura.errors import DataError, PlanError
 from veladura.methods.masks.recode_rules import MOST_DIGITS, significant
@@ -30,6 +31,19 @@ def other_total(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return 1 if the released weights do not add up to the promised total."""
     total = float(np.nansum(evidence.column(settings["columns"][0]).numbers()))
     return int(not np.isclose(total, settings["total"], rtol=TOLERANCE, atol=0.0))
+
+
+def _weight_total(settings: Mapping[str, Any]) -> str:
+    return f"The weights in {listed(settings)} add up to {settings['total']:,.10g}."
+
+
+WEIGHT_TOTAL = Check(
+    other_total,
+    _weight_total,
+    shapes.table(
+        {"columns": shapes.listed(shapes.name, 1, 1), "total": shapes.number(0, above=True)}
+    ),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +88,7 @@ class Reweight(Recipe):
         "Sampling weights were rounded, and scaled so that they add up to the declared total."
     )
     caution = "weights were rounded and scaled; design-based variances are approximate"
-    checks = {"weight-total": Check(other_total)}
+    checks = {"weight-total": WEIGHT_TOTAL}
     gate = MASKED
     random = False
 
@@ -123,6 +137,12 @@ class Reweight(Recipe):
         return FittedReweight(self, table, codes)
 
     @classmethod
+    def implied(cls, settings: Mapping[str, Any], person: str | None) -> tuple[Promise, ...]:  # noqa: ARG003
+        """Return the promise of the total."""
+        weights = {"columns": [settings["column"]], "total": settings["total"]}
+        return (Promise("weight-total", "package", weights),)
+
+    @classmethod
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> Reweight:  # noqa: ARG003
         """Suggest the column declared as the weight."""
         if not (weights := schema.of_role("weight")):
@@ -166,14 +186,10 @@ class FittedReweight(Fitted[Reweight]):
         if column.values.dtype.kind != "f":  # whole weights stay whole
             scaled = _whole(scaled, round(total))
             total = float(scaled.sum())
-        promise = Promise(
-            "weight-total",
-            f"The weights in {name} add up to {total:,.10g}.",
-            "package",
-            {"columns": [name], "total": total},
-        )
+        settings = {**recipe.settings(), "total": total}
         return Drawn(
             datasets=[Draw({name: column.with_values(scaled)})],
             changed=(name,),
-            promises=(promise,),
+            settings=settings,
+            promises=recipe.implied(settings, None),
         )

@@ -11,7 +11,6 @@ import numpy as np
 
 from veladura.base.arrays import Ints
 from veladura.base.context import Context
-from veladura.core.promise import Promise
 from veladura.core.recipe import Recipe, no_codes
 from veladura.errors import PlanError
 from veladura.methods.private import exact, propose, urn
@@ -19,8 +18,10 @@ from veladura.methods.private.domain import Domain
 from veladura.methods.private.events import Event
 from veladura.methods.private.model import ReleaseModel, positive_number
 from veladura.methods.private.private import CellRecipe, FittedPrivate, Outcome, check_count
+from veladura.methods.private.proof import DOMAIN, RATIO, stated
 
 if TYPE_CHECKING:
+    from veladura.core.promise import Promise
     from veladura.core.release import Release
     from veladura.table.codes import Column
     from veladura.table.inspect import Facts
@@ -105,6 +106,11 @@ class DirichletMultinomial(CellRecipe):
             alpha=exact.smallest_alpha(epsilon, size),
             size=size,
         )
+
+    @classmethod
+    def implied(cls, settings: Mapping[str, Any], person: str | None) -> tuple[Promise, ...]:  # noqa: ARG003
+        """Return the promises: alpha and size keep epsilon, and every row is in a declared cell."""
+        return stated("dp-ratio", RATIO, settings), stated("dp-domain", DOMAIN, settings)
 
     @classmethod
     def read_model(cls, settings: Mapping[str, Any], release: Release) -> ReleaseModel:
@@ -197,17 +203,10 @@ class FittedDirichlet(FittedPrivate[DirichletMultinomial]):
             "alpha": exact.text(self.alpha),
             "size": self.size,
             "m": recipe.m,
-            **recipe.clipping(),
         }
-        claim = (
-            f"Differential privacy with epsilon = {parameters['epsilon']}: replacing"
-            f" {recipe.replaced} changes the probability of this release by a factor of at most"
-            f" exp({parameters['epsilon']})."
-        )
         return Outcome(
             [self._dataset(context, number) for number in range(recipe.m)],
             {**parameters, "n": int(self.counts.sum())},
-            Promise("dp-ratio", claim, "package", {"columns": list(recipe.columns), **parameters}),
         )
 
     def _dataset(self, context: Context, number: int) -> dict[str, Column]:
