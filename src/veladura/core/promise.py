@@ -70,18 +70,14 @@ class Evidence:
 
     def column(self, name: str) -> Column:
         """Return a released column in the order of the file."""
-        from veladura.table.codes import encode
-
-        return encode(self.released.arrow.column(name), self.released.schema[name])
+        return self.released.column(name)
 
     def source_column(self, name: str) -> Column:
         """Return the original column, row for row beside the released one."""
-        from veladura.table.codes import encode
-
         if self.original is None or self.rows is None:
             msg = "this check needs the original and the link between rows."
             raise ValueError(msg)
-        return encode(self.original.arrow.column(name), self.original.schema[name]).take(self.rows)
+        return self.original.column(name).take(self.rows)
 
 
 @dataclass(frozen=True)
@@ -289,21 +285,19 @@ def outside_categories(evidence: Evidence, settings: Mapping[str, Any]) -> int:
             if column.labels is None
             else [label_text(label) for label in column.labels.to_pylist()]
         )
-        known = np.isin(np.array(labels), allowed)
+        listed = np.isin(np.array(labels), allowed)
         outside += (
-            int(np.count_nonzero(~known[column.values[~column.missing]])) if known.size else 0
+            int(np.count_nonzero(~listed[column.values[~column.missing]])) if listed.size else 0
         )
     return outside
 
 
 def source_column(evidence: Evidence, name: str) -> Column:
     """Return a whole column of the original, including rows that are not in the release."""
-    from veladura.table.codes import encode
-
     if evidence.original is None:
         msg = "this check needs the original."
         raise ValueError(msg)
-    return encode(evidence.original.arrow.column(name), evidence.original.schema[name])
+    return evidence.original.column(name)
 
 
 def people_of(settings: Mapping[str, Any]) -> str:
