@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from veladura.errors import DataError
+from veladura.measures.exact import NEARLY_UNIQUE
 from veladura.methods.masks.dates import PERIODS, start_of
 from veladura.methods.masks.recode_rules import REST, Coarser, multiples
 from veladura.methods.masks.topcode_limits import Limits, limit_from, round_down
@@ -104,11 +105,23 @@ def coarser_number(held: Holders, most_alone: float) -> tuple[Limits | None, Coa
             high = _lower_of(high, _shared_end(held, rounded))
             low = _lower_of(low, _shared_end(held, -rounded))
             rounded = _clipped(rounded, high, low)
-        if _shared(held, rounded, enough):
+        # coded tails leave the other values exact: who is alone in a tail counts against them too
+        exact = rule is None and held.alone(column.values) > NEARLY_UNIQUE * held.people
+        if _shared(held, rounded, enough) and not exact:
             break
     if high is None and low is None:
         return None, rule
     return Limits(upper=high, lower=None if low is None else -low), rule
+
+
+def coarser_weight(held: Holders, most_alone: float) -> tuple[float | None, float | None, int]:
+    """Return limits at both ends and significant digits: few people are alone by their weight."""
+    for digits in (2, 1):
+        rounded = Coarser(digits=digits).rounded(held.column.values)
+        if _shared(held, rounded, most_alone * held.people):
+            return None, None, digits
+    low = _shared_end(held, -rounded)
+    return None if low is None else -low, _shared_end(held, rounded), digits
 
 
 def told_by_ranks(held: Holders, limits: Limits | None, rule: Coarser | None) -> float:
@@ -170,7 +183,7 @@ def _shared_end(held: Holders, values: Any) -> int | float | None:
         return None
     limit: int | float = levels[shared[-1]].item()
     above = np.unique(held.person[present][values[present] > limit]).size
-    return limit if above <= MOST_CODED * held.people else None
+    return limit if above <= max(MOST_CODED * held.people, 2 * SPARE) else None
 
 
 def _shared(held: Holders, values: Any, enough: float) -> bool:
