@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from veladura.base import shapes
 from veladura.base.shapes import Shape
 from veladura.errors import PromiseError
+from veladura.table.schema import LABELLED
 
 if TYPE_CHECKING:
     from veladura.base.bounds import Bounds
@@ -227,11 +229,44 @@ def _is(column: Column, text: str) -> NDArray[np.bool_]:
     return np.asarray((column.values == place) & ~column.missing)
 
 
+def still_coded(evidence: Evidence, settings: Mapping[str, Any]) -> Iterator[tuple[Column, Any]]:
+    """Yield the columns of a promise about numbers or dates, each with its setting.
+
+    Of a column that a later step turned into categories, the numbers that are still among them:
+    intervals and ``*`` are none, and a category of dates holds no day.
+    """
+    for name, setting in settings["columns"].items():
+        column = evidence.column(name)
+        if column.field.kind not in LABELLED:
+            yield column, setting
+        elif (numbers := _numbers_left(column)) is not None:
+            yield numbers, setting
+
+
+def _numbers_left(column: Column) -> Column | None:
+    """Return the categories of a column that are numbers, as numbers; None if there are none."""
+    from veladura.table.codes import label_texts
+
+    values = np.array([_number(text) for text in label_texts(column)] or [np.nan])
+    if np.isnan(values).all():
+        return None
+    each = values[np.where(column.missing, 0, column.values).astype(np.int64)]
+    field = replace(column.field, kind="number", type=pa.float64(), order=())
+    missing = column.missing | np.isnan(each)
+    return replace(column, field=field, values=each, missing=missing, labels=None)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")
+
+
 def outside_limits(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of values below the lowest or above the highest one allowed."""
     outside = 0
-    for name, (lower, upper) in settings["columns"].items():
-        column = evidence.column(name)
+    for column, (lower, upper) in still_coded(evidence, settings):
         values = column.values[~column.missing]
         outside += int(np.count_nonzero(values < lower)) if lower is not None else 0
         outside += int(np.count_nonzero(values > upper)) if upper is not None else 0
