@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from veladura.core.promise import Promise, claim_of, fulfils
@@ -20,12 +20,21 @@ def implied_by(step: Step, datasets: int, person: str | None) -> list[tuple[Prom
     settings = step.settings.get("datasets", [step.settings] * datasets)
     try:
         every = zip(range(datasets), settings, strict=True)
-        return [step.recipe.implied(own, person) for _, own in every]
+        implied = [step.recipe.implied(own, person) for _, own in every]
+        for promise in (promise for promises in implied for promise in promises):
+            set(columns_of(promise))  # names, and nothing that cannot be one
     except PromiseError:
         raise
     except (VeladuraError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         msg = f"the settings of the step {step.method!r} cannot be read from the manifest."
         raise PromiseError(msg) from None
+    return implied
+
+
+def columns_of(promise: Promise) -> Collection[str]:
+    """Return the columns that a promise is about."""
+    columns: Collection[str] = promise.settings.get("columns", promise.settings.get("about", ()))
+    return columns
 
 
 def missing_promises(release: Release) -> list[str]:
@@ -40,9 +49,8 @@ def missing_promises(release: Release) -> list[str]:
     for step in release.steps:
         for number, promises in enumerate(implied_by(step, count, person)):
             for promise in promises:
-                columns = promise.settings.get("columns", promise.settings.get("about", ()))
                 may = len(release.steps) > 1 and promise.proof == "source"
-                if may or not set(columns) <= names:
+                if may or not set(columns_of(promise)) <= names:
                     continue
                 if not _made(promise, number, release.promises, checks):
                     missing.append(claim_of(promise, checks))
