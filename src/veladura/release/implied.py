@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from veladura.core.promise import Promise, claim_of, fulfils
@@ -22,7 +22,7 @@ def implied_by(step: Step, datasets: int, person: str | None) -> list[tuple[Prom
         every = zip(range(datasets), settings, strict=True)
         implied = [step.recipe.implied(own, person) for _, own in every]
         for promise in (promise for promises in implied for promise in promises):
-            set(columns_of(promise))  # names, and nothing that cannot be one
+            columns_of(promise)  # names, and nothing else
     except PromiseError:
         raise
     except (VeladuraError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
@@ -31,10 +31,14 @@ def implied_by(step: Step, datasets: int, person: str | None) -> list[tuple[Prom
     return implied
 
 
-def columns_of(promise: Promise) -> Collection[str]:
-    """Return the columns that a promise is about."""
-    columns: Collection[str] = promise.settings.get("columns", promise.settings.get("about", ()))
-    return columns
+def columns_of(promise: Promise) -> Sequence[str]:
+    """Return the columns that a promise is about; a manifest may say anything there."""
+    columns = promise.settings.get("columns", promise.settings.get("about", ()))
+    if not isinstance(columns, (list, tuple, Mapping)) or not all(
+        isinstance(name, str) for name in columns
+    ):
+        raise TypeError
+    return tuple(columns)
 
 
 def missing_promises(release: Release) -> list[str]:

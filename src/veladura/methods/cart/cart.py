@@ -7,7 +7,15 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from veladura.base.bounds import Bounds, bounds_of
-from veladura.base.checks import check_choice, check_columns, check_named, is_number
+from veladura.base.checks import (
+    MOST_DATASETS,
+    MOST_DISTINCT,
+    check_choice,
+    check_columns,
+    check_named,
+    check_whole,
+    is_number,
+)
 from veladura.base.context import Context
 from veladura.base.expression import parse
 from veladura.core.gates import SYNTHETIC
@@ -272,15 +280,13 @@ def _freeze(recipe: Cart) -> None:
 
 def _check_counts(recipe: Cart) -> None:
     """Refuse settings that must be whole numbers and are not, or are too small."""
-    least = {"m": 1, "trees": 1, "min_leaf": 2, "min_distinct": 1, "prune": 0}
+    check_whole("m", recipe.m, 1, MOST_DATASETS)
+    check_whole("trees", recipe.trees, 1, MOST_DATASETS)
+    check_whole("min_leaf", recipe.min_leaf, 2, why=": a leaf of one row copies it")
+    check_whole("min_distinct", recipe.min_distinct, 1, MOST_DISTINCT)
+    check_whole("prune", recipe.prune, 0, MOST_DATASETS)
     if recipe.rows is not None:
-        least["rows"] = 1
-    for name, smallest in least.items():
-        value = getattr(recipe, name)
-        if isinstance(value, bool) or not isinstance(value, int) or value < smallest:
-            why = ": a leaf of one row copies it" if name == "min_leaf" else ""
-            msg = f"{name} ({value}) must be a whole number of at least {smallest}{why}."
-            raise PlanError(msg)
+        check_whole("rows", recipe.rows, 1)
     if recipe.prune == 1:
         msg = "prune (1) must be 0, or a number of folds of at least 2."
         raise PlanError(msg)

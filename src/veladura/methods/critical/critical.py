@@ -7,7 +7,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from veladura.base.bounds import Bounds, bounds_of
-from veladura.base.checks import check_choice, is_number
+from veladura.base.checks import (
+    MOST_DATASETS,
+    MOST_DISTINCT,
+    check_choice,
+    check_whole,
+    is_number,
+)
 from veladura.base.context import Context
 from veladura.base.expression import parse
 from veladura.core.gates import SYNTHETIC
@@ -149,11 +155,9 @@ class CriticalCart(Recipe):
         self._check_numbers()
 
     def _check_numbers(self) -> None:
-        for name, least in (("m", 1), ("min_leaf", 2), ("min_distinct", 1)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                msg = f"{name} ({value}) must be a whole number of at least {least}."
-                raise PlanError(msg)
+        check_whole("m", self.m, 1, MOST_DATASETS)
+        check_whole("min_leaf", self.min_leaf, 2)
+        check_whole("min_distinct", self.min_distinct, 1, MOST_DISTINCT)
         if not is_number(self.linked) or not 0 < self.linked <= 1:
             msg = f"linked ({self.linked}) must be above 0 and at most 1."
             raise PlanError(msg)
