@@ -90,10 +90,10 @@ def _connect_sqlite(path: Path, *, writable: bool) -> Any:
     """Return a connection that cannot change the file, unless it may be written to."""
     import ibis
 
-    if writable:
-        return ibis.sqlite.connect(path)
     ibis.sqlite.connect().disconnect()  # Ibis tells sqlite3 its types when it first connects
-    connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+    mode = "rw" if writable else "ro"
+    connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode={mode}", uri=True)
+    connection.execute("PRAGMA temp_store = MEMORY")  # what it sorts goes to no temporary folder
     return ibis.sqlite.from_connection(connection)
 
 
