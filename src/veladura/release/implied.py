@@ -42,11 +42,21 @@ def missing_promises(release: Release) -> list[str]:
             for promise in promises:
                 columns = promise.settings.get("columns", promise.settings.get("about", ()))
                 may = len(release.steps) > 1 and promise.proof == "source"
-                if may or not set(columns) <= names:
+                if may or not all(column in names for column in _listed(columns, step)):
                     continue
                 if not _made(promise, number, release.promises, checks):
                     missing.append(claim_of(promise, checks))
     return list(dict.fromkeys(missing))
+
+
+def _listed(columns: Any, step: Step) -> Sequence[str]:
+    """Return the columns of a promise; a manifest may say anything there."""
+    if not isinstance(columns, (list, tuple, Mapping)) or not all(
+        isinstance(name, str) for name in columns
+    ):
+        msg = f"the settings of the step {step.method!r} cannot be read from the manifest."
+        raise PromiseError(msg)
+    return tuple(columns)
 
 
 def _made(
