@@ -136,12 +136,14 @@ class BudgetPlan:
 class ConfirmedPlan:
     """What the holder confirmed: when, and the shape that the source had then.
 
-    ``columns`` holds the kind of each column, ``shape`` the hash of names, kinds and levels.
+    ``columns`` holds the kind of each column, ``shape`` the hash of names, kinds and levels,
+    ``levels`` a hash of each category of the columns that are released exactly.
     """
 
     date: str
     shape: str
     columns: Mapping[str, str]
+    levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
