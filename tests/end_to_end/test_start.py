@@ -5,6 +5,7 @@ Seconds depend on the machine; which modules and kernels are loaded does not.
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -86,9 +87,13 @@ print(sum(
 """
 
 
-def printed(code):
+def printed(code, **variables):
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True
+        [sys.executable, "-W", "ignore", "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, **variables},
     )
     return done.stdout.strip()
 
@@ -143,3 +148,28 @@ def test_a_synthesis_is_run_without_matplotlib_and_ibis(tmp_path):
         "scipy.optimize",
         "scipy.special",
     }
+
+
+def test_figures_are_computed_with_one_thread_of_every_blas():
+    """SciPy brings its own, which must be loaded before the threads are limited.
+
+    With more threads the last digits of a figure depend on their number.
+    """
+    code = f"""{FRAME}
+from threadpoolctl import threadpool_info
+from veladura.measures.utility import pmse
+
+fit = pmse.logistic
+
+def logistic(*arguments):
+    fitted = fit(*arguments)
+    threads = [found["num_threads"] for found in threadpool_info() if found["user_api"] == "blas"]
+    print(len(threads), max(threads))
+    return fitted
+
+pmse.logistic = logistic
+vd.assess(frame, {RECIPES["cart"]}.protect(frame), threads=1)
+"""
+    libraries, threads = map(int, printed(code, OPENBLAS_NUM_THREADS="2").split()[:2])
+    assert libraries > 0
+    assert threads == 1

@@ -65,8 +65,8 @@ def image_of(
     out = io.BytesIO()
     metadata = {"Date": None, "Creator": None} if format_ == "svg" else None
     with style(font_size), warnings.catch_warnings():
-        # text stays text in an SVG file: the reader's fonts show it, or a control character's code
-        warnings.filterwarnings("ignore", "Glyph .* missing from font")
+        # the text of a picture is drawn by whoever shows it, with letters of its own
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         figure.savefig(out, format=format_, dpi=dpi or "figure", metadata=metadata)
     if format_ != "svg":
         return out.getvalue()
