@@ -86,7 +86,9 @@ def _axis(axes: Axes, comparison: Comparison, name: str, which: str) -> None:
     values = [c.figures[name].estimate.value for c in comparison.placed]  # type: ignore[union-attr]
     good = {"x": "safer", "y": "more useful"}[which]
     arrow = {"x": f"\u2190 {good}", "y": f"{good} \u2192"}[which]
-    (axes.set_xlabel if which == "x" else axes.set_ylabel)(f"{name}    {arrow}", color=INK)
+    (axes.set_xlabel if which == "x" else axes.set_ylabel)(
+        f"{name if figure is None else _term(figure.meaning)}    {arrow}", color=INK
+    )
     if values and min(values) > 0 and max(values) / min(values) > WIDE:
         (axes.set_xscale if which == "x" else axes.set_yscale)("log")
     unit = "number" if figure is None else figure.unit
@@ -95,6 +97,19 @@ def _axis(axes: Axes, comparison: Comparison, name: str, which: str) -> None:
     ticks.set_minor_formatter(lambda _value, _: "")
     if (which == "x" and better == "high") or (which == "y" and better == "low"):
         (axes.invert_xaxis if which == "x" else axes.invert_yaxis)()
+
+
+def _term(meaning: str) -> str:
+    """Return the field's term for a figure: what stands before its explanation.
+
+    Examples
+    --------
+    >>> _term("Marketer risk: expected share of released rows.")
+    'Marketer risk'
+    >>> _term("Total variation distance of two-way tables (values spread evenly), mean over pairs.")
+    'Total variation distance of two-way tables'
+    """
+    return meaning.partition(":")[0].partition(" (")[0].rstrip(".")
 
 
 def _labels(figure: Figure, axes: Axes, comparison: Comparison) -> None:

@@ -75,7 +75,7 @@ def test_the_custodians_page_holds_them_and_the_public_one_does_not(tmp_path):
         [base64.b64decode(one) for one in re.findall(r'base64,([^"]+)"', page)]
         for page in (mine, (saved / "report.html").read_text(encoding="utf-8"))
     )
-    assert len(drawn) == 3
+    assert len(drawn) == 4  # the search, what stays, estimates, and the pairs of columns
     assert any(b"k-minimal generalisations" in one for one in drawn)
     assert public == [
         kept_picture(release.manifest["steps"][0]["settings"])
