@@ -17,6 +17,7 @@ from veladura.base.jit import compiled
 from veladura.numeric.trees.bins import Predictors
 
 MOST_LEVELS = 30  # categories with a term of their own; rarer ones share none
+FEW_VALUES = 12  # of a number whose values have a term each: it may be a code
 ENTRIES = 2  # terms of a code, at most: those of a number
 RIDGE = 1.0  # as if one more row spoke against each slope
 
@@ -57,7 +58,8 @@ class Terms:
         for f, column in enumerate(features):
             count = np.bincount(predictors.bins[rows, column], minlength=levels[f])[: levels[f]]
             at = slice(int(start[f]), int(start[f + 1]))
-            write = _categories if predictors.categorical[column] else _numbers
+            few = np.count_nonzero(count) <= FEW_VALUES
+            write = _categories if few or predictors.categorical[column] else _numbers
             number += write(count, place[at], value[at], number)
         return cls(features, start, place, value, number)
 
