@@ -12,6 +12,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from time import process_time
@@ -25,6 +26,7 @@ from benchmarks.memory import peak_growth
 from benchmarks.people import QUASI, generate, recipe_of
 
 BIG = 10_000_000
+CHOICES = ("balanced", "loss", "non-uniform-entropy", "discernibility", "average-class-size")
 
 
 def main() -> None:
@@ -45,7 +47,7 @@ def timed(function: Callable[[], Any], repeats: int = 5) -> float:
 
 
 def search_ratio() -> None:
-    """The search for all k-minimal nodes of adult.
+    """The search for all k-minimal nodes of adult, and with it the choice by quality models.
 
     In units of one pandas groupby over the nine columns.
     """
@@ -53,8 +55,10 @@ def search_ratio() -> None:
         print("search: VELADURA_DATA is not set, so the adult data are not at hand; skipped.")
         return
     import veladura as vd
-    from veladura.methods.kanonymity.search import walk_lattice
+    from veladura.methods.kanonymity.quality import best_nodes
+    from veladura.methods.kanonymity.search import find_minimal
     from veladura.methods.kanonymity.settings import allowed_rows
+    from veladura.table.counts import counts
 
     folder = Path(os.environ["VELADURA_DATA"]) / "adult"
     frame = pd.read_csv(folder / "adult.csv", sep=";", dtype=str)
@@ -67,21 +71,34 @@ def search_ratio() -> None:
         warnings.simplefilter("ignore")
         table = vd.open(frame)
     recipe = vd.KAnonymity(quasi_identifiers=names, k=5, max_suppression=0, hierarchies=hierarchies)
-    lattice = recipe.fit(table).lattice
-    counting = timed(lambda: table.counts(names))
+    fitted = recipe.fit(table)
+    lattice = fitted.lattice
+    counting = timed(lambda: counts(table, names))
     print(
         f"search on adult, {lattice.nodes:,} nodes; counting the tuples took"
         f" {counting * 1e3:.0f} ms"
     )
-    print("    k  MaxSup  minimal      ms  groupbys")
+    print("    k  MaxSup  minimal      ms  groupbys; with the choice by", ", ".join(CHOICES))
     for k in (2, 5, 10, 100):
+        criteria = replace(fitted.criteria, k=k)
         for share, aim in ((0.0, 1), (0.02, 9), (0.1, 12)):
             allowed = allowed_rows(share, len(frame))
+
+            def search(criteria: Any = criteria, allowed: int = allowed) -> Any:
+                return find_minimal(lattice, criteria, allowed)
+
+            found = search()
+
+            def choose(name: str, criteria: Any = criteria, found: Any = found) -> Any:
+                return best_nodes(criteria, name, {}, lattice, found)
+
             groupby = timed(lambda: frame.groupby(names, sort=False).size())
-            seconds = timed(lambda k=k, allowed=allowed: walk_lattice(lattice, k, allowed))
-            found = len(walk_lattice(lattice, k, allowed)[0])
+            seconds = timed(search)
+            whole = [seconds + timed(lambda name=name: choose(name)) for name in CHOICES]
             print(
-                f"{k:5} {share:7.0%} {found:8} {seconds * 1e3:7.1f} {seconds / groupby:9.1f}"
+                f"{k:5} {share:7.0%} {len(found.minimal):8} {seconds * 1e3:7.1f}"
+                f" {seconds / groupby:9.1f}; "
+                + ", ".join(f"{both / groupby:.1f}" for both in whole)
                 + (f"   (aim {aim})" if k == 5 else "")
             )
 

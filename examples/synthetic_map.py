@@ -18,5 +18,5 @@ release = vd.Geography(
     m=2,
 ).protect(register, seed=5)
 print(release.datasets[0][["lon", "lat", "ethnicity"]].head())
-for promise in release.promises:
-    print("-", promise.claim)
+for claim in release.claims:
+    print("-", claim)

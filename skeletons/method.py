@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from veladura.base import shapes
 from veladura.base.context import Context
 from veladura.core.gates import MASKED
-from veladura.core.promise import Check, Evidence, Promise
+from veladura.core.promise import Check, Evidence, Promise, listed
 from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
 from veladura.errors import PlanError
 
@@ -31,6 +32,18 @@ def not_multiples(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     return sum(
         int(np.count_nonzero(numbers[~np.isnan(numbers)] % settings["base"])) for numbers in columns
     )
+
+
+def sentence_of(settings: Mapping[str, Any]) -> str:
+    """Return the promise as people read it: made from its settings, here and by `verify`."""
+    return f"Every value of {listed(settings)} is a multiple of {settings['base']}."
+
+
+ROUNDED = Check(
+    not_multiples,
+    sentence_of,
+    shapes.table({"columns": shapes.names, "base": shapes.whole(2)}),  # other settings say nothing
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +64,7 @@ class RandomRounding(Recipe):
     method = "random-rounding"  # the name in a plan
     sentence = "Numbers were rounded at random, up or down to a multiple of a fixed base."
     caution = "numbers were rounded at random; slopes of rounded predictors shrink towards 0"
-    checks = {"random-rounding": Check(not_multiples)}
+    checks = {"random-rounding": ROUNDED}
     gate = MASKED
 
     columns: tuple[str, ...]
@@ -68,6 +81,11 @@ class RandomRounding(Recipe):
         return FittedRounding(self, table, table.codes(self.columns))
 
     @classmethod
+    def implied(cls, settings: Mapping[str, Any], person: str | None) -> tuple[Promise, ...]:  # noqa: ARG003
+        """Return the promises that a step with these settings must make: `verify` asks for them."""
+        return (Promise("random-rounding", "package", settings),)
+
+    @classmethod
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> RandomRounding:  # noqa: ARG003
         """Suggest settings for a table nobody has seen: `veladura init` writes them down."""
         return cls(columns=tuple(field.name for field in schema if field.kind == "integer"))
@@ -79,18 +97,12 @@ class FittedRounding(Fitted[RandomRounding]):
 
     def draw(self, context: Context) -> Drawn:
         """Round each column by a random stream of its own."""
-        names, base = self.recipe.columns, self.recipe.base
         rounded = {
             name: self._rounded(column, context.streams("random-rounding", name))
             for name, column in self.codes.items()
         }
-        claim = f"Every value of {', '.join(names)} is a multiple of {base}."
-        settings = {"columns": list(names), "base": base}
-        return Drawn(
-            datasets=[Draw(rounded)],
-            changed=names,
-            promises=(Promise("random-rounding", claim, "package", settings),),
-        )
+        promises = self.recipe.implied(self.recipe.settings(), None)
+        return Drawn(datasets=[Draw(rounded)], changed=self.recipe.columns, promises=promises)
 
     def _rounded(self, column: Column, rng: np.random.Generator) -> Column:
         numbers, base = column.numbers(), self.recipe.base  # a missing value is NaN, and stays so

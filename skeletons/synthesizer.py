@@ -121,11 +121,8 @@ class FittedClassNormal(Fitted[ClassNormal]):
         datasets = context.map(
             "drawing datasets", lambda r: self._dataset(r, context), range(recipe.m)
         )
-        claim = (
-            f"Every class of {', '.join(recipe.within)} holds at least {recipe.smallest} people."
-        )
         settings = {"columns": list(recipe.within), "k": recipe.smallest}
-        promise = Promise("group-size", claim, "package", settings)
+        promise = Promise("group-size", "package", settings)
         return Drawn(
             datasets=datasets,
             changed=recipe.columns,

@@ -14,12 +14,12 @@ from veladura.plan.draft import draft
 from veladura.release.certificate import certificate
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
-PAGES = ("k-anonymity", "cart")
+WHOLE = "whole"  # the release of the demo that protects the whole register
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
 def main() -> None:
-    """Run the demo and the comparison, and photograph their pages at two widths."""
+    """Run the demo and the comparison, and photograph their pages."""
     browser = next((found for name in BROWSERS if (found := shutil.which(name))), None)
     if browser is None:
         sys.exit(
@@ -30,23 +30,26 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as home:
         demo = Path(home) / "demo"
         run_demo(demo)
-        for method in PAGES:
-            page = demo / "releases" / method / "report.html"
-            photograph(browser, page, IMAGES / f"report-{method}.png", 1280, 1700)
-            photograph(browser, page, IMAGES / f"report-{method}-narrow.png", 400, 1700)
-        custodian = demo / "custodian" / "cart" / "report-custodian.html"
-        photograph(browser, custodian, IMAGES / "report-custodian.png", 1280, 3000)
-        sheet = demo / "certificate.html"
-        sheet.write_text(certificate(demo / "releases" / "k-anonymity"), encoding="utf-8")
-        photograph(browser, sheet, IMAGES / "certificate.png", 820, 1000)
-        photograph(browser, comparison(demo), IMAGES / "comparison.png", 1280, 1650)
+        photograph_all(browser, demo)
+
+
+def photograph_all(browser: str, demo: Path) -> None:
+    """Photograph the pages of a demo: the verdict, the custodian's page, a certificate, a map."""
+    page = demo / "releases" / WHOLE / "report.html"
+    photograph(browser, page, IMAGES / "report.png", 1100, 1000)
+    custodian = demo / "custodian" / WHOLE / "report-custodian.html"
+    photograph(browser, custodian, IMAGES / "report-custodian.png", 1100, 2600)
+    sheet = demo / "certificate.html"
+    sheet.write_text(certificate(demo / "releases" / WHOLE), encoding="utf-8")
+    photograph(browser, sheet, IMAGES / "certificate.png", 820, 1000)
+    photograph(browser, comparison(demo), IMAGES / "comparison.png", 1280, 1650)
 
 
 def comparison(demo: Path) -> Path:
     """Compare the plans that a committee would ask for; return the page."""
     plans = [
         demo / "plans" / f"{name}.toml"
-        for name in ("cart", "critical-cart", "microaggregation", "dirichlet-multinomial")
+        for name in (WHOLE, "cart", "critical-cart", "microaggregation", "dirichlet-multinomial")
     ]
     for k in (3, 5, 10):
         text = draft(
@@ -55,12 +58,10 @@ def comparison(demo: Path) -> Path:
             home=demo / "plans",
             custodian="../custodian/compare",
             seed=1998,
+            settings={"k": k},
         )
         path = demo / "plans" / f"k = {k}.toml"
-        path.write_text(
-            text.replace('method = "k-anonymity"', f'method = "k-anonymity"\nk = {k}'),
-            encoding="utf-8",
-        )
+        path.write_text(text, encoding="utf-8")
         plans.append(path)
     page = demo / "comparison.html"
     page.write_text(compare_plans(plans, fresh=True).to_html(), encoding="utf-8")

@@ -39,6 +39,9 @@ from veladura.numeric.hierarchies.hierarchy import Hierarchy as Hierarchy
 from veladura.release.package import load as load
 from veladura.release.reassess import assess as assess
 from veladura.release.reassess import with_source as with_source
+from veladura.release.signature import new_key as new_key
+from veladura.release.signature import sign as sign
+from veladura.release.verify import verify as verify
 from veladura.table.source import open as open
 
 __version__: str
@@ -77,11 +80,14 @@ __all__ = [
     "errors",
     "inference",
     "load",
+    "new_key",
     "open",
     "posterior",
     "risk",
+    "sign",
     "stack",
     "testing",
     "utility",
+    "verify",
     "with_source",
 ]

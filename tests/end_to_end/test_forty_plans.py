@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from tests.generators.odd import odd_tables
 from tests.generators.tables import Generated, forty
 
 from veladura.plan.draft import draft, write_draft
 from veladura.plan.plan import read_plan
 from veladura.plan.run import run
 
-TABLES = list(forty())
+TABLES = [*forty(), *odd_tables(number=20)]
 MOST_ALONE = 0.01
 
 

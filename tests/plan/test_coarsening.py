@@ -117,3 +117,30 @@ def test_the_merged_category_has_a_name_of_its_own():
     held = holders(vd.open(pd.DataFrame({"c": ["other"] * 9 + ["x", "y"] * 3})), "c", None)
     assert "other" in label_texts(held.column)
     assert rare_levels(held, 5).other == "other (merged)"
+
+
+def test_a_few_debts_do_not_make_all_amounts_coarse():
+    """Amounts of very different size keep their digits, though some are below 0."""
+    rng = np.random.default_rng(5)
+    numbers = np.round(np.exp(rng.normal(6, 2, 4000))).astype(int)
+    numbers[:20] *= -1
+    limits, rule = coarser_number(
+        holders(vd.open(pd.DataFrame({"x": numbers})), "x", None), MOST_ALONE
+    )
+    assert limits is not None
+    assert rule is not None
+    assert rule.digits is not None
+    rounded = rule.rounded(numbers)
+    quartiles = np.quantile(numbers, [0.25, 0.5, 0.75])
+    # one significant digit moves a number by a third at most
+    assert np.quantile(rounded, [0.25, 0.5, 0.75]) == pytest.approx(quartiles, rel=1 / 3)
+
+
+def test_coded_tails_alone_do_not_make_a_column_that_identifies_people():
+    """A measure whose ends are rare: its limits are no protection of a column that stays exact."""
+    draw = np.random.default_rng(2)
+    frame = pd.DataFrame({"x": np.round(draw.normal(13.5, 1.5, 700), 1)})
+    frame.loc[:13, "x"] = np.linspace(20, 40, 14).round(1)  # one person in fifty is alone
+    _, rule = coarser_number(holders(vd.open(frame), "x", None), MOST_ALONE)
+    assert alone(frame["x"]) > 0.01 * 700
+    assert rule is not None

@@ -14,7 +14,9 @@ from veladura.plan.confirm import accept_all, confirm
 from veladura.plan.draft import drafted, write_draft
 from veladura.plan.run import run
 from veladura.release.verify import holds, verify
+from veladura.report.opening import risk_sentence
 
+ROOT = Path(__file__).parents[2]
 MOST_ALONE = 0.01
 KEYS = ["birth", "zip", "sex", "ethnicity", "marital", "lon", "lat"]
 
@@ -61,6 +63,14 @@ def test_the_page_says_what_someone_finds_who_knows_every_exact_column(register)
         r for r in manifest["risk"] if r["intruder"] not in ("register", "acquaintance")
     )
     assert f"someone who knows every exact column {strongest['after']:,}" in " ".join(page.split())
+
+
+def test_the_readme_opens_with_the_verdict_of_this_release(register):
+    _, manifest, _ = register
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    verdict = risk_sentence(manifest["risk"])
+    assert verdict in readme
+    assert readme.index(verdict) < readme.index("the register finds largest change")
 
 
 def survey(rows: int = 1500, seed: int = 3) -> pd.DataFrame:
@@ -128,3 +138,17 @@ def test_three_audiences_differ(tmp_path):
     assert detail["open-data"] < detail["researchers"] / 5
     assert set(rows["researchers"]["income"]) <= set(frame["income"])
     assert set(rows["one-partner"]["income"]) <= set(frame["income"])
+
+
+def test_amounts_of_few_people_are_averaged_where_rounding_would_leave_nothing(tmp_path):
+    """Gifts of 400 people, most of none: a base at which few are alone makes all of them 0."""
+    rng = np.random.default_rng(8)
+    gift = np.where(rng.random(400) < 0.4, 0, np.round(np.exp(rng.normal(6, 2.5, 400))))
+    frame = pd.DataFrame({"sex": rng.choice(["f", "m"], 400), "gift": gift.astype(int)})
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    rows, manifest, _ = released(tmp_path / "people.csv", tmp_path)
+    assert "microaggregation" in [step["method"] for step in manifest["steps"]]
+    assert rows["gift"].value_counts().min() >= 5
+    middles = [np.quantile(table["gift"], [0.5, 0.75]) for table in (frame, rows)]
+    assert middles[1] == pytest.approx(middles[0], rel=0.15)
+    assert rows["gift"].max() < frame["gift"].max()

@@ -35,8 +35,8 @@ def test_every_file_is_named_with_its_hash(folder):
 
 def test_promises_are_told_with_what_became_of_them(folder):
     page = certificate(folder)
-    for promise in vd.load(folder).promises:
-        assert promise.claim.replace("'", "&#39;") in page
+    for claim in vd.load(folder).claims:
+        assert claim.replace("'", "&#39;") in page
     assert ">attested<" in page or ">holds<" in page
 
 

@@ -49,7 +49,7 @@ def proved(monkeypatch):
         return original(promise, evidence, counting)
 
     def counting_call(promise, check, *given):
-        calls[promise.claim] += 1
+        calls[promise.name] += 1
         return check.count(*given)
 
     monkeypatch.setattr(core, "prove", counted)
@@ -69,7 +69,7 @@ def test_a_run_proves_each_promise_once_a_dataset(method, tmp_path, proved):
     vd.assess(table, release)
     release.save(tmp_path / "out" / "memory", custodian=tmp_path / "safe" / "memory")
     expected = {
-        promise.claim: sum(promise.concerns(i) for i in range(len(release.tables)))
+        promise.name: sum(promise.concerns(i) for i in range(len(release.tables)))
         for promise in release.promises
     }
     assert expected

@@ -85,9 +85,12 @@ def test_a_source_or_record_that_does_not_fit_is_refused(people, tmp_path):
     _, folder, record = saved(people, vd.Noise(columns=["income"]), tmp_path)
     other = tmp_path / "other.csv"
     other.write_text(people.read_text().replace("p1,", "q1,"))
-    with pytest.raises(PlanError, match="not the file"):
+    with pytest.raises(PlanError, match="not the table"):
         vd.with_source(vd.load(folder), other, record)
-    with pytest.raises(PlanError, match="does not belong"):
+    with pytest.raises(PlanError, match="not the table"):
         vd.with_source(vd.load(folder), pd.read_csv(people).iloc[:30], record)
+    _, _, twice = saved(people, vd.Cart(columns=["income"], m=2), tmp_path / "twice")
+    with pytest.raises(PlanError, match="does not belong"):
+        vd.with_source(vd.load(folder), people, twice)
     with pytest.raises(PlanError, match="cannot be read as a record"):
         vd.with_source(vd.load(folder), people, tmp_path / "none.json")

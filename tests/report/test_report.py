@@ -317,14 +317,15 @@ def test_a_page_without_figures_and_promises_says_so():
 
 
 def test_the_worst_proof_of_a_promise_is_told():
-    promise = Promise("group-size", "Groups of five.", "package", {"k": 5})
-    manifest = {"promises": [promise.to_json()]}
+    promise = Promise("group-size", "package", {"columns": ["x"], "k": 5})
+    bare = made(pa.table({"x": [1.0]}), (Field("x", "number", pa.float64()),))
+    release = replace(bare, promises=(promise,))
     statuses = [
-        promise_facts(manifest, [Proof(promise, "holds"), *more])[0].status
+        promise_facts(release, [Proof(promise, "holds"), *more])[0].status
         for more in ([], [Proof(promise, "broken", 1)])
     ]
     assert statuses == ["holds", "broken"]
-    assert promise_facts(manifest, [])[0].status == "not checked"
+    assert promise_facts(release, [])[0].status == "not checked"
 
 
 def test_figures_not_for_the_public_are_left_out(release, assessment):

@@ -136,6 +136,17 @@ def test_kinds_are_guessed_from_every_value(tmp_path, text, kind, note):
     assert (facts.kind, facts.note) == (kind, note)
 
 
+def test_whole_numbers_that_are_all_dates_are_dates(tmp_path):
+    """20230231 is no day of any month: then they are numbers."""
+    days = ["19800229", "19991231", "20010704", "19560115", "20240101"]
+    path = tmp_path / "days.csv"
+    rows = [f"{day},{day if i else '20230231'}" for i, day in enumerate(days)]
+    path.write_text("\n".join(["born,code", *rows]), encoding="utf-8")
+    table = vd.open(path)
+    assert [field.kind for field in table.schema] == ["date", "integer"]
+    assert str(table.arrow.column(0)[0].as_py())[:10] == "1980-02-29"
+
+
 def test_a_late_word_is_not_overlooked(tmp_path):
     (tmp_path / "a.csv").write_text("a\n" + "".join(f"{i}\n" for i in range(30_000)) + "x1\ny2\n")
     assert vd.open(tmp_path / "a.csv", {"a": {}}).schema["a"].kind == "category"

@@ -10,6 +10,8 @@ import io
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
+from veladura.base.visible import visible
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -63,4 +65,6 @@ def image_of(
     metadata = {"Date": None, "Creator": None} if format_ == "svg" else None
     with style(font_size):
         figure.savefig(out, format=format_, dpi=dpi or "figure", metadata=metadata)
-    return out.getvalue()
+    if format_ != "svg":
+        return out.getvalue()
+    return visible(out.getvalue().decode("utf-8")).encode("utf-8")  # a label may hold anything

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from veladura.cli.tables import print_table
+from veladura.base.visible import visible
+from veladura.cli.tables import PlainConsole, print_table
 from veladura.errors import PlanError, VeladuraError
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from veladura.inference.hypotheses import Test
     from veladura.inference.posterior.shares import Posterior
 
-_console = Console(highlight=False)
+_console = PlainConsole(highlight=False)
 HEADINGS = {
     "estimate": "estimate",
     "error": "error",
@@ -48,13 +48,19 @@ def show_model(
     as_json: bool,
     picture: Path | None,
     out: Path | None,
+    large: bool,
 ) -> None:
     """Show a model of a release: coefficients, tests and cautions."""
     from veladura.inference.analysis import analyze
     from veladura.release.package import load
 
     analysis = analyze(
-        load(folder), formula, family=family, level=level, weights=weights, robust=robust
+        load(folder, large=large),
+        formula,
+        family=family,
+        level=level,
+        weights=weights,
+        robust=robust,
     )
     results = _tests(analysis, tests)
     if picture is not None:
@@ -128,6 +134,7 @@ def show_posterior(
     as_json: bool,
     picture: Path | None,
     out: Path | None,
+    large: bool,
 ) -> None:
     """Show the exact posterior of a private release: all cells, some columns, or an event."""
     from veladura.inference.posterior.pictures import draw_picture
@@ -140,7 +147,7 @@ def show_posterior(
             " between the groups."
         )
         raise PlanError(msg)
-    shares = posterior(load(folder), prior)
+    shares = posterior(load(folder, large=large), prior)
     tables = _questions(shares, event, among, columns, level)
     if picture is not None:
         _written(lambda: draw_picture(shares, picture, level), picture)
@@ -262,7 +269,8 @@ def _written(write: Any, path: Path) -> None:
 
 
 def _print_json(value: dict[str, Any]) -> None:
-    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+    sys.stdout.write(visible(text) + "\n")  # written out as JSON writes them
 
 
 def _plain(row: dict[Any, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ interrupted, by Ctrl-C or a signal to end.
 
 from __future__ import annotations
 
+import gc
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -36,24 +37,32 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")
 Force = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
 
 
+Large = Annotated[
+    bool,
+    typer.Option("--large", help="Read data that unfold to much more than their files."),
+]
+
+
 def main() -> None:
     """Run the command line; mistakes of a user are explained in words, without a traceback."""
-    from veladura.cli.interruption import Interrupted, deaf, interruptible
-    from veladura.cli.voice import speak_warnings
+    from veladura.cli.interruption import Interrupted, asked_to_end, deaf, interruptible
+    from veladura.cli.voice import complain, speak_warnings
 
+    # A command lives for seconds, and nearly all that it makes lives as long: to look for cycles
+    # of garbage as often as Python does by default took a twentieth of the time.
+    gc.set_threshold(50_000, 20, 100)
     try:
         with interruptible(), speak_warnings():
             app(standalone_mode=True)
-    except VeladuraError as error:
-        from veladura.cli.voice import complain
-
-        complain(error)
-        sys.exit(error.exit_code)
-    except (KeyboardInterrupt, Interrupted):
-        deaf()
-        typer.echo("interrupted: a release folder is whole or was not written.", err=True)
-        sys.exit(130)
-    except Exception as error:  # the message of an unknown error may hold values
+    except (Exception, KeyboardInterrupt, Interrupted) as error:
+        if asked_to_end() or not isinstance(error, Exception):
+            deaf()
+            typer.echo("interrupted: a release folder is whole or was not written.", err=True)
+            sys.exit(130)
+        if isinstance(error, VeladuraError):
+            complain(error)
+            sys.exit(error.exit_code)
+        # the message of an unknown error may hold values
         typer.echo(
             f"unexpected failure ({type(error).__name__}): a mistake of the program, not of your"
             " table or plan. Nothing was released.",
@@ -229,6 +238,15 @@ def verify(
         Path | None,
         typer.Option(help="The record.json in the custodian folder; required with --source."),
     ] = None,
+    key: Annotated[
+        Path | None,
+        typer.Option(help="The holder's public key: the folder must be signed with it."),
+    ] = None,
+    digest: Annotated[
+        str | None,
+        typer.Option(help="The digest of the release, as its holder told it by another way."),
+    ] = None,
+    large: Large = False,
     quiet: Quiet = False,
 ) -> None:
     """Check the files and promises of a release.
@@ -239,12 +257,54 @@ def verify(
     from veladura.release.verify import holds, is_draft, release_folders
     from veladura.release.verify import verify as prove_again
 
-    results = {path: prove_again(path, source, record) for path in release_folders(folder)}
-    show_verified(results, quiet=quiet)
+    results = {
+        path: prove_again(path, source, record, key=key, digest=digest, large=large)
+        for path in release_folders(folder)
+    }
+    show_verified(results, authentic=key is not None or digest is not None, quiet=quiet)
     if not all(map(holds, results.values())):
         raise typer.Exit(4)
     if any(map(is_draft, results.values())):
         raise typer.Exit(6)
+
+
+@app.command()
+def sign(
+    folder: Annotated[Path | None, typer.Argument(help="A release folder.")] = None,
+    key: Annotated[Path | None, typer.Option(help="The file of the custodian's key.")] = None,
+    new_key: Annotated[
+        Path | None,
+        typer.Option(help="Make a key in this file, and its public part beside it (.pub)."),
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Sign a release, so that others can prove that it is the one you released.
+
+    Private: whoever has the key can sign in your name.
+    """
+    from veladura.cli.show import say
+    from veladura.errors import PlanError
+    from veladura.release import signature
+
+    if new_key is not None:
+        made, public = signature.new_key(new_key)
+        say(f"key        {made}   (private: do not share)", quiet=quiet)
+        say(f"public     {public}   (hand it out)", quiet=quiet)
+        say(f"fingerprint {signature.key_fingerprint(public)}", quiet=quiet)
+        key = key or made
+    if folder is None:
+        if new_key is None:
+            msg = (
+                "neither a release nor a key to make was named.\n\nHint: veladura sign release/"
+                " --key FILE, or veladura sign --new-key FILE."
+            )
+            raise PlanError(msg)
+        return
+    if key is None:
+        msg = "the key is missing.\n\nHint: add --key FILE; --new-key FILE makes one."
+        raise PlanError(msg)
+    digest = signature.sign(folder, key)
+    say(f"{folder} signed.\ndigest     {digest}", quiet=quiet)
 
 
 @app.command()
@@ -352,6 +412,7 @@ def analyze(
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Write the table (.csv).")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    large: Large = False,
 ) -> None:
     """Fit a model to a release, or show its posterior.
 
@@ -377,6 +438,7 @@ def analyze(
             as_json=as_json,
             picture=picture,
             out=out,
+            large=large,
         )
     elif formula is None:
         raise shown.nothing_asked(folder)
@@ -393,6 +455,7 @@ def analyze(
             as_json=as_json,
             picture=picture,
             out=out,
+            large=large,
         )
 
 
@@ -439,6 +502,7 @@ def compare(
 def certificate(
     folder: Annotated[Path, typer.Argument(help="A release folder.")],
     out: Annotated[Path, typer.Option(help="The page to write.")] = Path("certificate.html"),
+    large: Large = False,
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
@@ -453,7 +517,7 @@ def certificate(
             " --force."
         )
         raise FolderError(msg)
-    out.write_text(sheet(folder), encoding="utf-8")
+    out.write_text(sheet(folder, large=large), encoding="utf-8")
     say(f"{out} written. It prints on one A4 sheet.", quiet=quiet)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,9 +17,10 @@ from rich.table import Table
 from veladura.base.context import Advance, silent
 from veladura.base.context import Progress as ProgressBar
 from veladura.base.private_files import write_private
-from veladura.cli.tables import print_table
+from veladura.cli.tables import PlainConsole, print_table
 from veladura.measures.measure import FAMILIES, reasons
 from veladura.measures.useless import useless
+from veladura.release.folder import SUMS, file_hash
 from veladura.report.opening import risk_sentence, risks_of
 from veladura.report.words import figure as figure_text
 from veladura.report.words import interval, limit
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from veladura.plan.run import Outcome
     from veladura.release.reassess import Reassessed
     from veladura.release.verify import Line
-    from veladura.table.roles import Guess
+    from veladura.table.roles.guess import Guess
 
 _MARKS = {
     "holds": "[green]holds[/]",
@@ -40,7 +41,7 @@ _MARKS = {
     "draft": "[bold yellow]DRAFT[/]",
 }
 _LIGHTS = {"green": "green", "amber": "yellow", "red": "bold red"}
-_console = Console(highlight=False)
+_console = PlainConsole(highlight=False)
 
 
 def progress(*, quiet: bool) -> ProgressBar:
@@ -175,11 +176,18 @@ def show_outcome(outcome: Outcome, *, quiet: bool) -> None:
     draft = "   (DRAFT: not confirmed)" if outcome.standing.status == "draft" else ""
     say(f"\nrelease    {outcome.folder}{draft}", quiet=quiet)
     say(f"custodian  {outcome.custodian}   (private: do not share)", quiet=quiet)
+    say(f"digest     {file_hash(outcome.folder / SUMS)}", quiet=quiet)
     say(f"next       veladura verify {outcome.folder}", quiet=quiet)
 
 
-def show_verified(results: Mapping[Path, Sequence[Line]], *, quiet: bool) -> None:
-    """Show every claim and whether it holds; when quiet, only broken ones and drafts."""
+def show_verified(results: Mapping[Path, Sequence[Line]], *, authentic: bool, quiet: bool) -> None:
+    """Show every claim and whether it holds; when quiet, only broken ones and drafts.
+
+    Parameters
+    ----------
+    authentic
+        Whether a signature or a digest was checked.
+    """
     for path, lines in results.items():
         shown = [line for line in lines if not quiet or line.status in ("broken", "draft")]
         if not shown:
@@ -198,12 +206,29 @@ def show_verified(results: Mapping[Path, Sequence[Line]], *, quiet: bool) -> Non
         for line in lines:
             if line.status == "draft":
                 say(f"not confirmed: {line.detail}", quiet=False)
-    if not quiet and any(line.status == "attested" for lines in results.values() for line in lines):
-        say(
-            "attested: the holder checked this against the original. To check it again, add"
-            " --source and --record.",
-            quiet=quiet,
+    for sentence in proved_by(results.values(), authentic=authentic):
+        say(sentence, quiet=quiet)
+
+
+def proved_by(results: Iterable[Sequence[Line]], *, authentic: bool) -> list[str]:
+    """Return what the lines prove, and to whom."""
+    statuses = {line.status for lines in results for line in lines}
+    if "broken" in statuses:
+        return ["broken: the folder is not what it says. Do not rely on it."]
+    said = ["holds: proved by the files themselves, whoever sent them."]
+    if "attested" in statuses:
+        said.append(
+            "attested: the holder's word, which the files cannot prove. To check what the original"
+            " proves, its holder adds --source and --record."
         )
+    said.append(
+        "The folder is the one that the holder released: key or digest say so. Who trusts the"
+        " holder may rely on what is attested."
+        if authentic
+        else "Not proved: that the holder made this folder. Anyone can write one. Ask the holder"
+        " for a public key (--key) or for the digest (--digest)."
+    )
+    return said
 
 
 def show_demo(outcomes: Mapping[str, Outcome], out: Path, *, quiet: bool) -> None:

@@ -1,4 +1,4 @@
-"""Tables of the command line: text wraps, figures stay whole, and nothing is cut."""
+"""Text and tables of the command line: figures stay whole, nothing is cut or hidden."""
 
 from __future__ import annotations
 
@@ -6,15 +6,31 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
-from rich.segment import Segments
+from rich.console import Console
+from rich.segment import Segment, Segments
 from rich.text import Text
 
+from veladura.base.visible import visible
+
 if TYPE_CHECKING:
-    from rich.console import Console
+    from collections.abc import Iterable
+
+    from rich.console import ConsoleOptions, RenderableType
     from rich.table import Column, Table
 
 _LEAST_TEXT = 16  # columns of the terminal that a text gets, before lines become longer than it
 _GAP = 2
+
+
+class PlainConsole(Console):
+    """A console on which no text of a file can move the cursor or change a colour."""
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """Yield the pieces of what is printed, control characters in texts written out."""
+        for piece in super().render(renderable, options):
+            yield piece if piece.control else piece._replace(text=visible(piece.text))
 
 
 def print_table(console: Console, table: Table) -> None:

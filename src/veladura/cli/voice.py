@@ -67,11 +67,11 @@ def _library(filename: str) -> str:
 
 
 def _print(mark: str, style: str, message: str) -> None:
-    from rich.console import Console
+    from veladura.cli.tables import PlainConsole
 
     text, _, hint = message.partition("\n\n")
     # the stream of this moment: while a progress bar is shown, it prints above the bar
-    console = Console(file=sys.stderr, highlight=False, soft_wrap=True)
+    console = PlainConsole(file=sys.stderr, highlight=False, soft_wrap=True)
     console.print(mark, style=style, end=" ")
     console.print(text, markup=False)
     if hint:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
+from veladura.base import shapes
+from veladura.base.shapes import Shape
 from veladura.errors import PromiseError
+from veladura.table.schema import LABELLED
 
 if TYPE_CHECKING:
     from veladura.base.bounds import Bounds
@@ -20,14 +25,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Promise:
-    """A claim about a release.
+    """A claim about a release: the name of its check, and settings.
+
+    The sentence for people is made by the check, from the settings: see `Check.sentence`.
 
     Attributes
     ----------
     name
         The name of its check, among the ``checks`` of the recipe's class.
-    claim
-        One sentence for people.
     proof
         "package" when the released files prove it, "source" when only the original can.
     settings
@@ -39,7 +44,6 @@ class Promise:
     """
 
     name: str
-    claim: str
     proof: Literal["package", "source"]
     settings: Mapping[str, Any] = field(default_factory=dict)
     datasets: tuple[int, ...] = ()
@@ -49,11 +53,11 @@ class Promise:
         """Whether the claim is about a dataset (zero-based)."""
         return not self.datasets or dataset + 1 in self.datasets
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the promise as the manifest tells it."""
-        told = {**asdict(self), "datasets": list(self.datasets)}
-        del told["private"]
-        return told
+    def to_json(self, claim: str) -> dict[str, Any]:
+        """Return the promise as the manifest holds it, with its sentence for readers."""
+        held = {"claim": claim, **asdict(self), "datasets": list(self.datasets)}
+        del held["private"]
+        return held
 
 
 @dataclass(frozen=True)
@@ -66,27 +70,33 @@ class Evidence:
 
     def column(self, name: str) -> Column:
         """Return a released column in the order of the file."""
-        from veladura.table.codes import encode
-
-        return encode(self.released.arrow.column(name), self.released.schema[name])
+        return self.released.column(name)
 
     def source_column(self, name: str) -> Column:
         """Return the original column, row for row beside the released one."""
-        from veladura.table.codes import encode
-
         if self.original is None or self.rows is None:
             msg = "this check needs the original and the link between rows."
             raise ValueError(msg)
-        return encode(self.original.arrow.column(name), self.original.schema[name]).take(self.rows)
+        return self.original.column(name).take(self.rows)
 
 
 @dataclass(frozen=True)
 class Proof:
-    """What became of a promise: it holds, it is broken, or only the holder can tell."""
+    """What became of a promise: it holds, it is broken, or only the holder can tell.
+
+    Attributes
+    ----------
+    claim
+        The promise as a sentence, made by its check.
+    fault
+        Why the promise says nothing, where its settings are at fault.
+    """
 
     promise: Promise
     status: Literal["holds", "broken", "attested"]
     violations: int = 0
+    claim: str = ""
+    fault: str = ""
 
 
 @dataclass(frozen=True)
@@ -98,12 +108,35 @@ class Check:
     count
         Returns the number of violations in one dataset, from the evidence and the settings of the
         promise.
+    sentence
+        Returns the promise in one sentence for people, from its settings.
+    settings
+        What the settings must look like to say anything: a promise about no column, or of k = 1,
+        is broken.
     linked
         Whether a proof against the source needs to know which released row belongs to whom.
+    shown
+        False where rows cannot show it, as with differential privacy: a release that does not
+        contradict the promise leaves it attested.
+    stated
+        Settings that only the holder knows; all others follow from those of the step.
     """
 
     count: Callable[[Evidence, Mapping[str, Any]], int]
+    sentence: Callable[[Mapping[str, Any]], str]
+    settings: Shape = shapes.columns
     linked: bool = True
+    shown: bool = True
+    stated: tuple[str, ...] = ()
+
+
+def claim_of(promise: Promise, checks: Mapping[str, Check]) -> str:
+    """Return a promise as a sentence, made from its name and settings."""
+    if promise.name not in checks or checks[promise.name].settings(promise.settings):
+        return f"The promise {promise.name!r}."
+    about = ", ".join(map(str, promise.datasets))
+    where = f"Dataset {about}: " if promise.datasets else ""
+    return where + checks[promise.name].sentence(promise.settings)
 
 
 def prove(promise: Promise, evidence: Evidence, checks: Mapping[str, Check]) -> Proof:
@@ -111,12 +144,45 @@ def prove(promise: Promise, evidence: Evidence, checks: Mapping[str, Check]) -> 
     if promise.name not in checks:
         msg = f"the manifest holds a promise this version cannot check: {promise.name!r}."
         raise PromiseError(msg)
-    check = checks[promise.name]
+    check, claim = checks[promise.name], claim_of(promise, checks)
+    if fault := _fault(promise, evidence, check):
+        return Proof(promise, "broken", claim=claim, fault=fault)
     without = evidence.original is None or (evidence.rows is None and check.linked)
     if promise.proof == "source" and without:
-        return Proof(promise, "attested")
+        return Proof(promise, "attested", claim=claim)
     violations = check.count(evidence, {**promise.settings, **promise.private})
-    return Proof(promise, "broken" if violations else "holds", violations)
+    if violations:
+        return Proof(promise, "broken", violations, claim)
+    return Proof(promise, "holds" if check.shown else "attested", claim=claim)
+
+
+def _fault(promise: Promise, evidence: Evidence, check: Check) -> str:
+    """Return why a promise says nothing about a dataset; an empty text if it does."""
+    if fault := check.settings(promise.settings):
+        return f"its settings say nothing: {fault}"
+    absent = [name for name in promise.settings["columns"] if name not in evidence.released.names]
+    return f"{len(absent)} of its columns are not in the release" if absent else ""
+
+
+def fulfils(found: Promise, implied: Promise, check: Check) -> bool:
+    """Whether a promise is one that the settings of a step imply, or a stronger one.
+
+    Stronger: it is proved by the files, or limits more columns than it would have to.
+    """
+    if found.name != implied.name or found.proof not in (implied.proof, "package"):
+        return False
+    said, wanted = (
+        {k: v for k, v in p.settings.items() if k not in check.stated} for p in (found, implied)
+    )
+    if set(said) != set(wanted):
+        return False
+    return all(_covers(said[key], json.loads(json.dumps(value))) for key, value in wanted.items())
+
+
+def _covers(said: Any, wanted: Any) -> bool:
+    if isinstance(said, Mapping) and isinstance(wanted, Mapping):
+        return all(key in said and said[key] == value for key, value in wanted.items())
+    return bool(said == wanted)
 
 
 def small_groups(evidence: Evidence, settings: Mapping[str, Any]) -> int:
@@ -163,11 +229,44 @@ def _is(column: Column, text: str) -> NDArray[np.bool_]:
     return np.asarray((column.values == place) & ~column.missing)
 
 
+def still_coded(evidence: Evidence, settings: Mapping[str, Any]) -> Iterator[tuple[Column, Any]]:
+    """Yield the columns of a promise about numbers or dates, each with its setting.
+
+    Of a column that a later step turned into categories, the numbers that are still among them:
+    intervals and ``*`` are none, and a category of dates holds no day.
+    """
+    for name, setting in settings["columns"].items():
+        column = evidence.column(name)
+        if column.field.kind not in LABELLED:
+            yield column, setting
+        elif (numbers := _numbers_left(column)) is not None:
+            yield numbers, setting
+
+
+def _numbers_left(column: Column) -> Column | None:
+    """Return the categories of a column that are numbers, as numbers; None if there are none."""
+    from veladura.table.codes import label_texts
+
+    values = np.array([_number(text) for text in label_texts(column)] or [np.nan])
+    if np.isnan(values).all():
+        return None
+    each = values[np.where(column.missing, 0, column.values).astype(np.int64)]
+    field = replace(column.field, kind="number", type=pa.float64(), order=())
+    missing = column.missing | np.isnan(each)
+    return replace(column, field=field, values=each, missing=missing, labels=None)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")
+
+
 def outside_limits(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of values below the lowest or above the highest one allowed."""
     outside = 0
-    for name, (lower, upper) in settings["columns"].items():
-        column = evidence.column(name)
+    for column, (lower, upper) in still_coded(evidence, settings):
         values = column.values[~column.missing]
         outside += int(np.count_nonzero(values < lower)) if lower is not None else 0
         outside += int(np.count_nonzero(values > upper)) if upper is not None else 0
@@ -186,32 +285,99 @@ def outside_categories(evidence: Evidence, settings: Mapping[str, Any]) -> int:
             if column.labels is None
             else [label_text(label) for label in column.labels.to_pylist()]
         )
-        known = np.isin(np.array(labels), allowed)
+        listed = np.isin(np.array(labels), allowed)
         outside += (
-            int(np.count_nonzero(~known[column.values[~column.missing]])) if known.size else 0
+            int(np.count_nonzero(~listed[column.values[~column.missing]])) if listed.size else 0
         )
     return outside
 
 
 def source_column(evidence: Evidence, name: str) -> Column:
     """Return a whole column of the original, including rows that are not in the release."""
-    from veladura.table.codes import encode
-
     if evidence.original is None:
         msg = "this check needs the original."
         raise ValueError(msg)
-    return encode(evidence.original.arrow.column(name), evidence.original.schema[name])
+    return evidence.original.column(name)
 
 
-GROUP_SIZE = Check(small_groups)
-LIMITS = Check(outside_limits)
-CATEGORIES = Check(outside_categories)
+def people_of(settings: Mapping[str, Any]) -> str:
+    """Return how a promise counts people, in words."""
+    return f"people ({ONCE})" if settings.get("person") else "people (rows)"
+
+
+def listed(settings: Mapping[str, Any]) -> str:
+    """Return the columns that a promise is about, in words."""
+    return ", ".join(settings["columns"])
+
+
+def _group_size(settings: Mapping[str, Any]) -> str:
+    return (
+        f"k-anonymity: every combination of {listed(settings)} is shared by at least"
+        f" {settings['k']} {people_of(settings)}; a missing value counts as a value of its own."
+    )
+
+
+def _limits(settings: Mapping[str, Any]) -> str:
+    parts = [f"{name} {in_range(*ends)}" for name, ends in settings["columns"].items()]
+    return f"Values are within their limits: {', '.join(parts)}."
+
+
+def in_range(lower: Any, upper: Any) -> str:
+    """Return limits in words.
+
+    Examples
+    --------
+    >>> in_range(0, None), in_range(None, 90), in_range(0, 1500.5)
+    ('at least 0', 'at most 90', '0 to 1,500.5')
+    """
+    low, high = (
+        end if isinstance(end, str) or end is None else f"{end:,.10g}" for end in (lower, upper)
+    )
+    return (
+        f"at most {high}"
+        if low is None
+        else f"at least {low}"
+        if high is None
+        else f"{low} to {high}"
+    )
+
+
+def _categories(settings: Mapping[str, Any]) -> str:
+    return f"Every value of {listed(settings)} is one of the categories that the manifest lists."
+
+
+def pair_of(end: Shape) -> Shape:
+    """Accept a lower and an upper limit, of which one may be missing."""
+    pair = shapes.listed(shapes.either(shapes.nothing, end), 2, 2)
+
+    def fault(value: object) -> str:
+        return pair(value) or ("" if any(end is not None for end in value) else "no limit")  # type: ignore[attr-defined]
+
+    return fault
+
+
+ONCE = "a person with several rows counts once"
+COUNTED: Mapping[str, Shape] = {  # how a promise about equivalence classes counts
+    "person": shapes.name,
+    "starred": shapes.flag,
+    "blank": shapes.listed(shapes.name),
+}
+GROUPS = shapes.table({"columns": shapes.names, "k": shapes.whole(2)}, COUNTED)
+GROUP_SIZE = Check(small_groups, _group_size, GROUPS, stated=("blank",))
+LIMITS = Check(
+    outside_limits,
+    _limits,
+    shapes.table({"columns": shapes.mapped(pair_of(shapes.number()), 1, keys=shapes.name)}),
+)
+CATEGORIES = Check(
+    outside_categories,
+    _categories,
+    shapes.table({"columns": shapes.mapped(shapes.listed(shapes.text), 1, keys=shapes.name)}),
+)
 
 
 def limit_promises(limits: Mapping[str, Bounds]) -> tuple[Promise, ...]:
     """Return the promise that values are within their limits, if there are any."""
-    if not limits:
-        return ()
-    claim = f"The values of {', '.join(limits)} are within their limits."
     ends = {name: [bounds.min, bounds.max] for name, bounds in limits.items()}
-    return (Promise("limits", claim, "package", {"columns": ends}),)
+    ends = {name: pair for name, pair in ends.items() if pair != [None, None]}
+    return (Promise("limits", "package", {"columns": ends}),) if ends else ()

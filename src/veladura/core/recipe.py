@@ -184,6 +184,13 @@ class Recipe(ABC):
         columns = getattr(self, "columns", ())
         return tuple(names if columns is None else columns)
 
+    def shown(self, column: Column) -> Column:
+        """Return a column that the method mostly keeps as an intruder meets it.
+
+        By default as it is: what a method replaces by chance is not counted on.
+        """
+        return column
+
     def reads_rows(self) -> bool:
         """Whether the method looks at single rows; if not, a file or database is only counted."""
         return not (self.inside or self.private)
@@ -228,6 +235,23 @@ class Recipe(ABC):
         named = ", ".join(map(repr, columns))
         effect = cls.caution or "values were changed"
         return [f"{named}: {effect}. The standard errors do not cover this."]
+
+    @classmethod
+    def implied(
+        cls,
+        settings: Mapping[str, Any],  # noqa: ARG003
+        person: str | None,  # noqa: ARG003
+    ) -> tuple[Promise, ...]:
+        """Return the promises that the settings of a step in a manifest imply.
+
+        A release must make them: `verify` calls it broken where one is missing or weaker.
+
+        Parameters
+        ----------
+        person
+            The released column of numbers of people, where rows are not people.
+        """
+        return ()
 
     def treats_rows_alone(self) -> bool:
         """Whether each row is treated by itself, with declared settings.

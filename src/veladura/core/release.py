@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from veladura.core.promise import Check, Evidence, Promise, Proof, prove
+from veladura.core.promise import Check, Evidence, Promise, Proof, claim_of, prove
 from veladura.errors import PromiseError, VeladuraWarning
 from veladura.table.schema import UNITS
 
@@ -81,7 +81,7 @@ class Release:
     rule
         The combining rule: how an analyst gets one estimate from the datasets.
     promises
-        What the release claims.
+        What the release claims; ``claims`` has the sentences.
     units
         What became of the numbers of people and households, by column.
     """
@@ -211,6 +211,12 @@ class Release:
             for name, check in step.recipe.checks.items()
         }
 
+    @property
+    def claims(self) -> tuple[str, ...]:
+        """The promises as sentences, each made by its check from the settings."""
+        checks = self.checks
+        return tuple(claim_of(promise, checks) for promise in self.promises)
+
     def evidence(self) -> list[Evidence]:
         """Return each dataset beside the original, for proofs and measures."""
         return [Evidence(dataset.table, self.original, dataset.rows) for dataset in self.tables]
@@ -229,7 +235,8 @@ class Release:
         """Return the proof of every promise; refuse a release that breaks one."""
         if broken := [proof for proof in self.proofs if proof.status == "broken"]:
             claims = "; ".join(
-                f"{proof.promise.claim} ({proof.violations} violations)" for proof in broken
+                f"{proof.claim} ({proof.fault or f'{proof.violations} violations'})"
+                for proof in broken
             )
             msg = (
                 f"the release does not keep its promise: {claims}\n\nHint: a later step may undo an"

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 
 from veladura.base.arrays import Floats
-from veladura.core.rule import AS_IT_IS, PERSON, Conclusions, Rule, Statistic
+from veladura.base.settings import from_plain
+from veladura.core.rule import AS_IT_IS, PERSON, Conclusions, Rule, Statistic, Total
 from veladura.core.synthetic_rules import Full, Imputed, Partial, Single, Synthetic
 from veladura.errors import PlanError
 
@@ -22,10 +23,10 @@ __all__ = [
     "RULES",
     "AsReleased",
     "Conclusions",
+    "ExactPosterior",
     "Full",
     "Imputed",
     "Partial",
-    "Posterior",
     "PrivateRows",
     "Rule",
     "Single",
@@ -73,13 +74,7 @@ class AsReleased(Rule):
             )
             raise PlanError(msg)
 
-    def total(
-        self,
-        m: int,
-        between: Floats,
-        within: Floats,
-        df: float = np.inf,
-    ) -> tuple[Floats, Floats]:
+    def total(self, m: int, between: Floats, within: Floats, df: float = np.inf) -> Total:
         """Return what the fit gave."""
         return within, np.full_like(within, df)
 
@@ -101,13 +96,7 @@ class Uncombined(Rule):
 
     private = True
 
-    def total(
-        self,
-        m: int,
-        between: Floats,
-        within: Floats,
-        df: float = np.inf,
-    ) -> tuple[Floats, Floats]:
+    def total(self, m: int, between: Floats, within: Floats, df: float = np.inf) -> Total:
         """Refuse."""
         self.check(m)
         raise AssertionError  # check refuses
@@ -119,7 +108,7 @@ class Uncombined(Rule):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Posterior(Uncombined):
+class ExactPosterior(Uncombined):
     """A differentially private release whose exact posterior is known."""
 
     name = "posterior"
@@ -184,7 +173,7 @@ RULES: tuple[type[Rule], ...] = (
     Full,
     Single,
     Imputed,
-    Posterior,
+    ExactPosterior,
     PrivateRows,
 )
 COMBINING: dict[str, type[Rule]] = {rule.name: rule for rule in (Partial, Full, Imputed, Single)}
@@ -204,6 +193,10 @@ def rule_named(name: str, settings: Mapping[str, Any], own: Iterable[type[Rule]]
     if name not in rules:
         what = "combining rule"
         raise PlanError.unknown(what, str(name), rules)
-    rule = rules[name]
-    known = {field.name for field in fields(rule)}
-    return rule(**{key: value for key, value in settings.items() if key in known})
+    rule, hints = rules[name], get_type_hints(rules[name])
+    known = [field.name for field in fields(rule) if field.name in settings]
+    given = {key: from_plain(hints[key], settings[key], f"rule_settings.{key}") for key in known}
+    if any(isinstance(value, int) and value < 1 and value is not False for value in given.values()):
+        msg = "rule_settings: a number of rows below 1."
+        raise PlanError(msg)
+    return rule(**given)

@@ -74,7 +74,12 @@ def columns_of(step: Step, name: str) -> tuple[str, ...]:
 
 
 def generalise(original: Table, release: Release) -> tuple[Table, tuple[str, ...]]:
-    """Return the original generalised to the levels of the release, and the columns concerned."""
+    """Return the original generalised to the levels of the release, and the columns concerned.
+
+    Where rows have levels of their own, each row of the original gets those of its released row.
+    """
+    if rows := _row_by_row(original, release):
+        return rows
     maps: dict[str, pa.Table] = {}
     for name, height in column_levels(release).items():
         if name in original.names:
@@ -86,6 +91,32 @@ def generalise(original: Table, release: Release) -> tuple[Table, tuple[str, ...
     near = original.in_memory or release.tables[0].table.in_memory
     generalised = (_in_memory if near else _lazy)(original.units, maps)
     return generalised.without_identifiers().select(original.names), tuple(maps)
+
+
+def _row_by_row(original: Table, release: Release) -> tuple[Table, tuple[str, ...]] | None:
+    """Return the original as its rows were recoded one by one; None where levels say it all.
+
+    A row that was not released has no recoded values: they are missing.
+    """
+    step, dataset = generalising_step(release), release.tables[0]
+    if step is None or step.settings.get("recoding") == "global" or dataset.rows is None:
+        return None
+    whole = original.units
+    if not whole.in_memory or int(dataset.rows.max(initial=-1)) >= whole.rows:
+        return None
+    others = {name for other in release.steps if other is not step for name in other.changed}
+    names = [name for name in step.changed if name in whole.names and name not in others]
+    place = np.full(whole.rows, -1, dtype=np.int64)
+    place[dataset.rows] = np.arange(dataset.rows.size)
+    taken = pa.array(place, mask=place < 0)
+    arrow, fields, recoded = whole.arrow, list(whole.schema), dataset.fetched()
+    for name in names:
+        where, field = whole.schema.position(name), dataset.table.schema[name]
+        column = recoded.column(name).combine_chunks().take(taken)
+        arrow = arrow.set_column(where, pa.field(name, column.type), column)
+        fields[where] = replace(field, role=fields[where].role)
+    table = from_arrow(arrow, Schema(tuple(fields)), original.source)
+    return table.without_identifiers().select(original.names), tuple(names)
 
 
 def _coordinate_map(

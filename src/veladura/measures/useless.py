@@ -58,7 +58,9 @@ def _columns(release: Release) -> Iterator[str]:
     emptied: dict[str, list[str]] = {}
     for name in tables[0].names:
         told = name in changed and (
-            before is None or name not in before.names or _varies(before, name)
+            before is None
+            or name not in before.names
+            or (_varies(before, name) and not _emptied([before], name))
         )
         if told and (what := _emptied(tables, name)):
             emptied.setdefault(what, []).append(name)

@@ -9,17 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veladura.base.arrays import Ints
-from veladura.table.codes import Column, encode, label_texts
+from veladura.table.codes import Column, label_texts
 
 if TYPE_CHECKING:
     from veladura.table.table import Table
 
 _SMALL = 1 << 22  # a table of this many flags is cheaper than a sort
-
-
-def column_of(table: Table, name: str) -> Column:
-    """Return a column of a table, in the order of its rows."""
-    return encode(table.arrow.column(name), table.schema[name])
+_FEW_PER_VALUE = 4  # so is one of this many flags for each value
 
 
 def is_recoded(original: Table, released: Table, name: str) -> bool:
@@ -28,7 +24,7 @@ def is_recoded(original: Table, released: Table, name: str) -> bool:
     An intruder who knows a value of the original cannot look it up in such a column.
     """
     before, after = (
-        column_of(table, name) if table.in_memory else table.profile(name).columns[0]
+        table.column(name) if table.in_memory else table.profile(name).columns[0]
         for table in (original, released)
     )
     if (before.labels is None) != (after.labels is None) or (before.field.kind == "date") != (
@@ -47,7 +43,7 @@ def common_cells(tables: Sequence[Table], names: Sequence[str]) -> tuple[list[In
     sizes = [table.rows for table in tables]
     cells, number = np.zeros(sum(sizes), dtype=np.int64), 1
     for name in names:
-        codes, levels = common_codes([column_of(table, name) for table in tables])
+        codes, levels = common_codes([table.column(name) for table in tables])
         cells, number = dense(cells * levels + codes, number * levels)
     return np.split(cells, np.cumsum(sizes)[:-1]), number
 
@@ -94,13 +90,17 @@ def ranks(values: NDArray[Any]) -> tuple[Ints, int]:
     >>> ranks(np.array([5.0, 2.0, 5.0]))[0].tolist()
     [1, 0, 1]
     """
+    if values.dtype.kind in "iu" and values.size:
+        low, high = int(values.min()), int(values.max())
+        if high - low < _FEW_PER_VALUE * values.size:
+            return dense((values - low).astype(np.int64), high - low + 1)
     distinct, inverse = np.unique(values, return_inverse=True)
     return inverse.reshape(-1).astype(np.int64), max(int(distinct.size), 1)
 
 
 def dense(codes: Ints, bound: int) -> tuple[Ints, int]:
     """Return codes below a bound renumbered without gaps, zero-based, and their number."""
-    if bound > max(_SMALL, 4 * codes.size):
+    if bound > max(_SMALL, _FEW_PER_VALUE * codes.size):
         return ranks(codes)
     present = np.zeros(bound, dtype=bool)
     present[codes] = True

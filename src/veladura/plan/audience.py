@@ -43,7 +43,7 @@ AUDIENCES: Mapping[str, Audience] = {
             most_alone=0.005,
             exact_numbers=False,
             undecided_keys=6,
-            words="anybody: open data",
+            words="anybody (open data)",
         ),
         Audience(
             name="researchers",

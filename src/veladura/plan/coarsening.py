@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from veladura.errors import DataError
+from veladura.measures.exact import NEARLY_UNIQUE
 from veladura.methods.masks.dates import PERIODS, start_of
 from veladura.methods.masks.recode_rules import REST, Coarser, multiples
 from veladura.methods.masks.topcode_limits import Limits, limit_from, round_down
@@ -32,6 +33,7 @@ MOST_CODED = 0.05  # share of people who may be coded together at an end, heavy 
 FEWEST_VALUES = 8  # a number with fewer multiples than this would say nothing
 MOST_MERGED = 0.3  # share of people that a category "other" may take in
 MISSING_DECIMALS = 9
+ENOUGH_TOLD = 0.8  # of the variance of ranks: a rounding that keeps less is not worth releasing
 TINY = 1e-9  # so that a limit that is a multiple of its base stays
 
 
@@ -103,11 +105,43 @@ def coarser_number(held: Holders, most_alone: float) -> tuple[Limits | None, Coa
             high = _lower_of(high, _shared_end(held, rounded))
             low = _lower_of(low, _shared_end(held, -rounded))
             rounded = _clipped(rounded, high, low)
-        if _shared(held, rounded, enough):
+        # coded tails leave the other values exact: who is alone in a tail counts against them too
+        exact = rule is None and held.alone(column.values) > NEARLY_UNIQUE * held.people
+        if _shared(held, rounded, enough) and not exact:
             break
     if high is None and low is None:
         return None, rule
     return Limits(upper=high, lower=None if low is None else -low), rule
+
+
+def coarser_weight(held: Holders, most_alone: float) -> tuple[float | None, float | None, int]:
+    """Return limits at both ends and significant digits: few people are alone by their weight."""
+    for digits in (2, 1):
+        rounded = Coarser(digits=digits).rounded(held.column.values)
+        if _shared(held, rounded, most_alone * held.people):
+            return None, None, digits
+    low = _shared_end(held, -rounded)
+    return None if low is None else -low, _shared_end(held, rounded), digits
+
+
+def told_by_ranks(held: Holders, limits: Limits | None, rule: Coarser | None) -> float:
+    """Return the share of the variance of ranks that coarser numbers keep (eta squared).
+
+    1 says that they tell the order of people as well as the exact ones did.
+    """
+    present = ~held.column.missing
+    values = held.column.values[present]
+    if np.unique(values).size < 2:  # noqa: PLR2004  # there is no order to tell
+        return 1.0
+    upper, lower = (None, None) if limits is None else (limits.upper, limits.lower)
+    low = None if lower is None else -float(lower)
+    coarse = _clipped(values, None if upper is None else float(upper), low)
+    coarse = coarse if rule is None else rule.rounded(coarse)
+    _, place, size = np.unique(values, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(size) - (size - 1) / 2)[place.ravel()]
+    _, group = np.unique(coarse, return_inverse=True)
+    means = np.bincount(group.ravel(), weights=ranks) / np.bincount(group.ravel())
+    return float(np.var(means[group.ravel()]) / np.var(ranks))
 
 
 def _roundings(held: Holders, upper: float | None) -> Iterator[Coarser | None]:
@@ -115,9 +149,9 @@ def _roundings(held: Holders, upper: float | None) -> Iterator[Coarser | None]:
     column = held.column
     yield None
     values = column.values[~column.missing]
-    positive = values[values > 0]
-    if positive.size > 0 and values.min() >= 0:
-        middle, high = np.quantile(positive, [0.5, 0.99])
+    amounts = np.abs(values[values != 0])  # debts and corrections are rounded by their size too
+    if amounts.size > 0:
+        middle, high = np.quantile(amounts, [0.5, 0.99])
         if high >= SKEWED * middle:
             yield from (Coarser(digits=digits) for digits in (3, 2, 1))
     for base in _bases(column):
@@ -149,7 +183,7 @@ def _shared_end(held: Holders, values: Any) -> int | float | None:
         return None
     limit: int | float = levels[shared[-1]].item()
     above = np.unique(held.person[present][values[present] > limit]).size
-    return limit if above <= MOST_CODED * held.people else None
+    return limit if above <= max(MOST_CODED * held.people, 2 * SPARE) else None
 
 
 def _shared(held: Holders, values: Any, enough: float) -> bool:

@@ -24,8 +24,8 @@ from veladura.plan.proposals import gate_text
 from veladura.plan.protection import Protection, draft_protection
 from veladura.table.database.passwords import has_password
 from veladura.table.inspect import Facts, inspect_table
-from veladura.table.roles import Guess, guess_roles
 from veladura.table.roles.evidence import MOST_ROWS
+from veladura.table.roles.guess import Guess, guess_roles
 from veladura.table.schema import Declared, Field, Schema
 from veladura.table.source import open as open_table
 from veladura.table.source import open_unwarned
@@ -118,7 +118,7 @@ def drafted(
             release or f"release/{opened.source.name}",
             custodian or f"custodian/{opened.source.name}",
             seed,
-            purpose=audience if method is None else "",
+            recipient=strict.words if method is None else "",
             limits=REGISTER_SAFE if method is None and keys & {*schema.names} else {},
         ),
     ]
@@ -327,13 +327,17 @@ def _ending(
     custodian: str,
     seed: int | None,
     *,
-    purpose: str,
+    recipient: str,
     limits: Mapping[str, Limit],
 ) -> str:
-    about = {"folder": release, "format": "parquet"} | ({"purpose": purpose} if purpose else {})
+    about = {"folder": release, "format": "parquet"}
+    told = {"recipient": recipient} if recipient else {}
     return "\n".join(
         [
-            tomli_w.dumps({"release": about}),
+            tomli_w.dumps({"release": about | told}).rstrip(),
+            "# Why the data are released: for the page and the certificate.",
+            '# purpose = "research into ..."',
+            "",
             *comment(
                 "Private: seed, source and row order. Never publish this folder. It must not be"
                 " inside, around or beside the release folder."

@@ -88,12 +88,18 @@ class ReleasePlan:
     purpose: str = ""
     recipient: str = ""
 
+    def __post_init__(self) -> None:
+        _check_path(self.folder)
+
 
 @dataclass(frozen=True, kw_only=True)
 class CustodianPlan:
     """Where the private record is kept."""
 
     folder: str | None = None
+
+    def __post_init__(self) -> None:
+        _check_path(self.folder or "custodian")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,6 +213,12 @@ def ledger_of(plan: Plan, table: Table) -> KeptLedger | None:
     )
 
 
+def _check_path(path: str) -> None:
+    if not path.strip() or "\0" in path:
+        msg = "the path of a folder is empty, or has a character that no path can have."
+        raise PlanError(msg)
+
+
 def _tidy(path: Path) -> Path:
     """Return a path without ``..`` in its middle, as people would write it."""
     return Path(os.path.normpath(path))
@@ -254,6 +266,9 @@ def parse_plan(text: str) -> Plan:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         msg = f"the plan is not valid TOML: {error}."
+        raise PlanError(msg) from None
+    except (ValueError, RecursionError):  # a number of thousands of digits, or lists in lists
+        msg = "the plan is not valid TOML: a number is too long, or tables are nested too deep."
         raise PlanError(msg) from None
     sections = {
         "source": SourcePlan,

@@ -1,7 +1,8 @@
 """A whole protection for a table: every column left out, made coarser, protected as a key, or kept.
 
 The order of the steps: heavy tails are top-coded, numbers rounded, dates and rare categories made
-coarser, the quasi-identifiers made k-anonymous, and weights brought back to their total.
+coarser, the quasi-identifiers made k-anonymous, what no rounding saves averaged in small groups,
+and weights brought back to their total.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from veladura.errors import PlanError
 from veladura.measures.exact import exact_facts
 from veladura.methods.kanonymity.kanonymity import KAnonymity
 from veladura.methods.kanonymity.privacy_models import LDiversity
+from veladura.methods.masks.microaggregation import Microaggregation
 from veladura.methods.masks.recode import Recode
 from veladura.methods.masks.recode_rules import Coarser
 from veladura.methods.masks.reweight import Reweight
@@ -27,12 +29,16 @@ from veladura.numeric.hierarchies.grid import composed
 from veladura.numeric.hierarchies.suggest import suggest_from, suggest_grid
 from veladura.numeric.hierarchies.thin import thin
 from veladura.plan.coarsening import (
+    ENOUGH_TOLD,
     MOST_MERGED,
+    Holders,
     coarser_number,
+    coarser_weight,
     date_period,
     holders,
     merged_share,
     rare_levels,
+    told_by_ranks,
 )
 from veladura.table.schema import NOT_RELEASED, NUMERIC, UNITS, Role, Schema
 
@@ -46,6 +52,7 @@ if TYPE_CHECKING:
 MOST_LEVELS = 200  # an undecided column with more values is no key: nobody would share them
 MOST_RAISED = 0.5  # share of rows that may get coarser values than the others
 MOST_SUPPRESSED = 0.05  # and of rows left out, where people's rows differ: nothing can be raised
+MOST_GROUPED = 20_000  # people whose numbers are averaged in groups: time grows with the square
 MOST_NODES = 1_000_000  # generalisations that are searched whole in seconds
 MOST_BY_NODE = 20_000  # and where each must be looked at: privacy models, people with several rows
 COMMON = 0.8  # a sensitive category that so many people share needs no diversity
@@ -77,6 +84,7 @@ class Protection:
     keys: list[str] = field(default_factory=list)
     pairs: list[tuple[str, str]] = field(default_factory=list)
     models: list[LDiversity] = field(default_factory=list)
+    grouped: list[str] = field(default_factory=list)
     weights: Reweight | None = None
 
     def drop(self, name: str, why: str) -> None:
@@ -107,6 +115,9 @@ class Protection:
             steps.append(Recode(columns=self.rules))
         if self.keys:
             steps.append(self._k_anonymity())
+        steps += [  # after rows were left out: a group keeps its k people
+            Microaggregation(columns=[name], k=self.audience.k) for name in self.grouped
+        ]
         if self.weights is not None:
             steps.append(self.weights)
         return tuple(steps)
@@ -264,14 +275,35 @@ def _make_coarser(drafted: Protection, column: Field) -> None:
         rule = date_period(held, most_alone)
     else:
         limits, rule = coarser_number(held, most_alone)
+        if _groups_tell_more(drafted, held, limits, rule):
+            drafted.grouped.append(name)
+            rule = None
     if limits is not None:
         drafted.limits[name] = limits
     if rule is not None:
         drafted.rules[name] = rule
-    drafted.treatment[name] = _said(limits, rule)
+    drafted.treatment[name] = _said(limits, rule, grouped=name in drafted.grouped)
 
 
-def _said(limits: Limits | None, rule: Coarser | None) -> str:
+def _groups_tell_more(
+    drafted: Protection, held: Holders, limits: Limits | None, rule: Coarser | None
+) -> bool:
+    """Whether to average a number in small groups: no rounding leaves enough of it.
+
+    So it is with amounts of few people and very different size. Groups are of rows, and a large
+    table needs none.
+    """
+    one_row_each = drafted.table.schema.person is None
+    if (
+        rule is None
+        or not one_row_each
+        or not 2 * drafted.audience.k <= held.people <= MOST_GROUPED
+    ):
+        return False
+    return told_by_ranks(held, limits, rule) < ENOUGH_TOLD
+
+
+def _said(limits: Limits | None, rule: Coarser | None, *, grouped: bool) -> str:
     """Return in words how a number or a date was made coarser."""
     parts = []
     if limits is not None:
@@ -281,6 +313,8 @@ def _said(limits: Limits | None, rule: Coarser | None) -> str:
     elif rule is not None:
         rounded = f"{rule.digits} significant digits" if rule.digits else "multiples of a base"
         parts.append(f"rounded to {rounded}")
+    if grouped:
+        parts.append("averaged in small groups of people")
     return " and ".join(parts) or "released exactly: nearly everybody shares it with others"
 
 
@@ -298,22 +332,24 @@ def _merge_rare(drafted: Protection, name: str) -> None:
 
 
 def _keep_weights(drafted: Protection, name: str) -> None:
-    """Round weights until few people are alone by them, and keep their total."""
-    held = holders(drafted.table, name, None)
-    enough = drafted.audience.most_alone * held.people
-    digits = 2 if held.alone(Coarser(digits=2).rounded(held.column.values)) <= enough else 1
-    total = float(np.nansum(held.column.numbers()))
+    """Round and trim weights until few people are alone by them, and keep their total."""
+    total = float(np.nansum(holders(drafted.table, name, None).column.numbers()))
     if total <= 0:
         drafted.drop(name, "the weights do not add up to more than 0")
         return
-    drafted.weights = Reweight(column=name, total=float(f"{total:.6g}"), digits=digits)
-    drafted.treatment[name] = f"rounded to {digits} significant digits, total kept"
+    held = holders(drafted.table, name, drafted.table.schema.person)
+    lower, upper, digits = coarser_weight(held, drafted.audience.most_alone)
+    drafted.weights = Reweight(
+        column=name, total=float(f"{total:.6g}"), digits=digits, lower=lower, upper=upper
+    )
+    trimmed = "" if lower is None and upper is None else "its ends trimmed, "
+    drafted.treatment[name] = f"{trimmed}rounded to {digits} significant digits, total kept"
 
 
 def _hide_tellers(drafted: Protection, facts: Mapping[str, Facts]) -> None:
     """Protect columns that would give back a protected one, or single people out."""
     schema = drafted.table.schema
-    replaced = {*drafted.keys, *drafted.rules, *drafted.limits}
+    replaced = {*drafted.keys, *drafted.rules, *drafted.limits, *drafted.grouped}
     protected = [c.name for c in schema if c.role in (*NOT_RELEASED, *UNITS)] + drafted.keys
     exact = [
         c.name

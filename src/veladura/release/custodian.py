@@ -20,7 +20,7 @@ from veladura.errors import FolderError, PlanError
 from veladura.release.files import write_data
 from veladura.release.risky import RISKY
 from veladura.table.database.scratch import custodian_home
-from veladura.table.files.digest import file_digest
+from veladura.table.files.digest import content_digest, file_digest
 
 if TYPE_CHECKING:
     from veladura.core.release import Release
@@ -103,7 +103,7 @@ def build_record(release: Release, plan: str | None, digest: str) -> dict[str, A
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "library": f"veladura {veladura.__version__}",
         "entropy": str(release.streams.entropy) if release.streams else None,
-        "source": None if source is None else _describe_source(source),
+        "source": None if source is None else _describe_source(source, release.original),
         "recipe": repr(release.recipe),
         "plan": plan,
         "standing": None if release.standing is None else release.standing.to_json(),
@@ -117,12 +117,14 @@ def build_record(release: Release, plan: str | None, digest: str) -> dict[str, A
     }
 
 
-def _describe_source(source: Source) -> dict[str, Any]:
+def _describe_source(source: Source, original: Table | None) -> dict[str, Any]:
     """Return how the source was opened, so that it can be opened again to prove a release."""
     return {
         "name": source.name,
         "file": source.file.name if source.file else None,
         "sha256": file_digest(source.file),
+        "content": None if original is None else content_digest(original, original.names),
+        "released_from": [] if original is None else original.names,
         "table": source.table,
         "columns": {name: asdict(declared) for name, declared in source.columns.items()},
         "dialect": asdict(source.dialect) if source.dialect else None,

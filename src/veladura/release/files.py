@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import BinaryIO, Literal, get_args
 
@@ -12,6 +13,7 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
 from veladura.errors import PlanError
+from veladura.release.parquet_pages import read_pieces
 
 Format = Literal["parquet", "csv"]
 # A spreadsheet runs a cell that starts like this; a plain number such as "-8" is harmless.
@@ -53,10 +55,18 @@ def write_stream(parquet: Path, path: Path) -> None:
                 out.write_table(pa.table(columns, schema=schema))
 
 
-def read_data(path: Path, names: list[str], types: list[pa.DataType]) -> pa.Table:
-    """Return one dataset, exactly as it was before it was written."""
+def read_data(
+    path: Path, names: list[str], types: list[pa.DataType], most: int = sys.maxsize
+) -> pa.Table:
+    """Return one dataset, exactly as it was before it was written.
+
+    Parameters
+    ----------
+    most
+        Bytes that a Parquet file may have when unfolded.
+    """
     if path.suffix == ".parquet":
-        table = pq.read_table(path)
+        table = read_pieces(path, most)
         columns = [column.cast(type_) for column, type_ in zip(table.columns, types, strict=True)]
         return pa.table(columns, schema=pa.schema(list(zip(names, types, strict=True))))
     inner = [f"c{i}" for i in range(len(names))]

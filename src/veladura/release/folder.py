@@ -6,6 +6,7 @@ import ctypes
 import hashlib
 import json
 import os
+import stat
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,7 +16,8 @@ from typing import Any
 from veladura.base.owned import Owned, abandoned, own
 from veladura.errors import FolderError, PromiseError
 
-SUMS = "SHA256SUMS"
+SUMS, SIGNATURE = "SHA256SUMS", "SHA256SUMS.sig"
+MOST_JSON = 1 << 26  # bytes of a file of words and numbers
 PART = ".part"
 PATIENCE = 60  # seconds that a run waits for another one into the same folder
 
@@ -125,15 +127,32 @@ def exchanged(one: Path, other: Path) -> bool:
 
 
 def read_json(path: Path) -> Any:
-    """Return a JSON file of a package."""
+    """Return a JSON file of a package: a plain file of bounded size, in which no key is twice."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        text = path.read_text(encoding="utf-8") if _is_small(path) else ""
+        return json.loads(text, parse_constant=_refuse, object_pairs_hook=_once)
+    except (OSError, ValueError, RecursionError):
         msg = (
             f"{path} is missing or not valid JSON: this is not a whole release folder.\n\nHint:"
             " name a folder that veladura run wrote."
         )
         raise PromiseError(msg) from None
+
+
+def _is_small(path: Path) -> bool:
+    return is_plain(path) and path.stat().st_size <= MOST_JSON
+
+
+def _refuse(constant: str) -> None:
+    """Refuse NaN and infinite numbers, which JSON does not have."""
+    raise ValueError(constant)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse a key that occurs twice: another reader might take the other one."""
+    if len({key for key, _ in pairs}) < len(pairs):
+        raise ValueError
+    return dict(pairs)
 
 
 def write_json(path: Path, value: Mapping[str, Any] | list[dict[str, Any]]) -> None:
@@ -144,12 +163,24 @@ def write_json(path: Path, value: Mapping[str, Any] | list[dict[str, Any]]) -> N
 
 
 def listed_files(folder: Path) -> list[str]:
-    """Return the path of every file inside a package, except the list of hashes."""
+    """Return the path of every file inside a package, except the list of hashes and its signature.
+
+    Links, devices and empty folders are listed too, so that nothing in the folder goes unseen.
+    """
     return sorted(
         path.relative_to(folder).as_posix()
         for path in folder.rglob("*")
-        if path.is_file() and path.name != SUMS
+        if path.is_symlink() or not path.is_dir() or not any(path.iterdir())
+        if path.relative_to(folder).as_posix() not in (SUMS, SIGNATURE)
     )
+
+
+def is_plain(path: Path) -> bool:
+    """Whether a path is a file of its own: no link, no device, no folder."""
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except (OSError, ValueError):
+        return False
 
 
 def file_hash(path: Path) -> str:
@@ -166,8 +197,11 @@ def write_hashes(folder: Path) -> None:
 
 def read_hashes(folder: Path) -> dict[str, str]:
     """Return the hash of every file by its path inside the package."""
+    if not _is_small(folder / SUMS):
+        msg = f"{SUMS} is no file that can be read"
+        raise ValueError(msg)
     lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
-    return {name: digest for digest, name in (line.split("  ", 1) for line in lines)}
+    return dict(_once([(name, digest) for digest, name in (line.split("  ", 1) for line in lines)]))
 
 
 def _sync(path: Path) -> None:

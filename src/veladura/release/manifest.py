@@ -15,6 +15,7 @@ from veladura.core.release import Step
 from veladura.core.rules import Rule, rule_named
 from veladura.core.standing import ExactColumn
 from veladura.errors import PlanError, PromiseError
+from veladura.release.door import FORMAT, VERSION
 from veladura.table.codes import label_text
 from veladura.table.schema import Field
 from veladura.table.summary import Summary, summarize
@@ -24,21 +25,7 @@ if TYPE_CHECKING:
     from veladura.measures.assessment import Assessment
     from veladura.table.table import Table
 
-FORMAT, VERSION = "veladura-release", 1
 MAX_LISTED = 1000
-_KEYS = {
-    "format",
-    "version",
-    "library",
-    "name",
-    "datasets",
-    "rows",
-    "columns",
-    "steps",
-    "rule",
-    "promises",
-    "files",
-}
 
 
 def build_manifest(
@@ -62,7 +49,10 @@ def build_manifest(
         ],
         "rule": release.rule.name,
         "rule_settings": release.rule.settings(),
-        "promises": [promise.to_json() for promise in release.promises],
+        "promises": [
+            promise.to_json(claim)
+            for promise, claim in zip(release.promises, release.claims, strict=True)
+        ],
         "files": {"format": format_, "text_disarmed": format_ == "csv"},
         **_standing(release),
         **_risk(release, assessment),
@@ -84,29 +74,15 @@ def _risk(release: Release, assessment: Assessment | None) -> dict[str, Any]:
     return {"risk": [record.to_json() for record in assessment.intruders]}
 
 
-def check_manifest(manifest: Mapping[str, Any]) -> None:
-    """Refuse a manifest that this version cannot read."""
-    if manifest.get("format") != FORMAT:
-        msg = (
-            "manifest.json is not the manifest of a veladura release.\n\nHint: name a folder that"
-            " veladura run wrote."
-        )
-        raise PromiseError(msg)
-    if manifest.get("version") != VERSION:
-        msg = (
-            f"the manifest has version {manifest.get('version')!r}, this version of veladura reads"
-            f" {VERSION}.\n\nHint: install a newer veladura."
-        )
-        raise PromiseError(msg)
-    if lacking := sorted(_KEYS - set(manifest)):
-        msg = f"manifest.json lacks {lacking}: it was cut off or edited."
-        raise PromiseError(msg)
-
-
 def promises_of(manifest: Mapping[str, Any]) -> tuple[Promise, ...]:
     """Return the promises of a manifest."""
     return tuple(
-        Promise(**{**promise, "datasets": tuple(promise["datasets"])})
+        Promise(
+            promise["name"],
+            promise["proof"],
+            promise["settings"],
+            tuple(promise.get("datasets", ())),
+        )
         for promise in manifest["promises"]
     )
 

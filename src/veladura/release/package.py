@@ -15,22 +15,22 @@ from veladura.base.arrays import Ints
 from veladura.base.private_files import private_folder, write_private
 from veladura.core.promise import Proof
 from veladura.core.release import Dataset, Release
-from veladura.errors import PromiseError
 from veladura.release import custodian as keeper
-from veladura.release.files import check_format, read_data, write_data, write_stream
+from veladura.release.data import read_datasets
+from veladura.release.door import read_codebook, read_manifest
+from veladura.release.files import check_format, write_data, write_stream
 from veladura.release.folder import (
     SUMS,
     check_folder,
     file_hash,
     new_folder,
-    read_json,
     write_hashes,
     write_json,
 )
+from veladura.release.implied import implied_by
 from veladura.release.manifest import (
     build_codebook,
     build_manifest,
-    check_manifest,
     fields_of,
     promises_of,
     rule_of,
@@ -270,8 +270,15 @@ def write_tables(release: Release, source: Table, name: str, *, force: bool) -> 
             write_arrow(source, arrow, target, overwrite=force)
 
 
-def load(folder: str | Path) -> Release:
+def load(folder: str | Path, *, large: bool = False) -> Release:
     """Return a saved release: its datasets, manifest and promises.
+
+    The folder may come from a stranger: what does not look like a release is refused.
+
+    Parameters
+    ----------
+    large
+        Read data that unfold to much more than their files, or to more than memory holds.
 
     Examples
     --------
@@ -285,24 +292,17 @@ def load(folder: str | Path) -> Release:
     (40, 1)
     """
     path = Path(folder)
-    manifest, codebook = read_json(path / "manifest.json"), read_json(path / "codebook.json")
-    check_manifest(manifest)
+    manifest, codebook = read_manifest(path), read_codebook(path)
     fields = fields_of(codebook)
-    names, types = [field.name for field in fields], [field.type for field in fields]
-    files = [
-        path / "data" / f"dataset-{i}.{manifest['files']['format']}"
-        for i in range(1, manifest["datasets"] + 1)
-    ]
-    try:
-        arrows = [read_data(file, names, types) for file in files]
-    except (OSError, pa.ArrowException, ValueError):
-        msg = f"a data file of {path} cannot be read, or does not fit codebook.json."
-        raise PromiseError(msg) from None
     source = Source(manifest["name"])
     tables = tuple(
-        Dataset(from_arrow(arrow, Schema(fields), source).without_identifiers()) for arrow in arrows
+        Dataset(from_arrow(arrow, Schema(fields), source).without_identifiers())
+        for arrow in read_datasets(path, manifest, fields, large=large)
     )
     steps = steps_of(manifest)
+    person = tables[0].table.person
+    for step in steps:
+        implied_by(step, len(tables), person)  # refuses settings that cannot be read
     return Release(
         tables,
         None,

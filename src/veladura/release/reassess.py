@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from veladura.base.context import Progress, silent
 from veladura.base.limits import Limit
-from veladura.errors import PlanError
+from veladura.errors import PlanError, VeladuraError
 from veladura.measures.assessment import Assessment
 from veladura.measures.assessment import assess as assess_linked
 from veladura.measures.knowledge import Scenario
@@ -18,7 +18,7 @@ from veladura.release import custodian as keeper
 from veladura.release.gate import Verdict, check_gate, gate, refuse_gate
 from veladura.release.package import load
 from veladura.table.files.dialect import Dialect
-from veladura.table.files.digest import file_digest
+from veladura.table.files.digest import content_digest, file_digest
 from veladura.table.source import open as open_table
 
 if TYPE_CHECKING:
@@ -171,10 +171,10 @@ def with_source(release: Release, source: Any, record: str | Path) -> Release:
         The ``record.json`` of the custodian's folder, with ``rows.parquet`` beside it.
     """
     content, places = keeper.read_record(Path(record))
-    if not same_source(source, content):
+    if same_source(source, content) is False:
         msg = (
-            "the source is not the file that the record describes: their checksums differ.\n\nHint:"
-            " give the table that was protected, unchanged."
+            "the source is not the table that the record describes: names, kinds or values"
+            " differ.\n\nHint: give the table that was protected, unchanged."
         )
         raise PlanError(msg)
     original = open_source(source, content).without_identifiers()
@@ -213,13 +213,23 @@ def open_source(source: Any, record: dict[str, Any]) -> Table:
     )
 
 
-def same_source(source: Any, record: dict[str, Any]) -> bool:
-    """Compare hashes where both sides are files of the same kind; otherwise the proofs decide."""
-    recorded = (record.get("source") or {}).get("sha256")
-    if (
-        recorded is None
-        or not isinstance(source, (str, Path))
-        or Path(source).suffix != Path(record["source"]["file"]).suffix
-    ):
-        return True
-    return bool(file_digest(Path(source)) == recorded)
+def same_source(source: Any, record: dict[str, Any]) -> bool | None:
+    """Whether a source is the table that a record describes; None where nothing can tell.
+
+    A file of the same format must be the same to the byte. Another file, or a frame, is the same
+    table if names, kinds and values are, in any order of rows; identifiers are not compared.
+    """
+    about = record.get("source") or {}
+    file = Path(source) if isinstance(source, (str, Path)) else None
+    digest = file_digest(file) if file is not None and "\0" not in str(file) else None
+    if digest is not None and about.get("sha256") is not None:
+        alike = file is not None and file.suffix == Path(about.get("file") or "").suffix
+        if digest == about["sha256"] or alike or about.get("content") is None:
+            return bool(digest == about["sha256"])
+    if about.get("content") is None:
+        return None
+    try:
+        original = open_source(source, record).without_identifiers().fetched()
+        return bool(content_digest(original, about["released_from"]) == about["content"])
+    except VeladuraError:  # columns that are not there, values that are of another kind
+        return False

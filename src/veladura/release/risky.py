@@ -11,8 +11,9 @@ import pyarrow as pa
 
 from veladura.base.arrays import Floats, Ints
 from veladura.measures.risk.individual import negative_binomial_risk
-from veladura.measures.risk.suda2 import minimal_uniques, set_score
-from veladura.numeric.coding import column_of, common_cells
+from veladura.measures.risk.suda2 import set_score
+from veladura.measures.risk.suda2_search import minimal_uniques
+from veladura.numeric.coding import common_cells
 from veladura.table.units import people_per_cell, person_numbers
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def _sizes(table: Table, known: Sequence[str], people: Ints) -> tuple[Ints, Floa
     (cells,), number = common_cells([table], known)
     sizes = people_per_cell(cells, people, number)
     weights = table.schema.of_role("weight")
-    each = column_of(table, weights[0]).numbers() if weights else None
+    each = table.column(weights[0]).numbers() if weights else None
     if each is None or not (each > 0).all():
         return sizes[cells], 1 / sizes[cells]
     total = np.bincount(cells, each, number).astype(np.float64)
@@ -98,10 +99,7 @@ def _contributions(table: Table, names: Sequence[str]) -> Floats:
     """
     largest = PAIR if table.rows * comb(len(names), PAIR) <= MOST_CELLS else 1
     largest = min(largest, len(names))
-    parts: Floats = np.zeros((table.rows, len(names)))
-    for chosen, alone in minimal_uniques(table, names, largest):
-        worth = set_score(len(chosen), largest, len(names)) / len(chosen)
-        for column in chosen:
-            parts[alone, column] += worth
+    worth = [set_score(size, largest, len(names)) / size for size in range(1, largest + 1)]
+    parts = minimal_uniques(table, names, largest, worth).shares
     total = parts.sum(axis=1, keepdims=True)
     return parts / np.where(total > 0, total, 1.0)

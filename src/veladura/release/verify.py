@@ -1,21 +1,50 @@
-"""Check everything that a release folder claims; with source and record, also against those."""
+"""Check everything that a release folder claims; with source and record, also against those.
+
+The sentences are made here, from the names and settings of promises: what a manifest says in words
+is compared with them, never printed.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from veladura.core.promise import Evidence, Promise, prove
+import pyarrow as pa
+
+from veladura.core.promise import Check, Evidence, Promise, Proof, claim_of, prove
 from veladura.core.release import Release
-from veladura.errors import PlanError, VeladuraError
+from veladura.errors import PlanError, PromiseError, VeladuraError
 from veladura.release import custodian as keeper
-from veladura.release.folder import SUMS, file_hash, listed_files, read_hashes, read_json
+from veladura.release.door import read_codebook, read_manifest
+from veladura.release.folder import (
+    SIGNATURE,
+    SUMS,
+    file_hash,
+    is_plain,
+    listed_files,
+    read_hashes,
+)
+from veladura.release.implied import misfits, missing_promises
 from veladura.release.manifest import build_codebook
 from veladura.release.package import load
 from veladura.release.reassess import same_source, with_source
+from veladura.release.signature import signed_by
 
+OWN = re.compile(r"data/dataset-[1-9][0-9]*\.(parquet|csv)|(codebook|manifest)\.json|report\.html")
 Status = Literal["holds", "broken", "attested", "draft"]
+# What code may raise that meets settings which do not fit the data: told as a broken promise.
+UNFIT = (
+    VeladuraError,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+    pa.ArrowException,
+)
 
 
 @dataclass(frozen=True)
@@ -27,14 +56,43 @@ class Line:
     detail: str = ""
 
 
-def verify(folder: str | Path, source: Any = None, record: str | Path | None = None) -> list[Line]:
+def verify(
+    folder: str | Path,
+    source: Any = None,
+    record: str | Path | None = None,
+    *,
+    key: str | Path | None = None,
+    digest: str | None = None,
+    large: bool = False,
+) -> list[Line]:
     """Return every claim of a release folder with the result of its check.
+
+    A claim *holds* if the files prove it, whoever sent them; it is *attested* if it rests on the
+    holder's word. Only a signature (``key``) or a digest that was told by another way shows that
+    the folder is what the holder released.
 
     Parameters
     ----------
     source, record
         The original table and the custodian's record. With both, promises about the original are
         checked too; without them they are listed as attested.
+    key
+        The file of the holder's public key: the folder must be signed with it.
+    digest
+        The digest of the release, as its holder told it: that of ``SHA256SUMS``.
+    large
+        Read data that unfold to much more than their files.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import pandas as pd
+    >>> import veladura as vd
+    >>> release = vd.Recode(columns={"x": {"round": 10}}).protect(pd.DataFrame({"x": range(40)}))
+    >>> with tempfile.TemporaryDirectory() as home:
+    ...     saved = release.save(f"{home}/out/release", custodian=f"{home}/safe/record")
+    ...     [line.status for line in vd.verify(saved)][-1]
+    'holds'
     """
     if (source is None) != (record is None):
         msg = (
@@ -43,38 +101,19 @@ def verify(folder: str | Path, source: Any = None, record: str | Path | None = N
         )
         raise PlanError(msg)
     path = Path(folder)
-    lines = [_hashes(path)]
+    lines = [*_signed(path, key, digest), _hashes(path)]
     try:
-        release = load(path)
+        release = load(path, large=large)
     except VeladuraError as error:
-        return [
-            *lines,
-            Line("The folder is a readable release.", "broken", str(error).split("\n")[0]),
-        ]
-    lines += [*_standing(release), _shape(release), _codebook(release, path)]
+        detail = str(error).split("\n", maxsplit=1)[0]
+        return [*lines, Line("The folder is a readable release.", "broken", detail)]
+    lines += [*_standing(release), _shape(release, path), _codebook(release, path)]
     evidence, promises = release.evidence(), release.promises
     if source is not None and record is not None:
         evidence, own_lines = _with_source(release, path, source, Path(record))
         promises = _with_private(promises, Path(record))
         lines += own_lines
-    for promise in promises:
-        proofs = [
-            prove(promise, beside, release.checks)
-            for i, beside in enumerate(evidence)
-            if promise.concerns(i)
-        ]
-        worst: Status = next(
-            (
-                status
-                for status in ("broken", "attested")
-                if any(p.status == status for p in proofs)
-            ),
-            "holds",
-        )
-        violations = sum(proof.violations for proof in proofs)
-        detail = "1 violation" if violations == 1 else f"{violations} violations"
-        lines.append(Line(promise.claim, worst, detail if violations else ""))
-    return lines
+    return [*lines, *_steps(release), *_promises(release, promises, evidence)]
 
 
 def release_folders(folder: Path) -> list[Path]:
@@ -87,14 +126,45 @@ def release_folders(folder: Path) -> list[Path]:
     return sorted(path.parent for path in folder.glob("*/manifest.json")) or [folder]
 
 
-def holds(lines: list[Line]) -> bool:
+def holds(lines: Sequence[Line]) -> bool:
     """Whether nothing is broken."""
     return all(line.status != "broken" for line in lines)
 
 
-def is_draft(lines: list[Line]) -> bool:
+def is_draft(lines: Sequence[Line]) -> bool:
     """Whether the holder has not confirmed everything yet."""
     return any(line.status == "draft" for line in lines)
+
+
+def refuse_broken(folder: Path, outcome: str, *, large: bool = False) -> None:
+    """Refuse a folder that does not verify; the outcome says what was not done."""
+    read_manifest(folder)  # says in words what is no release at all
+    broken = [line for line in verify(folder, large=large) if line.status == "broken"]
+    if broken:
+        first = broken[0]
+        detail = f" ({first.detail})" if first.detail else ""
+        msg = (
+            f"{folder} does not verify: {len(broken)} of its claims are broken, first:"
+            f" {first.claim}{detail} {outcome}\n\nHint: veladura verify {folder} lists them all."
+        )
+        raise PromiseError(msg)
+
+
+def _signed(folder: Path, key: str | Path | None, digest: str | None) -> list[Line]:
+    """Return whether the folder is the one that its holder signed, or told the digest of."""
+    lines = []
+    if key is not None:
+        wrong = signed_by(folder, key)
+        claim = "The holder of the key signed exactly this folder."
+        lines.append(Line(claim, "broken" if wrong else "holds", wrong))
+    elif is_plain(folder / SIGNATURE):
+        claim = "The folder has a signature."
+        lines.append(Line(claim, "attested", "not checked: add the holder's public key with --key"))
+    if digest is not None:
+        told = digest.strip().lower().removeprefix("sha256:")
+        same = is_plain(folder / SUMS) and file_hash(folder / SUMS) == told
+        lines.append(_line("The digest is the one that you were told.", holds=same))
+    return lines
 
 
 def _standing(release: Release) -> list[Line]:
@@ -106,35 +176,108 @@ def _standing(release: Release) -> list[Line]:
 
 
 def _hashes(folder: Path) -> Line:
-    """Compare every file with its checksum; an additional or missing file breaks the claim too."""
+    """Compare every file with its checksum; an additional or missing file breaks the claim too.
+
+    The folder holds the files of a release and nothing else, listed or not.
+    """
     claim = "All files match their checksums."
     try:
-        listed = read_hashes(folder)
+        listed, names = read_hashes(folder), listed_files(folder)
     except (OSError, ValueError):
         return Line(claim, "broken", f"{SUMS} is missing or cannot be read")
-    names = listed_files(folder)
     if different := sorted(set(names) ^ set(listed)):
-        return Line(claim, "broken", f"missing or added: {', '.join(different)}")
-    if changed := [name for name in names if file_hash(folder / name) != listed[name]]:
-        return Line(claim, "broken", f"changed: {', '.join(changed)}")
-    return Line(claim, "holds", f"{len(names)} files")
+        return Line(claim, "broken", f"missing or added: {_few(different)}")
+    if odd := [name for name in names if not is_plain(folder / name)]:
+        return Line(claim, "broken", f"no plain files: {_few(odd)}")
+    changed = [name for name in names if file_hash(folder / name) != listed[name]]
+    strange = sorted(name for name in names if not OWN.fullmatch(name))
+    wrong = [*map("changed: {}".format, changed), *map("not part of a release: {}".format, strange)]
+    return Line(claim, "broken" if wrong else "holds", _few(wrong) or f"{len(names)} files")
 
 
-def _shape(release: Release) -> Line:
+def _few(names: Sequence[str], most: int = 5) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def _shape(release: Release, folder: Path) -> Line:
     manifest = release.manifest
     tables = [dataset.table.units for dataset in release.tables]
-    names = [column["name"] for column in manifest["columns"]]
-    fits = [table.rows for table in tables] == manifest["rows"] and all(
-        table.names == names for table in tables
+    about = [
+        {key: column[key] for key in ("name", "kind", "role")} for column in read_codebook(folder)
+    ]
+    files = [name for name in listed_files(folder) if name.startswith("data/")]
+    fits = (
+        [table.rows for table in tables] == manifest["rows"]
+        and about == manifest["columns"]
+        and len(files) == len(tables)
     )
     return _line("Rows and columns match the manifest.", holds=fits)
 
 
 def _codebook(release: Release, folder: Path) -> Line:
-    fits = build_codebook([dataset.table.units for dataset in release.tables]) == read_json(
-        folder / "codebook.json"
-    )
-    return _line("The codebook matches the released values.", holds=fits)
+    claim = "The codebook matches the released values."
+    try:
+        made = build_codebook([dataset.table.units for dataset in release.tables])
+    except UNFIT as error:
+        return Line(claim, "broken", f"the values cannot be read ({type(error).__name__})")
+    return _line(claim, holds=made == read_codebook(folder))
+
+
+def _steps(release: Release) -> list[Line]:
+    """Return whether steps, rule and promises fit together."""
+    lines = []
+    unknown = [step.method for step in release.steps if step.recipe is None]
+    wrong = [f"this version does not know the method {name!r}" for name in unknown]
+    wrong += misfits(release)
+    wrong += [f"missing or weaker: {claim}" for claim in missing_promises(release)]
+    claim = "The promises are those that the methods and their settings imply."
+    lines.append(Line(claim, "broken" if wrong else "holds", " ".join(wrong)))
+    written = [promise.get("claim") for promise in release.manifest["promises"]]
+    texts = zip(written, release.claims, strict=True)
+    if other := sum(text is not None and text != claim for text, claim in texts):
+        claim = "The sentences in the manifest are those of its promises."
+        lines.append(Line(claim, "broken", f"{other} of {len(written)} differ"))
+    return lines
+
+
+def _promises(
+    release: Release, promises: Sequence[Promise], evidence: Sequence[Evidence]
+) -> list[Line]:
+    """Return every promise with the worst of its proofs over the datasets."""
+    checks = release.checks
+    lines = []
+    for promise in promises:
+        claim = claim_of(promise, checks)
+        about = [beside for i, beside in enumerate(evidence) if promise.concerns(i)]
+        outside = [number for number in promise.datasets if number > len(evidence)]
+        if outside or not about:
+            lines.append(Line(claim, "broken", "it is about a dataset that does not exist"))
+            continue
+        proofs = [_proof(promise, beside, checks) for beside in about]
+        worst: Status = next(
+            (s for s in ("broken", "attested") if any(p.status == s for p in proofs)), "holds"
+        )
+        lines.append(Line(claim, worst, _detail(proofs)))
+    return lines or [Line("The release makes no promise.", "attested")]
+
+
+def _proof(promise: Promise, evidence: Evidence, checks: dict[str, Check]) -> Proof:
+    """Return what became of a promise; one that cannot be computed is broken."""
+    if promise.name not in checks:
+        return Proof(promise, "broken", fault="this version cannot check it")
+    try:
+        return prove(promise, evidence, checks)
+    except UNFIT as error:
+        fault = f"it cannot be computed from the data ({type(error).__name__})"
+        return Proof(promise, "broken", fault=fault)
+
+
+def _detail(proofs: Sequence[Proof]) -> str:
+    faults = [proof.fault for proof in proofs if proof.fault]
+    violations = sum(proof.violations for proof in proofs)
+    counted = "1 violation" if violations == 1 else f"{violations} violations"
+    return "; ".join(dict.fromkeys([*([counted] if violations else []), *faults]))
 
 
 def _with_source(
@@ -142,13 +285,14 @@ def _with_source(
 ) -> tuple[list[Evidence], list[Line]]:
     """Return the evidence with the original beside each dataset, and checks of the record."""
     content, _ = keeper.read_record(record)
-    lines = [
-        _line(
-            "The record belongs to this release.",
-            holds=content["release"] == file_hash(folder / SUMS),
-        ),
-        _line("The source is the table that was protected.", holds=same_source(source, content)),
-    ]
+    belongs = content.get("release") == file_hash(folder / SUMS)
+    same, claim = same_source(source, content), "The source is the table that was protected."
+    told: dict[bool | None, Line] = {
+        True: Line(claim, "holds"),
+        False: Line(claim, "broken", "names, kinds or values differ"),
+        None: Line(claim, "attested", "the record holds nothing to compare it by"),
+    }
+    lines = [_line("The record belongs to this release.", holds=belongs), told[same]]
     if any(line.status == "broken" for line in lines):
         return release.evidence(), lines
     return with_source(release, source, record).evidence(), lines

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from veladura.core.release import Release
 
 TOLD = ("purpose", "recipient", "made")  # by the plan
+NOT_STATED = "not stated"  # a committee sees what the holder left open
 MOST_EXACT = 6
 MOST_FILES, MOST_COLUMNS = 14, 24  # what fits on the sheet; of the others it gives the number
 
@@ -47,7 +48,7 @@ def sheet(release: Release, proofs: Sequence[Proof], files: Files) -> str:
     more = len(names) - MOST_COLUMNS
     rows = list(dict.fromkeys(f"{rows:,}" for rows in manifest["rows"]))
     facts: dict[str, Any] = {
-        **{key.capitalize(): manifest[key] for key in TOLD if manifest.get(key)},
+        **{key.capitalize(): manifest.get(key) or NOT_STATED for key in TOLD},
         "Datasets": str(manifest["datasets"]),
         "Rows": words.enumerated(rows),
         "Columns": words.enumerated([*names[:MOST_COLUMNS], *([f"{more} more"] * (more > 0))]),
@@ -66,7 +67,7 @@ def sheet(release: Release, proofs: Sequence[Proof], files: Files) -> str:
             (step.method, sentence_of(step), words.enumerated(step.changed))
             for step in release.steps
         ],
-        promises=promise_facts(manifest, list(proofs)),
+        promises=promise_facts(release, proofs),
         facts=facts,
         risk=_risk(release),
         exact=_exact(manifest),

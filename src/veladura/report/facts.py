@@ -157,7 +157,7 @@ def gather(
         refused=sum(not verdict.passed for verdict in verdicts),
         steps=tuple(_step(step) for step in release.steps),
         columns=describe(release.tables[0].table, original, release.changed),
-        promises=promise_facts(manifest, list(proofs)),
+        promises=promise_facts(release, list(proofs)),
         figures={},
         no_figures=withheld,
         conclusions=release.rule.conclusions,
@@ -266,19 +266,14 @@ def sentence_of(step: Step) -> str:
     return f"The method {step.method} was applied." if step.recipe is None else step.recipe.sentence
 
 
-def promise_facts(manifest: Mapping[str, Any], proofs: list[Proof]) -> tuple[PromiseFacts, ...]:
-    """Return every promise with the worst of its proofs over the datasets."""
+def promise_facts(release: Release, proofs: Sequence[Proof]) -> tuple[PromiseFacts, ...]:
+    """Return every promise, as its check words it, with the worst of its proofs."""
     facts = []
-    for promise in manifest["promises"]:
-        statuses = {proof.status for proof in proofs if proof.promise.to_json() == promise}
+    for promise, claim in zip(release.promises, release.claims, strict=True):
+        statuses = {proof.status for proof in proofs if proof.promise == promise}
         status = next((s for s in ("broken", "attested", "holds") if s in statuses), "not checked")
-        facts.append(
-            PromiseFacts(
-                promise["claim"],
-                status,
-                words.PROOFS.get((status, promise["proof"]), words.UNCHECKED),
-            )
-        )
+        how = words.PROOFS.get((status, promise.proof), words.UNCHECKED)
+        facts.append(PromiseFacts(claim, status, how))
     return tuple(facts)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from veladura.base.visible import visible
 from veladura.report.codebook import in_words
 from veladura.report.facts import Facts
 from veladura.report.glossary import Glossary
@@ -45,4 +46,4 @@ def render(facts: Facts) -> str:
 
 def page(template: str, **facts: Any) -> str:
     """Return a template of this folder, filled with facts."""
-    return _environment().get_template(template).render(glossary=Glossary(), **facts)
+    return visible(_environment().get_template(template).render(glossary=Glossary(), **facts))

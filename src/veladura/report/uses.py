@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from veladura.measures.domain import generalising_step
 from veladura.measures.useless import FAR_RATIO, useless
 from veladura.report import words
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from veladura.measures.measure import Figure
 
 
+FEW_GONE = 0.01  # share of people left out that no total would show
+
+
 @dataclass(frozen=True)
 class Use:
     """A use of data, and the figure that says whether the release still serves it.
@@ -23,7 +27,8 @@ class Use:
     Attributes
     ----------
     good, bad
-        What is said at these ends; ``{}`` is the figure. Between the two limits nothing is said.
+        What is said at these ends; ``{}`` is the figure, and ``{at}`` says that the original was
+        made as coarse as the release before it was measured. Between the two nothing is said.
     best, worst
         The figure is good up to the first, bad from the second: starting points, not standards.
     """
@@ -45,6 +50,14 @@ USES = (
         "Single columns: one is {} away from the original distribution; do not report it.",
     ),
     Use(
+        "utility.recoded.mean",
+        0.2,
+        0.2,
+        "Detail: coarser columns still tell most of what they told; {} of it is lost on average.",
+        "Detail: coarser columns lost {} of what they told, on average; people within a band or a"
+        " group cannot be told apart.",
+    ),
+    Use(
         "utility.detail.two",
         0.15,
         0.4,
@@ -56,23 +69,25 @@ USES = (
         "utility.prediction.lost",
         0.05,
         0.2,
-        "Prediction: a model trained on the release explains about as much as one trained on the"
-        " original (loss of R²: {}).",
-        "Prediction: a model trained on the release explains {} less; do not train models on it.",
+        "Prediction{at}: a model trained on the release explains about as much as one trained on"
+        " the original (loss of R²: {}).",
+        "Prediction{at}: a model trained on the release explains {} less; do not train models on"
+        " it.",
     ),
     Use(
         "utility.pmse.ratio",
         10.0,
         FAR_RATIO,
-        "Joint distribution: a model can hardly tell released rows from true ones (pMSE ratio {}).",
+        "Joint distribution{at}: a model can hardly tell released rows from true ones (pMSE ratio"
+        " {}).",
         "",  # `useless` says it
     ),
     Use(
         "utility.overlap.mean",
         0.7,
         0.4,
-        "Regression: confidence intervals overlap with those of the original by {} on average.",
-        "Regression: confidence intervals overlap with those of the original by {} only;"
+        "Regression{at}: confidence intervals overlap with those of the original by {} on average.",
+        "Regression{at}: confidence intervals overlap with those of the original by {} only;"
         " coefficients may differ in size and sign.",
     ),
 )
@@ -81,6 +96,7 @@ USES = (
 def uses(assessment: Assessment, release: Release) -> tuple[list[str], list[str]]:
     """Return what the release is good for, and what it is not good for."""
     figures = assessment.figures
+    at = ", at the released detail" if generalising_step(release) is not None else ""
     good: list[str] = []
     bad: list[str] = []
     for use in USES:
@@ -90,16 +106,20 @@ def uses(assessment: Assessment, release: Release) -> tuple[list[str], list[str]
         value, up = figure.estimate.value, use.best > use.worst
         text = words.number(max(value, 0.0), figure.unit)
         if value >= use.best if up else value <= use.best:
-            good.append(use.good.format(text))
+            good.append(use.good.format(text, at=at))
         elif use.bad and (value <= use.worst if up else value >= use.worst):
-            bad.append(use.bad.format(text))
-    return good, [*bad, *_lost(figures), *useless(assessment, release)]
+            bad.append(use.bad.format(text, at=at))
+    kept, lost = _totals(figures)
+    return [*good, *kept], [*bad, *lost, *useless(assessment, release)]
 
 
-def _lost(figures: Mapping[str, Figure]) -> list[str]:
-    """Return how many people were left out of the release, in words."""
+def _totals(figures: Mapping[str, Figure]) -> tuple[list[str], list[str]]:
+    """Return how many people were left out of the release, as a use it is good for or not."""
     figure = figures.get("utility.generalisation.completeness")
     if figure is None or figure.estimate is None:
-        return []
+        return [], []
     gone = round((1 - figure.estimate.value) * figure.base)
-    return [f"Totals: {gone:,} of {figure.base:,} people are not in the release."] if gone else []
+    if gone > FEW_GONE * figure.base:
+        return [], [f"Totals: {gone:,} of {figure.base:,} people are not in the release."]
+    who = f"all but {gone:,} of" if gone else "all"
+    return [f"Totals: {who} {figure.base:,} people are in the release."], []

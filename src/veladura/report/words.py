@@ -26,6 +26,10 @@ PROOFS = {
     ("attested", "source"): (
         "Attested by the holder, who checked it against the original when the release was made."
     ),
+    ("attested", "package"): (
+        "Stated by the holder. The released files do not contradict it, but no row shows how it was"
+        " made: they cannot prove it."
+    ),
     ("broken", "package"): "The released files break this promise.",
     ("broken", "source"): "The comparison with the original breaks this promise.",
 }

@@ -24,6 +24,8 @@ DATE_FORMATS = (
     "%Y-%m-%dT%H:%M:%S",
 )
 DATE_LIKE = r"^\s*[0-9]+[-./][0-9]+[-./][0-9]+"
+COMPACT, COMPACT_DATE = r"^(18|19|20)[0-9]{6}$", "%Y%m%d"
+FEWEST_COMPACT = 5  # of so many numbers not all are dates by chance
 MOST_DIGITS = 18  # a 64-bit integer holds any number of so many digits
 
 
@@ -79,11 +81,12 @@ def inspect_text(
     figures = ", ".join(
         f"count(v{i}), coalesce(max(length(v{i})), 0), count_if(k{i} = 0), count_if(k{i} = 1),"
         f" count_if(k{i} = 2), count_if(k{i} = 4), coalesce(max(CASE WHEN k{i} <= 1 THEN"
-        f" length(v{i}) END), 0)"
+        f" length(v{i}) END), 0), count_if(k{i} = 1 AND regexp_matches(v{i}, '{COMPACT}') AND"
+        f" try_strptime(v{i}, '{COMPACT_DATE}') IS NOT NULL)"
         for i in range(len(columns))
     )
     row = run_sql(connection, f"SELECT {figures} FROM (SELECT {classes} FROM {source})")[0]  # noqa: S608
-    keys = ("present", "longest", "zeros", "integer", "number", "dated", "digits")
+    keys = ("present", "longest", "zeros", "integer", "number", "dated", "digits", "compact")
     width = len(keys)
     seen = {
         name: dict(
@@ -168,11 +171,11 @@ def _text_facts(name: str, figures: Mapping[str, Any]) -> Facts:
         return _word_facts(facts, figures, whole, numbers)
     if figures["zeros"]:
         return replace(facts, note="numbers with leading zeros: kept as text")
-    if whole < present:
-        return replace(facts, kind="number")
-    if figures["digits"] > MOST_DIGITS:
+    if figures["digits"] > MOST_DIGITS and whole == present:
         return replace(facts, note="numbers with too many digits: kept as text")
-    return replace(facts, kind="integer")
+    if figures["compact"] == present >= FEWEST_COMPACT:
+        return replace(facts, kind="date", format=COMPACT_DATE, note="whole numbers that are dates")
+    return replace(facts, kind="number" if whole < present else "integer")
 
 
 def _word_facts(facts: Facts, figures: Mapping[str, Any], whole: int, numbers: int) -> Facts:

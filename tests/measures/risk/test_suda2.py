@@ -13,17 +13,27 @@ from hypothesis import strategies as st
 
 import veladura as vd
 from veladura.errors import DataError, PlanError
+from veladura.measures.risk.suda2_search import (
+    MOST_SETS,
+    MOST_VISITS,
+    affordable_size,
+    number_of_sets,
+)
 
 NAMES = ["a", "b", "c", "d"]
 
 
-def by_definition(frame, largest):
-    """All minimal sample uniques: sets in which a row is unique, but in no proper part."""
+def by_definition(frame, largest, persons=None):
+    """All minimal sample uniques: sets in which nobody else has the row's values, but no part."""
     values = frame.astype(object).where(frame.notna(), "missing").to_numpy().tolist()
     columns = range(frame.shape[1])
+    persons = range(len(values)) if persons is None else persons
 
     def alone(row, chosen):
-        return sum(all(other[c] == values[row][c] for c in chosen) for other in values) == 1
+        return all(
+            person == persons[row] or any(other[c] != values[row][c] for c in chosen)
+            for other, person in zip(values, persons, strict=True)
+        )
 
     found = []
     for row in range(len(values)):
@@ -61,6 +71,73 @@ def test_it_finds_what_a_search_through_everything_finds(rows, largest):
         list(parts / score.sum() if score.sum() else parts)
     )
     assert float(found.special) == pytest.approx(np.mean(smallest > 0))
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 5), *[st.sampled_from([0, 1, 2])] * 4), min_size=1, max_size=12
+    ),
+    st.integers(1, 4),
+)
+def test_of_people_with_several_rows_each_counts_once_a_set(rows, largest):
+    whole = pd.DataFrame(rows, columns=["who", *NAMES])
+    table = vd.open(whole, {"who": {"role": "person"}})
+    found = vd.risk.suda2(table, NAMES, max_size=largest)
+    persons = whole["who"].tolist()
+    expected = by_definition(whole[NAMES], largest, persons)
+    pairs = {(persons[row], chosen) for row, chosen in expected}
+    assert {size: int(n) for size, n in found.sizes.items()} == {
+        s: sum(len(c) == s for _, c in pairs) for s in range(1, largest + 1)
+    }
+    worths = {s: prod(4 - i for i in range(s, min(largest, 3) + 1)) for s in range(1, 5)}
+    score = [sum(worths[len(c)] for r, c in expected if r == row) for row in range(len(whole))]
+    np.testing.assert_allclose(found.score, score)
+    whole_score = sum(worths[len(c)] for _, c in pairs)
+    for i, name in enumerate(NAMES):
+        part = sum(worths[len(c)] for _, c in pairs if i in c)
+        assert float(found.contribution[name]) == pytest.approx(
+            part / whole_score if whole_score else 0.0
+        )
+
+
+def counted_by_groupby(frame, largest):
+    """The same search, one groupby a set: fast enough for tables of some size."""
+    sizes, unique = dict.fromkeys(range(1, largest + 1), 0), {}
+    number = np.zeros(len(frame), dtype=int)
+    for size in range(1, largest + 1):
+        for chosen in combinations(list(frame), size):
+            alone = frame.groupby(list(chosen))[chosen[0]].transform("size").to_numpy() == 1
+            parts = [unique[part] for part in combinations(chosen, size - 1) if part]
+            minimal = alone & ~np.any(parts, axis=0) if parts else alone
+            unique[chosen] = alone
+            sizes[size] += int(minimal.sum())
+            number += minimal
+    return sizes, number
+
+
+@pytest.mark.parametrize("levels", [(2, 3, 3, 5, 4, 20), (900, 30, 2, 7, 40, 3)])
+def test_it_finds_what_a_groupby_of_every_set_finds(levels):
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame({f"c{i}": rng.geometric(1.5 / n, 4000) % n for i, n in enumerate(levels)})
+    found = vd.risk.suda2(frame, list(frame))
+    sizes, number = counted_by_groupby(frame, len(levels))
+    assert {size: int(n) for size, n in found.sizes.items()} == sizes
+    np.testing.assert_array_equal(found.smallest > 0, number > 0)
+    assert sum(sizes.values()) > 1000  # enough to find a mistake in
+
+
+def test_all_sizes_are_searched_unless_that_takes_too_long():
+    frame = pd.DataFrame({f"c{i}": [1, 2, 2] for i in range(5)})
+    assert list(vd.risk.suda2(frame, list(frame)).sizes) == [1, 2, 3, 4, 5]
+    for rows, columns in ((91_600, 7), (10_000_000, 12), (100, 40), (10_000_000, 100)):
+        size = affordable_size(rows, columns)
+        fits = [
+            number_of_sets(columns, s) <= MOST_SETS
+            and rows * number_of_sets(columns, s) <= MOST_VISITS
+            for s in range(1, columns + 1)
+        ]
+        assert size == max(3, sum(fits))
 
 
 def test_the_probability_of_a_right_match_by_hand():

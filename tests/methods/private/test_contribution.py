@@ -62,7 +62,7 @@ def test_the_ledger_is_charged_for_every_row_of_a_person(tmp_path: Path, each: i
     assert (settings["rows_per_person"], settings["neighbours"]) == (each, "replace-person")
     # the noise of a row stays what half of epsilon asks for
     assert Fraction(settings["alpha"]) == smallest_alpha(Fraction(1, 2), 60 * each)
-    claim = release.promises[0].claim
+    claim = release.claims[0]
     assert f"the rows of any one person (at most {each}, drawn at random" in claim
     assert list(release.datasets[0]) == ["ward"]
     assert "the link between the rows of a person is not kept" in release.units["patient"]

@@ -10,7 +10,7 @@ import veladura as vd
 from veladura.numeric.hierarchies.thin import thin
 
 AGE = vd.Hierarchy.intervals((5, 10, 20, 40))
-BIRTH = vd.Hierarchy.dates(("month", "year", "5 years", "decade", "50 years"))
+BIRTH = vd.Hierarchy.dates(("month", "year", "5 years", "decade", "20 years"))
 TOWN = vd.Hierarchy.keep(["a", "b", "c"], ["a", "b"], ["a"])
 PLACE = vd.Hierarchy.grid(0.1, 6)
 

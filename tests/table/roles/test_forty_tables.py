@@ -5,10 +5,11 @@ from __future__ import annotations
 import warnings
 
 import pytest
+from tests.generators.odd import odd_tables
 from tests.generators.tables import forty
 
 import veladura as vd
-from veladura.table.roles import guess_roles
+from veladura.table.roles.guess import guess_roles
 from veladura.table.source import IdentifierWarning
 
 AS_KNOWN = ("quasi-identifier", "undecided", "other", "geographic")
@@ -26,6 +27,19 @@ def tables(request):
             (made, guess_roles(vd.open(made.frame)))
             for made in forty(first, smallest=smallest, largest=largest)
         ]
+
+
+@pytest.fixture(scope="module")
+def odd(tmp_path_factory):
+    """Tables that were made to be misread, as they are read from files."""
+    path = tmp_path_factory.mktemp("odd") / "table.csv"
+    read = []
+    for made in odd_tables():
+        made.frame.to_csv(path, index=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", IdentifierWarning)
+            read.append((made, guess_roles(vd.open(path))))
+    return read
 
 
 def columns(tables, *roles):
@@ -126,3 +140,37 @@ def test_reasons_hold_no_value_of_the_data(tables):
             texts = made.frame[name].dropna()
             if texts.dtype.kind in "OU" and texts.astype(str).str.len().min() > 4:
                 assert not any(str(text) in guess.why for text in texts.unique()[:200]), name
+
+
+def test_odd_codings_are_not_misread(odd):
+    """Identifiers, units and places of tables in six languages, or with names that say nothing."""
+    released = [
+        name for name, _, guess in columns(odd, "identifier") if guess.role not in NOT_RELEASED
+    ]
+    assert released == []
+    units = [
+        (name, role, guess.role)
+        for name, role, guess in columns(odd, "person", "household")
+        if guess.role != role
+    ]
+    assert units == []
+    places = [name for name, _, guess in columns(odd, "geographic") if guess.role != "geographic"]
+    assert places == []
+
+
+def test_odd_weights_are_no_quasi_identifiers_and_nothing_else_is_a_weight(odd):
+    """Weights of two values, of one, whole, with all decimals; codes of towns are none."""
+    weights = list(columns(odd, "weight"))
+    assert len(weights) > 30
+    assert [name for name, _, guess in weights if guess.role == "quasi-identifier"] == []
+    wrong = [
+        (name, role)
+        for name, role, guess in columns(odd, "quasi-identifier", "geographic", "sensitive")
+        if guess.role == "weight"
+    ]
+    assert wrong == []
+
+
+def test_odd_quasi_identifiers_are_known_or_undecided(odd):
+    quasi = list(columns(odd, "quasi-identifier"))
+    assert sum(guess.role in AS_KNOWN for _, _, guess in quasi) >= 0.95 * len(quasi)

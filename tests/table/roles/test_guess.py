@@ -14,9 +14,9 @@ from tests.generators.tables import generate
 
 import veladura as vd
 from veladura.cli.show import roles_table
-from veladura.table.roles import guess_roles
 from veladura.table.roles.arithmetic import is_nominal, is_unimodal, without_reserved
 from veladura.table.roles.evidence import MOST_ROWS, gather
+from veladura.table.roles.guess import guess_roles
 from veladura.table.roles.names import hints_of
 from veladura.table.roles.nesting import constancy, pairs, unique_people
 from veladura.table.source import IdentifierWarning
@@ -182,3 +182,21 @@ def test_the_table_of_roles_fits_80_columns_and_cuts_no_word():
         assert name in letters
         assert guess.role in text
         assert all(word in letters for word in guess.why.split())
+
+
+def test_surnames_of_very_many_people_are_names_and_towns_are_places():
+    """Thirty thousand people share few surnames; as many towns tell their region."""
+    rng = np.random.default_rng(5)
+    letters = np.array(list("aeioulnrst"))
+    words = np.array(sorted({"".join(rng.choice(letters, 6)).title() for _ in range(700)}))
+    which = rng.integers(0, words.size, 30_000)
+    frame = pd.DataFrame(
+        {
+            "a": words[which],
+            "b": words[::-1][rng.permutation(which)],
+            "c": (which % 7).astype(str),
+        }
+    )
+    guesses = guess_roles(vd.open(frame))
+    assert guesses["b"].role == "identifier"
+    assert guesses["a"].role != "identifier"

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from veladura.base.arrays import Floats, Ints, Mask
+from veladura.base.arrays import Floats, Ints
 from veladura.base.deprecation import renamed
 from veladura.base.estimate import Estimate
 from veladura.errors import DataError, NotApplicable, PlanError
 from veladura.measures.measure import Meaning, Measure, Measured, Subject, over_datasets
+from veladura.measures.risk.suda2_search import affordable_size, minimal_uniques
 from veladura.measures.risk.uniqueness import known_columns
-from veladura.numeric.coding import column_of, common_codes, dense
 from veladura.table.source import open_quietly
-from veladura.table.units import first_of_pairs, per_person, person_numbers
+from veladura.table.units import per_person
 
 if TYPE_CHECKING:
     from veladura.table.table import Table
 
 FEW = 2  # columns that are enough to call a person special in an assessment
-MOST_SETS = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +59,7 @@ class SpecialUniques:
 
 @renamed(keys="known")
 def suda2(
-    table: Any, known: Sequence[str], *, max_size: int = 3, fraction: float = 0.01
+    table: Any, known: Sequence[str], *, max_size: int | None = None, fraction: float = 0.01
 ) -> SpecialUniques:
     """Return the minimal sample uniques of a table, and the SUDA score of each person.
 
@@ -79,7 +77,9 @@ def suda2(
     known
         The columns an intruder knows.
     max_size
-        Most columns of a minimal sample unique; all sets up to this size are searched.
+        Most columns of a minimal sample unique; all sets up to this size are searched. By default
+        all sizes, or as many as make a thousand million rows times sets, and at least 3; scores
+        depend on it, and the keys of ``sizes`` tell it.
     fraction
         The share of the population that is in the table.
 
@@ -104,7 +104,7 @@ def suda2(
     if isinstance(known, str) or not known:
         msg = "suda2 needs a list of at least one column in known."
         raise PlanError(msg)
-    if max_size < 1 or not 0 < fraction <= 1:
+    if (max_size is not None and max_size < 1) or not 0 < fraction <= 1:
         msg = (
             f"max_size ({max_size}) must be at least 1, fraction ({fraction}) above 0 and at"
             " most 1."
@@ -115,35 +115,26 @@ def suda2(
     if opened.rows == 0:
         msg = "the table has no rows: there is no risk to measure."
         raise DataError(msg)
-    return _scored(opened, names, min(max_size, len(names)), fraction)
+    largest = affordable_size(opened.rows, len(names)) if max_size is None else max_size
+    return _scored(opened, names, min(largest, len(names)), fraction)
 
 
 def _scored(table: Table, names: Sequence[str], largest: int, fraction: float) -> SpecialUniques:
-    rows, parts = table.rows, np.zeros(len(names))
-    score, smallest, sizes = (
-        np.zeros(rows),
-        np.zeros(rows, dtype=np.int64),
-        dict.fromkeys(range(1, largest + 1), 0),
-    )
-    persons, whole = person_numbers(table), 0.0
-    for chosen, alone in minimal_uniques(table, names, largest):
-        size, people = len(chosen), int(np.unique(persons[alone]).size)
-        worth = set_score(size, largest, len(names))
-        score[alone] += worth
-        sizes[size] += people
-        # sizes come in order: the first is the smallest
-        smallest[alone] = np.where(smallest[alone] == 0, size, smallest[alone])
-        parts[list(chosen)] += worth * people
-        whole += worth * people
-    probability, uniques = _probability(table, names, fraction)
-    total = float(per_person(score, persons).sum())
+    found = minimal_uniques(table, names, largest)
+    worth = np.array([set_score(size, largest, len(names)) for size in range(1, largest + 1)])
+    score: Floats = np.asarray(worth @ found.sets)
+    smallest = np.where(found.sets.any(axis=0), 1 + np.argmax(found.sets > 0, axis=0), 0)
+    parts, whole = worth @ found.columns, float(worth @ found.people)
+    uniques, pairs = (int(np.count_nonzero(found.sharing == number)) for number in (1, 2))
+    probability = _probability(uniques, pairs, fraction)
+    total = float(per_person(score, found.persons).sum())
     dis = np.minimum(score * (probability * uniques / total), 1.0) if total else score
     shares = {
         name: Estimate.exact(float(part / whole) if whole else 0.0)
         for name, part in zip(names, parts, strict=True)
     }
-    counted = {size: Estimate.exact(number) for size, number in sizes.items()}
-    special = float(np.mean(per_person(smallest.astype(np.float64), persons) > 0))
+    counted = {size: Estimate.exact(int(people)) for size, people in enumerate(found.people, 1)}
+    special = float(np.mean(per_person(smallest.astype(np.float64), found.persons) > 0))
     return SpecialUniques(
         score, dis, smallest, shares, counted, Estimate.exact(special), Estimate.exact(probability)
     )
@@ -160,56 +151,10 @@ def set_score(size: int, largest: int, columns: int) -> float:
     return float(prod(columns - i for i in range(size, min(largest, columns - 1) + 1)))
 
 
-def minimal_uniques(
-    table: Table, names: Sequence[str], largest: int
-) -> Iterator[tuple[tuple[int, ...], Ints]]:
-    """Yield sets of columns, small ones first, with the rows whose minimal sample uniques they are.
-
-    A row that is unique in a part of a set is unique in the set, and does not change whether
-    others are: only rows that share their values in every part are counted again.
-    """
-    number = sum(1 for size in range(1, largest + 1) for _ in combinations(range(len(names)), size))
-    if number > MOST_SETS:
-        msg = (
-            f"{number} sets of columns are too many to search (at most {MOST_SETS}).\n\nHint: name"
-            " fewer columns in known, or a smaller max_size."
-        )
-        raise PlanError(msg)
-    coded = [common_codes([column_of(table, name)]) for name in names]
-    persons = person_numbers(table) if table.person else None
-    unique: dict[tuple[int, ...], Ints] = {}  # rows unique in a set, as bits
-    for size in range(1, largest + 1):
-        level: dict[tuple[int, ...], Any] = {}
-        for chosen in combinations(range(len(names)), size):
-            below = np.zeros((table.rows + 7) // 8, dtype=np.uint8)
-            for left in range(size if size > 1 else 0):
-                below |= unique[chosen[:left] + chosen[left + 1 :]]
-            shared = np.flatnonzero(np.unpackbits(~below, count=table.rows))
-            columns = [(codes[shared], levels) for codes, levels in (coded[i] for i in chosen)]
-            alone = shared[_alone(columns, None if persons is None else persons[shared])]
-            fresh = np.zeros(table.rows, dtype=np.uint8)
-            fresh[alone] = 1
-            level[chosen] = below | np.packbits(fresh)
-            if alone.size:
-                yield chosen, alone
-        unique = level
-
-
-def _alone(columns: Sequence[tuple[Ints, int]], persons: Ints | None) -> Mask:
-    """Return which rows no row of another person equals."""
-    cells, number = columns[0]
-    for codes, levels in columns[1:]:
-        cells, number = dense(cells * levels + codes, number * levels)
-    once = slice(None) if persons is None else first_of_pairs(cells, persons)
-    return np.asarray(np.bincount(cells[once], minlength=1)[cells] == 1)
-
-
-def _probability(table: Table, names: Sequence[str], fraction: float) -> tuple[float, int]:
-    """Return the probability that a unique match is right, and the number of sample uniques."""
-    sizes = table.people_counts(list(names)).size
-    uniques, pairs = int(np.count_nonzero(sizes == 1)), int(np.count_nonzero(sizes == 2))  # noqa: PLR2004
+def _probability(uniques: int, pairs: int, fraction: float) -> float:
+    """Return the probability that a unique match is right."""
     right = uniques * fraction
-    return (right / (right + 2 * pairs * (1 - fraction)) if uniques else 0.0), uniques
+    return right / (right + 2 * pairs * (1 - fraction)) if uniques else 0.0
 
 
 def measure(subject: Subject) -> Measured:

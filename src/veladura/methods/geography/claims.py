@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
+from veladura.base import shapes
 from veladura.base.arrays import Floats, Mask
-from veladura.core.promise import Check, Evidence, Promise
+from veladura.core.promise import Check, Evidence, Promise, listed
 from veladura.methods.geography.isolation import reach_of
 from veladura.methods.geography.projection import Coordinates, diagonal, plane_of
 from veladura.methods.geography.region import Region, region_of
@@ -24,10 +25,7 @@ FALSE_ALARM = 1e-6
 
 def inside_promise(x: str, y: str, region: Region) -> Promise:
     """Promise that every place is in the declared region; the promise holds its geometry."""
-    claim = f"Every place ({x}, {y}) lies in the declared region" + (
-        " and outside the excluded areas." if region.excluded is not None else "."
-    )
-    return Promise("inside-region", claim, "package", {"columns": [x, y], **region.to_json()})
+    return Promise("inside-region", "package", {"columns": [x, y], **region.to_json()})
 
 
 def drawn_promise(x: str, y: str) -> Promise:
@@ -36,38 +34,18 @@ def drawn_promise(x: str, y: str) -> Promise:
     It is not promised that it never does: places that are never released are holes in the map, and
     disclose where people live.
     """
-    return Promise(
-        "drawn-places",
-        f"Every place ({x}, {y}) was drawn anew at random: people get their own place back no more"
-        " often than a place next to it, as chance has it.",
-        "source",
-        {"columns": [x, y]},
-    )
+    return Promise("drawn-places", "source", {"columns": [x, y]})
 
 
-def ring_promise(
-    x: str, y: str, region: Region, coordinates: Coordinates, ring: tuple[float, float], k: int
-) -> Promise:
+def ring_promise(settings: Mapping[str, Any]) -> Promise:
     """Promise the smallest and largest distance of the moves; k is that of `reach_of`."""
-    unit = " metres" if coordinates == "degrees" else ""
-    claim = (
-        f"Every place ({x}, {y}) was moved at random by at least {ring[0]:g} and at most"
-        f" {ring[1]:g}{unit}"
-    )
-    claim += (
-        f". Where other places are far, it was by up to {math.sqrt(k + 1):.1f} times the distance"
-        f" to the {k} nearest of them, and so were these {k}."
-        if k
-        else "."
-    )
-    settings = {
-        "columns": [x, y],
-        "ring": list(ring),
-        "k": k,
-        "bounds": list(region.bounds),
-        "coordinates": coordinates,
+    moved = {
+        "columns": [settings["x"], settings["y"]],
+        "ring": [float(settings["inner"]), float(settings["outer"])],
+        **({"k": settings["k"]} if "k" in settings else {}),  # releases of version 0.1.0 have none
+        "coordinates": settings["coordinates"],
     }
-    return Promise("moved-by", claim, "source", settings)
+    return Promise("moved-by", "source", moved)
 
 
 def outside_region(evidence: Evidence, settings: Mapping[str, Any]) -> int:
@@ -132,8 +110,58 @@ def moved_otherwise(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     return int(np.count_nonzero((distance < inner - slack) | (distance > outer + slack)))
 
 
+def _inside(settings: Mapping[str, Any]) -> str:
+    outside = " and outside the excluded areas" if settings.get("exclude") else ""
+    return f"Every place ({listed(settings)}) lies in the declared region{outside}."
+
+
+def _drawn(settings: Mapping[str, Any]) -> str:
+    return (
+        f"Every place ({listed(settings)}) was drawn anew at random: people get their own place"
+        " back no more often than a place next to it, as chance has it."
+    )
+
+
+def _moved(settings: Mapping[str, Any]) -> str:
+    unit = " metres" if settings["coordinates"] == "degrees" else ""
+    (inner, outer), k = settings["ring"], settings.get("k", 0)
+    claim = (
+        f"Every place ({listed(settings)}) was moved at random by at least {inner:g} and at most"
+        f" {outer:g}{unit}."
+    )
+    if not k:
+        return claim
+    return (
+        f"{claim} Where other places are far, it was by up to {math.sqrt(k + 1):.1f} times the"
+        f" distance to the {k} nearest of them, and so were these {k}."
+    )
+
+
+_PAIR = shapes.listed(shapes.name, 2, 2)
+_AREA = shapes.table(
+    {"type": shapes.one_of("Polygon", "MultiPolygon", "GeometryCollection")}, more=True
+)
+_BOX = shapes.listed(shapes.number(), 4, 4)
 CHECKS = {
-    "inside-region": Check(outside_region),
-    "drawn-places": Check(kept_places),
-    "moved-by": Check(moved_otherwise),
+    "inside-region": Check(
+        outside_region,
+        _inside,
+        shapes.table({"columns": _PAIR, "region": _AREA}, {"exclude": _AREA}),
+        stated=("region", "exclude"),
+    ),
+    "drawn-places": Check(kept_places, _drawn, shapes.table({"columns": _PAIR})),
+    "moved-by": Check(
+        moved_otherwise,
+        _moved,
+        shapes.table(
+            {
+                "columns": _PAIR,
+                "ring": shapes.listed(shapes.number(0), 2, 2),
+                "bounds": _BOX,
+                "coordinates": shapes.one_of(*get_args(Coordinates)),
+            },
+            {"k": shapes.whole(0)},
+        ),
+        stated=("bounds",),
+    ),
 }

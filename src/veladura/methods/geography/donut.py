@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.random import Generator
 
-from veladura.base.checks import is_number
+from veladura.base.checks import check_whole, is_number
 from veladura.base.context import Context
 from veladura.core.recipe import Drawn, Fitted
 from veladura.errors import PlanError
 from veladura.methods.geography.claims import drawn_promise, inside_promise, ring_promise
 from veladura.methods.geography.isolation import reach_of, ring_points
-from veladura.methods.geography.located import Located, LocationRecipe, check_whole, locate
+from veladura.methods.geography.located import Located, LocationRecipe, locate
 from veladura.methods.geography.place import moved_datasets, rule_of_masks
 from veladura.methods.geography.projection import diagonal, plane_of
 
 if TYPE_CHECKING:
     from veladura.base.arrays import Floats
+    from veladura.core.promise import Promise
     from veladura.table.inspect import Facts
     from veladura.table.table import Table
 
@@ -103,6 +104,11 @@ class Donut(LocationRecipe):
         return FittedDonut(self, table, codes, located)
 
     @classmethod
+    def implied(cls, settings: Mapping[str, Any], person: str | None) -> tuple[Promise, ...]:
+        """Return the promises about places, and that of the distances."""
+        return (*super().implied(settings, person), ring_promise(settings))
+
+    @classmethod
     def suggest_for(cls, table: Table, facts: Mapping[str, Facts]) -> Donut:
         """Suggest a ring of one to five per cent of the proposed region's size."""
         from veladura.methods.geography.propose import settings
@@ -125,7 +131,7 @@ class FittedDonut(Fitted[Donut]):
         """Return the table with moved places, once or m times."""
         recipe, region = self.recipe, self.located.region
         x, y = recipe.x, recipe.y
-        ring = (float(recipe.inner), float(recipe.outer))
+        moved = ring_promise(recipe.settings())
         return Drawn(
             datasets=moved_datasets(recipe, self.codes, self.located, self._points, context),
             changed=(x, y),
@@ -133,7 +139,7 @@ class FittedDonut(Fitted[Donut]):
             promises=(
                 inside_promise(x, y, region),
                 drawn_promise(x, y),
-                ring_promise(x, y, region, recipe.coordinates, ring, recipe.k),
+                replace(moved, settings={**moved.settings, "bounds": list(region.bounds)}),
             ),
         )
 

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from veladura.base import shapes
 from veladura.base.arrays import Ints
 from veladura.base.settings import from_plain, to_plain
 from veladura.core.promise import (
+    COUNTED,
     GROUP_SIZE,
+    GROUPS,
+    ONCE,
     Check,
     Evidence,
     Promise,
     counted_people,
+    listed,
+    people_of,
     starred_tuples,
 )
+from veladura.errors import PromiseError, VeladuraError
 from veladura.methods.kanonymity.counting import joined, parents, places_in
 from veladura.methods.kanonymity.equivalence_classes import (
     EquivalenceClasses,
@@ -43,77 +50,69 @@ if TYPE_CHECKING:
     from veladura.methods.kanonymity.kanonymity import KAnonymity
 
 
-ONCE = "a person with several rows counts once"
-
-
 def promises_of(
     recipe: KAnonymity,
+    settings: Mapping[str, Any],
     criteria: Criteria,
     vector: Sequence[int],
-    *,
-    dropped: bool,
     blank: Sequence[str],
     person: str | None = None,
 ) -> tuple[Promise, ...]:
     """Promise k and every privacy model, for each quasi-identifier by itself.
 
-    The files prove all but closeness to a table of which rows were dropped: the distribution of
-    that table is not theirs, and giving it away would give away what was dropped.
-
     Parameters
     ----------
-    dropped
-        Whether rows were left out.
+    settings
+        What the manifest says of the step.
     blank
         Columns in which a suppressed cell is missing rather than ``*``.
     person
         The column of released numbers of people, where rows are not people.
     """
-    shared = {
-        **({"person": person} if person else {}),
-        "starred": recipe.suppressed == "star",
-        **({"blank": list(blank)} if blank else {}),
+    columns_of = {
+        tuple(names): columns for names, columns in zip(recipe.sets, criteria.sets, strict=True)
     }
-    promises: list[Promise] = []
-    for names in recipe.sets:
-        settings = {"columns": list(names), **shared}
-        if recipe.k > 1:
-            promises += _size_promises(names, recipe.k, recipe.missing, settings)
-    for columns, names in zip(criteria.sets, recipe.sets, strict=True):
-        for model in criteria.models:
-            settings = {"columns": list(names), **shared, "model": model_settings(model)}
-            if isinstance(model, (KMap, DeltaPresence)):
-                exact = recipe.preserve_type
-                settings["population"] = _population(criteria, vector, columns, names, exact=exact)
-            hidden = isinstance(model, TCloseness) and dropped
-            proof: Literal["package", "source"] = "source" if hidden else "package"
-            claim = model.claim(names)
-            if person:
-                claim = f"{claim.replace(' (rows)', '')[:-1]}; {ONCE}."
-            promises.append(Promise(model.name, claim, proof, settings))
+    promises = []
+    for promise in implied_by(settings, person):
+        more: dict[str, Any] = {"blank": list(blank)} if blank else {}
+        if CHECKS[promise.name].stated == POPULATION:
+            names = tuple(promise.settings["columns"])
+            exact = recipe.preserve_type
+            more["population"] = _population(
+                criteria, vector, columns_of[names], names, exact=exact
+            )
+        promises.append(replace(promise, settings={**promise.settings, **more}))
     return tuple(promises)
 
 
-def _size_promises(
-    names: Sequence[str], k: int, missing: str, settings: Mapping[str, Any]
-) -> list[Promise]:
-    """Promise k under the readings of missing values that were asked for."""
-    listed, settings = ", ".join(names), {**settings, "k": k}
-    people = f"people ({ONCE})" if settings.get("person") else "people (rows)"
+def implied_by(settings: Mapping[str, Any], person: str | None) -> tuple[Promise, ...]:
+    """Return the promises that the settings of a manifest imply: k, and every privacy model.
+
+    The files prove all but closeness to a table of which rows were dropped: the distribution of
+    that table is not theirs, and giving it away would give away what was dropped.
+    """
+    sets = settings.get("sets") or [settings["quasi_identifiers"]]
+    k, missing, dropped = settings["k"], settings["missing"], settings["suppressed"] == "drop"
+    hidden = dropped and settings["suppressed_rows"] > 0
+    shared = {
+        **({"person": person} if person else {}),
+        "starred": settings["suppressed"] == "star",
+    }
     promises = []
-    if missing != "wildcard":
-        claim = (
-            f"k-anonymity: every combination of {listed} is shared by at least {k} {people};"
-            " a missing value counts as a value of its own."
-        )
-        promises.append(Promise("group-size", claim, "package", settings))
-    if missing != "category":
-        claim = (
-            f"k-anonymity with wildcards: every row matches at least {k} {people} in {listed};"
-            " a missing value matches any value."
-        )
-        promises.append(Promise("group-size-wildcard", claim, "package", settings))
-    return promises
+    for names in sets:
+        size = {"columns": list(names), **shared, "k": k}
+        if k > 1 and missing != "wildcard":
+            promises.append(Promise("group-size", "package", size))
+        if k > 1 and missing != "category":
+            promises.append(Promise("group-size-wildcard", "package", size))
+    for names in sets:
+        for model in settings.get("models", ()):
+            kind = _kind(model)
+            far = kind is TCloseness and hidden
+            proof: Literal["package", "source"] = "source" if far else "package"
+            about = {"columns": list(names), **shared, "model": model}
+            promises.append(Promise(_model(kind, model).name, proof, about))
+    return tuple(promises)
 
 
 def model_settings(model: Model) -> dict[str, Any]:
@@ -197,8 +196,7 @@ def distant_classes(evidence: Evidence, settings: Mapping[str, Any]) -> int:
 
 def exposed_classes(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of equivalence classes that break k-map or delta-presence."""
-    kind = KMap if "k" in settings["model"] else DeltaPresence
-    model = _model(kind, {**settings["model"], "population": "population"})
+    model = _model(_kind(settings["model"]), settings["model"])
     counts = counted_people(evidence.released, settings["columns"], settings)
     number_of = {tuple(labels): number for *labels, number in settings["population"]}
     released = zip(*(_column_texts(column) for column in counts.columns), strict=True)
@@ -234,22 +232,66 @@ def _failing(
     return int(np.count_nonzero(model.fails(classes) & released))
 
 
+def _kind(settings: Mapping[str, Any]) -> type[Any]:
+    """Return the class of a model from its settings in the manifest."""
+    told = {"l": LDiversity, "t": TCloseness, "k": KMap, "upper": DeltaPresence}
+    return next(kind for setting, kind in told.items() if setting in settings)
+
+
 def _model(kind: type[Any], settings: Mapping[str, Any]) -> Any:
     """Return a model from its settings in the manifest."""
-    names = {f.name for f in fields(kind)}
-    given = {name: value for name, value in settings.items() if name in names}
+    given = dict(settings)
+    if kind in (KMap, DeltaPresence):
+        given["population"] = "population"  # a file that stays with the holder
     if "hierarchy" in given:
+        if given["hierarchy"].get("file"):
+            msg = "a manifest names a file as a hierarchy."
+            raise PromiseError(msg)
         given["hierarchy"] = from_plain(Hierarchy, given["hierarchy"], "hierarchy")
     return kind(**given)
 
 
+def _wildcard(settings: Mapping[str, Any]) -> str:
+    return (
+        f"k-anonymity with wildcards: every row matches at least {settings['k']}"
+        f" {people_of(settings)} in {listed(settings)}; a missing value matches any value."
+    )
+
+
+def _of_model(settings: Mapping[str, Any]) -> str:
+    model = settings["model"]
+    claim: str = _model(_kind(model), model).claim(settings["columns"])
+    return f"{claim.replace(' (rows)', '')[:-1]}; {ONCE}." if settings.get("person") else claim
+
+
+def _fits_a_model(value: object) -> str:
+    """Accept the settings of a model that this version knows."""
+    if wrong := shapes.table({}, more=True)(value) or shapes.plain(value):
+        return wrong
+    try:
+        _model(_kind(value), value)  # type: ignore[arg-type]
+    except (VeladuraError, StopIteration, TypeError, ValueError, AttributeError):
+        return "no privacy model that can be read"
+    return ""
+
+
+POPULATION = ("blank", "population")
+_MODEL = {"columns": shapes.names, "model": _fits_a_model}
+_PEOPLE = shapes.listed(
+    shapes.listed(shapes.either(shapes.nothing, shapes.text, shapes.whole()), 2)
+)
+_CLASSES = shapes.table(_MODEL, COUNTED)
+_IN_POPULATION = shapes.table({**_MODEL, "population": _PEOPLE}, COUNTED)
+_DIVERSE = Check(undiverse_classes, _of_model, _CLASSES, stated=("blank",))
+# How many people of a population share a combination is what the holder says.
+_MAPPED = Check(exposed_classes, _of_model, _IN_POPULATION, shown=False, stated=POPULATION)
 CHECKS = {
     "group-size": GROUP_SIZE,
-    "group-size-wildcard": Check(unmatched),
-    "distinct-l-diversity": Check(undiverse_classes),
-    "entropy-l-diversity": Check(undiverse_classes),
-    "recursive-l-diversity": Check(undiverse_classes),
-    "t-closeness": Check(distant_classes),
-    "k-map": Check(exposed_classes),
-    "delta-presence": Check(exposed_classes),
+    "group-size-wildcard": Check(unmatched, _wildcard, GROUPS, stated=("blank",)),
+    "distinct-l-diversity": _DIVERSE,
+    "entropy-l-diversity": _DIVERSE,
+    "recursive-l-diversity": _DIVERSE,
+    "t-closeness": Check(distant_classes, _of_model, _CLASSES, stated=("blank",)),
+    "k-map": _MAPPED,
+    "delta-presence": _MAPPED,
 }

@@ -119,18 +119,12 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
             changed = tuple(self.recoding.columns)
         settings = self._settings()
         blank = self.recoding.blank if recipe.suppressed == "star" else ()
-        dropped = recipe.suppressed == "drop" and chosen.suppressed > 0
         return Drawn(
             datasets=[dataset],
             changed=changed,
             settings=settings,
             promises=promises_of(
-                recipe,
-                self.criteria,
-                self.vector,
-                dropped=dropped,
-                blank=blank,
-                person=self.table.person,
+                recipe, settings, self.criteria, self.vector, blank, self.table.person
             ),
             pictures=lambda _: custodian_pictures(self),
             public_pictures=lambda _: public_pictures(settings),

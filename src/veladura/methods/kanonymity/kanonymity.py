@@ -11,9 +11,9 @@ from veladura.base.context import Context
 from veladura.base.limits import Limit
 from veladura.core.gates import GENERALISED, PROSECUTOR
 from veladura.core.recipe import Recipe, no_codes
-from veladura.errors import PlanError, VeladuraWarning
+from veladura.errors import PlanError, PromiseError, VeladuraWarning
 from veladura.methods.kanonymity.cautions import cautions_of
-from veladura.methods.kanonymity.claims import CHECKS
+from veladura.methods.kanonymity.claims import CHECKS, implied_by
 from veladura.methods.kanonymity.counting import count_tuples
 from veladura.methods.kanonymity.fitted import FittedKAnonymity
 from veladura.methods.kanonymity.privacy_models import Model, column_of
@@ -32,6 +32,7 @@ from veladura.numeric.hierarchies.hierarchy import Hierarchy
 from veladura.numeric.hierarchies.suggest import suggest_from
 
 if TYPE_CHECKING:
+    from veladura.core.promise import Promise
     from veladura.core.release import Release, Step
     from veladura.table.inspect import Facts
     from veladura.table.schema import Schema
@@ -257,6 +258,14 @@ class KAnonymity(Recipe):
             criteria,
             tuple(best),
         )
+
+    @classmethod
+    def implied(cls, settings: Mapping[str, Any], person: str | None) -> tuple[Promise, ...]:
+        """Return the promises of k and of every privacy model, for each quasi-identifier."""
+        if any("file" in hierarchy for hierarchy in settings["hierarchies"].values()):
+            msg = "a manifest names a file as a hierarchy."
+            raise PromiseError(msg)
+        return implied_by(settings, person)
 
     @classmethod
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> KAnonymity:

@@ -89,6 +89,10 @@ class Lattice:
         groups = roll_up(keys, sizes, count, below, above, shape, out_keys, out_sizes, desk)
         return out_keys[:groups], out_sizes[:groups]
 
+    def walking_order(self) -> Ints:
+        """Return the columns, those with more values first: their levels decide most."""
+        return np.argsort([-level.codes[0].size for level in self.levels], kind="stable")
+
     def ordered(self, order: Ints) -> Shape:
         """Return the lattice for the compiled walk, its columns in another order.
 
@@ -98,7 +102,7 @@ class Lattice:
 
         heights = np.ascontiguousarray(self.heights[order])
         places = np.ascontiguousarray(self.places[order])
-        sorted_ = [_together(self.levels[c].codes) for c in order]
+        sorted_ = [together(self.levels[c].codes) for c in order]
         lifts, codes = _lifts(sorted_, int(heights.max()))
         ranks = [levels[0].astype(np.int32) for levels in sorted_]
         starts = codes.size + np.cumsum([0, *(rank.size for rank in ranks[:-1])])
@@ -174,13 +178,13 @@ def _places(counts: Sequence[int]) -> Ints:
     return places
 
 
-def _together(codes: Sequence[Ints]) -> list[Ints]:
+def together(codes: Sequence[Ints]) -> list[Ints]:
     """Return the codes of every level renumbered, so that codes under one parent follow each other.
 
     Examples
     --------
     >>> levels = [np.array([0, 1, 2]), np.array([0, 1, 0]), np.array([0, 0, 0])]
-    >>> [level.tolist() for level in _together(levels)]
+    >>> [level.tolist() for level in together(levels)]
     [[0, 2, 1], [0, 1, 0], [0, 0, 0]]
     """
     order = np.lexsort(tuple(codes))

@@ -131,11 +131,11 @@ def walk_lattice(
 ) -> tuple[list[Vector], bool]:
     """Return every k-minimal node, and whether the whole lattice was decided within the budget.
 
-    Columns with more values are fixed first: their levels decide most, so that more is pruned.
+    Columns with more values are fixed first, so that more is pruned.
     """
     from veladura.methods.kanonymity.search_kernels import minimal_nodes, walk
 
-    order = np.argsort([-level.codes[0].size for level in lattice.levels], kind="stable")
+    order = lattice.walking_order()
     shape = lattice.ordered(order)
     tags = np.zeros(lattice.nodes, dtype=np.int8)
     with watch(tags):

@@ -8,7 +8,7 @@ the rows in the lower ones.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types
@@ -352,3 +352,244 @@ def walk(  # noqa: C901  # one loop, one state
             break
         level[depth - 1] += 1
     return handled
+
+
+class Model(NamedTuple):
+    """A quality model for the walk, its columns in the order of the lattice's shape.
+
+    Attributes
+    ----------
+    kind
+        One of `LOSS` and so on.
+    floors, starts
+        The least cost of all open nodes with the first d columns at their levels, infinite if none
+        is open: those of d columns begin at ``starts[d]``, nodes in their order.
+    costs
+        For each column and level the cost of all rows.
+    shares, places, codes
+        What suppressing a row adds for each code of each column and level, where that starts, and
+        how many codes there are.
+    weights, least, spread
+        Of each column; see `quality.Quality`.
+    """
+
+    kind: Any
+    floors: Any
+    starts: Any
+    costs: Any
+    shares: Any
+    places: Any
+    codes: Any
+    weights: Any
+    least: Any
+    spread: Any
+
+
+_grid = types.Array(_I, 2, "C")
+_floats, _costs = types.Array(types.float64, 1, "C"), types.Array(types.float64, 2, "C")
+_model = types.NamedTuple(
+    [_I, _floats, _ints, _costs, _floats, _grid, _grid, _floats, _floats, _floats], Model
+)
+_tally = types.Tuple((types.float64, _I, _I))
+LOSS, ENTROPY, DISCERNIBILITY, CLASS_SIZE = range(4)
+COUNTED = DISCERNIBILITY  # from here on no column has a cost of its own
+TIE = 1e-9  # relative difference below which two nodes are equally good
+
+
+@inner(_tally(_ints, _I, _I))
+def _tallied(sizes: Any, groups: int, k: int) -> Any:
+    """Return the squares of groups of at least k, their number, and the rows of smaller ones."""
+    squares, kept, small = 0.0, 0, 0
+    for g in range(groups):
+        size = sizes[g]
+        if size >= k:
+            squares += float(size) * float(size)
+            kept += 1
+        else:
+            small += size
+    return squares, kept, small
+
+
+@inner(types.float64(_tally, _I, _I, _I, _I))
+def _least_cost(tally: Any, gone: int, k: int, rows: int, kind: int) -> Any:
+    """Return what a node and all above it cost at least, if ``gone`` rows stay suppressed there.
+
+    Groups of k stay, and only grow. A row in a smaller one is suppressed, or comes into a group of
+    at least k. With all rows of smaller groups gone it is the cost of the node.
+    """
+    squares, kept, small = tally
+    if kind == CLASS_SIZE:
+        return rows / (kept + (small - gone) // k + (1 if small > 0 else 0))
+    return squares + float(min(k, rows)) * float(small - gone) + float(rows) * float(gone)
+
+
+@inner(_I(_keys, _ints, _I, _bits, _I))
+def _gone_within(keys: Any, sizes: Any, groups: int, mask: Any, k: int) -> int:
+    """Return the rows of groups below k where neighbours that agree in masked bits are one."""
+    rows, total, first = 0, 0, 0
+    for g in range(groups):
+        same = True
+        for w in range(keys.shape[1]):
+            same = same and (keys[g, w] ^ keys[first, w]) & mask[w] == 0
+        if not same:
+            rows += total if total < k else 0
+            total, first = 0, g
+        total += sizes[g]
+    return rows + (total if total < k else 0)
+
+
+@inner(types.float64(_keys, _ints, _I, _I, _I, SHAPE, _model, _ints, _floats))
+def _suppressed_cost(
+    keys: Any,
+    sizes: Any,
+    small: Any,
+    column: int,
+    level: int,
+    shape: Any,
+    model: Any,
+    which: Any,
+    counts: Any,
+) -> float:
+    """Return what the suppressed rows add to the cost of one column."""
+    place = shape.places[column]
+    w, shift, mask = place[0], np.uint64(place[1]), np.uint64(place[2])
+    added, rows, start = 0.0, 0.0, model.places[column, level]
+    if model.kind == LOSS:
+        for i in range(small):
+            at = start + np.int64((keys[which[i], w] >> shift) & mask)
+            added += sizes[which[i]] * model.shares[at]
+        return added
+    for code in range(model.codes[column, level]):
+        counts[code] = 0.0
+    for i in range(small):
+        counts[np.int64((keys[which[i], w] >> shift) & mask)] += sizes[which[i]]
+        rows += sizes[which[i]]
+    for code in range(model.codes[column, level]):
+        if counts[code] > 0.0:
+            added += counts[code] * np.log2(rows / counts[code])
+    return added
+
+
+@inner(types.float64(_keys, _ints, _I, _I, _I, _ints, SHAPE, _model, _ints, _floats))
+def _cost_by_column(
+    keys: Any,
+    sizes: Any,
+    groups: int,
+    k: int,
+    rows: int,
+    levels: Any,
+    shape: Any,
+    model: Any,
+    which: Any,
+    counts: Any,
+) -> float:
+    """Return the cost of a node as `quality.Quality.value` defines it, from its sorted groups."""
+    small, total = 0, 0.0
+    for g in range(groups):
+        which[small] = g
+        small += 1 if sizes[g] < k else 0
+    for c in range(levels.size):
+        cost = model.costs[c, levels[c]]
+        if small > 0:
+            cost += _suppressed_cost(keys, sizes, small, c, levels[c], shape, model, which, counts)
+        if model.kind == LOSS:
+            scaled = max((cost / rows - model.least[c]) / model.spread[c], 0.0)
+            total += np.log1p(scaled) * model.weights[c]
+        else:
+            total += cost * model.weights[c]
+    return np.expm1(total) if model.kind == LOSS else total
+
+
+@compiled(types.Tuple((_ints, _floats))(_keys, _ints, SHAPE, _I, _model, types.float64))
+def judge(  # noqa: C901, PLR0912, PLR0915  # one loop, one state
+    keys: Any, sizes: Any, shape: Any, k: int, model: Any, best: float
+) -> tuple[Any, Any]:
+    """Return open nodes and their costs: all that no node is better than, among others.
+
+    With k = 1 nothing is suppressed: so a cost before suppression is found.
+
+    Goes through the lattice as `walk` does, and leaves out what cannot be better than the best node
+    so far: by the floors, and where groups are counted by what they cost at least in all nodes
+    above.
+    """
+    heights, strides = shape.heights, shape.strides
+    columns, count, words = heights.size, sizes.size, keys.shape[1]
+    pile_keys = np.empty((columns + 2, count, words), np.uint64)
+    pile_sizes = np.empty((columns + 2, count), np.int64)
+    _sort_all(keys, sizes, shape, pile_keys[1], pile_sizes[1], pile_keys[0], pile_sizes[0])
+    held = np.full(columns + 2, count, np.int64)
+    at, level = np.zeros(columns + 2, np.int64), np.zeros(columns, np.int64)
+    which, most, rows = np.empty(count, np.int64), 0, 0
+    for c in range(columns):
+        most = max(most, shape.places[c, 2])
+    counts = np.zeros(most + 1, np.float64)
+    for g in range(count):
+        rows += sizes[g]
+    masks = np.zeros((columns + 1, words), np.uint64)
+    _fixed_bits(shape, masks)
+    tally = (0.0, 0, 0)
+    nodes, costs, found = np.empty(64, np.int64), np.empty(64, np.float64), 0
+    depth = 0
+    while True:
+        bottom, last, above = _offset(level, strides, 0, depth), depth - 1, False
+        place = bottom // strides[last] if depth > 0 else 0
+        limit = best + TIE * abs(best)
+        floor = model.floors[model.starts[depth] + place]
+        if floor < np.inf and floor <= limit:
+            if depth > 0 and at[depth] != level[last]:
+                start = shape.lifts[last, at[depth], level[last]]
+                held[depth] = _merge(
+                    pile_keys[depth],
+                    pile_sizes[depth],
+                    held[depth],
+                    shape.places[last],
+                    start,
+                    shape.codes,
+                )
+                at[depth] = level[last]
+            these = pile_keys[depth if depth > 0 else 1], pile_sizes[depth if depth > 0 else 1]
+            if model.kind >= COUNTED:
+                tally = _tallied(these[1], held[depth], k)
+                above = _least_cost(tally, 0, k, rows, model.kind) > limit
+            if depth == columns and not above:
+                if model.kind >= COUNTED:
+                    cost = _least_cost(tally, tally[2], k, rows, model.kind)
+                else:
+                    cost = _cost_by_column(
+                        *these, held[depth], k, rows, level, shape, model, which, counts
+                    )
+                if cost <= limit:
+                    if found == nodes.size:
+                        more_nodes = np.empty(2 * found, np.int64)
+                        more_costs = np.empty(2 * found, np.float64)
+                        for i in range(found):
+                            more_nodes[i], more_costs[i] = nodes[i], costs[i]
+                        nodes, costs = more_nodes, more_costs
+                    nodes[found], costs[found] = bottom, cost
+                    found += 1
+                    best = min(best, cost)
+            elif not above:
+                if depth > 0 and level[last] == heights[last]:
+                    _copy(*these, held[depth], pile_keys[depth + 1], pile_sizes[depth + 1])
+                elif depth > 0:
+                    _sort_by(
+                        *these,
+                        held[depth],
+                        shape.places[last],
+                        pile_keys[depth + 1],
+                        pile_sizes[depth + 1],
+                    )
+                gone = 0  # rows that stay suppressed with all other columns at the top
+                if model.kind == DISCERNIBILITY and depth > 0 and tally[2] > 0:
+                    gone = _gone_within(
+                        pile_keys[depth + 1], pile_sizes[depth + 1], held[depth], masks[depth], k
+                    )
+                if gone == 0 or _least_cost(tally, gone, k, rows, model.kind) <= limit:
+                    level[depth], at[depth + 1], held[depth + 1] = 0, 0, held[depth]
+                    depth += 1
+                    continue
+        while depth > 0 and (above or level[depth - 1] == heights[depth - 1]):
+            depth, above = depth - 1, False
+        if depth == 0:
+            return nodes[:found].copy(), costs[:found].copy()
+        level[depth - 1] += 1

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, overload
 import tomli_w
 
 from veladura.methods.kanonymity.choice import Node
-from veladura.methods.kanonymity.quality import measure, number_given_up
+from veladura.methods.kanonymity.quality import measure, numbers_given_up
 from veladura.numeric.hierarchies.level_words import KEPT, level_words
 
 if TYPE_CHECKING:
@@ -99,15 +99,14 @@ class Ways(Sequence[Node]):
         """The best ways, at most twenty, and the chosen one."""
         fitted, vectors = self.fitted, list(self.fitted.vectors)
         quality = measure("loss", fitted.lattice, fitted.recipe.weights)
-        bounds = dict(zip(vectors, quality.least_costs(vectors), strict=True))
-        vectors.sort(key=lambda v: (number_given_up(fitted.lattice, v), bounds[v], v))
-        shown = dict.fromkeys([*vectors[:MOST_SHOWN], fitted.vector])
+        given_up = numbers_given_up(fitted.lattice, vectors).tolist()
+        ordered = sorted(zip(given_up, quality.least_costs(vectors), vectors, strict=True))
+        shown = list(dict.fromkeys([*(v for _, _, v in ordered[:MOST_SHOWN]), fitted.vector]))
         costs: dict[Vector, tuple[int, float]] = {
-            vector: (
-                number_given_up(fitted.lattice, vector),
-                quality.value(vector, fitted.criteria.at(vector)),
+            vector: (number, quality.value(vector, fitted.criteria.at(vector)))
+            for vector, number in zip(
+                shown, numbers_given_up(fitted.lattice, shown).tolist(), strict=True
             )
-            for vector in shown
         }
         return list(self._ranked(costs))
 

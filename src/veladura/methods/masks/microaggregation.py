@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -108,6 +108,12 @@ class Microaggregation(Recipe):
         )
 
     @classmethod
+    def implied(cls, settings: Mapping[str, Any], person: str | None) -> tuple[Promise, ...]:  # noqa: ARG003
+        """Return the promise that k people share every combination: groups have k rows or more."""
+        groups = {"columns": settings["columns"], "k": settings["k"]}
+        return (Promise("group-size", "package", groups),)
+
+    @classmethod
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> Microaggregation:
         """Suggest every number column that varies, except weights; dates where there is none."""
         for kinds in (NUMERIC, ("date",)):
@@ -142,7 +148,7 @@ class FittedMicroaggregation(Fitted[Microaggregation]):
     def draw(self, context: Context) -> Drawn:
         """Replace each row by the mean of its group."""
         del context  # nothing is random
-        k, names = self.recipe.k, self.recipe.columns
+        names = self.recipe.columns
         size = np.bincount(self.groups)
         columns = {}
         for j, name in enumerate(names):
@@ -150,15 +156,9 @@ class FittedMicroaggregation(Fitted[Microaggregation]):
             numbers = np.where(blank, 0.0, self.numbers[:, j])
             means = np.bincount(self.groups, weights=numbers) / size
             columns[name] = _written(self.codes[name], means[self.groups], blank)
-        claim = (
-            f"Microaggregation: every combination of {', '.join(names)} is shared by at least {k}"
-            " people (rows)."
-        )
-        settings = {"columns": list(names), "k": k}
+        settings = self.recipe.settings()
         return Drawn(
-            datasets=[Draw(columns)],
-            changed=names,
-            promises=(Promise("group-size", claim, "package", settings),),
+            datasets=[Draw(columns)], changed=names, promises=self.recipe.implied(settings, None)
         )
 
 

@@ -8,12 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from veladura.base import shapes
 from veladura.base.arrays import Floats
 from veladura.base.bounds import Bounds, bounds_of
 from veladura.base.checks import check_columns, check_named, is_number
 from veladura.base.context import Context
 from veladura.core.gates import MASKED
-from veladura.core.promise import LIMITS, Check, Evidence, Promise, limit_promises, source_column
+from veladura.core.promise import (
+    LIMITS,
+    Check,
+    Evidence,
+    Promise,
+    limit_promises,
+    listed,
+    source_column,
+)
 from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
 from veladura.errors import PlanError
 from veladura.methods.masks.limits import added, ends_of, limits_of, refuse_narrow
@@ -45,6 +54,26 @@ def noise_too_small(evidence: Evidence, settings: Mapping[str, Any]) -> int:
         lowest = 2 * gammaincinv(difference.size / 2, FALSE_ALARM)
         small += int(energy < lowest)
     return small
+
+
+def _scale(settings: Mapping[str, Any]) -> str:
+    return (
+        f"Additive noise: every value of {listed(settings)} carries random noise with a standard"
+        f" deviation of {settings['scale']:g} times that of its column, rounded to its decimals."
+    )
+
+
+NOISE_SCALE = Check(
+    noise_too_small,
+    _scale,
+    shapes.table({"columns": shapes.names, "scale": shapes.number(0, above=True)}),
+)
+
+
+def _promises_of(settings: Mapping[str, Any], limits: Mapping[str, Bounds]) -> tuple[Promise, ...]:
+    """Promise noise of the declared scale, and values within their limits."""
+    scale = {"columns": settings["columns"], "scale": settings["scale"]}
+    return (Promise("noise-scale", "source", scale), *limit_promises(limits))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +124,7 @@ class Noise(Recipe):
         "additive noise shrinks the slope of a noisy predictor towards 0 and moves those of"
         " correlated columns; a noisy response has larger errors"
     )
-    checks = {"noise-scale": Check(noise_too_small), "limits": LIMITS}
+    checks = {"noise-scale": NOISE_SCALE, "limits": LIMITS}
     gate = MASKED
 
     columns: Sequence[str]
@@ -134,6 +163,12 @@ class Noise(Recipe):
             _correlation(numbers / scales) if self.correlated else np.eye(len(self.columns))
         )
         return FittedNoise(self, table, codes, numbers, scales, correlation, limits)
+
+    @classmethod
+    def implied(cls, settings: Mapping[str, Any], person: str | None) -> tuple[Promise, ...]:  # noqa: ARG003
+        """Return the promise of the noise, and of the limits that were declared."""
+        declared = {name: bounds_of(given, "limits") for name, given in settings["limits"].items()}
+        return _promises_of(settings, declared)
 
     @classmethod
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> Noise:
@@ -181,19 +216,10 @@ class FittedNoise(Fitted[Noise]):
         columns = {
             name: self.codes[name].rounded(masked[:, j]) for j, name in enumerate(recipe.columns)
         }
-        claim = (
-            f"Additive noise: every value of {', '.join(recipe.columns)} carries random noise with"
-            f" a standard deviation of {recipe.scale:g} times that of its column, rounded to its"
-            " decimals."
-        )
-        settings = {"columns": list(recipe.columns), "scale": recipe.scale}
         return Drawn(
             datasets=[Draw(columns)],
             changed=recipe.columns,
-            promises=(
-                Promise("noise-scale", claim, "source", settings),
-                *limit_promises(self.limits),
-            ),
+            promises=_promises_of(recipe.settings(), self.limits),
         )
 
 

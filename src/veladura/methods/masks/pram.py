@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
+from veladura.base import shapes
 from veladura.base.checks import check_columns, is_number
 from veladura.base.context import Context
 from veladura.core.gates import MASKED
-from veladura.core.promise import CATEGORIES, Check, Promise
+from veladura.core.promise import CATEGORIES, Check, Promise, listed
 from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
 from veladura.errors import DataError, PlanError
 from veladura.methods.masks.pram_matrix import (
@@ -36,6 +37,26 @@ if TYPE_CHECKING:
 MOST_CATEGORIES = 1000
 FEW_CATEGORIES = 50
 Declared = Mapping[str, Mapping[str, float]]
+
+
+def _pram_matrix(settings: Mapping[str, Any]) -> str:
+    return (
+        f"PRAM: the transition probabilities of {listed(settings)} add up to 1 and cover every"
+        " value."
+    )
+
+
+def _pram_changes(settings: Mapping[str, Any]) -> str:
+    return (
+        f"PRAM: categories of {listed(settings)} changed as often as the transition probabilities"
+        " say."
+    )
+
+
+_MATRIX = shapes.mapped(shapes.mapped(shapes.number(0, 1), 1))
+_MATRICES = shapes.table({"columns": shapes.mapped(_MATRIX, 1, keys=shapes.name)})
+PRAM_MATRIX = Check(matrix_faults, _pram_matrix, _MATRICES)
+PRAM_CHANGES = Check(improbable_changes, _pram_changes, _MATRICES)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,8 +109,8 @@ class Pram(Recipe):
     )
     checks = {
         "categories": CATEGORIES,
-        "pram-matrix": Check(matrix_faults),
-        "pram-changes": Check(improbable_changes),
+        "pram-matrix": PRAM_MATRIX,
+        "pram-changes": PRAM_CHANGES,
     }
     gate = MASKED
 
@@ -151,6 +172,17 @@ class Pram(Recipe):
         return from_table(declared)
 
     @classmethod
+    def implied(cls, settings: Mapping[str, Any], person: str | None) -> tuple[Promise, ...]:  # noqa: ARG003
+        """Return the promises: known categories, a proper matrix, and changes that follow it."""
+        matrix = settings["matrix"]
+        labels = {name: list(rows) for name, rows in matrix.items()}
+        return (
+            Promise("categories", "package", {"columns": labels}),
+            Promise("pram-matrix", "package", {"columns": matrix}),
+            Promise("pram-changes", "source", {"columns": matrix}),
+        )
+
+    @classmethod
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> Pram:
         """Suggest every column of few categories; the one with fewest where all have many."""
         fields = [f for f in schema if f.kind in ("category", "ordered") and f.role != "weight"]
@@ -179,14 +211,15 @@ class FittedPram(Fitted[Pram]):
         """Change each column; the manifest names only categories that occur in the release."""
         columns = {name: self._changed(name, context) for name in self.recipe.columns}
         matrices = {name: self._matrix(column) for name, column in columns.items()}
+        settings = {
+            **self.recipe.settings(),
+            "matrix": {name: matrix.to_json() for name, matrix in matrices.items()},
+        }
         return Drawn(
             datasets=[Draw(columns)],
             changed=self.recipe.columns,
-            settings={
-                **self.recipe.settings(),
-                "matrix": {name: matrix.to_json() for name, matrix in matrices.items()},
-            },
-            promises=_promises_of(matrices),
+            settings=settings,
+            promises=self.recipe.implied(settings, None),
         )
 
     def _changed(self, name: str, context: Context) -> Column:
@@ -211,32 +244,6 @@ class FittedPram(Fitted[Pram]):
         labels = label_texts(column)
         out = {labels[code] for code in np.unique(column.values[~column.missing]).tolist()}
         return self.transitions[column.name].among(out)
-
-
-def _promises_of(matrices: Mapping[str, Transition]) -> tuple[Promise, ...]:
-    """Promise known categories, a proper matrix, and changes that follow it."""
-    names = ", ".join(matrices)
-    settings = {"columns": {name: matrix.to_json() for name, matrix in matrices.items()}}
-    return (
-        Promise(
-            "categories",
-            f"PRAM: values of {names} are among the categories of the transition matrix.",
-            "package",
-            {"columns": {name: matrix.labels for name, matrix in matrices.items()}},
-        ),
-        Promise(
-            "pram-matrix",
-            f"PRAM: the transition probabilities of {names} add up to 1 and cover every value.",
-            "package",
-            settings,
-        ),
-        Promise(
-            "pram-changes",
-            f"PRAM: categories of {names} changed as often as the transition probabilities say.",
-            "source",
-            settings,
-        ),
-    )
 
 
 def _check_matrix(name: str, rows: Declared) -> None:

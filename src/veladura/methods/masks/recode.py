@@ -12,7 +12,7 @@ from veladura.core.gates import MASKED
 from veladura.core.promise import Promise
 from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
 from veladura.errors import PlanError
-from veladura.methods.masks.recode_rules import CHECKS, Coarser, rule_of
+from veladura.methods.masks.recode_rules import CHECKS, Coarser, promises_of, rule_of
 from veladura.table.schema import check_kinds
 
 if TYPE_CHECKING:
@@ -93,6 +93,13 @@ class Recode(Recipe):
         return True
 
     @classmethod
+    def implied(cls, settings: Mapping[str, Any], person: str | None) -> tuple[Promise, ...]:  # noqa: ARG003
+        """Return what each rule leaves."""
+        return promises_of(
+            {name: rule_of(name, rule) for name, rule in settings["columns"].items()}
+        )
+
+    @classmethod
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> Recode:
         """Suggest coarser whole numbers and dates; other numbers where there are none.
 
@@ -128,29 +135,7 @@ class FittedRecode(Fitted[Recode]):
         del context  # nothing is random
         rules = self.recipe.columns
         columns = {name: rule.apply(self.codes[name]) for name, rule in rules.items()}
-        return Drawn(datasets=[Draw(columns)], changed=tuple(rules), promises=_promises_of(rules))
-
-
-def _promises_of(rules: Mapping[str, Coarser]) -> tuple[Promise, ...]:
-    """Promise what each rule leaves."""
-    declared = {name: rule.new for name, rule in rules.items() if rule.other is not None}
-    merged = {name: rule.gone for name, rule in rules.items() if rule.gone}
-    rounded = {name: rule.round for name, rule in rules.items() if rule.round is not None}
-    digits = {name: rule.digits for name, rule in rules.items() if rule.digits is not None}
-    periods = {name: rule.date for name, rule in rules.items() if rule.date is not None}
-    wanted: tuple[tuple[str, Mapping[str, Any], str], ...] = (
-        ("categories", declared, "are among the declared categories"),
-        ("merged", merged, "are in no category that was merged into another"),
-        ("multiples", rounded, "are multiples of their base"),
-        ("digits", digits, "have no more significant digits than declared"),
-        ("period-starts", periods, "are first days of their period"),
-    )
-    promises = []
-    for check, columns, what in wanted:
-        if columns:
-            claim = f"Recoding: values of {', '.join(columns)} {what}."
-            promises.append(Promise(check, claim, "package", {"columns": columns}))
-    return tuple(promises)
+        return Drawn(datasets=[Draw(columns)], changed=tuple(rules), promises=promises_of(rules))
 
 
 def base_for(distinct: int) -> int:

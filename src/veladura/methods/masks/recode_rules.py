@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import groupby
@@ -12,8 +12,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from veladura.base import shapes
 from veladura.base.checks import check_choice, is_number
-from veladura.core.promise import CATEGORIES, Check, Evidence
+from veladura.base.shapes import Shape
+from veladura.core.promise import CATEGORIES, Check, Evidence, Promise, still_coded
 from veladura.errors import PlanError
 from veladura.methods.masks.dates import PERIODS, start_of
 from veladura.table.codes import label_texts
@@ -214,8 +216,7 @@ def not_merged(evidence: Evidence, settings: Mapping[str, Any]) -> int:
 def not_multiples(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of values that are no multiple of the base."""
     violations = 0
-    for name, base in settings["columns"].items():
-        column = evidence.column(name)
+    for column, base in still_coded(evidence, settings):
         values = column.values[~column.missing]
         nearest = multiples(values, base)
         same = (
@@ -230,8 +231,7 @@ def not_multiples(evidence: Evidence, settings: Mapping[str, Any]) -> int:
 def too_many_digits(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of values with more significant digits than were kept."""
     violations = 0
-    for name, digits in settings["columns"].items():
-        column = evidence.column(name)
+    for column, digits in still_coded(evidence, settings):
         values = column.values[~column.missing]
         same = np.isclose(significant(values, digits), values, rtol=1e-12, atol=0.0)
         violations += int(np.count_nonzero(~same))
@@ -241,8 +241,9 @@ def too_many_digits(evidence: Evidence, settings: Mapping[str, Any]) -> int:
 def not_period_starts(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of dates that are not the first day of a period."""
     violations = 0
-    for name, period in settings["columns"].items():
-        column = evidence.column(name)
+    for column, period in still_coded(evidence, settings):
+        if column.field.kind != "date":
+            continue
         violations += int(
             np.count_nonzero((start_of(column, period) != column.values) & ~column.missing)
         )
@@ -279,10 +280,44 @@ def _checked_groups(groups: object) -> dict[str, tuple[str, ...]]:
     return listed
 
 
+def promises_of(rules: Mapping[str, Coarser]) -> tuple[Promise, ...]:
+    """Promise what each rule leaves."""
+    wanted: dict[str, dict[str, Any]] = {
+        "categories": {name: rule.new for name, rule in rules.items() if rule.other is not None},
+        "merged": {name: rule.gone for name, rule in rules.items() if rule.gone},
+        "multiples": {name: rule.round for name, rule in rules.items() if rule.round is not None},
+        "digits": {name: rule.digits for name, rule in rules.items() if rule.digits is not None},
+        "period-starts": {name: rule.date for name, rule in rules.items() if rule.date is not None},
+    }
+    return tuple(
+        Promise(check, "package", {"columns": columns})
+        for check, columns in wanted.items()
+        if columns
+    )
+
+
+def _recoded(count: Callable[[Evidence, Mapping[str, Any]], int], what: str, rule: Shape) -> Check:
+    """Return the check of one kind of rule; ``what`` says of a column what its rule leaves."""
+
+    def sentence(settings: Mapping[str, Any]) -> str:
+        left = [f"{name} {what.format(rule)}" for name, rule in settings["columns"].items()]
+        return f"Recoding: every value of {', '.join(left)}."
+
+    columns = shapes.mapped(rule, 1, keys=shapes.name)
+    return Check(count, sentence, shapes.table({"columns": columns}))
+
+
+_LABELS = shapes.listed(shapes.text, least=1)
 CHECKS = {
     "categories": CATEGORIES,
-    "merged": Check(not_merged),
-    "multiples": Check(not_multiples),
-    "digits": Check(too_many_digits),
-    "period-starts": Check(not_period_starts),
+    "merged": _recoded(not_merged, "is in no category that was merged into another", _LABELS),
+    "multiples": _recoded(
+        not_multiples, "is a multiple of {:,.10g}", shapes.number(0, WIDEST, above=True)
+    ),
+    "digits": _recoded(
+        too_many_digits, "has at most {} significant digits", shapes.whole(1, MOST_DIGITS)
+    ),
+    "period-starts": _recoded(
+        not_period_starts, "is the first day of its {}", shapes.one_of(*PERIODS)
+    ),
 }

@@ -11,11 +11,12 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from veladura.base import shapes
 from veladura.base.arrays import Ints
 from veladura.base.checks import check_columns, is_number
 from veladura.base.context import Context
 from veladura.core.gates import MASKED
-from veladura.core.promise import Check, Evidence, Promise, source_column
+from veladura.core.promise import Check, Evidence, Promise, listed, source_column
 from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
 from veladura.errors import PlanError
 from veladura.table.codes import label_texts
@@ -57,6 +58,27 @@ def carried_too_far(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     return far
 
 
+def _same_values(settings: Mapping[str, Any]) -> str:
+    return (
+        f"Rank swapping: the values of {listed(settings)} are those of the source, in other rows."
+    )
+
+
+def _rank_window(settings: Mapping[str, Any]) -> str:
+    return (
+        f"Rank swapping: no value of {listed(settings)} moved by more than"
+        f" {100 * settings['window']:g} % of the ranks."
+    )
+
+
+SAME_VALUES = Check(foreign_values, _same_values)
+RANK_WINDOW = Check(
+    carried_too_far,
+    _rank_window,
+    shapes.table({"columns": shapes.names, "window": shapes.number(0, 1, above=True)}),
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Swap(Recipe):
     """Rank swapping: the values of a column are exchanged between people (rows) of nearby rank.
@@ -96,7 +118,7 @@ class Swap(Recipe):
         "rank swapping moved values to other rows; relations with other columns are weakened,"
         " slopes shrink towards 0"
     )
-    checks = {"same-values": Check(foreign_values), "rank-window": Check(carried_too_far)}
+    checks = {"same-values": SAME_VALUES, "rank-window": RANK_WINDOW}
     gate = MASKED
 
     columns: Sequence[str]
@@ -117,6 +139,15 @@ class Swap(Recipe):
         codes = table.codes(self.columns)
         refuse_constant(constant_columns(codes), "have nothing to swap")
         return FittedSwap(self, table, codes)
+
+    @classmethod
+    def implied(cls, settings: Mapping[str, Any], person: str | None) -> tuple[Promise, ...]:  # noqa: ARG003
+        """Return the promises: the same values as in the source, none of them moved far."""
+        columns, window = settings["columns"], settings["window"]
+        return (
+            Promise("same-values", "source", {"columns": columns}),
+            Promise("rank-window", "source", {"columns": columns, "window": window}),
+        )
 
     @classmethod
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> Swap:
@@ -147,22 +178,10 @@ class FittedSwap(Fitted[Swap]):
             for name, column in self.codes.items()
         }
         return Drawn(
-            datasets=[Draw(columns)], changed=recipe.columns, promises=_promises_of(recipe)
+            datasets=[Draw(columns)],
+            changed=recipe.columns,
+            promises=recipe.implied(recipe.settings(), None),
         )
-
-
-def _promises_of(recipe: Swap) -> tuple[Promise, ...]:
-    """Promise the same values as in the source, none of them moved far."""
-    names, settings = ", ".join(recipe.columns), {"columns": list(recipe.columns)}
-    same = f"Rank swapping: the values of {names} are those of the source, in other rows."
-    near = (
-        f"Rank swapping: no value of {names} moved by more than {100 * recipe.window:g} % of the"
-        " ranks."
-    )
-    return (
-        Promise("same-values", same, "source", settings),
-        Promise("rank-window", near, "source", {**settings, "window": recipe.window}),
-    )
 
 
 def ranks_within(window: float, size: int) -> int:

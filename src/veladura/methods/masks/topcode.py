@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from veladura.base import shapes
 from veladura.base.checks import check_choice, check_columns, is_number
 from veladura.base.context import Context
 from veladura.core.gates import MASKED
-from veladura.core.promise import LIMITS, Check, Evidence, Promise
+from veladura.core.promise import LIMITS, Check, Evidence, Promise, in_range, pair_of, still_coded
 from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
 from veladura.errors import PlanError
 from veladura.methods.masks.topcode_limits import (
@@ -37,13 +38,26 @@ CODED = (*NUMERIC, "date")
 def dates_outside(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of dates before the first or after the last one allowed."""
     outside = 0
-    for name, pair in settings["columns"].items():
-        column = evidence.column(name)
+    for column, pair in still_coded(evidence, settings):
+        if column.field.kind != "date":
+            continue
         lower, upper = (as_held(column.field, limit) for limit in pair)
         values = column.values[~column.missing]
         outside += int(np.count_nonzero(values < lower)) if lower is not None else 0
         outside += int(np.count_nonzero(values > upper)) if upper is not None else 0
     return outside
+
+
+def _date_limits(settings: Mapping[str, Any]) -> str:
+    parts = [f"{name} {in_range(*ends)}" for name, ends in settings["columns"].items()]
+    return f"Dates are within their limits: {', '.join(parts)}."
+
+
+DATE_LIMITS = Check(
+    dates_outside,
+    _date_limits,
+    shapes.table({"columns": shapes.mapped(pair_of(shapes.text), 1, keys=shapes.name)}),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +100,7 @@ class TopCode(Recipe):
         "values were top-coded or bottom-coded; means lie too close to the middle, and slopes are"
         " biased"
     )
-    checks = {"limits": LIMITS, "date-limits": Check(dates_outside)}
+    checks = {"limits": LIMITS, "date-limits": DATE_LIMITS}
     gate = MASKED
     random = False
     coarsens = True
@@ -134,9 +148,43 @@ class TopCode(Recipe):
             )
         return None, limit_from(column, self.quantile or 0.0)
 
+    def shown(self, column: Column) -> Column:
+        """Return a column with what lies beyond the limits coded."""
+        return self.coded(column, self._pair(column))
+
+    def coded(self, column: Column, limits: Pair) -> Column:
+        """Return a column with what lies beyond two limits replaced."""
+        lower, upper = (as_held(column.field, limit) for limit in limits)
+        values = column.values
+        if self.replace == "missing":
+            beyond = np.zeros(values.size, dtype=bool)
+            if lower is not None:
+                beyond |= values < lower
+            if upper is not None:
+                beyond |= values > upper
+            shown = np.where(beyond, np.zeros_like(values), values)
+            return column.with_values(shown, column.missing | beyond)
+        for limit, bound in ((lower, np.maximum), (upper, np.minimum)):
+            if limit is not None and (values.dtype.kind == "f" or abs(limit) < 2**63):
+                values = bound(values, limit)
+        return column.with_values(values)
+
     def treats_rows_alone(self) -> bool:
         """Yes, unless the limit is a quantile of the data."""
         return self.quantile is None
+
+    @classmethod
+    def implied(cls, settings: Mapping[str, Any], person: str | None) -> tuple[Promise, ...]:  # noqa: ARG003
+        """Return the promise that no value is beyond its limits: those of dates are text."""
+        sides: dict[str, dict[str, Any]] = {"limits": {}, "date-limits": {}}
+        for name, pair in settings["limits"].items():
+            of_dates = any(isinstance(end, str) for end in pair)
+            sides["date-limits" if of_dates else "limits"][name] = pair
+        return tuple(
+            Promise(check, "package", {"columns": limits})
+            for check, limits in sides.items()
+            if limits
+        )
 
     @classmethod
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> TopCode:
@@ -164,39 +212,14 @@ class FittedTopCode(Fitted[TopCode]):
         """Replace what lies beyond the limits."""
         del context  # nothing is random
         limits = {name: list(pair) for name, pair in self.limits.items()}
+        coded = {
+            name: self.recipe.coded(column, self.limits[name])
+            for name, column in self.codes.items()
+        }
+        settings = {**self.recipe.settings(), "limits": limits}
         return Drawn(
-            datasets=[Draw({name: self._coded(column) for name, column in self.codes.items()})],
+            datasets=[Draw(coded)],
             changed=tuple(self.recipe.columns),
-            settings={**self.recipe.settings(), "limits": limits},
-            promises=self._promises(),
+            settings=settings,
+            promises=self.recipe.implied(settings, None),
         )
-
-    def _coded(self, column: Column) -> Column:
-        lower, upper = (as_held(column.field, limit) for limit in self.limits[column.name])
-        values = column.values
-        if self.recipe.replace == "missing":
-            beyond = np.zeros(values.size, dtype=bool)
-            if lower is not None:
-                beyond |= values < lower
-            if upper is not None:
-                beyond |= values > upper
-            shown = np.where(beyond, np.zeros_like(values), values)
-            return column.with_values(shown, column.missing | beyond)
-        for limit, bound in ((lower, np.maximum), (upper, np.minimum)):
-            if limit is not None and (values.dtype.kind == "f" or abs(limit) < 2**63):
-                values = bound(values, limit)
-        return column.with_values(values)
-
-    def _promises(self) -> tuple[Promise, ...]:
-        """Promise that no value is beyond its limits."""
-        promises = []
-        for check, of_dates in (("limits", False), ("date-limits", True)):
-            limits = {
-                name: list(pair)
-                for name, pair in self.limits.items()
-                if (self.codes[name].field.kind == "date") == of_dates
-            }
-            if limits:
-                claim = f"Top-coding: no value of {', '.join(limits)} is beyond its limits."
-                promises.append(Promise(check, claim, "package", {"columns": limits}))
-        return tuple(promises)

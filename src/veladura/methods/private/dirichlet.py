@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from veladura.base.arrays import Ints
+from veladura.base.checks import MOST_DATASETS
 from veladura.base.context import Context
-from veladura.core.promise import Promise
 from veladura.core.recipe import Recipe, no_codes
 from veladura.errors import PlanError
 from veladura.methods.private import exact, propose, urn
@@ -19,14 +19,14 @@ from veladura.methods.private.domain import Domain
 from veladura.methods.private.events import Event
 from veladura.methods.private.model import ReleaseModel, positive_number
 from veladura.methods.private.private import CellRecipe, FittedPrivate, Outcome, check_count
+from veladura.methods.private.proof import DOMAIN, RATIO, stated
 
 if TYPE_CHECKING:
+    from veladura.core.promise import Promise
     from veladura.core.release import Release
     from veladura.table.codes import Column
     from veladura.table.inspect import Facts
     from veladura.table.table import Table
-
-MOST_SETS = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +88,7 @@ class DirichletMultinomial(CellRecipe):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_count("m", self.m, MOST_SETS, "the number of datasets to release")
+        check_count("m", self.m, MOST_DATASETS, "the number of datasets to release")
 
     def apply(self, table: Table, context: Context) -> FittedDirichlet:
         """Count the rows of each cell."""
@@ -105,6 +105,11 @@ class DirichletMultinomial(CellRecipe):
             alpha=exact.smallest_alpha(epsilon, size),
             size=size,
         )
+
+    @classmethod
+    def implied(cls, settings: Mapping[str, Any], person: str | None) -> tuple[Promise, ...]:  # noqa: ARG003
+        """Return the promises: alpha and size keep epsilon, and every row is in a declared cell."""
+        return stated("dp-ratio", RATIO, settings), stated("dp-domain", DOMAIN, settings)
 
     @classmethod
     def read_model(cls, settings: Mapping[str, Any], release: Release) -> ReleaseModel:
@@ -197,17 +202,10 @@ class FittedDirichlet(FittedPrivate[DirichletMultinomial]):
             "alpha": exact.text(self.alpha),
             "size": self.size,
             "m": recipe.m,
-            **recipe.clipping(),
         }
-        claim = (
-            f"Differential privacy with epsilon = {parameters['epsilon']}: replacing"
-            f" {recipe.replaced} changes the probability of this release by a factor of at most"
-            f" exp({parameters['epsilon']})."
-        )
         return Outcome(
             [self._dataset(context, number) for number in range(recipe.m)],
             {**parameters, "n": int(self.counts.sum())},
-            Promise("dp-ratio", claim, "package", {"columns": list(recipe.columns), **parameters}),
         )
 
     def _dataset(self, context: Context, number: int) -> dict[str, Column]:

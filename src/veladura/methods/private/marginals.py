@@ -30,7 +30,6 @@ from veladura.methods.private.libraries import (
     opendp,
 )
 from veladura.methods.private.private import FittedPrivate, Outcome, PrivateRecipe
-from veladura.methods.private.proof import loss_promise
 
 if TYPE_CHECKING:
     from veladura.table.inspect import Facts
@@ -185,7 +184,7 @@ class FittedMarginals(FittedPrivate[Marginals]):
                 {"columns": list(noisy.names), "sigma": noisy.sigma} for noisy in measured
             ],
         }
-        return Outcome([columns], parameters, loss_promise(recipe, event))
+        return Outcome([columns], parameters)
 
     def _measure(self, context: Context, rho: float, rounds: int) -> tuple[list[NoisyTable], Any]:
         """Measure every column, then pair after pair; spend all of rho and no more."""

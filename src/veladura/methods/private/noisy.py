@@ -19,7 +19,6 @@ from veladura.methods.private.events import Event
 from veladura.methods.private.libraries import geometric
 from veladura.methods.private.model import ReleaseModel, positive_number
 from veladura.methods.private.private import CellRecipe, FittedPrivate, Outcome
-from veladura.methods.private.proof import loss_promise
 
 if TYPE_CHECKING:
     from veladura.core.release import Release
@@ -123,7 +122,7 @@ class FittedNoisyCounts(FittedPrivate[NoisyCounts]):
             "m": 1,
         }
         columns = self.domain.columns(self.table, np.repeat(cells, rows))
-        return Outcome([columns], parameters, loss_promise(recipe, event))
+        return Outcome([columns], parameters)
 
 
 def nearest(counts: Floats, total: float) -> Floats:

@@ -12,7 +12,7 @@ from veladura.base.checks import check_columns
 from veladura.base.context import Context
 from veladura.core.promise import Check, Promise
 from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
-from veladura.core.rules import Posterior, Rule
+from veladura.core.rules import ExactPosterior, Rule
 from veladura.errors import DataError, PlanError
 from veladura.methods.private import propose
 from veladura.methods.private.contribution import contributed
@@ -27,7 +27,7 @@ from veladura.methods.private.domain import (
 )
 from veladura.methods.private.events import REPLACE_ONE, REPLACE_PERSON, Event
 from veladura.methods.private.exact import positive
-from veladura.methods.private.proof import CHECKS
+from veladura.methods.private.proof import CHECKS, DOMAIN, LOSS, stated
 from veladura.table.schema import check_kinds
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class PrivateRecipe(Recipe):
     declared_by_holder: ClassVar[tuple[str, ...]] = ("domain",)
     proposed: ClassVar[tuple[str, ...]] = ("columns", "missing")
     most_cells: ClassVar[int | None] = MOST_CELLS
-    rule: ClassVar[Rule] = Posterior()
+    rule: ClassVar[Rule] = ExactPosterior()
     posterior_needs: ClassVar[tuple[str, ...]] = ()  # settings of the manifest; () : no posterior
 
     columns: Sequence[str]
@@ -89,16 +89,6 @@ class PrivateRecipe(Recipe):
     def neighbours(self) -> str:
         """Which tables count as neighbouring: one row or one person replaced."""
         return REPLACE_ONE if self.rows_per_person is None else REPLACE_PERSON
-
-    @property
-    def replaced(self) -> str:
-        """What differs between neighbouring tables, in words."""
-        if self.rows_per_person is None:
-            return "any one row of the original"
-        return (
-            f"the rows of any one person (at most {self.rows_per_person}, drawn at random; how many"
-            " rows are counted is public)"
-        )
 
     def cost(self) -> tuple[Fraction, Fraction]:
         """Return the epsilon and delta of one release, for a row."""
@@ -143,6 +133,11 @@ class PrivateRecipe(Recipe):
     def contributed(self, table: Table, context: Context) -> Table:
         """Return the rows that are counted: at most ``rows_per_person`` of each person."""
         return contributed(table, self.rows_per_person, context)
+
+    @classmethod
+    def implied(cls, settings: Mapping[str, Any], person: str | None) -> tuple[Promise, ...]:  # noqa: ARG003
+        """Return the promises: the privacy loss, and that every row is in a declared cell."""
+        return stated("dp-events", LOSS, settings), stated("dp-domain", DOMAIN, settings)
 
     @classmethod
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> Recipe:  # noqa: ARG003
@@ -200,13 +195,10 @@ class Outcome:
         The columns of each dataset; their rows are artificial.
     settings
         The parameters of the mechanism, as the manifest states them.
-    guarantee
-        The promise of differential privacy.
     """
 
     datasets: Sequence[Mapping[str, Column]] = field(repr=False)
     settings: Mapping[str, Any]
-    guarantee: Promise
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -223,31 +215,26 @@ class FittedPrivate(Fitted[P]):
         if context.ledger is not None:
             context.ledger.charge(event)
         outcome = self.mechanism(context, event)
-        declared = {"columns": list(recipe.columns), **self.domain.to_json()}
+        settings = {
+            "columns": list(recipe.columns),
+            **self.domain.to_json(),
+            "neighbours": recipe.neighbours,
+            **recipe.clipping(),
+            "events": [event.to_json()],
+            "repeatable": context.seeded,
+            **outcome.settings,
+        }
         return Drawn(
             datasets=[Draw(columns, linked=False) for columns in outcome.datasets],
             changed=recipe.columns,
             rule=recipe.rule,
-            settings={
-                **declared,
-                "neighbours": recipe.neighbours,
-                **recipe.clipping(),
-                "events": [event.to_json()],
-                "repeatable": context.seeded,
-                **outcome.settings,
-            },
-            promises=(outcome.guarantee, _domain_promise(recipe.columns, declared)),
+            settings=settings,
+            promises=recipe.implied(settings, None),
         )
 
     @abstractmethod
     def mechanism(self, context: Context, event: Event) -> Outcome:
         """Draw artificial rows; the event is what the ledger was charged with for them."""
-
-
-def _domain_promise(columns: Sequence[str], declared: Mapping[str, Any]) -> Promise:
-    """Promise that every row is in a cell that was declared."""
-    claim = f"Every combination of {', '.join(columns)} is in the domain that the holder declared."
-    return Promise("dp-domain", claim, "package", declared)
 
 
 def refuse_seed(context: Context, *, seedable: bool) -> None:

@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from veladura.core.promise import Check, Evidence, Promise
-from veladura.errors import DataError, PlanError
+from veladura.base import shapes
+from veladura.core.promise import Check, Evidence, Promise, listed
+from veladura.errors import DataError, PlanError, PromiseError
 from veladura.methods.private import exact
 from veladura.methods.private.domain import Domain
 from veladura.methods.private.events import Event, epsilon_of
 
-if TYPE_CHECKING:
-    from veladura.methods.private.private import PrivateRecipe
+LOSS = ("columns", "epsilon", "delta", "events")
+RATIO = ("columns", "epsilon", "delta", "alpha", "size", "m")
+DOMAIN = ("columns", "domain", "missing", "structural_zeros")
 
 
-def loss_promise(recipe: PrivateRecipe, event: Event) -> Promise:
-    """Promise that the privacy loss of the stated noise is at most epsilon and delta."""
-    epsilon, delta = map(exact.text, recipe.loss())
-    claim = (
-        f"Differential privacy with epsilon = {epsilon}"
-        + (f" and delta = {delta}" if delta != "0" else "")
-        + f": with the noise that the manifest states, replacing {recipe.replaced}"
-        f" changes the probability of a release by a factor of at most exp({epsilon})"
-        + (f", plus {delta}." if delta != "0" else ".")
-    )
-    settings = {"columns": list(recipe.columns), "epsilon": epsilon, "delta": delta}
-    return Promise("dp-events", claim, "package", {**settings, "events": [event.to_json()]})
+def stated(name: str, keys: Sequence[str], settings: Mapping[str, Any]) -> Promise:
+    """Return a promise whose settings are some of those of the step."""
+    clipped = ("rows_per_person",) if keys is not DOMAIN and "rows_per_person" in settings else ()
+    if lacking := [key for key in keys if key not in settings]:
+        msg = f"the manifest lacks {lacking}, which the promise {name!r} needs."
+        raise PromiseError(msg)
+    return Promise(name, "package", {key: settings[key] for key in (*keys, *clipped)})
 
 
 def ratio_too_large(evidence: Evidence, settings: Mapping[str, Any]) -> int:
@@ -57,8 +55,90 @@ def costs_more(evidence: Evidence, settings: Mapping[str, Any]) -> int:  # noqa:
     return int(not settings["events"]) + int(total is None or total > Fraction(settings["epsilon"]))
 
 
+def _replaced(settings: Mapping[str, Any]) -> str:
+    """Return what differs between neighbouring tables, in words."""
+    if "rows_per_person" not in settings:
+        return "any one row of the original"
+    return (
+        f"the rows of any one person (at most {settings['rows_per_person']}, drawn at random; how"
+        " many rows are counted is public)"
+    )
+
+
+def _loss(settings: Mapping[str, Any]) -> str:
+    epsilon, delta = settings["epsilon"], settings["delta"]
+    little = delta != "0"
+    return (
+        f"Differential privacy with epsilon = {epsilon}"
+        + (f" and delta = {delta}" if little else "")
+        + f": with the noise that the manifest states, replacing {_replaced(settings)}"
+        f" changes the probability of a release by a factor of at most exp({epsilon})"
+        + (f", plus {delta}." if little else ".")
+    )
+
+
+def _ratio(settings: Mapping[str, Any]) -> str:
+    epsilon = settings["epsilon"]
+    return (
+        f"Differential privacy with epsilon = {epsilon}: replacing {_replaced(settings)} changes"
+        f" the probability of this release by a factor of at most exp({epsilon})."
+    )
+
+
+def _domain(settings: Mapping[str, Any]) -> str:
+    return f"Every combination of {listed(settings)} is in the domain that the holder declared."
+
+
+def fraction(value: object) -> str:
+    """Accept a number as the manifest writes it: text, so that it is exact."""
+    if not isinstance(value, str) or not _FRACTION.fullmatch(value):
+        return "expected a fraction, as text"
+    return ""
+
+
+_FRACTION = re.compile(r"[0-9]{1,400}(\.[0-9]{1,400})?(/[1-9][0-9]{0,400})?")
+_ONCE = {"rows_per_person": shapes.whole(1)}
+_VALUE = shapes.either(shapes.text, shapes.whole(-(2**53)), shapes.flag)
+_VALUES = shapes.mapped(shapes.listed(_VALUE, 1), 1, keys=shapes.name)
+_EVENT = shapes.table(
+    {
+        **dict.fromkeys(("mechanism", "about", "neighbours"), shapes.text),
+        **dict.fromkeys(("epsilon", "delta", "rho"), fraction),
+    }
+)
+_COST = {"columns": shapes.names, "epsilon": fraction, "delta": fraction}
+# No row shows how it was drawn: the files can contradict a privacy loss, never prove it.
 CHECKS = {
-    "dp-ratio": Check(ratio_too_large),
-    "dp-domain": Check(outside_domain),
-    "dp-events": Check(costs_more),
+    "dp-ratio": Check(
+        ratio_too_large,
+        _ratio,
+        shapes.table(
+            {
+                **_COST,
+                "alpha": shapes.either(fraction, shapes.listed(fraction, 1)),
+                "size": shapes.whole(1),
+                "m": shapes.whole(1),
+            },
+            _ONCE,
+        ),
+        shown=False,
+    ),
+    "dp-domain": Check(
+        outside_domain,
+        _domain,
+        shapes.table(
+            {
+                "columns": shapes.names,
+                "domain": _VALUES,
+                "missing": shapes.listed(shapes.name),
+                "structural_zeros": shapes.listed(_VALUES),
+            }
+        ),
+    ),
+    "dp-events": Check(
+        costs_more,
+        _loss,
+        shapes.table({**_COST, "events": shapes.listed(_EVENT, 1, 1000)}, _ONCE),
+        shown=False,
+    ),
 }

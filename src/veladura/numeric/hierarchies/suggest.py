@@ -21,6 +21,7 @@ GRID_CELLS = 100  # across a region, of the smallest size
 SHORTEST_CODE = 3  # characters of a code whose prefix means something
 RARE_SHARES = (0.01, 0.05, 0.2)  # of the people: categories below are put together, by level
 SEPARATOR = re.compile(r"[:,;(/]|\s[-\u2013]\s")  # after the first part of a label
+NEARLY_ALL = 0.9  # of the people in one interval: it would tell nothing
 CORNER = 16  # cells: the origin of a suggested grid is a multiple of so many
 
 
@@ -41,13 +42,14 @@ def suggest_hierarchy(base: Column, sizes: Ints | None = None, k: int = 5) -> Hi
     kind, values = base.field.kind, [value for value in plain_values(base) if value is not None]
     if kind == "date":
         return Hierarchy.dates(
-            ("month", "year", "5 years", "decade", "50 years")
+            ("month", "year", "5 years", "decade", "20 years")
             if len(values) > FEW_BINS
             else ("year", "decade")
         )
     if kind in ("integer", "number") and len(set(values)) > 1:
         numbers = np.array(values, dtype=float)
-        widths = _merging(_nice_widths(numbers), numbers)
+        people = np.ones(numbers.size) if sizes is None else sizes[~base.missing]
+        widths = _merging(_nice_widths(numbers), numbers, people)
         return Hierarchy.intervals(widths) if widths else Hierarchy.star()
     if kind == "ordered":
         return _by_order(base.field.order)
@@ -149,7 +151,7 @@ def suggest_grid(base: Column) -> Hierarchy:
     cell = _nice_above(spread / GRID_CELLS)
     origin = np.floor(low / (cell * CORNER)) * cell * CORNER
     across = float(np.max(high - origin)) / cell
-    levels = max(1, math.ceil(math.log2(across)))  # the largest cells still part the region
+    levels = max(1, math.floor(math.log2(across)))  # two of the largest cells are not enough
     digits = max(0, 1 - math.floor(math.log10(cell)))
     return Hierarchy.grid(cell, levels, [round(float(end), digits) for end in origin])
 
@@ -161,14 +163,16 @@ def _nice_above(width: float) -> float:
     return round(digit * 10.0**power, max(0, 1 - power))
 
 
-def _merging(widths: Sequence[float], values: Floats) -> list[float]:
-    """Return the widths at which some intervals merge, and more than one is left."""
+def _merging(widths: Sequence[float], values: Floats, people: Floats | Ints) -> list[float]:
+    """Return the widths at which some intervals merge, and not nearly all people are in one."""
     left, kept = len(set(values)), []
+    crowded = max(NEARLY_ALL * people.sum(), people.max())  # as many share one value already
     for width in widths:
-        intervals = len(set(np.floor(values / width)))
-        if 1 < intervals < left:
+        _, interval = np.unique(np.floor(values / width), return_inverse=True)
+        sizes = np.bincount(interval.ravel(), weights=people)
+        if 1 < sizes.size < left and sizes.max() <= crowded:
             kept.append(width)
-            left = intervals
+            left = sizes.size
     return kept
 
 

@@ -17,6 +17,8 @@ _MOST_CODES = 0.6  # distinct values a row
 _FEW_LEVELS = 5
 _MANY_LEVELS = 30
 _CHANCE = 3  # standard errors
+_MOST_RESERVED = 3  # "refused", "does not know", "not asked"
+_RARELY = 0.2
 
 
 def is_nominal(levels: Ints, sizes: Ints) -> bool:
@@ -112,11 +114,20 @@ def is_flat(sizes: Ints) -> bool:
 
 
 def without_reserved(levels: Ints, sizes: Ints) -> tuple[Ints, Ints]:
-    """Return values without those kept for "no answer": a few negative ones, or nines far above."""
+    """Return values without those kept for "no answer".
+
+    A few negative ones, nines far above, or a few sevens, eights and nines after a gap.
+    """
     keep = np.ones(levels.size, dtype=bool)
     negative = levels < 0
     if 0 < np.count_nonzero(negative) <= 4 and levels[-1] > 0:  # noqa: PLR2004
         keep &= ~negative
     if levels.size > 3 and set(str(levels[-1])) == {"9"} and levels[-1] > 1.5 * levels[-2]:  # noqa: PLR2004
         keep[-1] = False
+    gaps = np.flatnonzero(np.diff(levels[keep]) > 1)
+    if gaps.size and (rest := levels[keep][gaps[0] + 1 :]).size <= _MOST_RESERVED:
+        apart = {int(level) for level in rest if set(str(level)) <= set("789")}
+        rare = sizes[np.isin(levels, rest)].sum() < _RARELY * sizes.sum()
+        if len(apart) == rest.size and rare and gaps[0] > 0:
+            keep &= ~np.isin(levels, rest)
     return levels[keep], sizes[keep]

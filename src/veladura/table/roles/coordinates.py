@@ -20,6 +20,8 @@ _MOST_SKEWED = 2.5
 _ALIKE = 8.0  # largest ratio of two spreads
 _MANY_DECIMALS = 4
 _TIED = 20
+_STRAIGHT = 0.98  # correlation of two numbers that are one
+_REGION_ROWS = 20  # rows of a region, on average
 _METRES = 1000  # least span of projected coordinates
 
 
@@ -42,12 +44,17 @@ def _may_be(column: Evidence, shape: str) -> bool:
     """Whether numbers could be coordinates: many, with decimals or far from zero, not skewed."""
     if column.levels is None or column.field.kind == "date" or column.distinct < _FEWEST_PLACES:
         return False
-    if "weight" in column.hints or is_sequence(column):
+    if "weight" in column.hints or is_sequence(column) or shape in ("date", "birth date"):
         return False
-    if column.whole and (shape in ("age", "count") or not _spans(column) or is_even(column.levels)):
+    if column.whole and (shape in ("age", "count") or not _spans(column)):
         return bool(column.hints & {"x", "y"}) and shape != "age"
     mean_one = abs(column.numbers.mean() - 1) < 0.01  # noqa: PLR2004  # a weight
     return not mean_one and abs(skewness(column.numbers)) < _MOST_SKEWED
+
+
+def _as_running(column: Evidence) -> bool:
+    """Whether whole numbers are spread as evenly as running ones."""
+    return column.whole and column.levels is not None and is_even(column.levels)
 
 
 def _spans(column: Evidence) -> bool:
@@ -77,15 +84,19 @@ def _points(
         return 0
     a, b = x.by_row[both], y.by_row[both]
     spreads = a.std() / b.std() if b.std() > 0 else 0.0
-    if not 1 / _ALIKE < spreads < _ALIKE or abs(np.corrcoef(a, b)[0, 1]) > 0.95:  # noqa: PLR2004
-        return 0
-    if not _jointly_distinct(x, y) or abs(x.decimals - y.decimals) > 1:
+    if not 1 / _ALIKE < spreads < _ALIKE or not _jointly_distinct(x, y):
         return 0
     far, named = _far(x) or _far(y), _are_named(x, y)
     together = _explained_together(x, y, columns, shapes)
-    if not (far or named or together or min(x.numbers[0], y.numbers[0]) < 0):
+    # people along a coast
+    straight = abs(np.corrcoef(a, b)[0, 1]) > (_STRAIGHT if together else 0.95)
+    if straight or abs(x.decimals - y.decimals) > 1:
         return 0
-    if not (far or named) and _rise_together(a, b):
+    running = not named and (_as_running(x) or _as_running(y))
+    if running and not _by_regions(x, y, columns, shapes):
+        return 0
+    reason = far or named or together or min(x.numbers[0], y.numbers[0]) < 0
+    if not reason or (not (far or named) and _rise_together(a, b)):
         return 0
     points = 2 * together + 2 * named + far + (_far(x) and _far(y))
     points += x.decimals == y.decimals and (x.decimals >= _MANY_DECIMALS or _as_metres(x, y))
@@ -133,6 +144,14 @@ def _tied_together(x: Evidence, y: Evidence) -> bool:
     distinct = pairs(x.codes, y.codes)[0].size
     repeated = x.present - x.distinct
     return repeated >= _TIED and distinct < 1.1 * max(x.distinct, y.distinct)
+
+
+def _by_regions(
+    x: Evidence, y: Evidence, columns: Sequence[Evidence], shapes: Mapping[str, str]
+) -> bool:
+    """Whether a category of large groups tells much of both; numbers of households are not one."""
+    large = [column for column in columns if column.distinct <= column.present / _REGION_ROWS]
+    return _explained_together(x, y, large, shapes)
 
 
 def _explained_together(

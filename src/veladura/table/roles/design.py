@@ -52,7 +52,7 @@ def _codes(columns: Sequence[Evidence], shapes: Mapping[str, str]) -> list[Evide
     return [
         column
         for column in columns
-        if (column.levels is None and shapes[column.name] in ("code", "words"))
+        if (column.levels is None and shapes[column.name] in ("code", "words", "one name"))
         or (column.whole and shapes[column.name] not in ("age", "year", "birth year", "count"))
     ]
 
@@ -98,7 +98,7 @@ def _strata(
             ("strata" in column.hints and (cluster is None or determines(cluster, column)))
             or (
                 cluster is not None
-                and shapes[column.name] != "words"
+                and shapes[column.name] not in ("words", "one name")
                 and not column.hints & {"quasi", "sensitive"}
                 and determines(cluster, column)
                 and explained(column, weight) > _EVEN

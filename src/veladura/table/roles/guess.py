@@ -60,7 +60,7 @@ def guess_roles(table: Table) -> dict[str, Guess]:
     shapes = {column.name: shape_of(column) for column in columns}
     replicates = find_replicates(columns)
     partners = find_pairs([c for c in columns if c not in replicates], shapes)
-    units = find_units([c for c in columns if c.name not in partners], shapes)
+    units = find_units(columns, shapes, partners)
     shapes |= _of_people(shapes, units)
     free = [c for c in columns if c.name not in (*partners, *_of_units(units))]
     design = find_design(free, shapes, units, replicates)

@@ -20,6 +20,8 @@ from veladura.table.roles.nesting import (
 _FEWEST_UNITS = 15
 _ROWS_EACH = (1.12, 150.0)  # rows a unit, on average
 _LARGEST_SIZE = 30
+_MUCH = 4  # columns
+_LONG = 8  # characters
 _MANY_LEVELS = 15
 _FOLLOWS = 0.97  # rank correlation of a column that only follows the order of the codes
 _MOST_MISSING = 0.1
@@ -46,7 +48,7 @@ def may_be_key(column: Evidence, shape: str) -> bool:
     """Whether values could number units: whole numbers or words, repeated, hardly any missing."""
     if column.field.kind == "date" or (column.levels is not None and not column.whole):
         return False
-    if shape in ("free text", "amount", "year", "birth year", "binary", "month", "day"):
+    if shape in ("free text", "amount", "year", "birth year", "binary", "month", "day", "date"):
         return False
     each = column.present / max(column.distinct, 1)
     return (
@@ -106,15 +108,22 @@ def _points(
     points = max(min(len(constant), 3) - 1, 0)
     points += 2 * bool(detailed) + named
     points += shapes[column.name] in ("long code", "running number", "hash", "code", "e-mail")
-    points += is_dense(column)
+    points += is_dense(column) or (column.levels is None and _is_long(column, shapes))
     points += _is_contiguous(column)
     points += 2 * any(counts_rows(column, other) for other in constant)
     points += any(_numbers_rows(column, other) for other in varying)
     points += 3 * any(constancy(column, other) < _APART for other in varying)
-    points -= 2 * bool(sizes.max() > 12 * sizes.mean())  # towns, not people
+    # a few with very many rows are towns, not people, unless much stays the same within them
+    points -= 2 * bool(sizes.max() > 12 * sizes.mean() and len(constant) < _MUCH)
+    points += 2 * (shapes[column.name] == "hash")  # nobody hashes a category
     points += any(other.levels is None for other in aliases)
     points -= _PENALTY.get(shapes[column.name], 0)
     return int(points)
+
+
+def _is_long(column: Evidence, shapes: Mapping[str, str]) -> bool:
+    """Whether codes are longer than those of categories are."""
+    return shapes[column.name] == "code" and min(map(len, column.texts)) >= _LONG
 
 
 def is_dense(column: Evidence) -> bool:

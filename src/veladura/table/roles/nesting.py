@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from veladura.base.arrays import Ints
@@ -12,6 +14,7 @@ VARYING = 0.5
 _MOST_CHANGES = 0.25  # in a group, for errors of those who typed
 ONE_TO_ONE = 0.97
 _FEWEST_CHANGES = 12  # chance must bring so many for constancy to mean anything
+_SELDOM = 0.3  # of the repeats that chance would bring
 _CELLS_PER_ROW = 4  # so many cells are counted faster than rows are sorted
 
 
@@ -60,6 +63,15 @@ def constancy(key: Evidence, column: Evidence) -> float:
     return share if changes <= _MOST_CHANGES * groups.size else min(share, VARYING)
 
 
+def repeats_less(key: Evidence, column: Evidence) -> bool:
+    """Whether values repeat within the values of a key far less often than chance would have it."""
+    both = (key.codes >= 0) & (column.codes >= 0)
+    groups = np.bincount(key.codes[both])
+    chance = both.sum() - _expected(groups[groups > 0], column.sizes)
+    repeats = both.sum() - pairs(key.codes, column.codes)[0].size
+    return bool(chance >= _FEWEST_CHANGES and repeats < _SELDOM * chance)
+
+
 def _expected(groups: Ints, sizes: Ints) -> float:
     """Return the distinct pairs that independence brings, by group sizes and value sizes."""
     group, often = np.unique(groups, return_counts=True)
@@ -72,6 +84,19 @@ def _expected(groups: Ints, sizes: Ints) -> float:
 def determines(key: Evidence, column: Evidence) -> bool:
     """Whether the value of a key tells that of a column in nearly every row."""
     return constancy(key, column) >= ONE_TO_ONE
+
+
+def is_listed(column: Evidence, columns: Sequence[Evidence]) -> bool:
+    """Whether codes of places stand in the order of their regions: those of one come together."""
+    if not column.whole:
+        return False
+    places, row = np.unique(column.codes, return_index=True)
+    for other in columns:
+        if 2 < other.distinct <= places.size / 2 and determines(column, other):  # noqa: PLR2004
+            region = other.codes[row]
+            if np.count_nonzero(np.diff(region)) < 1.1 * other.distinct:
+                return True
+    return False
 
 
 def are_aliases(first: Evidence, second: Evidence) -> bool:

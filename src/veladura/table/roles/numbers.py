@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import gcd
 from typing import Literal
 
 import numpy as np
@@ -29,6 +30,8 @@ NumberShape = Literal[
     "age",
     "year",
     "birth year",
+    "date",
+    "birth date",
     "amount",
     "measure",
 ]
@@ -66,6 +69,14 @@ def shape_of(column: Evidence) -> NumberShape:
     return shape or _long(column, levels, sizes)
 
 
+def is_scale(column: Evidence) -> bool:
+    """Whether whole numbers are a scale, apart from values kept for "no answer"."""
+    if not column.whole:
+        return False
+    levels, sizes = without_reserved(whole_levels(column), column.sizes)
+    return levels.size > 2 and _short(levels, sizes) == "scale"  # noqa: PLR2004
+
+
 def _long(column: Evidence, levels: Ints, sizes: Ints) -> NumberShape:
     """Return the shape of whole numbers over a wide range."""
     if is_long_code(column):
@@ -74,12 +85,13 @@ def _long(column: Evidence, levels: Ints, sizes: Ints) -> NumberShape:
         return "running number"
     if is_nominal(levels, sizes):
         return "nominal code"
-    span, heavy = int(levels[-1] - levels[0]), is_heavy(np.repeat(levels.astype(float), sizes))
-    if levels[0] >= 0 and levels[-1] <= _OLDEST and span >= _DECADES and not heavy:
+    span, numbers = int(levels[-1] - levels[0]), np.repeat(levels.astype(float), sizes)
+    of_life = levels[0] >= 0 and levels[-1] <= _OLDEST and span >= _DECADES
+    if of_life and skewness(numbers) <= _HEAVY:  # the old are far above the middle of families
         return "age"
     if span < _DECADES:  # what is counted begins at zero or one, and leaves no gaps
         return "nominal code"
-    return "amount" if heavy else "measure"
+    return "amount" if is_heavy(numbers) else "measure"
 
 
 def whole_levels(column: Evidence) -> Ints:
@@ -90,11 +102,12 @@ def whole_levels(column: Evidence) -> Ints:
 
 
 def is_sequence(column: Evidence) -> bool:
-    """Whether whole numbers, each of one row, leave hardly a gap: 1, 2, 3, ..."""
+    """Whether whole numbers, each of one row, leave hardly a gap: 1, 2, 3, or 10, 20, 30, ..."""
     if not column.whole or not column.nearly_unique:
         return False
     levels = whole_levels(column)
-    return int(levels[-1] - levels[0]) < 1.5 * column.distinct
+    step = gcd(*np.diff(levels).tolist())
+    return int(levels[-1] - levels[0]) < 1.5 * step * column.distinct
 
 
 def is_heavy(numbers: Floats) -> bool:
@@ -114,11 +127,22 @@ def skewness(numbers: Floats) -> float:
 
 
 def _dated(levels: Ints) -> NumberShape | None:
-    """Return the shape of years."""
+    """Return the shape of years, and of dates such as 19800229."""
+    if _are_days(levels):
+        years = int(levels[-1] // 10_000 - levels[0] // 10_000)
+        return "birth date" if years >= _DECADES else "date"
     if levels[0] < _YEARS[0] or levels[-1] > _YEARS[1]:
         return None
     decades = int(levels[-1] - levels[0]) >= _DECADES and levels.size > _DECADES / 2
     return "birth year" if decades else "year"
+
+
+def _are_days(levels: Ints) -> bool:
+    """Whether whole numbers are dates: year, month and day one after the other."""
+    year, month, day = levels // 10_000, levels // 100 % 100, levels % 100
+    years = (year >= _YEARS[0]) & (year <= _YEARS[1])
+    days = (month >= 1) & (month <= _MONTHS) & (day >= 1) & (day <= _DAYS)
+    return levels.size >= _FEWEST_CODES and bool(np.all(years & days))
 
 
 def _short(levels: Ints, sizes: Ints) -> NumberShape | None:

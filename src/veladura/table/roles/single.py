@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from veladura.table.roles.answer import Answer
 from veladura.table.roles.evidence import Evidence
 from veladura.table.roles.identifiers import identifying
-from veladura.table.roles.nesting import CONSTANT, VARYING, constancy, determines
-from veladura.table.roles.numbers import is_heavy
+from veladura.table.roles.nesting import CONSTANT, VARYING, constancy, determines, is_listed
+from veladura.table.roles.numbers import is_heavy, is_scale
 from veladura.table.roles.units import Units
 from veladura.table.schema import Kind
 
 _MOST_LEVELS = 50  # of a category that people know of each other
 _SURNAMES = 0.05  # distinct surnames a row
+_MANY_NAMES = 100
+_VERY_MANY = 300  # however many people share them
+_FEW_NAMES = 0.3  # distinct surnames a person, where they are fewer
 _FEW_HINTS = 2  # so many names that say something make silence say something too
 _SAME = 0.98  # share of one value from which a column tells nothing
 
@@ -28,20 +33,28 @@ def judge(  # noqa: PLR0911  # one for each sort of column
     if shape == "constant":
         return Answer("undecided", "it has one value only")
     people = _people(column, units)
-    if answer := identifying(column, shape, people) or _one_name(column, shape, columns):
+    if answer := identifying(column, shape, people) or _one_name(column, shape, columns, units):
         return answer
     if shape == "free text":
         return Answer("dropped", "free text may name people", "text")
-    if column.field.kind == "date":
+    if shape in ("date", "birth date"):
         return _date(column, shape)
     if column.levels is None or shape in ("binary", "nominal code", "scale"):
         return _category(column, shape, columns, units)
-    return _number(column, shape, shapes)
+    return _number(column, shape, shapes, columns)
 
 
-def _one_name(column: Evidence, shape: str, columns: Sequence[Evidence]) -> Answer | None:
+def _one_name(
+    column: Evidence, shape: str, columns: Sequence[Evidence], units: Units
+) -> Answer | None:
     """Return the answer for surnames: many capitalised words that, unlike towns, tell nothing."""
-    if shape != "one name" or column.distinct < _SURNAMES * column.present:
+    people = _people(column, units)
+    if units.person is not None and people < column.present:  # each person counts once
+        first = np.unique(units.person.column.codes, return_index=True)[1]
+        column, columns = column.at(first), [c.at(first) for c in columns if c is not column]
+    many = min(_SURNAMES * column.present, _VERY_MANY)
+    least = many if column.distinct >= _MANY_NAMES else _FEW_NAMES * people
+    if shape != "one name" or column.distinct < least or "quasi" in column.hints:
         return None
     named = "identifier" in column.hints
     telling = any(c is not column and c.distinct > 2 and determines(column, c) for c in columns)  # noqa: PLR2004
@@ -80,9 +93,11 @@ def _category(  # noqa: PLR0911  # one for each reason
     if column.distinct > _MOST_LEVELS:
         return Answer("undecided", f"{what}, with many values", kind, order)
     if units.person and constancy(units.person.column, column) < VARYING:
-        return Answer("undecided", f"{what} that changes within a person", kind, order)
+        return Answer("undecided", f"{what}, not always the same within a person", kind, order)
     if shape == "scale":
         return Answer("undecided", what, kind, order)
+    if shape == "nominal code" and is_scale(column):
+        return Answer("undecided", "a scale with codes for no answer", kind, order)
     if shape == "nominal code" and _derived(column, columns):
         return Answer("undecided", f"{what}; another column tells them", kind, order)
     if sum(bool(c.hints & {"quasi", "age", "birth"}) for c in columns) > _FEW_HINTS:
@@ -113,7 +128,7 @@ def _kind(column: Evidence, shape: str) -> tuple[Kind, tuple[str, ...], str]:
 
 
 def _number(  # noqa: PLR0911  # one for each shape
-    column: Evidence, shape: str, shapes: Mapping[str, str]
+    column: Evidence, shape: str, shapes: Mapping[str, str], columns: Sequence[Evidence]
 ) -> Answer:
     kind = column.field.kind
     if shape == "long code":
@@ -135,6 +150,9 @@ def _number(  # noqa: PLR0911  # one for each shape
         return Answer("quasi-identifier", "a number that others may know, by its name", kind)
     if "sensitive" in column.hints:
         return Answer("sensitive", "a number; the name says that it is sensitive", kind)
+    if column.whole and is_listed(column, columns):
+        why = "numbers in the order of another column, as codes of places are"
+        return Answer("undecided", why, kind)
     if shape == "amount" and is_heavy(column.numbers):
         return Answer("sensitive", "amounts of which a few are far larger than the rest", kind)
     return Answer("undecided", "numbers; neither values nor name say what they are", kind)

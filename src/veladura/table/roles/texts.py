@@ -35,9 +35,13 @@ _WORD = rf"[^\W\d_]+(?:[{_APOSTROPHES}][^\W\d_]+)*\.?"
 _NAME = re.compile(rf"^{_WORD},?(?: {_WORD}){{1,4}}$")
 _ONE_NAME = re.compile(rf"^{_WORD}(?: {_WORD})?$")
 _STREET = re.compile(r"^(?:\d+\w?,? [^\d]{4,}|[^\d]{4,}\.? ?\d+\s?\w?)(?:[,/].*)?$")
-_CODE = re.compile(r"^\S*\d\S*$")
+_CODE = re.compile(r"^\S*\d\S*(?: \S*\d\S*)*$")  # also in groups, as accounts are written
 _DIGITS = re.compile(r"\d")
+_SPOKEN = re.compile(r"(?<!\S)[^\d\s]+(?!\S)")  # words without a digit
 _FEWEST_DIGITS = 7
+_FEWEST_LETTERED = 15
+_DIGITLESS = 0.7  # of random letters and digits, the most that have no digit by chance
+_SHORTEST_LETTERED = 5  # shorter ones stand for countries or towns
 _LONG = 30  # characters
 _MANY_WORDS = 4
 _FREE_LEVELS = 50
@@ -49,6 +53,8 @@ def shape_of(column: Evidence) -> TextShape:
     texts = column.texts
     if not texts:
         return "words"
+    if _are_lettered(column):
+        return "code"
     for shape, fits in _SHAPES:
         if column.distinct >= _FEWEST[shape] and _share(texts, fits) >= _MOST:
             return shape
@@ -59,6 +65,17 @@ def shape_of(column: Evidence) -> TextShape:
 
 def _share(texts: tuple[str, ...], fits: Callable[[str], bool]) -> float:
     return sum(map(fits, texts)) / len(texts)
+
+
+def _are_lettered(column: Evidence) -> bool:
+    """Whether texts are codes of letters: many, of one length, in capitals or with digits."""
+    texts = column.texts
+    if column.distinct < _FEWEST_LETTERED or len({len(text) for text in texts}) > 1:
+        return False
+    if len(texts[0]) < _SHORTEST_LETTERED or not all(text.isalnum() for text in texts):
+        return False
+    capitals = _share(texts, lambda text: text.isalpha() and text.isupper()) == 1
+    return capitals or _DIGITLESS > _share(texts, str.isalpha) > 0
 
 
 def _is_phone(text: str) -> bool:
@@ -82,7 +99,7 @@ def _is_name(text: str) -> bool:
 def _is_free(column: Evidence) -> bool:
     """Whether texts are sentences: many, long or of many words, and hardly any twice."""
     texts = column.texts
-    words = float(np.mean([len(text.split()) for text in texts]))
+    words = float(np.mean([len(_SPOKEN.findall(text)) for text in texts]))
     length = float(np.mean([len(text) for text in texts]))
     many = column.distinct >= _FREE_LEVELS and column.distinct > 0.2 * column.present
     sentences = (length > _LONG and words > _MANY_WORDS - 1) or words >= _MANY_WORDS
@@ -96,7 +113,7 @@ _SHAPES: tuple[tuple[TextShape, Callable[[str], bool]], ...] = (
     ("phone", _is_phone),
     ("person name", _is_name),
     ("one name", lambda text: bool(_ONE_NAME.match(text)) and text[0].isupper()),
-    ("street", lambda text: bool(_STREET.match(text))),
+    ("street", lambda text: bool(_STREET.match(text)) and not text.isupper() and "_" not in text),
 )
 # A few levels of such a shape are a category, as in "New York".
 _FEWEST = {
@@ -105,6 +122,6 @@ _FEWEST = {
     "hash": FEWEST_ROWS // 2,
     "phone": FEWEST_ROWS // 2,
     "person name": FEWEST_ROWS // 2,
-    "one name": 2 * FEWEST_ROWS,
+    "one name": FEWEST_ROWS // 2,
     "street": FEWEST_ROWS // 2,
 }

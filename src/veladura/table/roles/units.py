@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,7 +22,9 @@ from veladura.table.roles.nesting import (
     are_aliases,
     constancy,
     determines,
+    is_listed,
     pairs,
+    repeats_less,
 )
 
 _FEWEST_UNITS = 15
@@ -48,12 +50,14 @@ class Units:
     aliases: Mapping[str, str] = field(default_factory=dict)  # column: the unit it tells
 
 
-def find_units(columns: Sequence[Evidence], shapes: Mapping[str, str]) -> Units:
-    """Return the units of a table among columns that are no coordinates."""
+def find_units(
+    columns: Sequence[Evidence], shapes: Mapping[str, str], places: Collection[str] = ()
+) -> Units:
+    """Return the units of a table; columns that are coordinates number none."""
     every = [
         key_of(column, columns, shapes)
         for column in columns
-        if may_be_key(column, shapes[column.name])
+        if column.name not in places and may_be_key(column, shapes[column.name])
     ]
     keys = [key for key in every if key.points >= _ENOUGH]
     groups = _same_units(sorted(keys, key=lambda key: -key.column.distinct), shapes)
@@ -87,6 +91,7 @@ def _around(person: Key, keys: Sequence[Key], shapes: Mapping[str, str]) -> Key 
             or (key.constant and _is_code(key.column, shapes[key.column.name]))
         )
         and not key.column.hints & {"quasi", "sensitive", "age", "birth"}
+        and (is_dense(key.column) or not is_listed(key.column, key.constant))
         and _is_household(key, person)
     ]
     return max(coded, key=lambda k: ("household" in k.column.hints, k.points), default=None)
@@ -94,11 +99,11 @@ def _around(person: Key, keys: Sequence[Key], shapes: Mapping[str, str]) -> Key 
 
 def _is_code(column: Evidence, shape: str) -> bool:
     """Whether values look like numbers of units: running, or long enough for every one."""
-    long = shape == "code" and len(column.texts[0]) >= _LONG_CODE
+    long = shape == "code" and max(map(len, column.texts)) >= _LONG_CODE
     dense = is_dense(column) and shape not in ("day", "month", "count", "scale")
     if shape == "age":  # a list from one without a gap is no list of ages
         dense = dense and column.numbers[0] == 1 and column.distinct == column.numbers[-1]
-    return shape in ("long code", "running number", "hash") or dense or long
+    return shape in ("long code", "running number", "hash", "phone") or dense or long
 
 
 def _same_units(keys: Sequence[Key], shapes: Mapping[str, str]) -> list[list[Key]]:
@@ -136,7 +141,12 @@ def _choose(
         if _is_person(key, columns, shapes) and household is None:
             if person is None:
                 person = key
-        elif household is None and _is_household(key, person):
+        elif (
+            household is None
+            and key.constant
+            and shapes[key.column.name] not in _OF_PEOPLE
+            and _is_household(key, person)
+        ):
             household = key
     return person, household
 
@@ -187,15 +197,17 @@ def _may_be_age(column: Evidence, shape: str, key: Key) -> bool:
         return True
     if not column.whole or column.levels is None or column.distinct < _FEWEST_AGES:
         return False
-    if column.levels[0] < 0 or column.levels[-1] > _OLDEST:
+    if column.levels[0] < 0 or column.levels[-1] > _OLDEST or column.present < column.rows / 2:
         return False
     others = [c for c in key.constant if c is not column and 2 < c.distinct < column.distinct]  # noqa: PLR2004
     return column not in key.constant or not any(constancy(column, c) > CONSTANT for c in others)
 
 
 def _is_balanced(column: Evidence) -> bool:
+    """Whether a column could be the sex of people; a weight of two values could not."""
     return (
         column.distinct == 2  # noqa: PLR2004
+        and (column.levels is None or column.whole)
         and _BALANCED[0] < column.sizes[0] / column.present < _BALANCED[1]
     )
 
@@ -216,8 +228,9 @@ def _ages_with(key: Key, age: Evidence, time: Evidence) -> bool:
 
 
 def _is_time_of(key: Key, column: Evidence, shapes: Mapping[str, str]) -> bool:
-    """Whether a column tells the rows of a unit apart in time."""
+    """Whether a column tells the rows of a unit apart in time, more than chance does."""
     if column.field.kind != "date" and shapes[column.name] != "year":
         return False
     both = (key.column.codes >= 0) & (column.codes >= 0)
-    return distinct_within(key.column.codes[both], column.codes[both].astype(np.float64))
+    apart = distinct_within(key.column.codes[both], column.codes[both].astype(np.float64))
+    return apart and repeats_less(key.column, column)

@@ -8,7 +8,13 @@ from itertools import combinations
 import numpy as np
 
 from veladura.table.roles.evidence import Evidence
-from veladura.table.roles.nesting import CONSTANT, constancy, determines, explained
+from veladura.table.roles.nesting import (
+    CONSTANT,
+    constancy,
+    determines,
+    explained,
+    is_listed,
+)
 from veladura.table.roles.units import Units
 
 _ENOUGH = 3  # points of evidence
@@ -43,7 +49,7 @@ def find_weights(
 
 def _may_be(column: Evidence) -> bool:
     """Whether numbers could be weights: positive, none missing, of about the same size."""
-    if column.levels is None or column.field.kind == "date" or column.distinct < 3:  # noqa: PLR2004
+    if column.levels is None or column.field.kind == "date" or column.distinct < 2 + column.whole:
         return False
     if column.present < column.rows or column.levels[0] < 0:
         return False
@@ -71,10 +77,12 @@ def _points(
     if not (one or named or shared or (designed and column.distinct <= _MOST_CELLS)):
         return 0
     points = 2 * one + 2 * named + shared + designed + fine + (fine and few) + (mean >= _MANY)
+    points += designed and not column.whole and column.distinct <= _MOST_CELLS
     differs = shared and _differs(column, units)
     points += column.whole and few and not _is_heaped(column) and (differs or shape in _AMOUNTS)
     points -= bool(column.hints & {"sensitive", "age", "quasi", "x", "y"})
-    points -= 2 * (shape in ("age", "birth year", "year"))
+    points -= 2 * (shape in ("age", "birth year", "year", "date", "birth date"))
+    points -= 3 * is_listed(column, columns)
     points -= 2 * (shape in ("long code", "running number") and not differs)
     points -= 2 * (shape == "nominal code" and not differs and not _is_derived(column, columns))
     points -= 2 * (_is_heaped(column) or (_is_dense(column) and shape not in _AMOUNTS))
