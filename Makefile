@@ -6,7 +6,9 @@ READY := $(VENV)/.ready
 TOOLS := $(VENV)/.ready-dev
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test test-all test-lowest test-pythons check stub bench acceptance images docs lock clean
+SECONDS ?= 600
+
+.PHONY: demo test test-all fuzz test-lowest test-pythons check stub bench acceptance images docs lock clean
 
 demo: $(READY)            ## the whole pipeline on the bundled example, into demo/
 	$(BIN)/veladura demo --out demo --force
@@ -22,6 +24,9 @@ test-lowest: $(TOOLS)     ## the quick tests with the lowest versions that pypro
 
 test-pythons: $(TOOLS)    ## the quick tests on every newer Python of this machine
 	$(BIN)/python tools/environments.py pythons
+
+fuzz: $(TOOLS)            ## mutated plans, tables, hierarchies, regions and releases, for SECONDS=600
+	$(BIN)/python -m tests.fuzz --seconds $(SECONDS)
 
 check: $(TOOLS)           ## lint and types
 	$(BIN)/ruff check .

@@ -17,15 +17,33 @@ a value of the data: messages are outputs too.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import ClassVar, Self
+
+# What moves the cursor, hides or turns around text on a terminal; an end of line does not.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+
+
+def visible(text: str) -> str:
+    r"""Return a text with control characters written out: names may come from strangers.
+
+    Examples
+    --------
+    >>> print(visible("a\x1b[2Jb"))
+    a\x1b[2Jb
+    """
+    return _CONTROL.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
 class VeladuraError(Exception):
     """Base of every error this library raises on purpose."""
 
     exit_code: ClassVar[int] = 1
+
+    def __str__(self) -> str:
+        return visible(super().__str__())
 
 
 class InternalError(VeladuraError):

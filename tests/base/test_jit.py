@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
@@ -182,3 +183,30 @@ def test_a_kernel_keeps_the_name_and_words_of_its_function():
         return 2 * x
 
     assert (double.__name__, double.__doc__) == ("double", "Double it.")
+
+
+def test_the_types_of_a_first_call_are_met_in_one_thread_at_a_time(monkeypatch):
+    # Numba's table of types is changed by one thread while another one reads it: runs of
+    # Geography, whose chains begin at the same moment, ended in a RuntimeError now and then.
+    import numba
+
+    def double(x):
+        return x * 2.0
+
+    def triple(x):
+        return x * 3.0
+
+    kernels = [jit.compiled("float64(float64)")(function) for function in (double, triple)]
+    inside, most = [], []
+
+    def met(value):
+        inside.append(value)
+        most.append(len(inside))
+        time.sleep(0.02)
+        inside.pop()
+
+    monkeypatch.setattr(numba, "typeof", met)
+    with ThreadPoolExecutor(8) as pool:
+        values = list(pool.map(lambda i: kernels[i % 2](float(i)), range(8)))
+    assert values == [i * (2.0, 3.0)[i % 2] for i in range(8)]
+    assert most == [1, 1]

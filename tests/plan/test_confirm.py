@@ -213,3 +213,42 @@ def test_a_draft_has_an_exit_code_of_its_own_unless_a_promise_is_broken(veladura
     assert (done.returncode, "DRAFT" in done.stdout) == (6, True)
     (folder / "release" / "people" / "report.html").write_text("changed", encoding="utf-8")
     assert veladura("verify", "release/people", cwd=folder).returncode == 4
+
+
+INTRUDERS = """
+[[intruder]]
+name = "register"
+knows = ["age", "sex"]
+
+[[intruder]]
+name = "colleague"
+knows = ["answer", "income"]
+[intruder.within]
+income = "10 %"
+
+[release]"""
+
+
+def test_intruders_follow_the_answers(drafted):
+    """A column that is left out is known to nobody; a new key is known to the register."""
+    text = drafted.read_text(encoding="utf-8").replace("[release]", INTRUDERS.strip(), 1)
+    drafted.write_text(text, encoding="utf-8")
+    roles = {"answer": "quasi-identifier", "income": "dropped"}
+    asked = Answers(lambda q: roles.get(q.name, q.role), lambda _: "a reason", lambda _: True)
+    plan = confirm(drafted, asked)
+    knows = {who.name: who.knows for who in plan.intruders}
+    assert knows == {"register": ("age", "sex", "answer"), "colleague": ("answer",)}
+    assert all(not who.within for who in plan.intruders)
+    assert run(plan).standing.status == "confirmed"
+
+
+def test_a_column_that_a_step_treats_cannot_be_dropped_by_an_answer(drafted):
+    step = '[[step]]\nmethod = "recode"\n[step.columns.income]\nround = 100\n\n[release]'
+    text = drafted.read_text(encoding="utf-8").replace("[release]", step, 1)
+    drafted.write_text(text, encoding="utf-8")
+    asked = Answers(
+        lambda q: "dropped" if q.name == "income" else q.role, lambda _: "a reason", lambda _: True
+    )
+    with pytest.raises(PlanError, match=r"treat columns that it leaves out: \['income'\]"):
+        confirm(drafted, asked)
+    assert drafted.read_text(encoding="utf-8") == text

@@ -47,3 +47,22 @@ def test_comments_fit_the_page_and_name_no_folder_of_the_project(plan):
     comments = [line for line in plan.splitlines() if line.startswith("#")]
     assert max(map(len, comments)) <= 100
     assert not any("docs/" in line for line in comments)
+
+
+def test_every_setting_of_a_whole_protection_has_a_comment():
+    """Limits, roundings, hierarchies, pairs and models too: above the first of each."""
+    text = step_of(draft(str(example.path("clinic.csv"))))
+    lines = text.splitlines()
+    first = dict[tuple[int, str], int]()
+    step = -1
+    for i, line in enumerate(lines):
+        step += line == "[[step]]"
+        named = re.match(r"(?:\[+step\.)?(\w+)(?: = |[.\]])", line)
+        if named and (line.startswith("[") or (step, "") not in first):
+            first.setdefault((step, named[1]), i)
+    wanted = {"columns", "hierarchies", "models", "pairs", "recoding", "k", "max_suppression"}
+    found = {name for _, name in first}
+    assert wanted <= found
+    for (_, name), i in first.items():
+        if name in wanted:
+            assert lines[i - 1].startswith("# "), name

@@ -7,6 +7,10 @@ from collections.abc import Mapping, Sequence
 
 from veladura.errors import ColumnError, PlanError
 
+MOST = 100_000_000  # of a whole number, where a method has no reason for less
+MOST_DATASETS = 1000
+MOST_DISTINCT = 10_000  # values that a leaf may be asked to have
+
 
 def check_columns(columns: object, what: str) -> None:
     """Refuse columns that are not a list of different names.
@@ -47,6 +51,22 @@ def check_named(setting: str, names: Sequence[str], possible: Sequence[str]) -> 
     """Refuse names in a setting that are not among the columns it can name."""
     if absent := [name for name in names if name not in possible]:
         raise ColumnError.missing(setting, absent, list(possible))
+
+
+def check_whole(setting: str, value: object, least: int, most: int = MOST, why: str = "") -> None:
+    """Refuse a setting that is not a whole number of a range.
+
+    Parameters
+    ----------
+    why
+        Why it cannot be less, after a colon.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        msg = f"{setting} ({value}) must be a whole number of at least {least}{why}."
+        raise PlanError(msg)
+    if value > most:
+        msg = f"{setting} must be at most {most:,}; it is larger."
+        raise PlanError(msg)
 
 
 def is_number(value: object) -> bool:

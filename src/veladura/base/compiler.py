@@ -10,15 +10,17 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from llvmlite.binding import add_symbol  # type: ignore[import-untyped]
 from numba import _dynfunc, njit
-from numba.core.caching import FunctionCache
+from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, CompilerBase, DefaultPassBuilder
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import register_pass
-from numba.core.runtime import rtsys
+from numba.core.runtime import _nrt_python
 from numba.core.typed_passes import NativeLowering
 
 if TYPE_CHECKING:
@@ -55,13 +57,37 @@ def _without_collection() -> Iterator[None]:
             gc.enable()
 
 
+class _CacheFile(CompileResultCacheImpl):  # type: ignore[misc]
+    """What is written of a kernel: without the modules of inner ones that keep no constants.
+
+    Loading a kernel would import them again, and with them a part of Numba that only compiles.
+    """
+
+    def reduce(self, data: Any) -> Any:
+        *parts, environments = super().reduce(data)
+        return (*parts, tuple(env for env in environments if env.consts))
+
+
 class _Cache(FunctionCache):  # type: ignore[misc]
     """Numba's cache, read without getting ready to compile: that takes longer than to load."""
 
+    _impl_class = _CacheFile
+
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        rtsys.initialize(target_context)  # all that machine code needs; compiling asks for the rest
+        _name_runtime()
         with self._guard_against_spurious_io_errors():
             return self._load_overload(sig, target_context)
+
+
+@cache
+def _name_runtime() -> None:
+    """Tell the linker where Numba's runtime is: all that machine code needs.
+
+    `rtsys.initialize`, which compiling calls, does the same and then compiles what a kernel that
+    comes from the cache has inside.
+    """
+    for name, address in _nrt_python.c_helpers.items():
+        add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
 
 
 class _Library(JITCodeLibrary):  # type: ignore[misc]

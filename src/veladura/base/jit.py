@@ -44,10 +44,29 @@ class Kernel:
         self.function, self.signature, self.ways_in = function, signature, ways_in
         self.inner, self.apart = inner, apart
         self._native: Any = None
+        self._called = False
 
     def __call__(self, *arguments: Any) -> Any:
         """Run the machine code."""
-        return (self._native or self.native)(*arguments)
+        if not self._called:
+            self._learn(arguments)
+        return self._native(*arguments)
+
+    def _learn(self, arguments: tuple[Any, ...]) -> None:
+        """Load the machine code, and let Numba meet the types of its arguments, in one thread.
+
+        To learn a type it may load a part of itself, which changes a table that another thread
+        reads at its own first call.
+        """
+        from numba import typeof
+
+        from veladura.base.compiler import building
+
+        with building:
+            if self.native is not None and not self._called:
+                for argument in arguments:
+                    typeof(argument)
+                self._called = True
 
     @property
     def native(self) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from shutil import get_terminal_size
+from textwrap import fill
 from typing import TYPE_CHECKING, get_args
 
 import typer
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from veladura.measures.exact import ExactFacts
 
 DROP = "drop"
+_WIDEST = 100
 
 
 class Asked:
@@ -29,10 +32,10 @@ class Asked:
             return question.role
         say(f"\n{question.name}", quiet=False)
         say(f"  role {question.role}, kind {question.kind}", quiet=False)
-        if question.why:
-            say(f"  {question.why}", quiet=False)
+        for line in question.why.splitlines():
+            say(_wrapped(line), quiet=False)
         alone = f"{question.unique:,} of {question.people:,} people are unique by it alone"
-        say(f"  {alone}", quiet=False)
+        say(_wrapped(alone), quiet=False)
         while True:
             ask = "  role (Enter: as it is; all: this and the rest)"
             answer = typer.prompt(ask, "", show_default=False).strip()
@@ -56,6 +59,12 @@ class Asked:
         """Ask about another open point."""
         say(f"\n{point}", quiet=False)
         return bool(typer.confirm("  Is this right?", default=True))
+
+
+def _wrapped(text: str) -> str:
+    """Return a text in lines that fit the terminal, indented."""
+    width = min(get_terminal_size().columns, _WIDEST)
+    return fill(text, width, initial_indent="  ", subsequent_indent="  ")
 
 
 def answers() -> Answers:

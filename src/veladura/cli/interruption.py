@@ -14,6 +14,9 @@ SIGNALS = [
 ]
 
 
+_asked = False
+
+
 class Interrupted(BaseException):
     """The user, or the system, wants the program to end.
 
@@ -24,6 +27,8 @@ class Interrupted(BaseException):
 @contextmanager
 def interruptible() -> Iterator[None]:
     """Raise `Interrupted` at the next line of Python when a signal asks the program to end."""
+    global _asked  # noqa: PLW0603  # a signal comes to the process, not to a caller
+    _asked = False
     if threading.current_thread() is not threading.main_thread():
         yield  # signals come to the main thread only
         return
@@ -45,5 +50,12 @@ def deaf() -> None:
             signal.signal(number, signal.SIG_IGN)
 
 
+def asked_to_end() -> bool:
+    """Whether a signal came; a database answers it with an error of its own."""
+    return _asked
+
+
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    global _asked  # noqa: PLW0603
+    _asked = True
     raise Interrupted

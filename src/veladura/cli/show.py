@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from veladura.plan.run import Outcome
     from veladura.release.reassess import Reassessed
     from veladura.release.verify import Line
-    from veladura.table.roles import Guess
+    from veladura.table.roles.guess import Guess
 
 _MARKS = {
     "holds": "[green]holds[/]",

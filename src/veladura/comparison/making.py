@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from veladura.base.checks import check_whole
 from veladura.base.context import Progress, silent, thread_count
 from veladura.comparison import worker
 from veladura.comparison.cache import Cache, data_hash
@@ -124,10 +126,14 @@ def _run(
     jobs: Sequence[Job], data: str | None, cache: Cache, workers: int | None, progress: Progress
 ) -> list[Candidate]:
     """Return the candidate of each job; run those that are not kept yet."""
+    if workers is not None:
+        check_whole("workers", workers, 1)
     at_once = min(workers or thread_count(), len(jobs)) or 1
     threads = max(thread_count() // at_once, 1)
     done = {job.name: kept for job in jobs if (kept := cache.look(job, data)) is not None}
-    with progress("comparing recipes", len(jobs)) as advance, ThreadPoolExecutor(at_once) as pool:
+    with progress("comparing recipes", len(jobs)) as advance, ExitStack() as stack:
+        pool = ThreadPoolExecutor(at_once)
+        stack.callback(pool.shutdown, cancel_futures=True)  # when it is interrupted
         for _ in done:
             advance()
         running = {

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from veladura.base import shapes
 from veladura.base.shapes import Shape
 from veladura.errors import PromiseError
+from veladura.table.schema import LABELLED
 
 if TYPE_CHECKING:
     from veladura.base.bounds import Bounds
@@ -68,18 +70,14 @@ class Evidence:
 
     def column(self, name: str) -> Column:
         """Return a released column in the order of the file."""
-        from veladura.table.codes import encode
-
-        return encode(self.released.arrow.column(name), self.released.schema[name])
+        return self.released.column(name)
 
     def source_column(self, name: str) -> Column:
         """Return the original column, row for row beside the released one."""
-        from veladura.table.codes import encode
-
         if self.original is None or self.rows is None:
             msg = "this check needs the original and the link between rows."
             raise ValueError(msg)
-        return encode(self.original.arrow.column(name), self.original.schema[name]).take(self.rows)
+        return self.original.column(name).take(self.rows)
 
 
 @dataclass(frozen=True)
@@ -231,11 +229,44 @@ def _is(column: Column, text: str) -> NDArray[np.bool_]:
     return np.asarray((column.values == place) & ~column.missing)
 
 
+def still_coded(evidence: Evidence, settings: Mapping[str, Any]) -> Iterator[tuple[Column, Any]]:
+    """Yield the columns of a promise about numbers or dates, each with its setting.
+
+    Of a column that a later step turned into categories, the numbers that are still among them:
+    intervals and ``*`` are none, and a category of dates holds no day.
+    """
+    for name, setting in settings["columns"].items():
+        column = evidence.column(name)
+        if column.field.kind not in LABELLED:
+            yield column, setting
+        elif (numbers := _numbers_left(column)) is not None:
+            yield numbers, setting
+
+
+def _numbers_left(column: Column) -> Column | None:
+    """Return the categories of a column that are numbers, as numbers; None if there are none."""
+    from veladura.table.codes import label_texts
+
+    values = np.array([_number(text) for text in label_texts(column)] or [np.nan])
+    if np.isnan(values).all():
+        return None
+    each = values[np.where(column.missing, 0, column.values).astype(np.int64)]
+    field = replace(column.field, kind="number", type=pa.float64(), order=())
+    missing = column.missing | np.isnan(each)
+    return replace(column, field=field, values=each, missing=missing, labels=None)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")
+
+
 def outside_limits(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of values below the lowest or above the highest one allowed."""
     outside = 0
-    for name, (lower, upper) in settings["columns"].items():
-        column = evidence.column(name)
+    for column, (lower, upper) in still_coded(evidence, settings):
         values = column.values[~column.missing]
         outside += int(np.count_nonzero(values < lower)) if lower is not None else 0
         outside += int(np.count_nonzero(values > upper)) if upper is not None else 0
@@ -254,21 +285,19 @@ def outside_categories(evidence: Evidence, settings: Mapping[str, Any]) -> int:
             if column.labels is None
             else [label_text(label) for label in column.labels.to_pylist()]
         )
-        known = np.isin(np.array(labels), allowed)
+        listed = np.isin(np.array(labels), allowed)
         outside += (
-            int(np.count_nonzero(~known[column.values[~column.missing]])) if known.size else 0
+            int(np.count_nonzero(~listed[column.values[~column.missing]])) if listed.size else 0
         )
     return outside
 
 
 def source_column(evidence: Evidence, name: str) -> Column:
     """Return a whole column of the original, including rows that are not in the release."""
-    from veladura.table.codes import encode
-
     if evidence.original is None:
         msg = "this check needs the original."
         raise ValueError(msg)
-    return encode(evidence.original.arrow.column(name), evidence.original.schema[name])
+    return evidence.original.column(name)
 
 
 def people_of(settings: Mapping[str, Any]) -> str:

@@ -184,6 +184,13 @@ class Recipe(ABC):
         columns = getattr(self, "columns", ())
         return tuple(names if columns is None else columns)
 
+    def shown(self, column: Column) -> Column:
+        """Return a column that the method mostly keeps as an intruder meets it.
+
+        By default as it is: what a method replaces by chance is not counted on.
+        """
+        return column
+
     def reads_rows(self) -> bool:
         """Whether the method looks at single rows; if not, a file or database is only counted."""
         return not (self.inside or self.private)

@@ -11,6 +11,7 @@ import numpy as np
 from veladura.base.arrays import Floats
 from veladura.errors import PlanError
 
+Total = tuple[Floats, Floats]  # variances of combined estimates, and their degrees of freedom
 SMALL = 4.0  # degrees of freedom t = d(m - 1) up to which the second approximation is taken
 
 
@@ -72,9 +73,7 @@ class Rule(ABC):
             raise PlanError(msg)
 
     @abstractmethod
-    def total(
-        self, m: int, between: Floats, within: Floats, df: float = np.inf
-    ) -> tuple[Floats, Floats]:
+    def total(self, m: int, between: Floats, within: Floats, df: float = np.inf) -> Total:
         """Return the variance T of the combined estimate and its degrees of freedom.
 
         Parameters

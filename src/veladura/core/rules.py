@@ -14,7 +14,7 @@ import numpy as np
 
 from veladura.base.arrays import Floats
 from veladura.base.settings import from_plain
-from veladura.core.rule import AS_IT_IS, PERSON, Conclusions, Rule, Statistic
+from veladura.core.rule import AS_IT_IS, PERSON, Conclusions, Rule, Statistic, Total
 from veladura.core.synthetic_rules import Full, Imputed, Partial, Single, Synthetic
 from veladura.errors import PlanError
 
@@ -23,10 +23,10 @@ __all__ = [
     "RULES",
     "AsReleased",
     "Conclusions",
+    "ExactPosterior",
     "Full",
     "Imputed",
     "Partial",
-    "Posterior",
     "PrivateRows",
     "Rule",
     "Single",
@@ -74,13 +74,7 @@ class AsReleased(Rule):
             )
             raise PlanError(msg)
 
-    def total(
-        self,
-        m: int,
-        between: Floats,
-        within: Floats,
-        df: float = np.inf,
-    ) -> tuple[Floats, Floats]:
+    def total(self, m: int, between: Floats, within: Floats, df: float = np.inf) -> Total:
         """Return what the fit gave."""
         return within, np.full_like(within, df)
 
@@ -102,13 +96,7 @@ class Uncombined(Rule):
 
     private = True
 
-    def total(
-        self,
-        m: int,
-        between: Floats,
-        within: Floats,
-        df: float = np.inf,
-    ) -> tuple[Floats, Floats]:
+    def total(self, m: int, between: Floats, within: Floats, df: float = np.inf) -> Total:
         """Refuse."""
         self.check(m)
         raise AssertionError  # check refuses
@@ -120,7 +108,7 @@ class Uncombined(Rule):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Posterior(Uncombined):
+class ExactPosterior(Uncombined):
     """A differentially private release whose exact posterior is known."""
 
     name = "posterior"
@@ -185,7 +173,7 @@ RULES: tuple[type[Rule], ...] = (
     Full,
     Single,
     Imputed,
-    Posterior,
+    ExactPosterior,
     PrivateRows,
 )
 COMBINING: dict[str, type[Rule]] = {rule.name: rule for rule in (Partial, Full, Imputed, Single)}

@@ -62,10 +62,10 @@ class Standing:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as the manifest holds it."""
-        told = {"purpose": self.purpose, "recipient": self.recipient, "made": self.made}
+        texts = {"purpose": self.purpose, "recipient": self.recipient, "made": self.made}
         return {
             "status": self.status,
             "unconfirmed": list(self.unconfirmed),
             "exact": [column.to_json() for column in self.exact],
-            **{key: text for key, text in told.items() if text},
+            **{key: text for key, text in texts.items() if text},
         }

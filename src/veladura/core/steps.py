@@ -173,11 +173,11 @@ def _labels(release: Release) -> dict[str, set[str]]:
     from veladura.table.codes import label_text
     from veladura.table.summary import summarize
 
-    found = summarize([dataset.table for dataset in release.tables])
+    summaries = summarize([dataset.table for dataset in release.tables])
     return {
-        name: set(map(label_text, one.values.to_pylist()))
-        for name, one in found.items()
-        if one.values is not None
+        name: set(map(label_text, summary.values.to_pylist()))
+        for name, summary in summaries.items()
+        if summary.values is not None
     }
 
 
@@ -191,10 +191,12 @@ def _refuse_ghosts(
     """
     last, declared = seen[-1], _texts([recipe.settings() for recipe in recipes])
     for step, labels in zip(release.steps, seen, strict=True):
-        told = _texts([step.settings, *(promise.settings for promise in release.promises)])
-        told -= declared
+        published = _texts([step.settings, *(promise.settings for promise in release.promises)])
+        published -= declared
         if gone := {
-            name for name, held in labels.items() if name in last and told & (held - last[name])
+            name
+            for name, held in labels.items()
+            if name in last and published & (held - last[name])
         }:
             msg = (
                 f"{step.method} would tell of categories of {sorted(gone)} that a later step took"

@@ -7,7 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from veladura.base.arrays import Floats
-from veladura.core.rule import BOTH, COMBINE, MANY, PERSON, Conclusions, Rule, Statistic, f_freedom
+from veladura.core.rule import (
+    BOTH,
+    COMBINE,
+    MANY,
+    PERSON,
+    Conclusions,
+    Rule,
+    Statistic,
+    Total,
+    f_freedom,
+)
 from veladura.errors import PlanError
 
 
@@ -59,13 +69,7 @@ class Partial(Synthetic):
         BOTH,
     )
 
-    def total(
-        self,
-        m: int,
-        between: Floats,
-        within: Floats,
-        df: float = np.inf,
-    ) -> tuple[Floats, Floats]:
+    def total(self, m: int, between: Floats, within: Floats, df: float = np.inf) -> Total:
         """Return T = b/m + v and nu = (m - 1)(1 + m v / b)^2."""
         inside = within * self.share
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -96,13 +100,7 @@ class Full(Synthetic):
         BOTH,
     )
 
-    def total(
-        self,
-        m: int,
-        between: Floats,
-        within: Floats,
-        df: float = np.inf,
-    ) -> tuple[Floats, Floats]:
+    def total(self, m: int, between: Floats, within: Floats, df: float = np.inf) -> Total:
         """Return T = (1 + 1/m) b - v and nu = (m - 1)(1 - m v / ((m + 1) b))^2 (eq. 4 and 6).
 
         Where T is not positive, T = v k/n with m - 1 degrees of freedom (Reiter 2002); nu is at
@@ -154,13 +152,7 @@ class Single(Synthetic):
         """Return T / v: k/n + (1 + k/n)/m for proper draws, k/n + 1/m for simple ones (table 1)."""
         return self.share + (1 + self.share if self.proper else 1.0) / m
 
-    def total(
-        self,
-        m: int,
-        between: Floats,
-        within: Floats,
-        df: float = np.inf,
-    ) -> tuple[Floats, Floats]:
+    def total(self, m: int, between: Floats, within: Floats, df: float = np.inf) -> Total:
         """Return T = v times the factor; the variance between datasets is not used."""
         total = within * self.factor(m)
         return total, np.full_like(total, np.inf)
@@ -180,13 +172,7 @@ class Imputed(Rule):
     least_datasets = 2
     conclusions = Partial.conclusions
 
-    def total(
-        self,
-        m: int,
-        between: Floats,
-        within: Floats,
-        df: float = np.inf,
-    ) -> tuple[Floats, Floats]:
+    def total(self, m: int, between: Floats, within: Floats, df: float = np.inf) -> Total:
         """Return T = (1 + 1/m) b + v (eq. 3.1.5) and nu = (m - 1)(1 + m v / ((m + 1) b))^2."""
         with np.errstate(divide="ignore", invalid="ignore"):
             freedom = (m - 1) * (1 + m * within / ((m + 1) * between)) ** 2

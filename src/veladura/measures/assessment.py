@@ -128,6 +128,8 @@ def assess(
     threads
         Measures run side by side; figures never depend on the number of threads.
     """
+    # SciPy has a BLAS of its own, and only those that are loaded already are limited.
+    import scipy.linalg  # noqa: F401
     from threadpoolctl import threadpool_limits
 
     if limits and release.rule.private:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from veladura.base.arrays import Floats
-from veladura.numeric.coding import column_of
 from veladura.table.counts import Counts
 from veladura.table.schema import NUMERIC
 
@@ -30,7 +29,7 @@ def weights_of(table: Table) -> Floats | None:
     name = weight_name(table)
     if name is None or not table.in_memory:
         return None
-    column = column_of(table, name)
+    column = table.column(name)
     weights = np.where(column.missing, np.nan, column.values.astype(np.float64))
     usable = bool(np.all(np.isfinite(weights)) and np.all(weights >= 0) and weights.sum() > 0)
     return weights * (weights.size / weights.sum()) if usable else None
@@ -73,7 +72,7 @@ def effective_rows(weights: Floats) -> float:
 
 def weighted_profile(table: Table, name: str, weights: Floats) -> Counts:
     """Return the distinct values of a column, in order, with the sums of their weights."""
-    column = column_of(table, name)
+    column = table.column(name)
     present, missing = np.flatnonzero(~column.missing), np.flatnonzero(column.missing)
     _, first, group = np.unique(column.values[present], return_index=True, return_inverse=True)
     size = np.bincount(group, weights=weights[present], minlength=first.size)

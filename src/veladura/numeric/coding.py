@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veladura.base.arrays import Ints
-from veladura.table.codes import Column, encode, label_texts
+from veladura.table.codes import Column, label_texts
 
 if TYPE_CHECKING:
     from veladura.table.table import Table
@@ -18,18 +18,13 @@ _SMALL = 1 << 22  # a table of this many flags is cheaper than a sort
 _FEW_PER_VALUE = 4  # so is one of this many flags for each value
 
 
-def column_of(table: Table, name: str) -> Column:
-    """Return a column of a table, in the order of its rows."""
-    return encode(table.arrow.column(name), table.schema[name])
-
-
 def is_recoded(original: Table, released: Table, name: str) -> bool:
     """Whether a released column has another kind, or categories that the original does not have.
 
     An intruder who knows a value of the original cannot look it up in such a column.
     """
     before, after = (
-        column_of(table, name) if table.in_memory else table.profile(name).columns[0]
+        table.column(name) if table.in_memory else table.profile(name).columns[0]
         for table in (original, released)
     )
     if (before.labels is None) != (after.labels is None) or (before.field.kind == "date") != (
@@ -48,7 +43,7 @@ def common_cells(tables: Sequence[Table], names: Sequence[str]) -> tuple[list[In
     sizes = [table.rows for table in tables]
     cells, number = np.zeros(sum(sizes), dtype=np.int64), 1
     for name in names:
-        codes, levels = common_codes([column_of(table, name) for table in tables])
+        codes, levels = common_codes([table.column(name) for table in tables])
         cells, number = dense(cells * levels + codes, number * levels)
     return np.split(cells, np.cumsum(sizes)[:-1]), number
 

@@ -22,32 +22,36 @@ def k_means(matrix: Floats, clusters: int) -> Ints:
     True
     """
     rng = Streams(0)("utility", "clusters")
-    norms = (matrix**2).sum(axis=1)
-    centres = _far_apart(rng, matrix, norms, clusters)
+    double = 2 * matrix
+    columns = np.ascontiguousarray(matrix.T)
+    centres = _far_apart(rng, matrix, double, clusters)
     place = np.zeros(len(matrix), dtype=np.int64)
+    distance = np.empty((len(matrix), len(centres)))  # squared, without the norm of the row
     for _ in range(ROUNDS):
         before = place
-        place = np.argmin((centres**2).sum(axis=1) - 2 * matrix @ centres.T, axis=1)
+        np.matmul(double, centres.T, out=distance)
+        place = np.argmin(np.subtract((centres**2).sum(axis=1), distance, out=distance), axis=1)
         if np.array_equal(place, before):
             break
         size = np.bincount(place, minlength=len(centres))
         sums = np.column_stack(
-            [np.bincount(place, weights=column, minlength=len(centres)) for column in matrix.T]
+            [np.bincount(place, weights=column, minlength=len(centres)) for column in columns]
         )
         centres = np.where(size[:, None] > 0, sums / np.maximum(size, 1)[:, None], centres)
     return place
 
 
-def _far_apart(rng: np.random.Generator, matrix: Floats, norms: Floats, clusters: int) -> Floats:
+def _far_apart(rng: np.random.Generator, matrix: Floats, double: Floats, clusters: int) -> Floats:
     """Return the first centres by k-means++ (Arthur and Vassilvitskii 2007).
 
     Each is a row drawn in proportion to its squared distance from those before.
     """
+    norms = (matrix**2).sum(axis=1)
     chosen = [int(rng.integers(len(matrix)))]
     nearest = np.full(len(matrix), math.inf)
     for _ in range(clusters - 1):
         last = matrix[chosen[-1]]
-        nearest = np.minimum(nearest, np.maximum(norms - 2 * matrix @ last + last @ last, 0.0))
+        nearest = np.minimum(nearest, np.maximum(norms - double @ last + last @ last, 0.0))
         total = nearest.sum()
         if total <= 0:
             break

@@ -12,7 +12,7 @@ import numpy as np
 from veladura.base.arrays import Floats, Ints
 from veladura.base.context import thread_count
 from veladura.errors import PlanError
-from veladura.numeric.coding import column_of, common_codes
+from veladura.numeric.coding import common_codes
 
 if TYPE_CHECKING:
     from veladura.table.codes import Column
@@ -46,7 +46,7 @@ def positions(
         raise PlanError(msg)
     parts = []
     for name in names:
-        columns = [column_of(table, name) for table in tables]
+        columns = [table.column(name) for table in tables]
         labelled = any(column.labels is not None for column in columns)
         parts.append(_codes(columns) if labelled else _places(columns, reference))
     sizes = np.cumsum([table.rows for table in tables])[:-1]

@@ -98,9 +98,9 @@ def read(table: Table, name: str, rows: Ints | None = None) -> Column:
     """Return a column at some rows as plain arrays; other rows are not encoded."""
     from veladura.table.codes import encode
 
-    column = table.arrow.column(name)
-    whole = rows is None or (rows.size == table.rows and bool(np.all(rows[1:] > rows[:-1])))
-    return encode(column if whole else column.take(pa.array(rows)), table.schema[name])
+    if rows is None or (rows.size == table.rows and bool(np.all(rows[1:] > rows[:-1]))):
+        return table.column(name)
+    return encode(table.arrow.column(name).take(pa.array(rows)), table.schema[name])
 
 
 def sample_note(*tables: Table, most: int = MOST_ROWS) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from veladura.core.standing import ExactColumn, Standing
 from veladura.errors import PlanError
 from veladura.measures.exact import ExactFacts, exact_facts
+from veladura.plan.coarsening import holders
 from veladura.table.schema import NOT_RELEASED, UNITS, Declared
 from veladura.table.telling import Telling
 
@@ -21,10 +23,18 @@ NO_REASON = "{}: released exactly, and the plan gives no reason"
 
 
 def refuse_unnamed(plan: Plan, table: Table) -> None:
-    """Refuse a source with a column that the plan does not name."""
+    """Refuse a source with a column that the plan does not name, or treats and leaves out."""
     setting = "the plan's step"
     table.schema.check(setting, plan.recipe.changes(()))
-    named = {*plan.columns, *plan.recipe.changes(())}
+    treated = plan.recipe.changes(())
+    roles = {name: column.role for name, column in plan.columns.items()}
+    if left_out := [name for name in treated if roles.get(name) in NOT_RELEASED]:
+        msg = (
+            f"steps of the plan treat columns that it leaves out: {left_out}.\n\nHint: take them"
+            " out of the [[step]] that names them, or give them another role."
+        )
+        raise PlanError(msg)
+    named = {*plan.columns, *treated}
     if unnamed := [name for name in table.names if name not in named]:
         example = toml_key(unnamed[0])
         again = "" if plan.confirmed is None else ", then run veladura confirm again"
@@ -59,7 +69,8 @@ def mostly_exact_columns(plan: Plan, table: Table) -> list[str]:
 def exact_in(plan: Plan, table: Table, names: Sequence[str] | None = None) -> dict[str, ExactFacts]:
     """Return what the exact columns of a plan tell: each of them, and coordinates in pairs.
 
-    Of columns that are mostly exact, only those count that identify people or give back others.
+    Of columns that are mostly exact, only those count that identify people, as the steps leave
+    them, or give back others.
     """
     exact = exact_columns(plan, table) if names is None else list(names)
     mostly = mostly_exact_columns(plan, table) if names is None else []
@@ -70,11 +81,22 @@ def exact_in(plan: Plan, table: Table, names: Sequence[str] | None = None) -> di
         name for name in table.names if name not in free and table.schema[name].role != "person"
     ]
     facts = exact_facts(table, [*exact, *mostly], protected)
+    facts |= {name: replace(facts[name], unique=_left_alone(plan, table, name)) for name in mostly}
     return {
         name: fact
         for name, fact in facts.items()
         if fact.dangerous or not set(fact.columns) & set(mostly)
     }
+
+
+def _left_alone(plan: Plan, table: Table, name: str) -> int:
+    """Return how many people are alone by a column as the steps that mostly keep it leave it."""
+    held = holders(table, name, next(iter(table.schema.of_role("person")), None))
+    column = held.column
+    for step in plan.steps:
+        if step.keeps_most and name in step.changes(table.schema.names):
+            column = step.shown(column)
+    return replace(held, column=column).alone(column.values)
 
 
 def refuse_dangerous(facts: Mapping[str, ExactFacts], columns: Mapping[str, Declared]) -> None:

@@ -111,6 +111,16 @@ def coarser_number(held: Holders, most_alone: float) -> tuple[Limits | None, Coa
     return Limits(upper=high, lower=None if low is None else -low), rule
 
 
+def coarser_weight(held: Holders, most_alone: float) -> tuple[float | None, float | None, int]:
+    """Return limits at both ends and significant digits: few people are alone by their weight."""
+    for digits in (2, 1):
+        rounded = Coarser(digits=digits).rounded(held.column.values)
+        if _shared(held, rounded, most_alone * held.people):
+            return None, None, digits
+    low = _shared_end(held, -rounded)
+    return None if low is None else -low, _shared_end(held, rounded), digits
+
+
 def told_by_ranks(held: Holders, limits: Limits | None, rule: Coarser | None) -> float:
     """Return the share of the variance of ranks that coarser numbers keep (eta squared).
 
@@ -170,7 +180,7 @@ def _shared_end(held: Holders, values: Any) -> int | float | None:
         return None
     limit: int | float = levels[shared[-1]].item()
     above = np.unique(held.person[present][values[present] > limit]).size
-    return limit if above <= MOST_CODED * held.people else None
+    return limit if above <= max(MOST_CODED * held.people, 2 * SPARE) else None
 
 
 def _shared(held: Holders, values: Any, enough: float) -> bool:

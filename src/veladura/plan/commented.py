@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import MISSING, fields
 from textwrap import wrap
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from veladura.core.recipe import Recipe
 
 WIDTH = 98
+TABLE = re.compile(r"\[+step\.(\w+)")
 OTHERS = "Other settings and their defaults. To change one, remove the first # of its line."
 
 
@@ -61,8 +63,18 @@ def _step_lines(recipe: Recipe, by_role: Collection[str]) -> Iterator[str]:
         yield tomli_w.dumps({name: value}).rstrip()
     yield from _others(recipe, {*recipe_to(recipe), *flat}, meanings)
     yield ""
-    if below:
-        yield below.rstrip()
+    yield from _explained(below.rstrip(), meanings)
+
+
+def _explained(below: str, meanings: Mapping[str, str]) -> Iterator[str]:
+    """Return the tables of a step, with what a setting means above its first table."""
+    told = set()
+    for line in below.splitlines():
+        table = TABLE.match(line)
+        if table is not None and table[1] not in told:
+            told.add(table[1])
+            yield from comment(meanings.get(table[1], ""))
+        yield line
 
 
 def _others(recipe: Recipe, given: set[str], meanings: Mapping[str, str]) -> Iterator[str]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from veladura.base.settings import to_plain
+from veladura.measures.knowledge import ACQUAINTANCE, REGISTER
 from veladura.plan.accounting import exact_in, reason_of, refuse_unnamed
 from veladura.plan.confirmed import confirmation_of
 from veladura.plan.edit import (
@@ -15,10 +17,12 @@ from veladura.plan.edit import (
     comment_above,
     set_column,
     set_confirmed,
+    set_intruders,
     set_unconfirmed,
     write_private,
 )
 from veladura.plan.plan import Plan, plan_in, read_plan
+from veladura.table.schema import NOT_RELEASED, UNITS
 from veladura.table.telling import Telling
 
 if TYPE_CHECKING:
@@ -96,6 +100,7 @@ class _Draft:
         refuse_unnamed(self.plan, self.table)
         self.text = self.plan.text if self.plan.text.endswith("\n") else f"{self.plan.text}\n"
         self.content: dict[str, Any] = tomllib.loads(self.text)
+        self.answered: dict[str, str] = {}  # other roles than the plan had
 
     def ask_roles(self, answers: Answers) -> None:
         """Ask for the role of every column."""
@@ -138,7 +143,7 @@ class _Draft:
         """Write the plan; with points left open its source counts as not confirmed."""
         confirmed = None
         if not self.content.get("unconfirmed"):
-            confirmed = asdict(confirmation_of(self.table))
+            confirmed = to_plain(confirmation_of(self.plan, self.table))
         self.text = set_confirmed(self.text, confirmed)
         self.content.pop("confirmed", None)
         self.content |= {} if confirmed is None else {"confirmed": confirmed}
@@ -146,11 +151,35 @@ class _Draft:
         write_private(self.path, self.text)
 
     def _set(self, name: str, settings: Mapping[str, str]) -> None:
+        self.answered |= {name: settings["role"]} if "role" in settings else {}
         self.text = set_column(self.text, name, settings)
         self.content.setdefault("columns", {}).setdefault(name, {}).update(settings)
 
+    def _tell_intruders(self) -> None:
+        """Let intruders know what the answers say: nothing that is left out, every key."""
+        if not self.answered or "intruder" not in self.content:
+            return
+        told = [_told(intruder, self.answered) for intruder in self.content["intruder"]]
+        self.content["intruder"] = [intruder for intruder in told if intruder["knows"]]
+        if not self.content["intruder"]:
+            del self.content["intruder"]
+        self.text = set_intruders(self.text, self.content.get("intruder", []))
+
     def _read_again(self) -> None:
         """Read the plan with the answers so far: another role may contradict a step."""
+        self._tell_intruders()
         check_edit(self.text, self.content)
         self.plan = plan_in(self.text, self.path.parent)
         self.table = self.plan.open()
+        refuse_unnamed(self.plan, self.table)
+
+
+def _told(intruder: Mapping[str, Any], roles: Mapping[str, str]) -> dict[str, Any]:
+    """Return an intruder who knows no column that is not released; a register knows new keys."""
+    hidden = [name for name, role in roles.items() if role in (*NOT_RELEASED, *UNITS)]
+    keys = [name for name, role in roles.items() if role in ("quasi-identifier", "geographic")]
+    more = keys if intruder["name"] in (REGISTER, ACQUAINTANCE) else []
+    knows = [name for name in dict.fromkeys([*intruder["knows"], *more]) if name not in hidden]
+    within = {name: reach for name, reach in intruder.get("within", {}).items() if name in knows}
+    plain = {key: value for key, value in intruder.items() if key != "within"}
+    return {**plain, "knows": knows, **({"within": within} if within else {})}

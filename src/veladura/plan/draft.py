@@ -24,8 +24,8 @@ from veladura.plan.proposals import gate_text
 from veladura.plan.protection import Protection, draft_protection
 from veladura.table.database.passwords import has_password
 from veladura.table.inspect import Facts, inspect_table
-from veladura.table.roles import Guess, guess_roles
 from veladura.table.roles.evidence import MOST_ROWS
+from veladura.table.roles.guess import Guess, guess_roles
 from veladura.table.schema import Declared, Field, Schema
 from veladura.table.source import open as open_table
 from veladura.table.source import open_unwarned

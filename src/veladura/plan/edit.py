@@ -57,7 +57,7 @@ def set_confirmed(text: str, confirmed: Mapping[str, Any] | None) -> str:
     None takes it out.
     """
     lines = text.splitlines()
-    for header in (["confirmed", "columns"], ["confirmed"]):
+    for header in (["confirmed", "levels"], ["confirmed", "columns"], ["confirmed"]):
         if (start := _header(lines, header)) is not None:
             del lines[start : _end(lines, start)]
     kept = "\n".join(line for line in lines if line != CONFIRMED).rstrip()
@@ -66,8 +66,33 @@ def set_confirmed(text: str, confirmed: Mapping[str, Any] | None) -> str:
     return f"{kept}\n\n{CONFIRMED}\n{tomli_w.dumps({'confirmed': confirmed})}"
 
 
+def set_intruders(text: str, intruders: Sequence[Mapping[str, Any]]) -> str:
+    """Return the text with other ``[[intruder]]`` tables, where the first one stood."""
+    lines = text.splitlines()
+    first = None
+    while (
+        start := next((i for i, line in enumerate(lines) if _is_intruder(line)), None)
+    ) is not None:
+        first = start if first is None else first
+        del lines[start : _end(lines, start)]
+    if first is None:
+        return text
+    new = "\n".join(map(_intruder_table, intruders)).rstrip()
+    return "\n".join([*lines[:first], *([new] if new else []), *lines[first:]]) + "\n"
+
+
+def _is_intruder(line: str) -> bool:
+    return line.strip() == "[[intruder]]" or line.lstrip().startswith("[intruder.")
+
+
+def _intruder_table(intruder: Mapping[str, Any]) -> str:
+    flat = {key: value for key, value in intruder.items() if key != "within"}
+    within = {"intruder": {"within": intruder["within"]}} if intruder.get("within") else {}
+    return f"[[intruder]]\n{tomli_w.dumps(flat)}{tomli_w.dumps(within)}"
+
+
 def comment_above(text: str, name: str) -> str:
-    """Return the comment directly above the table of a column, as one line."""
+    """Return the comment directly above the table of a column; a line for each sentence."""
     lines = text.splitlines()
     start = _header(lines, ["columns", name])
     above: list[str] = []
@@ -75,7 +100,8 @@ def comment_above(text: str, name: str) -> str:
         if not line.startswith("#"):
             break
         above.insert(0, line.lstrip("# "))
-    return " ".join(above)
+    joined = " ".join(above)
+    return re.sub(r"(?:(?<=\.) | )(?=In this plan: |[\d,]+ distinct )", "\n", joined)
 
 
 def check_edit(text: str, expected: Mapping[str, Any]) -> None:

@@ -33,6 +33,7 @@ from veladura.plan.coarsening import (
     MOST_MERGED,
     Holders,
     coarser_number,
+    coarser_weight,
     date_period,
     holders,
     merged_share,
@@ -331,16 +332,18 @@ def _merge_rare(drafted: Protection, name: str) -> None:
 
 
 def _keep_weights(drafted: Protection, name: str) -> None:
-    """Round weights until few people are alone by them, and keep their total."""
-    held = holders(drafted.table, name, None)
-    enough = drafted.audience.most_alone * held.people
-    digits = 2 if held.alone(Coarser(digits=2).rounded(held.column.values)) <= enough else 1
-    total = float(np.nansum(held.column.numbers()))
+    """Round and trim weights until few people are alone by them, and keep their total."""
+    total = float(np.nansum(holders(drafted.table, name, None).column.numbers()))
     if total <= 0:
         drafted.drop(name, "the weights do not add up to more than 0")
         return
-    drafted.weights = Reweight(column=name, total=float(f"{total:.6g}"), digits=digits)
-    drafted.treatment[name] = f"rounded to {digits} significant digits, total kept"
+    held = holders(drafted.table, name, drafted.table.schema.person)
+    lower, upper, digits = coarser_weight(held, drafted.audience.most_alone)
+    drafted.weights = Reweight(
+        column=name, total=float(f"{total:.6g}"), digits=digits, lower=lower, upper=upper
+    )
+    trimmed = "" if lower is None and upper is None else "its ends trimmed, "
+    drafted.treatment[name] = f"{trimmed}rounded to {digits} significant digits, total kept"
 
 
 def _hide_tellers(drafted: Protection, facts: Mapping[str, Facts]) -> None:

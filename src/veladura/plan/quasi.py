@@ -60,9 +60,9 @@ def completed(step: Any, columns: Mapping[str, Declared]) -> Any:
 
 def _takes(method: object) -> bool:
     """Whether a method has quasi-identifiers among its settings."""
-    if method not in registry.METHODS:
+    if not isinstance(method, str) or method not in registry.METHODS:
         return False
-    return SETTING in [field.name for field in fields(registry.find(str(method)))]
+    return SETTING in [field.name for field in fields(registry.find(method))]
 
 
 def refuse_contradictions(steps: Iterable[Recipe], columns: Mapping[str, Declared]) -> None:

@@ -44,7 +44,8 @@ def read_datasets(
             " many rows, use --large, or large=True."
         )
         raise PromiseError(msg) from None
-    except (OSError, pa.ArrowException, ValueError, LookupError):
+    # bytes that are no page header give headers of any shape
+    except (OSError, pa.ArrowException, ValueError, LookupError, TypeError, AttributeError):
         msg = f"a data file of {folder} cannot be read, or does not fit codebook.json."
         raise PromiseError(msg) from None
     for dataset in datasets:

@@ -13,7 +13,7 @@ from veladura.base.arrays import Floats, Ints
 from veladura.measures.risk.individual import negative_binomial_risk
 from veladura.measures.risk.suda2 import set_score
 from veladura.measures.risk.suda2_search import minimal_uniques
-from veladura.numeric.coding import column_of, common_cells
+from veladura.numeric.coding import common_cells
 from veladura.table.units import people_per_cell, person_numbers
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def _sizes(table: Table, known: Sequence[str], people: Ints) -> tuple[Ints, Floa
     (cells,), number = common_cells([table], known)
     sizes = people_per_cell(cells, people, number)
     weights = table.schema.of_role("weight")
-    each = column_of(table, weights[0]).numbers() if weights else None
+    each = table.column(weights[0]).numbers() if weights else None
     if each is None or not (each > 0).all():
         return sizes[cells], 1 / sizes[cells]
     total = np.bincount(cells, each, number).astype(np.float64)

@@ -131,7 +131,7 @@ def _rank(share: float, present: int) -> int:
 def tally_of(table: Table, name: str) -> Tally:
     """Return a column to be counted, in memory or where the data lives."""
     if table.in_memory:
-        column = encode(table.arrow.column(name), table.schema[name])
+        column = table.column(name)
         return Tally(column, np.ones(column.size, dtype=np.int64))
     if (far := spread(table, name)) is not None:
         return FarTally(

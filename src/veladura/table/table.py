@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from veladura.errors import DataError
+from veladura.table.cache import Cache
 from veladura.table.database.connection import fetch, fetch_one
 from veladura.table.database_errors import without_values
 from veladura.table.files.dialect import Dialect
@@ -19,13 +19,14 @@ from veladura.table.schema import NOT_RELEASED, UNITS, Declared, Schema
 if TYPE_CHECKING:
     import ibis
 
-    from veladura.table.codes import Codes
+    from veladura.table.codes import Codes, Column
     from veladura.table.counts import Counts
     from veladura.table.inspect import Facts
     from veladura.table.units import PeopleCounts
 
 _MOST_KEPT = 2_000_000  # distinct tuples that a lazy table remembers: counting again is slow
 _FEW = 65_536  # and a table in memory, which counts again in no time
+_MOST_CELLS = 2_000_000  # of a table whose columns are kept as plain arrays: 18 MB
 _LARGEST_PIECE = 1 << 30  # Arrow holds at most 2 GiB of text in one piece
 
 
@@ -41,45 +42,6 @@ class Source:
     dialect: Dialect | None = None
     # scratch files, which must live as long as any table that reads them
     scratch: Any = field(default=None, repr=False, compare=False)
-
-
-@dataclass(eq=False, repr=False)
-class Cache:
-    """Answers that a table has given before. It saves time and changes no result.
-
-    Every table has its own, made with it; tables of the same rows share their counts.
-
-    Attributes
-    ----------
-    counts, profiles
-        Distinct tuples of columns, and distributions of single columns, with numbers of rows.
-    figures
-        Answers of a database, by query.
-    rows
-        Number of rows of a lazy table.
-    fetched
-        The same table with its rows in memory, so that two readers do not fetch them twice.
-    expression
-        Rows in memory as a database sees them.
-    lock
-        Held while rows are fetched: measures run in threads.
-    """
-
-    counts: dict[tuple[str, ...], Counts] = field(default_factory=dict)
-    profiles: dict[str, Counts] = field(default_factory=dict)
-    figures: dict[str, tuple[Any, ...]] = field(default_factory=dict)
-    rows: int | None = None
-    fetched: Table | None = None
-    expression: ibis.Table | None = None
-    lock: Any = field(default_factory=RLock)
-
-    def __reduce__(self) -> Any:
-        """Start empty in a copy of the table: a lock cannot be copied."""
-        return Cache, ()
-
-    def share_counts(self, other: Cache) -> None:
-        """Take counts from another table of the same rows, and give it those still to come."""
-        self.counts, self.profiles, self.rows = other.counts, other.profiles, other.rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,6 +160,18 @@ class Table:
         from veladura.table.units import count_people
 
         return count_people(self, columns)
+
+    def column(self, name: str) -> Column:
+        """Return a column as plain arrays, in the order of the rows; nobody may change them."""
+        from veladura.table.codes import encode
+
+        if (kept := self.cache.columns.get(name)) is not None:
+            return kept
+        column = encode(self.arrow.column(name), self.schema[name])
+        if self.rows * len(self.names) <= _MOST_CELLS:
+            column.values.flags.writeable = column.missing.flags.writeable = False
+            self.cache.columns[name] = column
+        return column
 
     def codes(self, columns: Sequence[str]) -> Codes:
         """Return columns as plain arrays in the canonical order of rows."""

@@ -15,7 +15,6 @@ import pyarrow as pa
 
 from veladura.base.arrays import Floats, Ints, Mask
 from veladura.errors import DataError, PlanError
-from veladura.table.codes import encode
 from veladura.table.counts import Counts
 from veladura.table.schema import UNITS, Field, Schema
 
@@ -112,7 +111,7 @@ def person_numbers(table: Table) -> Ints:
     if table.person is None:
         return np.arange(table.rows, dtype=np.int64)
     whole = table.units
-    column = encode(whole.arrow.column(table.person), whole.schema[table.person])
+    column = whole.column(table.person)
     return np.unique(column.values, return_inverse=True)[1].astype(np.int64)
 
 
@@ -232,10 +231,10 @@ def rekeyed(table: Table, name: str, rng: Generator, classes: Sequence[str] = ()
         Numbers hold within a combination of these columns only: the rows that a unit has in two
         combinations get two numbers, and cannot be linked.
     """
-    column = encode(table.arrow.column(name), table.schema[name])
+    column = table.column(name)
     _, unit = np.unique(column.values, return_inverse=True)
     unit = np.where(column.missing, -1, unit)
-    for key in (encode(table.arrow.column(c), table.schema[c]) for c in classes):
+    for key in (table.column(c) for c in classes):
         _, value = np.unique(key.values, return_inverse=True)
         most = int(value.max(initial=0)) + 2
         _, unit = np.unique(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,6 +44,7 @@ class Case:
     recipe: Recipe
     frame: pd.DataFrame
     identifiers: tuple[str, ...]
+    folders: dict[str, Path] = field(default_factory=dict, init=False, repr=False)  # by format
 
     def table(self, frame: Any = None) -> Table:
         """Return a frame, by default the case's own, opened with its identifiers declared."""
@@ -77,10 +78,9 @@ class Case:
 
     def saved(self, format_: str) -> Path:
         """Return the folder in which the release is saved, with all its pages."""
-        known: dict[str, Path] = self.__dict__.setdefault("folders", {})
-        if format_ not in known:
-            known[format_] = self.save(self._drawn_once, format_)
-        return known[format_]
+        if format_ not in self.folders:
+            self.folders[format_] = self.save(self._drawn_once, format_)
+        return self.folders[format_]
 
     def save(self, release: Release, format_: str = "parquet") -> Path:
         """Return a new folder with a release in it.

@@ -276,3 +276,56 @@ def test_mistakes_are_told():
         vd.risk.match(original, [original.assign(y=["1", "2"])], sensitive="y", radius=1)
     with pytest.raises(DataError, match="no rows"):
         vd.risk.match(original.iloc[:0], [original.iloc[:0]], known="x")
+
+
+@pytest.fixture
+def people():
+    rng = np.random.default_rng(1)
+    return pd.DataFrame(
+        {
+            "sex": rng.choice(list("fm"), 200),
+            "zip": rng.integers(0, 20, 200),
+            "income": rng.lognormal(10, 1, 200).round(),
+        }
+    )
+
+
+@pytest.fixture
+def release(people):
+    return vd.Noise(columns=["income"], scale=0.05).protect(people, seed=1)
+
+
+def test_the_assessment_takes_what_is_unchanged_for_known(people, release):
+    figures = vd.assess(people, release)
+    direct = vd.risk.match(
+        people, release, known=["sex", "zip"], sensitive="income", radius=0.1, relative=True
+    )
+    assert [float(figures[f"risk.match.{name}"]) for name in ("emr", "tmr", "fmr")] == [
+        float(direct.emr),
+        float(direct.tmr),
+        float(direct.fmr),
+    ]
+    assert "Known: sex, zip. Roughly: income within 10%." in figures.figures["risk.match.emr"].note
+    assert len(figures.details["risk.match"].rows) == 5
+
+
+def test_dates_and_categories_have_their_own_radius(people):
+    frame = people.assign(
+        born=pd.Timestamp("1980-01-01") + pd.to_timedelta(np.arange(200) * 40, unit="D")
+    )
+    frame["born"] = frame["born"].dt.date
+    release = vd.Steps([vd.Swap(columns=["born"], window=0.05), vd.Pram(columns=["sex"])]).protect(
+        frame, seed=1
+    )
+    note = vd.assess(frame, release).figures["risk.match.emr"].note
+    assert "sex as in the original" in note
+    assert "born within 30 days" in note
+
+
+def test_a_release_without_link_says_so(people):
+    whole = vd.assess(
+        people, vd.Cart(columns=["sex", "zip", "income"], m=2).protect(people, seed=1)
+    )
+    assert "not linked" in whole.figures["risk.match.emr"].why
+    assert "not linked" in whole.figures["risk.linkage.correct"].why
+    assert float(whole["risk.distance.ratio"]) > 0

@@ -1,4 +1,4 @@
-"""Scenarios, curves, and the match risk of an assessment."""
+"""Scenarios and curves: match risk for several intruders, and for several radii."""
 
 from __future__ import annotations
 
@@ -58,42 +58,6 @@ def test_a_curve_multiplies_the_radius_and_cuts_a_share_at_one(people, release):
     assert float(cut.emr) == float(
         vd.risk.match(people, release, known="sex", sensitive="income", radius=1, relative=True).emr
     )
-
-
-def test_the_assessment_takes_what_is_unchanged_for_known(people, release):
-    figures = vd.assess(people, release)
-    direct = vd.risk.match(
-        people, release, known=["sex", "zip"], sensitive="income", radius=0.1, relative=True
-    )
-    assert [float(figures[f"risk.match.{name}"]) for name in ("emr", "tmr", "fmr")] == [
-        float(direct.emr),
-        float(direct.tmr),
-        float(direct.fmr),
-    ]
-    assert "Known: sex, zip. Roughly: income within 10%." in figures.figures["risk.match.emr"].note
-    assert len(figures.details["risk.match"].rows) == 5
-
-
-def test_dates_and_categories_have_their_own_radius(people):
-    frame = people.assign(
-        born=pd.Timestamp("1980-01-01") + pd.to_timedelta(np.arange(200) * 40, unit="D")
-    )
-    frame["born"] = frame["born"].dt.date
-    release = vd.Steps([vd.Swap(columns=["born"], window=0.05), vd.Pram(columns=["sex"])]).protect(
-        frame, seed=1
-    )
-    note = vd.assess(frame, release).figures["risk.match.emr"].note
-    assert "sex as in the original" in note
-    assert "born within 30 days" in note
-
-
-def test_a_release_without_link_says_so(people):
-    whole = vd.assess(
-        people, vd.Cart(columns=["sex", "zip", "income"], m=2).protect(people, seed=1)
-    )
-    assert "not linked" in whole.figures["risk.match.emr"].why
-    assert "not linked" in whole.figures["risk.linkage.correct"].why
-    assert float(whole["risk.distance.ratio"]) > 0
 
 
 def test_mistakes_are_told(people, release):

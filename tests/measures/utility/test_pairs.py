@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import combinations
 
 import numpy as np
@@ -171,6 +172,16 @@ def test_the_custodian_sees_cells_and_a_heat_map_everyone_the_names(lost_relatio
     assert "Do not rely" in public.details[0].title
     assert not any(word in str(public.details) for word in ("smith", "nurse"))
     assert not any("S_pMSE" in picture.title for picture in public.pictures)
+
+
+def test_the_heat_map_has_a_square_for_every_pair_and_column(lost_relation):
+    people, release = lost_relation
+    table = MEASURE.apply(Subject(vd.open(people), release))[1]
+    (svg,) = table.pictures().values()
+    boxes = re.findall(rb'<rect [^>]*width="([0-9.]+)" height="([0-9.]+)"', svg)
+    squares = [box for box in boxes if float(box[1]) > 10]  # the key of colours is of thin ones
+    assert len(squares) == len(table.scores) + len(table.columns) == 6
+    assert all(svg.count(f">{name}<".encode()) == 2 for name in people)
 
 
 def test_a_good_release_says_that_no_relation_moved(lost_relation):

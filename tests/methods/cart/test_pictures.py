@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import pandas as pd
@@ -11,8 +12,11 @@ import pytest
 import veladura as vd
 from veladura.errors import ColumnError
 from veladura.methods.cart import pictures
+from veladura.methods.cart.cuts import scale_of
 from veladura.methods.cart.tree_text import tree_text, tree_texts
 from veladura.table.codes import encode
+
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.fixture(scope="module")
@@ -36,14 +40,57 @@ def test_every_bar_holds_ten_rows(case):
         assert "rare" not in labels
 
 
-def test_figures_are_drawn(case):
-    _, release, fitted = case
-    assert len(pictures.marginals(release, release.original, ["x", "g"]).axes) == 2
-    original, synthetic, key = pictures.pairs(release, release.original, "x", "g").axes
-    assert "share of rows" in key.get_ylabel()  # the scale of colours
-    for panel in (original, synthetic):
-        assert [label.get_text() for label in panel.get_xticklabels()] == ["a", "b"]
-        assert len(panel.get_yticks()) > 1
+def elements(svg, kind):
+    return list(ET.fromstring(svg).iter(f"{SVG}{kind}"))  # noqa: S314  # our own file
+
+
+def words(svg):
+    return [element.text for element in elements(svg, "text")]
+
+
+def filled(svg, *colours):
+    """The rectangles of some colours in the order in which they were drawn."""
+    return [
+        {key: float(element.get(key)) for key in ("x", "y", "width", "height")}
+        for element in elements(svg, "rect")
+        if element.get("fill") in colours
+    ]
+
+
+def test_bars_are_as_high_as_the_shares_of_rows(case):
+    _, release, _ = case
+    svg = pictures.marginals(release, release.original, ["g"])
+    column = encode(release.original.arrow.column("g"), release.original.schema["g"])
+    _, before, after = pictures.shares(column, pictures._released(release, "g"))
+    for shares, colour in ((before, pictures.ORIGINAL), (after, pictures.SYNTHETIC)):
+        heights = np.array([bar["height"] for bar in filled(svg, colour)[1:]])  # after the legend
+        assert heights / heights.sum() == pytest.approx(shares, abs=1e-3)
+
+
+def test_cells_show_ten_rows_of_the_original(case):
+    frame, release, _ = case
+    svg = pictures.pairs(release, release.original, "x", "g")
+    assert words(svg).count("a") == 2
+    assert {"original", "synthetic", "x", "g"} <= set(words(svg))
+    assert "share of rows (blank: fewer than 10)" in words(svg)  # the scale of colours
+    scales = [scale_of(pictures._released(release, name), pictures.CUTS, 10) for name in "xg"]
+    places = [
+        scale.place(encode(release.original.arrow.column(name), release.original.schema[name]))
+        for scale, name in zip(scales, "xg", strict=True)
+    ]
+    cells = pd.Series(1, index=range(len(frame))).groupby(places).sum()
+    key, largest = 64, max(cell["width"] for cell in filled(svg, *colours(svg)))
+    drawn = [cell for cell in filled(svg, *colours(svg)) if cell["width"] == largest]
+    assert len(drawn) == 2 * (cells >= 10).sum()
+    assert len(filled(svg, *colours(svg))) == len(drawn) + key
+
+
+def colours(svg):
+    return {element.get("fill") for element in elements(svg, "rect")}
+
+
+def test_trees_are_told_in_words(case):
+    _, _, fitted = case
     assert tree_text(fitted, "g").startswith("300 rows")
     assert list(tree_texts(fitted)) == [
         "Tree of x (first levels)",
@@ -64,16 +111,19 @@ def test_every_panel_has_labels_ticks_and_a_unit():
         }
     )
     release = vd.Cart(m=1).protect(frame, seed=1)
-    figure = pictures.marginals(release, release.original, list(frame))
-    assert figure.axes[0].get_ylabel() == "share of rows"
-    texts = {
-        panel.get_title(): [label.get_text() for label in panel.get_xticklabels()]
-        for panel in figure.axes
-    }
-    assert texts["job"] == ["baker", "clerk", "nurse"]
-    assert all(re.fullmatch(r"200\d-\d\d-\d\d", text) for text in texts["day"])
+    texts = {}
+    for name in frame:
+        texts[name] = words(pictures.marginals(release, release.original, [name]))
+        assert {"original", "synthetic", name, "share of rows", "0 %"} <= set(texts[name])
+    assert [text for text in texts["job"] if text in set(frame["job"])] == [
+        "baker",
+        "clerk",
+        "nurse",
+    ]
+    assert sum(bool(re.fullmatch(r"200\d-\d\d-\d\d", text)) for text in texts["day"]) > 2
     for name in ("income", "lon"):
-        ticks = [float(text.replace(",", "")) for text in texts[name]]
+        numbers = [text for text in texts[name] if re.fullmatch(r"-?[\d,.]+", text)]
+        ticks = [float(text.replace(",", "")) for text in numbers]
         assert len(ticks) > 2
         assert ticks == sorted(set(ticks))
         assert frame[name].min() < ticks[0] < ticks[-1] < frame[name].max()

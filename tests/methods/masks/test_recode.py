@@ -240,3 +240,26 @@ def test_categories_that_are_not_kept_are_named_nowhere():
     assert {proof.status for proof in release.prove()} == {"holds"}
     with pytest.raises(PlanError, match="keep must list"):
         vd.Recode(columns={"c": {"keep": []}})
+
+
+def test_numbers_and_dates_that_a_later_step_turns_into_categories_break_no_promise():
+    """What is an interval or * is no multiple and no first day, and need not be one."""
+    draw = np.random.default_rng(4)
+    days = np.datetime64("2020-01-01") + draw.integers(0, 900, 300)
+    frame = pd.DataFrame(
+        {"day": days, "n": draw.integers(0, 1000, 300), "v": draw.normal(size=300)}
+    )
+    steps = vd.Steps(
+        [
+            vd.TopCode(columns={"n": 900, "day": "2022-01-01"}),
+            vd.Recode(columns={"day": {"date": "month"}, "n": {"round": 10}}),
+            vd.KAnonymity(quasi_identifiers=["day", "n"], k=60, max_suppression=0.1),
+        ]
+    )
+    release = steps.protect(frame, seed=1)
+    assert all(proof.status == "holds" for proof in release.prove())
+    alone = vd.Recode(columns={"n": {"round": 10}}).protect(frame, seed=1)
+    broken = Evidence(vd.open(frame))
+    assert not_multiples(broken, alone.promises[0].settings) > 0
+    mixed = pd.DataFrame({"n": ["[0, 100)", "*", "120", "123"]})
+    assert not_multiples(Evidence(vd.open(mixed)), {"columns": {"n": 10}}) == 1

@@ -57,6 +57,28 @@ def test_missing_and_zero_weights_stay_and_whole_ones_stay_whole():
     assert released.sum() == 12_345
 
 
+def test_whole_weights_that_were_equal_stay_equal_and_nobody_is_set_apart():
+    """Households of two share a weight: rounding to whole numbers must not tell them apart."""
+    draw = np.random.default_rng(3)
+    frame = pd.DataFrame({"w": np.repeat(np.rint(np.exp(draw.normal(6, 0.7, 150))), 2).astype(int)})
+    release = vd.Reweight(column="w", total=200_000, digits=1).protect(frame)
+    released = release.datasets[0]["w"]
+    assert (released.value_counts() == 1).sum() == 0
+    groups = significant(frame["w"].to_numpy(dtype=float), 1)
+    assert released.groupby(groups).nunique().max() == 1
+    smallest = pd.Series(groups).value_counts().min()
+    assert abs(released.sum() - 200_000) < max(smallest, 2)
+    assert all(proof.status == "holds" for proof in release.prove())
+
+
+def test_the_ends_are_trimmed_before_weights_are_rounded():
+    frame = pd.DataFrame({"w": [0.0, 3.0, 10.0, 12.0, 900.0]})
+    recipe = vd.Reweight(column="w", total=100, digits=1, lower=10, upper=30)
+    assert recipe.protect(frame).datasets[0]["w"].tolist() == pytest.approx(
+        [0, 10 * 100 / 60, 10 * 100 / 60, 10 * 100 / 60, 30 * 100 / 60]
+    )
+
+
 def test_check_counts_another_total():
     release = vd.Reweight(column="w", total=50).protect(people(100))
     evidence = Evidence(release.tables[0].table)
@@ -73,7 +95,13 @@ def test_significant_digits_match_the_printed_form():
 
 @pytest.mark.parametrize(
     "settings",
-    [{"column": ""}, {"column": "w", "total": 0}, {"column": "w", "digits": 0}],
+    [
+        {"column": ""},
+        {"column": "w", "total": 0},
+        {"column": "w", "digits": 0},
+        {"column": "w", "lower": 0},
+        {"column": "w", "lower": 9, "upper": 3},
+    ],
 )
 def test_settings_that_make_no_sense_are_refused(settings):
     with pytest.raises(PlanError):

@@ -9,7 +9,7 @@ from tests.generators.odd import odd_tables
 from tests.generators.tables import forty
 
 import veladura as vd
-from veladura.table.roles import guess_roles
+from veladura.table.roles.guess import guess_roles
 from veladura.table.source import IdentifierWarning
 
 AS_KNOWN = ("quasi-identifier", "undecided", "other", "geographic")

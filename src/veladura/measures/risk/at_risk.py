@@ -14,7 +14,7 @@ from veladura.errors import NotApplicable
 from veladura.measures.knowledge import Scenario
 from veladura.measures.measure import LAZY, Subject, over_datasets
 from veladura.measures.risk.picking import alone, among, distinct, recognised, search_of
-from veladura.numeric.coding import column_of, common_cells, common_codes
+from veladura.numeric.coding import common_cells, common_codes
 from veladura.numeric.proportions import mean_share
 from veladura.table.table import from_arrow
 from veladura.table.units import person_numbers
@@ -114,7 +114,7 @@ def _mostly_kept(subject: Subject, name: str) -> bool:
     part = subject.aligned()[0]
     assert part.original is not None  # noqa: S101  # aligned rows have one
     assert part.rows is not None  # noqa: S101
-    before, after = column_of(part.original, name), column_of(part.released, name)
+    before, after = part.original.column(name), part.released.column(name)
     if not part.rows.size or (before.labels is None) != (after.labels is None):
         return False
     codes, _ = common_codes([before.take(part.rows), after])

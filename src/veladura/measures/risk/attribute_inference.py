@@ -11,7 +11,7 @@ from veladura.base.arrays import Ints, Mask
 from veladura.base.deprecation import renamed
 from veladura.errors import PlanError
 from veladura.measures.risk.evaluation import ATTEMPTS, Attack, enter, judge
-from veladura.numeric.coding import column_of, common_codes
+from veladura.numeric.coding import common_codes
 from veladura.numeric.proportions import LEVEL
 from veladura.table.codes import Column
 
@@ -63,7 +63,7 @@ def attribute_inference(
         raise PlanError(msg)
     worked = []
     for side, rows, table in zip(arena.sides(), arena.targets, arena.tables[:2], strict=True):
-        values = [column_of(part, attribute) for part in (table, *arena.tables[2])]
+        values = [part.column(attribute) for part in (table, *arena.tables[2])]
         # the released rows follow those of the table
         guessed = arena.picked(side, places, "known") + values[0].size
         worked.append(int(np.count_nonzero(_right(values, rows, guessed, tolerance))))

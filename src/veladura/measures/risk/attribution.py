@@ -15,7 +15,7 @@ from veladura.errors import DataError, NotApplicable, PlanError
 from veladura.measures.measure import Detail, Meaning, Measure, Measured, Subject, over_datasets
 from veladura.measures.pairing import pair
 from veladura.measures.risk.replicated import comparable_columns
-from veladura.numeric.coding import column_of, common_cells, common_codes, dense, is_recoded
+from veladura.numeric.coding import common_cells, common_codes, dense, is_recoded
 from veladura.table.units import per_person, person_numbers
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def attribution(
 
 def _targets(tables: Sequence[Table], name: str, groups: int) -> tuple[list[Ints], int]:
     """Return the target of every table as codes, numbers of many values by quantiles."""
-    columns = [column_of(table, name) for table in tables]
+    columns = [table.column(name) for table in tables]
     codes, levels = common_codes(columns)
     if (
         all(column.labels is None for column in columns)

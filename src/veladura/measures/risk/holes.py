@@ -14,7 +14,6 @@ from veladura.core.release import Release
 from veladura.measures.measure import Detail, Meaning, Measure, Measured, Subject
 from veladura.measures.pairing import Pairing, pair
 from veladura.methods.geography.placed import changed_columns, step_of_places
-from veladura.numeric.coding import column_of
 from veladura.numeric.lattice import HoleAttack, distinct_points, hole_attack
 
 if TYPE_CHECKING:
@@ -123,7 +122,7 @@ def _attack(both: Pairing, names: tuple[str, ...]) -> HoleAttack | None:
     if any(both.forms.get(name, "labels") == "labels" for name in names):
         return None
     tables = [both.original, *both.released]
-    found = [_step([column_of(table, name) for table in tables]) for name in names]
+    found = [_step([table.column(name) for table in tables]) for name in names]
     steps = [step for step in found if step is not None]
     if len(steps) < len(names):
         return None
@@ -149,7 +148,7 @@ def _step(columns: Sequence[Column]) -> tuple[float, int] | None:
 
 def _points(table: Table, names: tuple[str, ...], steps: Sequence[tuple[float, int]]) -> Ints:
     """Return rows as points of the lattice; rows with a missing value are left out."""
-    columns = [column_of(table, name) for name in names]
+    columns = [table.column(name) for name in names]
     present = ~np.logical_or.reduce([column.missing for column in columns])
     parts = []
     for column, (scale, divisor) in zip(columns, steps, strict=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,9 +14,12 @@ from veladura.base.estimate import Estimate
 from veladura.errors import DataError, NotApplicable, PlanError
 from veladura.measures.measure import Meaning, Measure, Measured, Subject, over_datasets
 from veladura.measures.risk.uniqueness import known_columns
-from veladura.numeric.coding import column_of, common_cells
+from veladura.numeric.coding import common_cells
 from veladura.table.source import open_quietly
 from veladura.table.units import first_of_pairs, per_person, person_numbers
+
+if TYPE_CHECKING:
+    from veladura.table.table import Table
 
 MANY = 30  # people in a class from which on the series is short
 
@@ -140,9 +143,9 @@ def _by_recurrence(f: Floats, p: Floats) -> Floats:
     return p * integral
 
 
-def _weights(table: Any, name: str) -> Floats:
+def _weights(table: Table, name: str) -> Floats:
     table.schema.check("weight", [name])
-    column = column_of(table, name)
+    column = table.column(name)
     if column.labels is not None or column.missing.any() or not (column.numbers() > 0).all():
         msg = f"weight {name!r} must hold numbers above 0, none missing."
         raise DataError(msg)

@@ -12,7 +12,7 @@ from veladura.base.arrays import Floats, Ints
 from veladura.base.estimate import Estimate
 from veladura.errors import DataError, NotApplicable, PlanError
 from veladura.measures.risk.intruder import Intruder
-from veladura.numeric.coding import column_of, common_cells, dense
+from veladura.numeric.coding import common_cells, dense
 from veladura.numeric.proportions import mean_share, sample_rows, share
 from veladura.table.schema import LABELLED
 from veladura.table.source import open_quietly
@@ -151,7 +151,7 @@ def exact_cells(
         tables, [*intruder.known, *(name for name in intruder.sensitive if name not in rough)]
     )
     for name in rough:
-        missing = [column_of(table, name).missing for table in tables]
+        missing = [table.column(name).missing for table in tables]
         flat, number = dense(np.concatenate(cells) * 2 + np.concatenate(missing), number * 2)
         cells = np.split(flat, np.cumsum([part.size for part in cells])[:-1])
     return cells, number
@@ -159,7 +159,7 @@ def exact_cells(
 
 def rough_numbers(table: Table, rough: Sequence[str]) -> Floats:
     """Return the rough columns, one a row, 0 where missing; a row of zeros if there are none."""
-    columns = [np.nan_to_num(column_of(table, name).numbers()) for name in rough]
+    columns = [np.nan_to_num(table.column(name).numbers()) for name in rough]
     return np.array(columns) if columns else np.zeros((1, table.rows))
 
 

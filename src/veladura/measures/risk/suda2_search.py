@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from veladura.base.arrays import Floats, Ints
 from veladura.errors import PlanError
-from veladura.numeric.coding import column_of, common_codes, dense
+from veladura.numeric.coding import common_codes, dense
 from veladura.table.units import people_per_cell, person_numbers
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def minimal_uniques(
     from veladura.measures.risk.suda2_kernels import MANY, Found, search
 
     check_sets(len(names), largest)
-    coded = [common_codes([column_of(table, name)]) for name in names]
+    coded = [common_codes([table.column(name)]) for name in names]
     # The column that tells most people apart comes last: what it has split needs least work.
     order = sorted(range(len(names)), key=lambda i: coded[i][1])
     coded = [coded[i] for i in order]

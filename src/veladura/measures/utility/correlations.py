@@ -22,7 +22,6 @@ from veladura.errors import NotApplicable
 from veladura.measures.measure import Detail, Meaning, Measure, Measured, Subject, over_datasets
 from veladura.measures.pairing import Pairing, pair
 from veladura.measures.weights import weighted_note
-from veladura.table.codes import encode
 
 if TYPE_CHECKING:
     from veladura.table.table import Table
@@ -166,7 +165,7 @@ def associations(
 
 
 def _code(table: Table, name: str, weights: Weights, *, ranked: bool) -> Coded:
-    column = encode(table.arrow.column(name), table.schema[name])
+    column = table.column(name)
     if not ranked:
         return Coded(column.values, column.missing, ranked)
     ranks = np.zeros(column.size)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import lapack
 
 from veladura.base.arrays import Floats, Ints, Mask
 from veladura.numeric.sampling import read
@@ -33,9 +32,16 @@ class Raw:
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """A matrix of full rank with an intercept; the slopes that involve a replaced column."""
+    """A matrix of full rank with an intercept; the slopes that involve a replaced column.
+
+    Attributes
+    ----------
+    cross
+        The product of the matrix with itself.
+    """
 
     matrix: Floats = field(repr=False)
+    cross: Floats = field(repr=False)
     slopes: int
     note: str = ""
 
@@ -189,9 +195,10 @@ def _full_rank(
     cross = whole.T @ whole
     basis = independent(cross)
     slopes = basis.size - independent(cross[:first, :first]).size
-    return Design(
-        whole if basis.size == whole.shape[1] else whole[:, np.sort(basis)], int(slopes), note
-    )
+    if basis.size < whole.shape[1]:
+        kept = np.sort(basis)
+        whole, cross = whole[:, kept], cross[np.ix_(kept, kept)]
+    return Design(whole, cross, int(slopes), note)
 
 
 def _products(a: Floats, b: Floats) -> Floats:
@@ -201,6 +208,8 @@ def _products(a: Floats, b: Floats) -> Floats:
 
 def independent(cross: Floats) -> Ints:
     """Return linearly independent columns, intercept first, by a pivoted Cholesky factor."""
+    from scipy.linalg import lapack  # a tenth of a second
+
     scale = np.sqrt(np.maximum(np.diag(cross), 1e-300))
     scaled = cross / scale / scale[:, None]
     scaled[0] *= 1e3  # the intercept is taken first

@@ -25,7 +25,7 @@ from veladura.measures.domain import column_levels, generalising_step, map_of
 from veladura.measures.measure import Meaning, Measure, Measured, Subject, over_datasets
 from veladura.measures.utility.tables import cells_of, chosen_tables
 from veladura.numeric.sampling import MANY_ROWS, read, sample_note, some_rows
-from veladura.table.codes import Column, encode
+from veladura.table.codes import Column
 from veladura.table.source import open_quietly
 from veladura.table.table import Table
 
@@ -167,7 +167,7 @@ def _column(
     if not _coarser(release, before, after):
         codes, cells = cells_of([before, after])
         return Cells(codes[0], cells), Cells(codes[1], cells)
-    whole = encode(original.arrow.column(name), original.schema[name])
+    whole = original.column(name)
     codes, cells = cells_of([whole])
     value, first = _distinct(whole)
     of_value = codes[0][first]

@@ -9,18 +9,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from veladura.base.arrays import Floats
-from veladura.base.pictures import image_of, new_figure
+from veladura.base.drawing import Axis, Drawing, Panel, colour_key, fill_cells, number_axis
 from veladura.measures.measure import Detail
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from veladura.measures.utility.two_way import Pair
 
 CELLS_LISTED, NAMED = 3, 10
 MOST_COLUMNS = 40  # of a heat map that can be read
 NOTABLE = 3.0  # times the score of a correct synthesis: named to recipients
-INCH_A_COLUMN, MARGIN = 0.24, 2.2
+SIDE, MARGIN, KEY = 17.0, 110.0, 60.0  # of a square, for names, for the colours: in points
 
 
 @dataclass(frozen=True)
@@ -68,7 +66,7 @@ class PairTable(Detail):
         if len(names) < 2:  # noqa: PLR2004
             return {}
         title = "S_pMSE of pairs of columns (diagonal: columns by themselves)"
-        return {title: image_of(heat_map(self, names), dpi=None)}
+        return {title: heat_map(self, names)}
 
 
 def ranked(scores: Mapping[Pair, float]) -> list[tuple[Pair, float]]:
@@ -103,7 +101,7 @@ def shown_columns(scores: Mapping[Pair, float], columns: Mapping[str, float]) ->
     return [name for name in columns if name in kept]
 
 
-def heat_map(table: PairTable, names: Sequence[str]) -> Figure:
+def heat_map(table: PairTable, names: Sequence[str]) -> bytes:
     """Return the heat map: one square a pair, on a scale that ends at ten times the ideal."""
     place = {name: i for i, name in enumerate(names)}
     grid: Floats = np.full((len(names), len(names)), np.nan)
@@ -113,19 +111,17 @@ def heat_map(table: PairTable, names: Sequence[str]) -> Figure:
     for name, score in table.columns.items():
         if name in place:
             grid[place[name], place[name]] = score
-    size = MARGIN + INCH_A_COLUMN * len(names)
-    figure = new_figure(size + 0.8, size)
-    axes = figure.subplots()
-    mesh = axes.pcolormesh(
-        np.ma.masked_invalid(grid), cmap="YlOrRd", vmin=0.0, vmax=10 * table.expected
+    size, top = MARGIN + SIDE * len(names), 10 * table.expected
+    drawing = Drawing(size + KEY, size)
+    ends, middle = (-0.5, len(names) - 0.5), range(len(names))
+    panel = Panel(
+        drawing,
+        (0.0, 0.0, size, size),
+        Axis(*ends, middle, names, slanted=True),
+        Axis(*ends, middle, names[::-1]),
     )
-    axes.invert_yaxis()
-    axes.set_aspect("equal")
-    middle = np.arange(len(names)) + 0.5
-    axes.set_xticks(middle, names, rotation=90)
-    axes.set_yticks(middle, names)
-    axes.tick_params(length=0)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
-    figure.colorbar(mesh, ax=axes, shrink=0.6, extend="max", label="S_pMSE")
-    return figure
+    fill_cells(panel, grid[::-1], top)  # the first column on top
+    panel.frame()
+    colour_key(drawing, (size, panel.top, 12.0, panel.bottom - panel.top), number_axis(top))
+    drawing.text(size + 6, panel.top - 6, "S_pMSE", anchor="middle")
+    return drawing.svg()

@@ -250,7 +250,7 @@ def _score(
             " apart."
         )
         raise NotApplicable(msg)
-    fitted = logistic(design.matrix, label)
+    fitted = logistic(design.matrix, label, design.cross)
     value = float(np.mean((fitted - share) ** 2))
     # A sample of the original's rows is nearer to a new one: simple synthesis of all rows then has
     # a larger null.

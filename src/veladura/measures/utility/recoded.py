@@ -19,7 +19,7 @@ from veladura.errors import NotApplicable
 from veladura.measures.domain import column_levels, map_of
 from veladura.measures.measure import Detail, Meaning, Measure, Measured, Subject, over_datasets
 from veladura.measures.weights import weights_of
-from veladura.numeric.coding import column_of, is_recoded
+from veladura.numeric.coding import is_recoded
 from veladura.table.codes import encode
 from veladura.table.source import open_quietly
 
@@ -113,7 +113,7 @@ def recoded(original: Any, release: Release) -> RecodedLoss:
 
 
 def _lost(before: Table, release: Release, dataset: Dataset, name: str, weights: Floats) -> float:
-    column, coarse = column_of(before, name), _released(before, release, dataset, name)
+    column, coarse = before.column(name), _released(before, release, dataset, name)
     if column.labels is None or column.field.kind == "ordered":
         keep = ~column.missing
         return lost_variance(_ranks(column, keep, weights[keep]), coarse[keep], weights[keep])
@@ -123,7 +123,7 @@ def _lost(before: Table, release: Release, dataset: Dataset, name: str, weights:
 
 def _released(before: Table, release: Release, dataset: Dataset, name: str) -> Ints:
     """Return what each original row became, as codes; people who are not released are apart."""
-    released = column_of(dataset.table, name)
+    released = dataset.table.column(name)
     if dataset.rows is not None:
         coarse = np.full(before.rows, DROPPED, dtype=np.int64)
         coarse[dataset.rows] = _codes(released)

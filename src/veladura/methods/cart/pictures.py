@@ -7,20 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from veladura.base.arrays import Floats
-from veladura.base.pictures import image_of, new_figure
+from veladura.base.drawing import Axis, Drawing, Panel, colour_key, fill_cells, share_axis
 from veladura.methods.cart.cuts import Scale, scale_of
 from veladura.numeric.association import associations
-from veladura.table.codes import Codes, Column, encode, label_texts
+from veladura.table.codes import Codes, Column, label_texts
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-    from matplotlib.ticker import PercentFormatter
-
     from veladura.core.release import Release
     from veladura.table.table import Table
 
@@ -29,6 +26,7 @@ BARS = 20
 CUTS = 8  # bins of numbers in pictures of two columns
 MOST_PANELS = 30  # columns that a page shows
 MOST_PAIRS = 6
+ORIGINAL, SYNTHETIC = "#22272e", "#8fb3cc"
 
 
 def shares(before: Column, after: Sequence[Column]) -> tuple[list[str], Floats, Floats]:
@@ -114,14 +112,13 @@ def compared(release: Release) -> dict[str, bytes]:
         return {}
     shown = changed[:MOST_PANELS]
     pictures = {
-        "Original and synthetic distributions: share of rows in each bar": image_of(
-            marginals(release, release.original, shown), dpi=None
+        "Original and synthetic distributions: share of rows in each bar": marginals(
+            release, release.original, shown
         )
     }
     for first, second in _strongest_pairs(release.original.codes(shown)):
-        pictures[f"{first} and {second}: share of rows in each cell"] = image_of(
-            pairs(release, release.original, first, second), dpi=None
-        )
+        title = f"{first} and {second}: share of rows in each cell"
+        pictures[title] = pairs(release, release.original, first, second)
     return pictures
 
 
@@ -133,8 +130,8 @@ def _strongest_pairs(codes: Codes) -> list[tuple[str, str]]:
     return [(names[first], names[second]) for _, first, second in ranked[:MOST_PAIRS]]
 
 
-def marginals(release: Release, table: Table, names: Sequence[str]) -> Figure:
-    """Return a figure with a panel for each column: share of rows in each bar.
+def marginals(release: Release, table: Table, names: Sequence[str]) -> bytes:
+    """Return a panel for each column as SVG: share of rows in each bar.
 
     Parameters
     ----------
@@ -142,39 +139,32 @@ def marginals(release: Release, table: Table, names: Sequence[str]) -> Figure:
         The original.
     """
     wide = min(3, len(names))
-    figure = new_figure(4.2 * wide, 2.9 * -(-len(names) // wide))
-    for i, name in enumerate(names, start=1):
-        scale, labels, before, after = _bars(
-            encode(table.arrow.column(name), table.schema[name]), _released(release, name)
-        )
-        panel = figure.add_subplot(-(-len(names) // wide), wide, i)
-        place = np.arange(len(labels))
-        panel.bar(place - 0.2, before, 0.4, label="original", color="#22272e")
-        panel.bar(place + 0.2, after, 0.4, label="synthetic", color="#8fb3cc")
-        panel.set_title(name, fontsize=9)
-        panel.set_xticks(*scale.ticks(missing=False), fontsize=7, **_slant(scale))
-        panel.yaxis.set_major_formatter(_percent())
-        panel.tick_params(axis="y", labelsize=7)
-        if (i - 1) % wide == 0:
-            panel.set_ylabel("share of rows", fontsize=8)
-    figure.axes[0].legend(fontsize=7)
-    return figure
+    width, height, legend = 302.0, 209.0, 22.0
+    drawing = Drawing(width * wide, height * -(-len(names) // wide) + legend)
+    for i, (label, colour) in enumerate((("original", ORIGINAL), ("synthetic", SYNTHETIC))):
+        drawing.rectangle(60.0 + 70 * i, 8.0, 14.0, 7.0, colour)
+        drawing.text(78.0 + 70 * i, 15.0, label)
+    for i, name in enumerate(names):
+        scale, labels, before, after = _bars(table.column(name), _released(release, name))
+        room = (width * (i % wide), legend + height * (i // wide), width, height)
+        up = share_axis(float(max(before.max(), after.max())) or 1.0)
+        titles = (name, "", "" if i % wide else "share of rows")
+        panel = Panel(drawing, room, _axis(scale, len(labels), missing=False), up, titles)
+        for place, (original, synthetic) in enumerate(zip(before, after, strict=True)):
+            panel.box((place - 0.4, place), 0.0, original, ORIGINAL)
+            panel.box((place, place + 0.4), 0.0, synthetic, SYNTHETIC)
+        panel.frame()
+    return drawing.svg()
 
 
-def _percent() -> PercentFormatter:
-    from matplotlib.ticker import PercentFormatter
-
-    return PercentFormatter(1.0, decimals=None, symbol=" %")
-
-
-def _slant(scale: Scale) -> dict[str, Any]:
-    """Return how labels stand: words and dates at an angle, short numbers upright."""
+def _axis(scale: Scale, bins: int, *, missing: bool) -> Axis:
+    """Return the axis of a column: words and dates at an angle, short numbers upright."""
     long = scale.edges is None or max(map(len, scale.labels), default=0) > 7  # noqa: PLR2004
-    return {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if long else {}
+    return Axis(-0.5, bins - 0.5, *scale.ticks(missing=missing), slanted=long)
 
 
-def pairs(release: Release, table: Table, first: str, second: str) -> Figure:
-    """Return a figure of two columns: share of rows in each cell, cells with few rows left blank.
+def pairs(release: Release, table: Table, first: str, second: str) -> bytes:
+    """Return two columns as SVG: share of rows in each cell, cells with few rows left blank.
 
     Parameters
     ----------
@@ -190,34 +180,28 @@ def pairs(release: Release, table: Table, first: str, second: str) -> Figure:
     missing = [bool((~few).any(axis=1 - axis)[-1]) for axis in (0, 1)]
     # without the bins for missing values, where nothing is shown of them
     shown = tuple(slice(None) if some else slice(-1) for some in missing)
-    figure = new_figure(8.6, 3.9)
-    top = float(max(grid[~few].max(initial=0.0) for grid in grids))
-    panels = []
-    for i, (title, grid) in enumerate(zip(("original", "synthetic"), grids, strict=True), start=1):
-        panel = figure.add_subplot(1, 2, i)
-        image = panel.imshow(
-            np.where(few, np.nan, grid)[shown],
-            origin="lower",
-            aspect="auto",
-            vmin=0,
-            vmax=top or 1.0,
-            cmap="viridis",
-        )
-        panel.set(title=title, xlabel=second, ylabel=first)
-        panel.set_xticks(*scales[1].ticks(missing=missing[1]), fontsize=7, **_slant(scales[1]))
-        panel.set_yticks(*scales[0].ticks(missing=missing[0]), fontsize=7)
-        panels.append(panel)
-    key = figure.colorbar(image, ax=panels, format=_percent(), pad=0.02)
-    key.set_label(f"share of rows (blank: fewer than {FEWEST_ROWS})", fontsize=8)
-    key.ax.tick_params(labelsize=7)
-    return figure
+    up, across = (
+        _axis(scale, scale.bins - (not some), missing=some)
+        for scale, some in zip(scales, missing, strict=True)
+    )
+    top = float(max(grid[~few].max(initial=0.0) for grid in grids)) or 1.0
+    width, height = 270.0, 281.0
+    drawing = Drawing(2 * width + 80, height)
+    for i, (title, grid) in enumerate(zip(("original", "synthetic"), grids, strict=True)):
+        panel = Panel(drawing, (width * i, 0.0, width, height), across, up, (title, second, first))
+        fill_cells(panel, np.where(few, np.nan, grid)[shown], top)
+        panel.frame()
+    key = (2 * width + 8, panel.top, 12.0, panel.bottom - panel.top)
+    colour_key(drawing, key, share_axis(top))
+    words = f"share of rows (blank: fewer than {FEWEST_ROWS})"
+    drawing.text(2 * width + 70, height / 2, words, anchor="middle", turned=-90)
+    return drawing.svg()
 
 
 def _grid(table: Table, names: tuple[str, str], scales: Sequence[Scale]) -> Floats:
     """Return the share of rows in each cell of two columns."""
     first, second = (
-        scale.place(encode(table.arrow.column(name), table.schema[name]))
-        for name, scale in zip(names, scales, strict=True)
+        scale.place(table.column(name)) for name, scale in zip(names, scales, strict=True)
     )
     sizes = [scale.bins for scale in scales]
     count = np.bincount(first * sizes[1] + second, minlength=sizes[0] * sizes[1])
@@ -225,4 +209,4 @@ def _grid(table: Table, names: tuple[str, str], scales: Sequence[Scale]) -> Floa
 
 
 def _released(release: Release, name: str) -> list[Column]:
-    return [encode(d.table.arrow.column(name), d.table.schema[name]) for d in release.tables]
+    return [d.table.column(name) for d in release.tables]

@@ -7,15 +7,22 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from veladura.base.bounds import Bounds, bounds_of
-from veladura.base.checks import check_choice, is_number
+from veladura.base.checks import (
+    MOST_DATASETS,
+    MOST_DISTINCT,
+    check_choice,
+    check_whole,
+    is_number,
+)
 from veladura.base.context import Context
 from veladura.base.expression import parse
 from veladura.core.gates import SYNTHETIC
 from veladura.core.recipe import Recipe
 from veladura.errors import PlanError
+from veladura.methods.cart.cart import SmoothingName, check_smoothing
 from veladura.methods.critical.cells import ALL, read_conditions
 from veladura.methods.critical.promises import CHECKS, implied_by
-from veladura.numeric.trees.leaf import Smoothing
+from veladura.numeric.trees.leaf import Draws
 
 if TYPE_CHECKING:
     from veladura.core.promise import Promise
@@ -35,7 +42,8 @@ class CriticalCart(Recipe):
     A condition says which values of each confidential column are critical. A row that is critical
     in one column gets a new value from the leaves of a CART tree. Columns whose correlations must
     be kept form groups: rows that are critical in several columns of a group are clustered, and
-    each gets the whole tuple of a donor in its cluster, moved by a joint kernel.
+    each gets the whole tuple of a donor in its cluster. Numbers that fewer than five people share
+    are moved, those of a tuple together.
 
     Parameters
     ----------
@@ -59,13 +67,16 @@ class CriticalCart(Recipe):
     others
         Whether the other values of the confidential columns are kept or replaced too ("keep",
         "replace").
+    draws
+        How donors are drawn, as in `Cart`: "bayesian" or "plain". By default Bayesian for several
+        datasets and plain for one.
     smoothing
-        How a donor's number is moved: as in `Cart` ("local", "kernel"), tuples by a joint kernel;
-        or not at all, except where a value came back to its own row ("none").
+        Whether numbers that fewer than five people share are moved, as in `Cart` ("local"), tuples
+        together; or only where a value came back to its own row ("none").
     bandwidth
-        Factor on the bandwidth of the kernels.
+        Factor on the least step within a leaf or cluster.
     min_leaf
-        Smallest number of rows in a leaf or cluster.
+        Fewest people in a leaf, and rows in a cluster.
     min_distinct
         Smallest number of distinct values, or tuples, in a leaf or cluster.
     scale
@@ -123,7 +134,8 @@ class CriticalCart(Recipe):
     predictors: Sequence[str] | None = None
     keep_inside: bool = True
     others: Others = "keep"
-    smoothing: Smoothing = "local"
+    draws: Draws | None = None
+    smoothing: SmoothingName = "local"
     bandwidth: float = 1.0
     min_leaf: int = 5
     min_distinct: int = 2
@@ -145,15 +157,16 @@ class CriticalCart(Recipe):
             parse(self.rows)
         check_choice("others", self.others, get_args(Others))
         check_choice("scale", self.scale, get_args(Scale))
-        check_choice("smoothing", self.smoothing, get_args(Smoothing))
+        if self.draws is not None:
+            check_choice("draws", self.draws, get_args(Draws))
+        check_choice("smoothing", self.smoothing, get_args(SmoothingName))
+        check_smoothing(self.smoothing)
         self._check_numbers()
 
     def _check_numbers(self) -> None:
-        for name, least in (("m", 1), ("min_leaf", 2), ("min_distinct", 1)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                msg = f"{name} ({value}) must be a whole number of at least {least}."
-                raise PlanError(msg)
+        check_whole("m", self.m, 1, MOST_DATASETS)
+        check_whole("min_leaf", self.min_leaf, 2)
+        check_whole("min_distinct", self.min_distinct, 1, MOST_DISTINCT)
         if not is_number(self.linked) or not 0 < self.linked <= 1:
             msg = f"linked ({self.linked}) must be above 0 and at most 1."
             raise PlanError(msg)
@@ -163,6 +176,11 @@ class CriticalCart(Recipe):
         if not is_number(self.spread) or self.spread < 0:
             msg = f"spread ({self.spread}) must be at least 0."
             raise PlanError(msg)
+
+    @property
+    def kind_of_draws(self) -> Draws:
+        """How donors are drawn: as asked, else Bayesian for several datasets and plain for one."""
+        return self.draws or ("bayesian" if self.m > 1 else "plain")
 
     def apply(self, table: Table, context: Context) -> FittedCritical:
         """Find the critical cells, and grow the trees and clusters."""

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.random import Generator
 
-from veladura.base.checks import is_number
+from veladura.base.checks import check_whole, is_number
 from veladura.base.context import Context
 from veladura.core.recipe import Drawn, Fitted
 from veladura.errors import PlanError
 from veladura.methods.geography.claims import drawn_promise, inside_promise, ring_promise
 from veladura.methods.geography.isolation import reach_of, ring_points
-from veladura.methods.geography.located import Located, LocationRecipe, check_whole, locate
+from veladura.methods.geography.located import Located, LocationRecipe, locate
 from veladura.methods.geography.place import moved_datasets, rule_of_masks
 from veladura.methods.geography.projection import diagonal, plane_of
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from veladura.base.checks import MOST, MOST_DATASETS, check_whole
 from veladura.base.context import Context
 from veladura.core.gates import SYNTHETIC
 from veladura.errors import PlanError
 from veladura.methods.geography.icar_model import Priors
-from veladura.methods.geography.located import LocationRecipe, check_grid, check_whole
+from veladura.methods.geography.located import LocationRecipe, check_grid
 
 if TYPE_CHECKING:
     from veladura.methods.geography.choose import Choice
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from veladura.table.inspect import Facts
     from veladura.table.table import Table
 
+MOST_SWEEPS = 10_000_000
 Addresses = Path | tuple[tuple[float, float], ...]
 
 
@@ -128,8 +130,13 @@ class Geography(LocationRecipe):
         if self.grid != "choose":
             check_grid(self.grid)
         _check_names(self)
-        for name, least in (("k", 0), ("sweeps", 10), ("burn", 0), ("chains", 1)):
-            check_whole(name, getattr(self, name), least)
+        for name, least, most in (
+            ("k", 0, MOST),
+            ("sweeps", 10, MOST_SWEEPS),
+            ("burn", 0, MOST_SWEEPS),
+            ("chains", 1, MOST_DATASETS),
+        ):
+            check_whole(name, getattr(self, name), least, most)
         if (self.sweeps - self.burn) * self.chains < self.m:
             msg = (
                 f"sweeps ({self.sweeps}) minus burn ({self.burn}), times {self.chains} chains, must"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 import numpy as np
 
 from veladura.base.arrays import Floats, Mask
-from veladura.base.checks import check_choice
+from veladura.base.checks import MOST_DATASETS, check_choice, check_whole
 from veladura.base.limits import Limit
 from veladura.core.gates import HOLES, MASKED
 from veladura.core.promise import Check, Promise
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 FEW_ASTRAY = 0.1  # a larger share of rows outside is a mistake in the region, not in the rows
 LONGITUDES = ("lon", "lng", "longitude", "long")
 LATITUDES = ("lat", "latitude")
+
+
+MOST_SIDE = 10_000  # squares of a grid in one direction
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +75,7 @@ class LocationRecipe(Recipe):
         check_choice("coordinates", self.coordinates, get_args(Coordinates))
         check_choice("missing", self.missing, ("refuse", "keep"))
         check_choice("stray", self.stray, ("refuse", "nearest"))
-        check_whole("m", self.m, 1)
+        check_whole("m", self.m, 1, MOST_DATASETS)
 
     def region_and_plane(self, codes: Codes) -> tuple[Region, Plane]:
         """Return the declared region, or one around the places, and the plane it is measured in."""
@@ -111,13 +114,6 @@ class LocationRecipe(Recipe):
         raise PlanError(msg)
 
 
-def check_whole(name: str, value: object, least: int) -> None:
-    """Refuse a setting that is not a whole number of at least ``least``."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        msg = f"{name} ({value}) must be a whole number of at least {least}."
-        raise PlanError(msg)
-
-
 def check_grid(grid: object) -> None:
     """Refuse a grid that is not two whole numbers."""
     if not isinstance(grid, tuple) or len(grid) != 2:  # noqa: PLR2004
@@ -127,7 +123,7 @@ def check_grid(grid: object) -> None:
         )
         raise PlanError(msg)
     for side in grid:
-        check_whole("grid", side, 1)
+        check_whole("grid", side, 1, MOST_SIDE)
 
 
 @dataclass(frozen=True, eq=False)

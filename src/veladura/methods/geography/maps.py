@@ -11,7 +11,6 @@ import numpy as np
 from veladura.base.arrays import Floats, Ints
 from veladura.base.pictures import SOFT, image_of, new_figure, style
 from veladura.methods.geography.grid import Grid
-from veladura.table.codes import encode
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,8 +45,7 @@ class Shown:
         ground, first = fitted.ground, release.tables[0]
         order = np.asarray(first.order)[np.flatnonzero(ground.places.placed)]
         x, y = (
-            encode(first.table.arrow.column(name), first.table.schema[name]).numbers()[order]
-            for name in (fitted.recipe.x, fitted.recipe.y)
+            first.table.column(name).numbers()[order] for name in (fitted.recipe.x, fitted.recipe.y)
         )
         return cls(
             ground.grid,

@@ -185,7 +185,7 @@ def placed(original: Table, release: Release) -> PlacedRelease:
 
 def _columns(table: Table, names: tuple[str, ...]) -> Codes:
     return Codes(
-        {name: encode(table.arrow.column(name), table.schema[name]) for name in names},
+        {name: table.column(name) for name in names},
         np.arange(table.rows),
     )
 

@@ -11,7 +11,6 @@ import numpy as np
 from veladura.errors import PlanError
 from veladura.methods.geography.located import LATITUDES, LONGITUDES
 from veladura.methods.geography.projection import looks_like_degrees
-from veladura.table.codes import encode
 from veladura.table.schema import NUMERIC
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ def settings(table: Table, facts: Mapping[str, Facts]) -> dict[str, Any]:
     outwards to one digit of its size: they disclose no place, but they are not the border either.
     """
     x, y = _columns(table, facts)
-    columns = [encode(table.arrow.column(name), table.schema[name]) for name in (x, y)]
+    columns = [table.column(name) for name in (x, y)]
     placed = ~columns[0].missing & ~columns[1].missing
     if not placed.any():
         msg = f"no row has both {x} and {y}: there is no place to protect."

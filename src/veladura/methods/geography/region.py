@@ -18,6 +18,9 @@ from veladura.errors import PlanError, VeladuraWarning
 Box = tuple[float, float, float, float]
 
 
+FURTHEST = 1e12  # the Earth measured in tenths of a millimetre is smaller
+
+
 @runtime_checkable
 class Geometry(Protocol):
     """A geometry of shapely."""
@@ -194,7 +197,7 @@ def read_shape(given: Any, setting: str) -> Any:
             " south < north."
         )
         raise PlanError(msg)
-    return shapely.box(west, south, east, north)
+    return _checked(shapely.box(west, south, east, north), setting)
 
 
 def _read_json(path: Path, setting: str) -> Any:
@@ -205,7 +208,7 @@ def _read_json(path: Path, setting: str) -> Any:
             f"{setting}: {path} cannot be read.\n\nHint: give the path of a file (GeoJSON, .wkt,"
             " .shp, or .csv with rings), relative to the folder of the plan."
         )
-    except ValueError:
+    except (ValueError, RecursionError):
         msg = f"{setting}: {path} is not GeoJSON.\n\nHint: export the polygons as GeoJSON (UTF-8)."
     raise PlanError(msg)
 
@@ -216,7 +219,10 @@ def _from_geojson(content: Any, setting: str) -> Any:
 
     kind = content.get("type") if isinstance(content, Mapping) else None
     if kind == "FeatureCollection":
-        features = content.get("features", ())
+        features = content.get("features")
+        if not isinstance(features, list) or not features:
+            msg = f"{setting} is a collection without features.\n\nHint: give at least one polygon."
+            raise PlanError(msg)
         shapes = [_checked(_from_geojson(feature, setting), setting) for feature in features]
         return shapely.union_all(shapes)
     if kind == "Feature":
@@ -239,6 +245,12 @@ def _checked(shape: Any, setting: str) -> Any:
         msg = (
             f"{setting} is empty, or has coordinates that are not numbers.\n\nHint: give at least"
             " one polygon."
+        )
+        raise PlanError(msg)
+    if np.abs(shapely.get_coordinates(shape)).max() > FURTHEST:
+        msg = (
+            f"{setting} has coordinates beyond {FURTHEST:,.0f} units: no map is that large."
+            "\n\nHint: check the unit of the coordinates."
         )
         raise PlanError(msg)
     if not shape.is_valid:

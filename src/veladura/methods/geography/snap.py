@@ -62,11 +62,8 @@ def addresses_of(
 def _read(given: Path | tuple[tuple[float, float], ...], x: str, y: str) -> Floats:
     if not isinstance(given, Path):
         return np.array(given, dtype=np.float64).reshape(-1, 2)
-    from veladura.table.codes import encode
     from veladura.table.source import open_quietly
 
     table = open_quietly(given)
     table.schema.check("addresses", [x, y])
-    return np.column_stack(
-        [encode(table.arrow.column(name), table.schema[name]).numbers() for name in (x, y)]
-    )
+    return np.column_stack([table.column(name).numbers() for name in (x, y)])

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from veladura.base import shapes
 from veladura.base.checks import check_choice, is_number
 from veladura.base.shapes import Shape
-from veladura.core.promise import CATEGORIES, Check, Evidence, Promise
+from veladura.core.promise import CATEGORIES, Check, Evidence, Promise, still_coded
 from veladura.errors import PlanError
 from veladura.methods.masks.dates import PERIODS, start_of
 from veladura.table.codes import label_texts
@@ -216,8 +216,7 @@ def not_merged(evidence: Evidence, settings: Mapping[str, Any]) -> int:
 def not_multiples(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of values that are no multiple of the base."""
     violations = 0
-    for name, base in settings["columns"].items():
-        column = evidence.column(name)
+    for column, base in still_coded(evidence, settings):
         values = column.values[~column.missing]
         nearest = multiples(values, base)
         same = (
@@ -232,8 +231,7 @@ def not_multiples(evidence: Evidence, settings: Mapping[str, Any]) -> int:
 def too_many_digits(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of values with more significant digits than were kept."""
     violations = 0
-    for name, digits in settings["columns"].items():
-        column = evidence.column(name)
+    for column, digits in still_coded(evidence, settings):
         values = column.values[~column.missing]
         same = np.isclose(significant(values, digits), values, rtol=1e-12, atol=0.0)
         violations += int(np.count_nonzero(~same))
@@ -243,8 +241,9 @@ def too_many_digits(evidence: Evidence, settings: Mapping[str, Any]) -> int:
 def not_period_starts(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of dates that are not the first day of a period."""
     violations = 0
-    for name, period in settings["columns"].items():
-        column = evidence.column(name)
+    for column, period in still_coded(evidence, settings):
+        if column.field.kind != "date":
+            continue
         violations += int(
             np.count_nonzero((start_of(column, period) != column.values) & ~column.missing)
         )

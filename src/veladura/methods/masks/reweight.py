@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from veladura.base import shapes
+from veladura.base.arrays import Floats, Ints
 from veladura.base.checks import is_number
 from veladura.base.context import Context
 from veladura.core.gates import MASKED
@@ -59,9 +60,13 @@ class Reweight(Recipe):
         The column of sampling weights.
     total
         What the released weights add up to, such as the size of the population. By default what
-        the weights add up to when the step begins.
+        the weights add up to when the step begins. Whole weights may miss it by a few: people
+        with equal weights keep equal ones, and the promise states the total that is reached.
     digits
         Significant digits that a weight keeps before it is scaled.
+    lower, upper
+        Weights beyond them are trimmed to them, before anything else. A few people with very large
+        weights stand out, whatever is rounded.
 
     Examples
     --------
@@ -78,7 +83,7 @@ class Reweight(Recipe):
     """
 
     method = "reweight"
-    decisive = ("total", "digits")
+    decisive = ("total", "digits", "lower", "upper")
     sentence = (
         "Sampling weights were rounded, and scaled so that they add up to the declared total."
     )
@@ -90,6 +95,8 @@ class Reweight(Recipe):
     column: str
     total: float | None = None
     digits: int = 2
+    lower: float | None = None
+    upper: float | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -98,6 +105,13 @@ class Reweight(Recipe):
             raise PlanError(msg)
         if self.total is not None and not (is_number(self.total) and self.total > 0):
             msg = f"total ({self.total}) must be a number above 0."
+            raise PlanError(msg)
+        ends = [end for end in (self.lower, self.upper) if end is not None]
+        if not all(is_number(end) and end > 0 for end in ends) or ends != sorted(ends):
+            msg = (
+                f"lower ({self.lower}) and upper ({self.upper}) must be numbers above 0, lower not"
+                " above upper."
+            )
             raise PlanError(msg)
         whole = isinstance(self.digits, int) and not isinstance(self.digits, bool)
         if not (whole and 1 <= self.digits <= MOST_DIGITS):
@@ -137,6 +151,24 @@ class Reweight(Recipe):
         return cls(column=weights[0])
 
 
+def _whole(weights: Floats, total: int) -> Ints:
+    """Return weights as whole numbers: equal ones stay equal, so that nobody is set apart.
+
+    What rounding adds to the total or takes from it goes back to whole groups of equal weights, the
+    largest first. Less than the smallest of them may be left.
+    """
+    levels, group, sizes = np.unique(weights, return_inverse=True, return_counts=True)
+    whole = np.rint(levels).astype(np.int64)
+    left = total - int((whole * sizes).sum())
+    for place in np.argsort(-sizes, kind="stable"):
+        step = int(np.sign(left))
+        if 0 < sizes[place] <= abs(left) and whole[place] + step > 0 and levels[place] > 0:
+            whole[place] += step
+            left -= step * int(sizes[place])
+    each: Ints = whole[group]
+    return each
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class FittedReweight(Fitted[Reweight]):
     """The weights as they are."""
@@ -148,11 +180,12 @@ class FittedReweight(Fitted[Reweight]):
         column = self.codes[name]
         weights = column.numbers()
         total = float(np.nansum(weights)) if recipe.total is None else float(recipe.total)
-        rounded = significant(weights, recipe.digits)
+        trimmed = np.where(weights > 0, np.clip(weights, recipe.lower, recipe.upper), weights)
+        rounded = significant(trimmed, recipe.digits)
         scaled = np.where(column.missing, 0.0, rounded * (total / np.nansum(rounded)))
-        if column.values.dtype.kind != "f":  # whole weights stay whole, and so does their total
-            total = float(np.rint(total))
-            scaled = np.diff(np.rint(np.cumsum(scaled)), prepend=0.0).astype(np.int64)
+        if column.values.dtype.kind != "f":  # whole weights stay whole
+            scaled = _whole(scaled, round(total))
+            total = float(scaled.sum())
         settings = {**recipe.settings(), "total": total}
         return Drawn(
             datasets=[Draw({name: column.with_values(scaled)})],

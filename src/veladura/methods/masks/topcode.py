@@ -12,7 +12,7 @@ from veladura.base import shapes
 from veladura.base.checks import check_choice, check_columns, is_number
 from veladura.base.context import Context
 from veladura.core.gates import MASKED
-from veladura.core.promise import LIMITS, Check, Evidence, Promise, in_range, pair_of
+from veladura.core.promise import LIMITS, Check, Evidence, Promise, in_range, pair_of, still_coded
 from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
 from veladura.errors import PlanError
 from veladura.methods.masks.topcode_limits import (
@@ -38,8 +38,9 @@ CODED = (*NUMERIC, "date")
 def dates_outside(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of dates before the first or after the last one allowed."""
     outside = 0
-    for name, pair in settings["columns"].items():
-        column = evidence.column(name)
+    for column, pair in still_coded(evidence, settings):
+        if column.field.kind != "date":
+            continue
         lower, upper = (as_held(column.field, limit) for limit in pair)
         values = column.values[~column.missing]
         outside += int(np.count_nonzero(values < lower)) if lower is not None else 0
@@ -147,6 +148,27 @@ class TopCode(Recipe):
             )
         return None, limit_from(column, self.quantile or 0.0)
 
+    def shown(self, column: Column) -> Column:
+        """Return a column with what lies beyond the limits coded."""
+        return self.coded(column, self._pair(column))
+
+    def coded(self, column: Column, limits: Pair) -> Column:
+        """Return a column with what lies beyond two limits replaced."""
+        lower, upper = (as_held(column.field, limit) for limit in limits)
+        values = column.values
+        if self.replace == "missing":
+            beyond = np.zeros(values.size, dtype=bool)
+            if lower is not None:
+                beyond |= values < lower
+            if upper is not None:
+                beyond |= values > upper
+            shown = np.where(beyond, np.zeros_like(values), values)
+            return column.with_values(shown, column.missing | beyond)
+        for limit, bound in ((lower, np.maximum), (upper, np.minimum)):
+            if limit is not None and (values.dtype.kind == "f" or abs(limit) < 2**63):
+                values = bound(values, limit)
+        return column.with_values(values)
+
     def treats_rows_alone(self) -> bool:
         """Yes, unless the limit is a quantile of the data."""
         return self.quantile is None
@@ -190,26 +212,14 @@ class FittedTopCode(Fitted[TopCode]):
         """Replace what lies beyond the limits."""
         del context  # nothing is random
         limits = {name: list(pair) for name, pair in self.limits.items()}
+        coded = {
+            name: self.recipe.coded(column, self.limits[name])
+            for name, column in self.codes.items()
+        }
         settings = {**self.recipe.settings(), "limits": limits}
         return Drawn(
-            datasets=[Draw({name: self._coded(column) for name, column in self.codes.items()})],
+            datasets=[Draw(coded)],
             changed=tuple(self.recipe.columns),
             settings=settings,
             promises=self.recipe.implied(settings, None),
         )
-
-    def _coded(self, column: Column) -> Column:
-        lower, upper = (as_held(column.field, limit) for limit in self.limits[column.name])
-        values = column.values
-        if self.recipe.replace == "missing":
-            beyond = np.zeros(values.size, dtype=bool)
-            if lower is not None:
-                beyond |= values < lower
-            if upper is not None:
-                beyond |= values > upper
-            shown = np.where(beyond, np.zeros_like(values), values)
-            return column.with_values(shown, column.missing | beyond)
-        for limit, bound in ((lower, np.maximum), (upper, np.minimum)):
-            if limit is not None and (values.dtype.kind == "f" or abs(limit) < 2**63):
-                values = bound(values, limit)
-        return column.with_values(values)

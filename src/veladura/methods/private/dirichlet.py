@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from veladura.base.arrays import Ints
+from veladura.base.checks import MOST_DATASETS
 from veladura.base.context import Context
 from veladura.core.recipe import Recipe, no_codes
 from veladura.errors import PlanError
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from veladura.table.codes import Column
     from veladura.table.inspect import Facts
     from veladura.table.table import Table
-
-MOST_SETS = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +88,7 @@ class DirichletMultinomial(CellRecipe):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_count("m", self.m, MOST_SETS, "the number of datasets to release")
+        check_count("m", self.m, MOST_DATASETS, "the number of datasets to release")
 
     def apply(self, table: Table, context: Context) -> FittedDirichlet:
         """Count the rows of each cell."""

@@ -275,7 +275,7 @@ def read_values(path: str) -> dict[str, tuple[Value, ...]]:
     """Return the domain in a JSON file: an object with a list of values for each column."""
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         msg = f"the domain file {path} cannot be read as JSON."
         raise PlanError(msg) from None
     if not isinstance(content, dict):

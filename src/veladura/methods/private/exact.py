@@ -11,6 +11,9 @@ from typing import Any
 from veladura.errors import PlanError
 
 DIGITS = 80
+# A privacy loss outside these limits is a slip of the pen; arithmetic holds well beyond them.
+LEAST, MOST = Fraction(1, 10**9), Fraction(10**6)
+LEAST_DELTA = Fraction(1, 10**100)
 _SLACK = Decimal(10) ** -60  # far above the rounding error of exp, far below what matters
 SIGNIFICANT = 15  # digits of alpha: the promise is met from below within about 1e-15
 
@@ -39,6 +42,12 @@ def positive(value: Any, setting: str = "epsilon") -> Fraction:
     if number <= 0:
         msg = f"{setting} ({value}) must be above 0: a privacy loss of 0 allows no release."
         raise PlanError(msg)
+    if not LEAST <= number <= MOST:
+        msg = (
+            f"{setting} must be from 1e-9 to 1,000,000: with less, a release is noise only; with"
+            " more, it protects nobody.\n\nHint: common values are from 0.1 to 10."
+        )
+        raise PlanError(msg)
     return number
 
 
@@ -50,6 +59,9 @@ def share(value: Any, setting: str = "delta") -> Fraction:
             f"{setting} ({value}) must be at least 0 and below 1: it is the probability by which"
             " the bound of epsilon may be exceeded."
         )
+        raise PlanError(msg)
+    if 0 < number < LEAST_DELTA:
+        msg = f"{setting} must be 0, or at least 1e-100.\n\nHint: leave it out for 0."
         raise PlanError(msg)
     return number
 

@@ -12,7 +12,7 @@ from veladura.base.checks import check_columns
 from veladura.base.context import Context
 from veladura.core.promise import Check, Promise
 from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
-from veladura.core.rules import Posterior, Rule
+from veladura.core.rules import ExactPosterior, Rule
 from veladura.errors import DataError, PlanError
 from veladura.methods.private import propose
 from veladura.methods.private.contribution import contributed
@@ -53,7 +53,7 @@ class PrivateRecipe(Recipe):
     declared_by_holder: ClassVar[tuple[str, ...]] = ("domain",)
     proposed: ClassVar[tuple[str, ...]] = ("columns", "missing")
     most_cells: ClassVar[int | None] = MOST_CELLS
-    rule: ClassVar[Rule] = Posterior()
+    rule: ClassVar[Rule] = ExactPosterior()
     posterior_needs: ClassVar[tuple[str, ...]] = ()  # settings of the manifest; () : no posterior
 
     columns: Sequence[str]

@@ -54,15 +54,13 @@ _WORDS = {
 }
 
 
-def _pattern(word: str) -> str:
-    before = "" if word.startswith("*") else "(?:^|_)"
-    after = "" if word.endswith("*") else "(?:$|_)"
-    return f"{before}{re.escape(word.strip('*'))}{after}"
+def _marked(word: str) -> str:
+    """Return a word as it stands in a name with an underscore before and behind."""
+    before, after = ("" if star else "_" for star in (word.startswith("*"), word.endswith("*")))
+    return f"{before}{word.strip('*')}{after}"
 
 
-_PATTERNS = {
-    meaning: re.compile("|".join(map(_pattern, words.split()))) for meaning, words in _WORDS.items()
-}
+_MARKED = {meaning: tuple(map(_marked, words.split())) for meaning, words in _WORDS.items()}
 
 
 def hints_of(name: str) -> frozenset[str]:
@@ -73,8 +71,10 @@ def hints_of(name: str) -> frozenset[str]:
     >>> sorted(hints_of("Geburtsjahr")), sorted(hints_of("v17"))
     (['birth'], [])
     """
-    words = snake(name)
-    return frozenset(meaning for meaning, pattern in _PATTERNS.items() if pattern.search(words))
+    name = f"_{snake(name)}_"
+    return frozenset(
+        meaning for meaning, words in _MARKED.items() if any(word in name for word in words)
+    )
 
 
 def snake(name: str) -> str:

@@ -93,7 +93,7 @@ def _category(  # noqa: PLR0911  # one for each reason
     if column.distinct > _MOST_LEVELS:
         return Answer("undecided", f"{what}, with many values", kind, order)
     if units.person and constancy(units.person.column, column) < VARYING:
-        return Answer("undecided", f"{what} that changes within a person", kind, order)
+        return Answer("undecided", f"{what}, not always the same within a person", kind, order)
     if shape == "scale":
         return Answer("undecided", what, kind, order)
     if shape == "nominal code" and is_scale(column):

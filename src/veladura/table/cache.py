@@ -1,0 +1,57 @@
+"""What a table remembers, so that it answers the same question once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import ibis
+
+    from veladura.table.codes import Column
+    from veladura.table.counts import Counts
+    from veladura.table.table import Table
+
+
+@dataclass(eq=False, repr=False)
+class Cache:
+    """Answers that a table has given before. It saves time and changes no result.
+
+    Every table has its own, made with it; tables of the same rows share their counts and columns.
+
+    Attributes
+    ----------
+    counts, profiles
+        Distinct tuples of columns, and distributions of single columns, with numbers of rows.
+    columns
+        Columns of a small table as plain arrays, which every measure reads.
+    figures
+        Answers of a database, by query.
+    rows
+        Number of rows of a lazy table.
+    fetched
+        The same table with its rows in memory, so that two readers do not fetch them twice.
+    expression
+        Rows in memory as a database sees them.
+    lock
+        Held while rows are fetched: measures run in threads.
+    """
+
+    counts: dict[tuple[str, ...], Counts] = field(default_factory=dict)
+    profiles: dict[str, Counts] = field(default_factory=dict)
+    columns: dict[str, Column] = field(default_factory=dict)
+    figures: dict[str, tuple[Any, ...]] = field(default_factory=dict)
+    rows: int | None = None
+    fetched: Table | None = None
+    expression: ibis.Table | None = None
+    lock: Any = field(default_factory=RLock)
+
+    def __reduce__(self) -> Any:
+        """Start empty in a copy of the table: a lock cannot be copied."""
+        return Cache, ()
+
+    def share_counts(self, other: Cache) -> None:
+        """Take counts from another table of the same rows, and give it those still to come."""
+        self.counts, self.profiles, self.rows = other.counts, other.profiles, other.rows
+        self.columns = other.columns
