@@ -10,10 +10,12 @@ import pytest
 
 import veladura as vd
 from veladura import testing
+from veladura.core.promise import Evidence
 from veladura.core.rules import Single
 from veladura.errors import ColumnError, DataError, PlanError, PromiseError
-from veladura.methods.cart.promises import single_numbers
+from veladura.methods.cart.promises import not_by_chance, rare_values_out
 from veladura.methods.cart.rules import RuleWarning
+from veladura.numeric.chance import own_numbers
 
 pytestmark = pytest.mark.quick
 
@@ -62,28 +64,65 @@ def test_a_fully_synthetic_table_keeps_the_contract(check, synthetic_case):
     check(synthetic_case)
 
 
+def chance(frame, release, name):
+    """How often numbers of one person are released, and how often chance gives."""
+    before, *after = (vd.open(data).codes([name])[name] for data in (frame, *release.datasets))
+    return own_numbers(before, after, np.arange(len(frame)), 5)
+
+
 @pytest.mark.parametrize("model", ["cart", "bagging", "forest", "parametric", "sample"])
-@pytest.mark.parametrize("smoothing", ["local", "kernel", "none"])
-def test_no_single_number_is_republished(people, model, smoothing):
-    release = vd.Cart(m=2, model=model, smoothing=smoothing, trees=3).protect(
-        people[["age", "sex", "income", "born"]], seed=1
-    )
-    for data in release.datasets:
-        for name in ("age", "income", "born"):
-            assert not singles(people[name]) & set(data[name].dropna())
+def test_numbers_of_one_person_come_out_by_chance_only(people, model):
+    frame = people[["age", "sex", "income", "born"]].assign(income=people["income"].round(-1))
+    release = vd.Cart(m=2, model=model, trees=3).protect(frame, seed=1)
+    moved = next(promise for promise in release.promises if promise.name == "moved-numbers")
+    assert {"income", "born"} <= set(moved.settings["columns"])
+    for name in ("income", "born"):
+        assert chance(frame, release, name).pvalue > 1e-5
+    bare = vd.Cart(m=2, model=model, trees=3, smoothing="none").protect(frame, seed=1)
+    assert chance(frame, bare, "born").pvalue < 1e-5  # the control: donors' own numbers
 
 
-def test_single_numbers_come_out_where_they_may(people):
-    release = vd.Cart(columns=["income"], smoothing="none", republish=["income"], m=1).protect(
-        people, seed=1
-    )
-    assert singles(people["income"]) & set(release.datasets[0]["income"])
-    assert not release.promises
+def test_a_number_that_five_people_share_stays_and_any_other_moves():
+    rng = np.random.default_rng(1)
+    odd = rng.permutation(np.arange(1000.137, 9000, 20))[:300].round(3)
+    frame = pd.DataFrame({"pay": np.append(odd, np.repeat([2500.5, 3333.25, 7000.125], 100))})
+    data = vd.Cart(m=1, spikes={"pay": []}).protect(frame, seed=1).datasets[0]["pay"]
+    for heap in (2500.5, 3333.25, 7000.125):
+        assert 70 < (data == heap).sum() < 130  # 100 by chance
+    assert not set(odd) & set(data)
 
 
-def test_the_proof_sees_a_republished_number(people):
-    release = vd.Cart(m=1, republish=["income"], smoothing="none").protect(people, seed=1)
-    assert single_numbers(release.evidence()[0], {"columns": ["income"]}) > 0
+def test_the_settings_of_the_old_guard_warn(people):
+    with pytest.warns(DeprecationWarning, match="republish has no effect"):
+        vd.Cart(republish=["income"])
+    with pytest.warns(DeprecationWarning, match='"kernel" is now called "local"'):
+        vd.Cart(smoothing="kernel")
+
+
+def test_numbers_are_handed_out_where_smoothing_is_none(people):
+    recipe = vd.Cart(columns=["income", "born"], smoothing={"income": "none"}, m=1)
+    release = recipe.protect(people, seed=1)
+    assert set(release.datasets[0]["income"].dropna()) <= set(people["income"])
+    (promise,) = release.promises
+    assert promise.settings["columns"] == ["born"]
+
+
+def test_the_proof_sees_numbers_that_were_not_moved(people):
+    release = vd.Cart(m=1, smoothing="none").protect(people, seed=1)
+    settings = {"columns": ["income"], "people": 5}
+    assert not_by_chance(release.evidence()[0], settings) == 1
+
+
+def test_the_proof_sees_numbers_that_are_avoided():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.integers(0, 1500, 800)})
+    release = vd.Cart(m=1, rows=5000).protect(frame, seed=1)
+    values, count = np.unique(frame["x"], return_counts=True)
+    others = np.setdiff1d(np.arange(1500), values[count == 1])
+    avoided = pd.DataFrame({"x": rng.choice(others, 5000)})
+    evidence = Evidence(vd.open(avoided), release.original)
+    assert not_by_chance(evidence, {"columns": ["x"], "people": 5}) == 1
+    assert not_by_chance(release.evidence()[0], {"columns": ["x"], "people": 5}) == 0
 
 
 def test_missing_values_spikes_decimals_and_kinds_are_kept(people):
@@ -163,7 +202,7 @@ def test_groups_are_drawn_from_one_donor(people):
     apart = vd.Cart(m=1, model="sample").protect(frame, seed=1).datasets[0]
     assert (apart["twin"] != apart["smoke"] + "/" + apart["size"]).mean() > 0.3
     exact = (
-        vd.Cart(m=1, groups=[["age", "income"]], smoothing="none", republish=["age", "income"])
+        vd.Cart(m=1, groups=[["age", "income"]], smoothing="none")
         .protect(people, seed=1)
         .datasets[0]
     )
@@ -234,7 +273,11 @@ def test_predictors_that_are_not_named_have_no_say(people):
     ("settings", "why"),
     [
         ({"m": 0}, "m \\(0\\)"),
-        ({"min_leaf": 1}, "one row copies it"),
+        ({"min_leaf": 1}, "one person copies it"),
+        ({"min_people": 1}, "min_people"),
+        ({"draws": "bootstrap"}, "draws"),
+        ({"purpose": "fun"}, "purpose"),
+        ({"smoothing": {"age": "spline"}}, "smoothing.age"),
         ({"columns": []}, "empty"),
         ({"columns": "age"}, "list of names"),
         ({"model": "tree"}, "model 'tree'"),
@@ -318,44 +361,115 @@ def test_infinite_values_identifiers_and_text_are_refused(people):
             )
 
 
-def test_a_column_without_a_free_number_is_told_and_not_promised():
-    frame = pd.DataFrame({"x": np.arange(30), "g": ["a", "b"] * 15})
-    release = vd.Cart(m=1).protect(frame, seed=1)
-    assert release.manifest["steps"][0]["settings"]["single_numbers_in"] == ["x"]
-    assert not release.promises
-    figures = vd.assess(frame, release)
-    assert int(figures["risk.republished.single_numbers"]) == 30
+def test_numbers_without_a_gap_are_moved_too():
+    """Somebody holds every number: what is released is always somebody's, and nobody's own."""
+    frame = pd.DataFrame({"x": np.arange(300), "g": ["a", "b"] * 150})
+    release = vd.Cart(columns=["x"], m=1).protect(frame, seed=1)
+    data = release.datasets[0]
+    assert data["x"].between(0, 299).all()
+    assert np.corrcoef(data["x"], frame["x"])[0, 1] < 0.5
+    assert "moved-numbers" in {promise.name for promise in release.promises}
 
 
-def test_a_leaf_of_single_whole_numbers_gives_others():
-    frame = pd.DataFrame({"x": np.arange(0, 300, 3), "g": ["a", "b"] * 50})
+def test_a_leaf_of_single_whole_numbers_gives_those_between_them():
+    frame = pd.DataFrame({"x": np.arange(0, 3000, 3), "g": ["a", "b"] * 500})
     data = vd.Cart(m=1).protect(frame, seed=1).datasets[0]
-    assert not set(frame["x"]) & set(data["x"])
+    assert 0.25 < data["x"].isin(frame["x"]).mean() < 0.42  # a third by chance
 
 
-def test_categories_that_one_row_holds_are_told_as_a_risk(people):
-    frame = people[["sex", "age"]].assign(job=["rare", *(["a", "b"] * 400)][:800])
-    counts = [
-        int(
-            vd.assess(frame, vd.Cart(m=1).protect(frame, seed=s))[
-                "risk.republished.single_categories"
-            ]
-        )
-        for s in range(6)
+def test_categories_that_few_people_hold_are_merged(people):
+    job = np.array(["a", "b"] * 400, dtype=object)
+    job[:1], job[1:5] = "rare", "seldom"
+    level = pd.Series(np.tile([1, 2, 3, 4], 200)).where(people.index > 2, 9)
+    frame = people[["sex", "age"]].assign(job=job, level=level)
+    release = vd.Cart(m=2).protect(frame, seed=1)
+    for data in release.datasets:
+        assert set(data["job"]) == {"a", "b"}
+        assert set(data["level"]) == {1, 2, 3, 4}
+    assert int(vd.assess(frame, release)["risk.republished.single_categories"]) == 0
+    settings = release.manifest["steps"][0]["settings"]
+    assert settings["rare_levels_merged_in"] == ["job", "level"]
+    assert "rare-levels" in {promise.name for promise in release.promises}
+    copied = Evidence(vd.open(frame), release.original)
+    assert rare_values_out(copied, {"columns": ["job", "level"], "people": 5}) == 8
+
+
+def test_codes_are_never_moved():
+    rng = np.random.default_rng(2)
+    codes = np.sort(rng.choice(np.arange(100, 9999), 60, replace=False))
+    frame = pd.DataFrame({"industry": rng.choice(codes, 3000), "x": rng.normal(size=3000)})
+    frame.loc[:1, "industry"] = 10_000
+    table = vd.open(frame, {"industry": {"kind": "integer", "labels": {10_000: "new"}}})
+    data = vd.Cart(m=1).protect(table, seed=1).datasets[0]
+    assert set(data["industry"].astype(int)) <= set(codes)
+
+
+def test_leaves_hold_people_not_rows():
+    """Four people have 50 rows each of their own value: a leaf of 5 rows would tell it."""
+    rng = np.random.default_rng(0)
+    own = np.repeat(np.arange(4), 50)
+    frame = pd.DataFrame(
+        {
+            "who": np.append(own, np.arange(100, 400)),
+            "town": np.append(own, rng.integers(0, 4, 300)).astype(str),
+            "pay": np.append(5000.0 + 7 * own, rng.normal(1000, 100, 300)).round(2),
+        }
+    )
+    table = vd.open(frame, {"who": {"role": "person"}})
+    fitted = vd.Cart(columns=["pay"], m=1).fit(table, seed=1)
+    model = fitted.models[0][0]
+    tree, who = model.pairs[0].numbers, frame["who"].to_numpy()[fitted.codes.rows]
+    sizes = [
+        len(set(who[tree.order[tree.nodes[leaf, 5] : tree.nodes[leaf, 6]]]))
+        for leaf in tree.leaves()
     ]
-    assert max(counts) == 1
+    assert min(sizes) >= 5
+    data = fitted.sample(seed=1).datasets[0]
+    assert data["pay"].isin(5000.0 + 7 * np.arange(4)).mean() < 0.02  # of 40 % in the original
+
+
+@pytest.mark.parametrize(
+    ("settings", "draws", "leaf", "level"),
+    [
+        ({"m": 1}, "plain", 5, 5),
+        ({"m": 5}, "bayesian", 5, 5),
+        ({"m": 5, "draws": "plain"}, "plain", 5, 5),
+        ({"m": 1, "purpose": "analysis"}, "bayesian", 5, 5),
+        ({"m": 5, "purpose": "teaching"}, "plain", 5, 5),
+        ({"m": 1, "purpose": "open-data"}, "bayesian", 10, 10),
+        ({"m": 1, "purpose": "open-data", "min_leaf": 5}, "bayesian", 5, 10),
+    ],
+)
+def test_the_purpose_sets_what_is_not_given(people, settings, draws, leaf, level):
+    recipe = vd.Cart(**settings)
+    assert recipe.kind_of_draws == draws
+    assert (recipe.people_in_leaf, recipe.people_in_level) == (leaf, level)
+    release = recipe.protect(people[["sex", "age"]], seed=1)
+    told = release.manifest["steps"][0]["settings"]
+    assert (told["draws"], told["min_leaf"], told["min_people"]) == (draws, leaf, level)
+    assert release.rule.proper == (draws == "bayesian")
+
+
+def test_plain_draws_vary_less_than_bayesian_ones(people):
+    """The standard deviation of a category's count: about 0 at the root, 1 and sqrt(2) times."""
+    frame = people[["smoke"]]
+    share = (frame["smoke"] == "YES").mean()
+    usual = np.sqrt(len(frame) * share * (1 - share))
+    spread = {}
+    for draws in ("plain", "bayesian"):
+        datasets = vd.Cart(m=60, draws=draws).protect(frame, seed=1).datasets
+        spread[draws] = np.std([(data["smoke"] == "YES").sum() for data in datasets]) / usual
+    assert spread["plain"] < 0.5
+    assert 1 < spread["bayesian"] < 1.9
 
 
 def test_a_promise_that_is_broken_is_seen(people, monkeypatch):
     monkeypatch.setattr(
-        "veladura.numeric.trees.numbers.AllowedNumbers.accepted",
-        lambda self, places: np.ones(places.size, dtype=bool),
+        "veladura.numeric.trees.law.LeafLaw.moved",
+        lambda self, donors, steps: self.law.places[self.rows[donors]],
     )
-    monkeypatch.setattr(
-        "veladura.numeric.trees.numbers.AllowedNumbers.settle", lambda self, places: places
-    )
-    with pytest.raises(PromiseError, match=r"occur once|occurs once"):
-        vd.Cart(m=1, smoothing="none").protect(people, seed=1)
+    with pytest.raises(PromiseError, match="was moved at random"):
+        vd.Cart(m=1).protect(people, seed=1)
 
 
 def test_the_same_values_for_any_number_of_threads(people):

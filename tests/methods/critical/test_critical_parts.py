@@ -21,8 +21,9 @@ from veladura.methods.critical.cluster_kernels import divide, moments
 from veladura.methods.critical.constraints import common_node
 from veladura.methods.critical.groups import find_classes, find_ties, first_split, order_columns
 from veladura.methods.critical.single import restricted
-from veladura.methods.critical.tuples import JointKernel
+from veladura.methods.critical.tuples import JointSteps
 from veladura.numeric.trees.bins import binning_of, stack
+from veladura.numeric.trees.leaf import leaf_steps
 from veladura.numeric.trees.tree import END, FEATURE, LEFT, PARENT, START, Tree, grow, ranks
 
 NAMES = list("abcdefgh")
@@ -250,71 +251,75 @@ def test_moments_are_those_of_numpy_and_a_column_at_rest_stays_there():
     assert size.tolist() == [14, 15]
 
 
-# The joint kernel keeps mean and covariance of a leaf
+# Joint steps keep mean and covariance of a leaf's scores
 
 
 LEAF = np.random.default_rng(5).multivariate_normal([5, -3], [[2, 1.2], [1.2, 1]], 12)
-DRAWS, LEVEL = 20_000, 1e-5
+DRAWS, LEVEL = 40_000, 1e-5
 
 
-def kernel(rng, chosen):
-    mean, root, size = moments(
-        LEAF, np.ones(len(LEAF), dtype=bool), np.array([0]), np.array([len(LEAF)])
-    )
-    moving = JointKernel(mean, root, size, np.array([True, True]), [None, None])
-    return moving.moved(
-        rng,
-        chosen,
-        np.ones((len(chosen), 2), dtype=bool),
-        np.zeros(len(chosen), dtype=np.int64),
-        1.0,
-    )
+def moved_apart(rng, chosen, *, shrink=True, joint=True):
+    """Donors of one leaf moved as the law of the leaf and the joint steps say."""
+    everyone = np.ones(len(LEAF), dtype=bool)
+    start, end = np.array([0]), np.array([len(LEAF)])
+    parts = [
+        leaf_steps(np.ascontiguousarray(x), np.zeros(12), everyone, start, end, 1.0) for x in LEAF.T
+    ]
+    roots = moments(LEAF, everyone, start, end)[1]
+    steps = JointSteps.of(roots, np.zeros(12, dtype=np.int64)).steps(rng, chosen)
+    if not joint:
+        steps = rng.uniform(-1, 1, steps.shape)
+    centre, scale = (np.column_stack(part) for part in zip(*parts, strict=True))
+    return (centre if shrink else LEAF)[chosen] + scale[chosen] * steps
 
 
 def unshrunken(rng, chosen):
-    """Slip: the noise is added, and the variance grows."""
-    return chosen + 12 ** (-1 / 6) * rng.multivariate_normal([0, 0], np.cov(LEAF.T), len(chosen))
+    """Slip: the step is added, and the variance grows."""
+    return moved_apart(rng, chosen, shrink=False)
 
 
 def each_by_itself(rng, chosen):
     """Slip: columns are moved independently, and the correlation fades."""
-    h = 12 ** (-1 / 6)
-    noise = rng.normal(size=chosen.shape) * LEAF.std(axis=0, ddof=1)
-    return LEAF.mean(axis=0) + (chosen - LEAF.mean(axis=0) + h * noise) / np.sqrt(1 + h**2)
+    return moved_apart(rng, chosen, joint=False)
 
 
-def unmoved_mean(rng, chosen):
+def off_centre(rng, chosen):
     """Slip: drawn back towards nought instead of the mean."""
-    h = 12 ** (-1 / 6)
-    return (chosen + h * rng.multivariate_normal([0, 0], np.cov(LEAF.T), len(chosen))) / np.sqrt(
-        1 + h**2
-    )
+    return 0.9 * moved_apart(rng, chosen)
 
 
 def kept_pvalue(move, seed):
-    """Claim: moved donors have the mean and the covariance of the leaf.
+    """Claim: moved donors have mean, variances and covariance of the leaf.
 
-    But for the factor (n - 1) / n in the donors' own part of the covariance.
+    The correlation of uniform steps is 6/pi asin(r/2) for a normal one of r (Pearson 1907), and
+    that of the donors shrinks by the share of the variance that they keep.
     """
     rng = np.random.default_rng(seed)
-    moved = move(rng, LEAF[rng.integers(len(LEAF), size=DRAWS)])
-    h2 = 12 ** (-1 / 3)
+    moved = move(rng, rng.integers(len(LEAF), size=DRAWS))
+    cov = np.cov(LEAF.T, ddof=0)
+    r = cov[0, 1] / np.sqrt(cov[0, 0] * cov[1, 1])
+    share = [(0.9 * 12**-0.2 * width(x)) ** 2 / x.var() for x in LEAF.T]  # of the step
+    kept = np.sqrt((1 - share[0]) * (1 - share[1])) * r
+    both = kept + np.sqrt(share[0] * share[1]) * 6 / np.pi * np.arcsin(r / 2)
     centred = moved - LEAF.mean(axis=0)
-    expected = np.cov(LEAF.T) * (11 / 12 + h2) / (1 + h2)
     products = np.column_stack(
         [centred, centred[:, 0] ** 2, centred[:, 1] ** 2, centred[:, 0] * centred[:, 1]]
     )
-    truth = np.array([0, 0, expected[0, 0], expected[1, 1], expected[0, 1]])
+    truth = [0, 0, cov[0, 0], cov[1, 1], both * np.sqrt(cov[0, 0] * cov[1, 1])]
     z = (products.mean(axis=0) - truth) / (products.std(axis=0) / np.sqrt(DRAWS))
     return float(min(1.0, 5 * 2 * stats.norm.sf(np.abs(z).max())))
 
 
-def test_the_joint_kernel_keeps_mean_and_covariance_of_a_leaf():
-    assert kept_pvalue(kernel, 0) > LEVEL
+def width(x):
+    return min(x.std(ddof=1), np.subtract(*np.quantile(x, [0.75, 0.25])) / 1.34)
 
 
-@pytest.mark.parametrize("broken", [unshrunken, each_by_itself, unmoved_mean])
-def test_the_check_of_the_kernel_sees(broken):
+def test_joint_steps_keep_mean_and_covariance_of_a_leaf():
+    assert kept_pvalue(moved_apart, 0) > LEVEL
+
+
+@pytest.mark.parametrize("broken", [unshrunken, each_by_itself, off_centre])
+def test_the_check_of_the_steps_sees(broken):
     assert kept_pvalue(broken, 0) < LEVEL
 
 

@@ -1,27 +1,17 @@
-"""Draws from leaves follow the laws they are named after."""
+"""Draws from leaves: donors by their weights, and how far their scores move."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import stats
 
 from veladura.base.streams import Streams
-from veladura.numeric.trees import leaf as compiled
 from veladura.numeric.trees.bins import stack
-from veladura.numeric.trees.leaf import Donors, draw_numbers
-from veladura.numeric.trees.numbers import Singles
+from veladura.numeric.trees.leaf import Donors, by_value, leaf_steps
 from veladura.numeric.trees.tree import grow
 
 LEVEL = 1e-5
-
-
-def spreads(values, start, end, reach=None):
-    return compiled.spreads(
-        values, np.array(start), np.array(end), np.empty(0) if reach is None else reach
-    )
 
 
 def single_leaf(size):
@@ -34,20 +24,10 @@ class _Constant:
     categorical, levels = False, 2
 
 
-def anything(values, rows):
-    return np.ones(values.size, dtype=bool)
-
-
-def draws(rng, values, size, **how):
-    tree = single_leaf(values.size)
-    settings = {"written": lambda x: x, "accept": anything, **how}
-    return draw_numbers(
-        rng,
-        Donors.weighted(tree, rng),
-        values[tree.order],
-        np.zeros(size, dtype=np.int64),
-        **settings,
-    )[0]
+def donors_of(rng, values, size, draws="bayesian"):
+    tree = by_value(single_leaf(values.size), values)
+    chosen = Donors.weighted(tree, rng, draws).places(rng, np.zeros(size, dtype=np.int64))
+    return values[tree.order[chosen]]
 
 
 def test_weights_are_those_of_the_bayesian_bootstrap():
@@ -65,9 +45,7 @@ def equal_weights(rng, values, size):
 
 
 @pytest.mark.parametrize(
-    ("draw", "right"),
-    [(lambda rng, v, n: draws(rng, v, n, smoothing="none"), True), (equal_weights, False)],
-    ids=["ours", "equal"],
+    ("draw", "right"), [(donors_of, True), (equal_weights, False)], ids=["ours", "equal"]
 )
 def test_means_vary_as_a_posterior_does(draw, right):
     """The variance of the mean is s2 / (n + 1) for the weights plus s2 / size for the draws."""
@@ -80,175 +58,109 @@ def test_means_vary_as_a_posterior_does(draw, right):
     assert (pvalue > LEVEL) == right
 
 
-def cut_kernel_cdf(values, x, width):
-    inside = stats.norm.cdf((values.max() - values) / width) - stats.norm.cdf(
-        (values.min() - values) / width
-    )
-    part = stats.norm.cdf((np.minimum(x, values.max()) - values) / width) - stats.norm.cdf(
-        (values.min() - values) / width
-    )
-    return part.sum() / inside.sum()
+def unbalanced(rng, values, size):
+    """Slip: every row draws by itself."""
+    return rng.choice(values, size)
 
 
-def edge_kept(rng, values, size):
-    """Slip: each donor's own kernel is cut, so that donors at the edge keep their whole weight."""
-    width = spreads(values, [0], [values.size])[0, 0]
-    donor = rng.choice(values, size)
-    low, high = (
-        stats.norm.cdf((values.min() - donor) / width),
-        stats.norm.cdf((values.max() - donor) / width),
-    )
-    return donor + width * stats.norm.ppf(low + rng.random(size) * (high - low))
+def one_stratum(rng, values, size):
+    """Slip: balanced, but the donors in the upper half are drawn twice as often."""
+    places = ((np.arange(size) + rng.random(size)) / size) ** 0.8 * values.size
+    return values[places.astype(int)]
 
 
 @pytest.mark.parametrize(
     ("draw", "right"),
-    [
-        (lambda rng, v: draws(rng, v, 1, smoothing="kernel")[0], True),
-        (lambda rng, v: edge_kept(rng, v, 1)[0], False),
-    ],
-    ids=["kernel", "edge kept"],
+    [(lambda *a: donors_of(*a, draws="plain"), True), (unbalanced, False), (one_stratum, False)],
+    ids=["plain", "unbalanced", "weighted"],
 )
-def test_numbers_follow_the_cut_kernel(draw, right):
-    """One draw a dataset: the mean over Dirichlet weights is close to the truncated density."""
-    rng, values = (
-        Streams(2)("kernel"),
-        np.array([0.0, 0.0, 0.0, 4.0, 5.0, 6.0, 10.0, 10.0, 10.0, 10.0]),
+def test_plain_draws_are_balanced_and_every_donor_is_drawn_equally_often(draw, right):
+    """Over 400 rows each of 25 donors is drawn 16 times, but for one at the edge of a stratum."""
+    rng, values = Streams(2)("plain"), np.arange(25.0)
+    counts = np.array(
+        [np.bincount(draw(rng, values, 400).astype(int), minlength=25) for _ in range(200)]
     )
-    width = spreads(values, [0], [10])[0, 0]
-    found = np.array([draw(rng, values) for _ in range(8000)])
-    grid = np.linspace(0.2, 9.8, 25)
-    distance = max(abs(np.mean(found <= x) - cut_kernel_cdf(values, x, width)) for x in grid)
-    assert (distance < 0.025) == right
+    z = (counts.mean(axis=0) - 16) / np.maximum(counts.std(axis=0) / np.sqrt(200), 0.05)
+    assert (np.abs(counts - 16).max() <= 4 and np.abs(z).max() < 5) == right
 
 
-def reflected_cdf(values, x, widths):
-    """Return the law of a donor's number plus a normal of its own width, reflected at the ends."""
-    low, high = values.min(), values.max()
-    inner = stats.norm.cdf((x - values) / widths) - stats.norm.cdf((2 * low - x - values) / widths)
-    return np.mean(inner + stats.norm.sf((2 * high - x - values) / widths))
+def test_rows_of_a_small_leaf_are_drawn_all_but_independently():
+    """Leaves of five donors and five rows: as often all different as by chance (5!/5^5)."""
+    rng = Streams(3)("small")
+    code = np.repeat(np.arange(200), 5).astype(np.uint16)
 
+    class Leaves:
+        categorical, levels = False, 201
 
-def one_width(rng, values):
-    """Slip: reflected, but with the one bandwidth of the leaf for every donor."""
-    y = rng.choice(values) + spreads(values, [0], [values.size])[0, 0] * rng.standard_normal()
-    y = 2 * values.min() - y if y < values.min() else y
-    return 2 * values.max() - y if y > values.max() else y
-
-
-@pytest.mark.parametrize(
-    ("draw", "right"),
-    [
-        (lambda rng, v: draws(rng, v, 1)[0], True),
-        (lambda rng, v: draws(rng, v, 1, smoothing="kernel")[0], False),
-        (one_width, False),
-    ],
-    ids=["local", "kernel", "one width"],
-)
-def test_local_numbers_follow_the_reflected_kernels(draw, right):
-    """A skewed leaf; widths by hand: the robust bandwidth, at most to the farther neighbour."""
-    rng, values = Streams(2)("local"), np.array([1.0, 1.5, 2.0, 2.5, 3.0, 10.0, 11.0, 25.0])
-    reach = np.array([0.5, 0.5, 0.5, 0.5, 7.0, 7.0, 14.0, 14.0])
-    widths = np.minimum(spreads(values, [0], [8])[0, 0], reach)
-    found = np.array([draw(rng, values) for _ in range(8000)])
-    distance = max(
-        abs(np.mean(found <= x) - reflected_cdf(values, x, widths))
-        for x in np.linspace(1.1, 24.5, 40)
-    )
-    assert (distance < 0.025) == right  # Kolmogorov: 0.0273 at 1e-5, less on a grid
-
-
-def test_a_number_reaches_to_the_farther_other_value_beside_it():
-    values, reach = np.array([9.0, 1.0, 4.0, 4.0, 5.0]), np.full(5, np.inf)
-    spreads(values, [0], [4], reach)
-    assert reach.tolist() == [5.0, 3.0, 5.0, 5.0, np.inf]
-
-
-def test_local_kernels_keep_what_the_cut_one_loses_of_small_skewed_leaves():
-    """Leaves of eight exponential numbers: about half of the draws are below the true median."""
-    rng, below = Streams(6)("skewed"), {}
-    for smoothing in ("local", "kernel"):
-        found = np.concatenate(
-            [draws(rng, rng.standard_exponential(8), 8, smoothing=smoothing) for _ in range(1500)]
-        )
-        below[smoothing] = np.mean(found < np.log(2))
-    assert abs(below["local"] - 0.5) < 0.05
-    assert abs(below["kernel"] - 0.5) > 0.08
-
-
-def test_the_bandwidth_is_the_robust_one():
-    rng = np.random.default_rng(3)
-    values = rng.standard_t(2, 200)
-    quartiles = np.quantile(values, [0.25, 0.75])
-    expected = 0.9 * min(values.std(ddof=1), (quartiles[1] - quartiles[0]) / 1.34) * 200**-0.2
-    found = spreads(values, [0, 50], [200, 50 + 5])
-    np.testing.assert_allclose(found[0], [expected, values.min(), values.max()])
-    equal = spreads(np.array([3.0, 3.0, 3.0, 3.0, 3.0, 9.0]), [0], [6])[0]
-    assert equal[0] == pytest.approx(0.9 * np.std([3, 3, 3, 3, 3, 9], ddof=1) * 6**-0.2)
-
-
-def test_numbers_stay_within_their_leaf():
-    rng = np.random.default_rng(4)
-    values = np.concatenate([rng.normal(size=30), rng.normal(50, 1, 30)])
-    code = np.repeat([0, 1], 30).astype(np.uint16)
-
-    class Two:
-        categorical, levels = False, 3
-
-    tree = grow(stack([code], [Two()]), [0], np.repeat([0, 1], 30))
-    leaves = tree.find(stack([code], [Two()]))
-    found, failed = draw_numbers(
-        rng,
-        Donors.weighted(tree, rng),
-        values[tree.order],
-        leaves,
-        written=lambda x: x,
-        accept=anything,
-    )
-    assert not failed.size
-    for part in (slice(0, 30), slice(30, 60)):
-        assert values[part].min() <= found[part].min()
-        assert found[part].max() <= values[part].max()
-
-
-def test_what_is_not_accepted_is_drawn_from_the_node_above_and_then_handed_back():
-    rng = np.random.default_rng(5)
-    code, values = np.repeat([0, 1], 20).astype(np.uint16), np.repeat([1.0, 2.0], 20)
-
-    class Two:
-        categorical, levels = False, 3
-
-    predictors = stack([code], [Two()])
-    tree = grow(predictors, [0], np.repeat([0, 1], 20))
+    predictors = stack([code], [Leaves()])
+    tree = grow(predictors, [0], code.astype(np.int64))
     leaves = tree.find(predictors)
-    donors = Donors.weighted(tree, rng)
-    found, failed = draw_numbers(
-        rng,
-        donors,
-        values[tree.order],
-        leaves,
-        written=lambda x: x,
-        accept=lambda x, _: x == 2.0,
-        smoothing="none",
-    )
-    assert (found == 2.0).all()
-    assert not failed.size
-    _, failed = draw_numbers(
-        rng,
-        donors,
-        values[tree.order],
-        leaves,
-        written=lambda x: x,
-        accept=lambda x, _: x > 9,
-        smoothing="none",
-    )
-    assert failed.size == 40
+    tree = by_value(tree, np.tile(np.arange(5), 200))
+    different = 0
+    for _ in range(50):
+        chosen = Donors.weighted(tree, rng, "plain").places(rng, leaves)
+        rows = np.argsort(leaves, kind="stable")
+        parts = chosen[rows].reshape(-1, 5)
+        different += sum(len(set(part)) == 5 for part in parts.tolist())
+    total, chance = 50 * parts.shape[0], 120 / 3125
+    assert stats.binomtest(different, total, 1.25 * chance, alternative="greater").pvalue > LEVEL
 
 
-@given(st.lists(st.integers(-50, 50), min_size=1, max_size=60), st.integers(0, 2))
-def test_single_numbers_are_found(numbers, decimals):
-    values = np.round(np.array(numbers) / 10.0**decimals, decimals)
-    asked = np.round(np.arange(-60, 60) / 10.0**decimals, decimals)
-    expected = [np.count_nonzero(values == x) == 1 for x in asked]
-    assert Singles.of(values, decimals).hit(asked).tolist() == expected
-    assert Singles.of(values, None).hit(asked).tolist() == expected
+def test_donors_are_sorted_within_their_leaves_only():
+    rng = np.random.default_rng(0)
+    code, values = np.repeat([0, 1, 2], 2000).astype(np.uint16), rng.normal(size=6000)
+    values[2000:2010] = 3.0
+
+    class Three:
+        categorical, levels = False, 4
+
+    tree = grow(stack([code[:4005]], [Three()]), [0], code[:4005].astype(np.int64))
+    done = by_value(tree, values)
+    for leaf in tree.leaves():
+        start, end = tree.nodes[leaf, 5:7]
+        assert set(done.order[start:end]) == set(tree.order[start:end])
+        assert (np.diff(values[done.order[start:end]]) >= 0).all()
+
+
+def steps(score, isolation, pool=None, bandwidth=1.0, start=(0,), end=None):
+    everyone = np.ones(score.size, dtype=bool) if pool is None else pool
+    ends = np.array([score.size] if end is None else end)
+    return leaf_steps(score, isolation, everyone, np.array(start), ends, bandwidth)
+
+
+def test_the_scale_is_the_isolation_or_the_robust_bandwidth_of_the_leaf():
+    rng = np.random.default_rng(3)
+    score = rng.standard_t(2, 200)
+    isolation = rng.exponential(0.3, 200)
+    quartiles = np.quantile(score, [0.25, 0.75])
+    width = 0.9 * min(score.std(ddof=1), (quartiles[1] - quartiles[0]) / 1.34) * 200**-0.2
+    _, scale = steps(score, isolation)
+    np.testing.assert_allclose(scale, np.maximum(isolation, np.sqrt(3) * width))
+    _, scale = steps(score, isolation, bandwidth=2.0)
+    np.testing.assert_allclose(scale, np.maximum(isolation, np.sqrt(3) * 2 * width))
+
+
+def test_a_leaf_keeps_mean_and_variance_of_its_scores():
+    """The variance of c + s U over the donors is that of the scores, if steps leave room for it."""
+    rng = np.random.default_rng(4)
+    score = rng.normal(2, 3, 40)
+    centre, scale = steps(score, np.zeros(40))
+    assert centre.mean() == pytest.approx(score.mean())
+    assert centre.var() + (scale**2).mean() / 3 == pytest.approx(score.var())
+    lonely, wide = steps(score, np.full(40, 20.0))  # nobody is near: all are moved about the mean
+    np.testing.assert_allclose(lonely, score.mean())
+    assert (wide == 20).all()
+
+
+def test_leaves_do_not_see_each_other_nor_rows_outside_the_pool():
+    rng = np.random.default_rng(5)
+    score, isolation = rng.normal(size=60), rng.exponential(0.2, 60)
+    pool = rng.random(60) < 0.6
+    both = steps(score, isolation, pool, start=(0, 30), end=[30, 60])
+    for part in (slice(0, 30), slice(30, 60)):
+        here = np.flatnonzero(pool[part]) + part.start
+        alone = steps(score[here], isolation[here])
+        for found, expected in zip(both, alone, strict=True):
+            np.testing.assert_allclose(found[here], expected)
+    np.testing.assert_array_equal(both[0][~pool], score[~pool])
+    np.testing.assert_array_equal(both[1][~pool], isolation[~pool])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -17,14 +18,16 @@ from veladura.base.checks import (
     is_number,
 )
 from veladura.base.context import Context
+from veladura.base.deprecation import warn_of_rename
 from veladura.base.expression import parse
 from veladura.core.gates import SYNTHETIC
 from veladura.core.recipe import Recipe
 from veladura.errors import PlanError
 from veladura.methods.cart.promises import CHECKS, implied_by
+from veladura.methods.cart.purpose import PRESETS, Preset, Purpose
 from veladura.methods.cart.rules import find_rules
-from veladura.numeric.trees.leaf import Smoothing
-from veladura.numeric.trees.variable import check_levels
+from veladura.numeric.trees.leaf import Draws
+from veladura.numeric.trees.variable import Smoothing, check_levels
 
 if TYPE_CHECKING:
     from veladura.core.promise import Promise
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
 
 ModelName = Literal["cart", "bagging", "forest", "parametric", "sample"]
 OrderName = Literal["given", "dependence"]
+SmoothingName = Literal["local", "none", "kernel"]  # "kernel" is deprecated
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,8 +47,10 @@ class Cart(Recipe):
 
     Columns are synthesised one after the other. The tree of a column is grown on the original; its
     predictors are the columns that stay and those synthesised before. Each synthetic row falls down
-    the tree to a leaf, and a donor of that leaf is drawn by the Bayesian bootstrap. A category is
-    copied from the donor; a number is moved by a Gaussian kernel within the leaf.
+    the tree to a leaf, and a donor of that leaf is drawn. A category is copied from the donor, and
+    so is a number that at least five people share. Any other number is moved at random, by at least
+    the way to five other people; the outermost numbers come from a fitted tail. Categories that
+    fewer than five people hold are merged into others first.
 
     With some columns replaced the release is *partially synthetic*: each row is still a person of
     the original. With every column replaced it is fully artificial: no row belongs to anyone.
@@ -55,6 +61,10 @@ class Cart(Recipe):
         The columns to replace; all of them by default.
     m
         Number of synthetic datasets. With some columns replaced, standard errors need at least 2.
+    purpose
+        What the release is for: "analysis" (Bayesian draws), "teaching" (plain draws: one table
+        close to the original) or "open-data" (Bayesian draws, at least 10 people in a leaf and in a
+        level). It sets ``draws``, ``min_leaf`` and ``min_people`` where they are not given.
     order
         The order of synthesis: "given" (that of the table), "dependence" (strongly associated
         columns first), or a list of names.
@@ -71,6 +81,10 @@ class Cart(Recipe):
     proper
         Proper synthesis of the trees too: each dataset has trees of its own, grown on a bootstrap
         sample.
+    draws
+        How donors are drawn: by the Bayesian bootstrap ("bayesian", for intervals from several
+        datasets) or with equal weights ("plain", for one table as close as it can be). By default
+        Bayesian for several datasets and plain for one.
     model
         What values are drawn from: one tree ("cart"), several trees ("bagging", "forest"), a
         regression ("parametric"), or the column without predictors ("sample").
@@ -79,13 +93,13 @@ class Cart(Recipe):
     trees
         Number of trees of "bagging" and "forest".
     smoothing
-        How a donor's number is moved: no farther than its neighbours in the leaf ("local"), by one
-        bandwidth for the whole leaf, truncated to its range ("kernel", as published), or not at all
-        ("none").
+        Whether numbers that few people share are moved ("local"), or none are ("none": numbers of
+        one person come out as they are); one for all columns, or by column. Codes written as
+        numbers are never moved.
     bandwidth
-        Factor on the bandwidth of the kernel.
+        Factor on the least step within a leaf.
     republish
-        Columns in which a number that occurs once in the original may be released; none by default.
+        Deprecated and without effect: set ``smoothing`` by column.
     spikes
         By column, values that many rows share and that are released as they are; detected by
         default.
@@ -94,7 +108,10 @@ class Cart(Recipe):
     limits
         By column, the smallest and the largest number allowed.
     min_leaf
-        Smallest number of rows in a leaf. A leaf of one row would copy it.
+        Fewest people in a leaf; 5 by default. A leaf of one person would copy it.
+    min_people
+        A number that at least so many people share stays as it is, and a category that fewer hold
+        is merged into another; 5 by default.
     min_distinct
         Smallest number of distinct values in a leaf.
     complexity
@@ -121,7 +138,7 @@ class Cart(Recipe):
     """
 
     method = "cart"
-    decisive = ("m", "min_leaf", "smoothing")
+    decisive = ("m", "purpose", "draws", "min_leaf", "min_people")
     sentence = (
         "Sequential synthesis with CART: values were replaced by artificial ones, drawn from models"
         " of the original table."
@@ -132,22 +149,25 @@ class Cart(Recipe):
 
     columns: Sequence[str] | None = None
     m: int = 5
+    purpose: Purpose | None = None
     order: OrderName | Sequence[str] = "given"
     predictors: Sequence[str] | Mapping[str, Sequence[str]] | None = None
     groups: Sequence[Sequence[str]] = ()
     strata: Sequence[str] = ()
     rows: int | None = None
     proper: bool = False
+    draws: Draws | None = None
     model: ModelName = "cart"
     models: Mapping[str, ModelName] = field(default_factory=dict)
     trees: int = 10
-    smoothing: Smoothing = "local"
+    smoothing: SmoothingName | Mapping[str, SmoothingName] | None = None
     bandwidth: float = 1.0
     republish: Sequence[str] = ()
     spikes: Mapping[str, Sequence[float]] = field(default_factory=dict, metadata={"private": True})
     rules: Sequence[str] = ()
     limits: Mapping[str, Bounds] = field(default_factory=dict)
-    min_leaf: int = 5
+    min_leaf: int | None = None
+    min_people: int | None = None
     min_distinct: int = 1
     complexity: float = 0.0
     prune: int = 0
@@ -165,7 +185,11 @@ class Cart(Recipe):
             msg = f"complexity ({self.complexity}) must be a share: at least 0 and below 1."
             raise PlanError(msg)
         check_choice("model", self.model, get_args(ModelName))
-        check_choice("smoothing", self.smoothing, get_args(Smoothing))
+        if self.draws is not None:
+            check_choice("draws", self.draws, get_args(Draws))
+        if self.purpose is not None:
+            check_choice("purpose", self.purpose, get_args(Purpose))
+        check_smoothing(self.smoothing)
         for name, model in self.models.items():
             check_choice(f"models.{name}: model", model, get_args(ModelName))
         if isinstance(self.order, str):
@@ -179,6 +203,42 @@ class Cart(Recipe):
             raise PlanError(msg)
         for rule in self.rules:
             parse(rule)  # refuses what cannot be read
+
+    @property
+    def preset(self) -> Preset:
+        """The settings of its purpose."""
+        return PRESETS[self.purpose]
+
+    @property
+    def kind_of_draws(self) -> Draws:
+        """How donors are drawn: as asked, else Bayesian for several datasets and plain for one."""
+        return self.draws or self.preset.draws or ("bayesian" if self.m > 1 else "plain")
+
+    @property
+    def people_in_leaf(self) -> int:
+        """Fewest people in a leaf."""
+        return self.preset.min_leaf if self.min_leaf is None else self.min_leaf
+
+    @property
+    def people_in_level(self) -> int:
+        """Fewest people who share a number that stays, or a category."""
+        return self.preset.min_people if self.min_people is None else self.min_people
+
+    def smoothing_of(self, column: str) -> Smoothing:
+        """Return whether the numbers of a column move."""
+        given = self.smoothing
+        if isinstance(given, Mapping):
+            given = given.get(column)
+        return "none" if given == "none" else self.preset.smoothing if given is None else "local"
+
+    def settings(self) -> dict[str, Any]:
+        """Return the settings that the recipient may see, with those that follow from others."""
+        return {
+            **super().settings(),
+            "draws": self.kind_of_draws,
+            "min_leaf": self.people_in_leaf,
+            "min_people": self.people_in_level,
+        }
 
     def apply(self, table: Table, context: Context) -> FittedCart:
         """Grow the trees."""
@@ -204,6 +264,7 @@ class Cart(Recipe):
             ("limits", list(self.limits)),
             ("spikes", list(self.spikes)),
             ("republish", list(self.republish)),
+            ("smoothing", list(self.smoothing) if isinstance(self.smoothing, Mapping) else []),
             ("order", [] if isinstance(self.order, str) else list(self.order)),
             ("predictors", list(self.predictors) if isinstance(self.predictors, Mapping) else []),
         ):
@@ -221,10 +282,10 @@ class Cart(Recipe):
         """Suggest that every column be replaced; weights last, for they depend on the rest."""
         check_synthesisable(schema, schema.names)
         rows = max((fact.rows for fact in facts.values()), default=0)
-        if not any(fact.present for fact in facts.values()) or rows < cls.min_leaf:
+        if not any(fact.present for fact in facts.values()) or rows < Preset.min_leaf:
             msg = (
-                f"the table has {rows} rows, fewer than a leaf needs ({cls.min_leaf}), or no values"
-                " at all: there is nothing to draw from."
+                f"the table has {rows} rows, fewer than a leaf needs ({Preset.min_leaf}), or no"
+                " values at all: there is nothing to draw from."
             )
             raise PlanError(msg)
         weights = schema.of_role("weight")
@@ -252,6 +313,17 @@ def check_synthesisable(schema: Schema, names: Sequence[str]) -> None:
         raise PlanError(msg)
 
 
+def check_smoothing(given: Any) -> None:
+    """Refuse settings of smoothing that do not exist, and warn of the one that is gone."""
+    named = {"smoothing": given} if not isinstance(given, Mapping) else given
+    for name, value in named.items():
+        if value is not None:
+            label = name if name == "smoothing" else f"smoothing.{name}"
+            check_choice(label, value, get_args(SmoothingName))
+    if "kernel" in named.values():
+        warn_of_rename('smoothing "kernel"', '"local"', stacklevel=5)
+
+
 def _freeze(recipe: Cart) -> None:
     """Turn lists inside settings into tuples, and pairs of limits into bounds."""
     given: dict[str, Any] = {f.name: getattr(recipe, f.name) for f in fields(recipe)}
@@ -261,6 +333,14 @@ def _freeze(recipe: Cart) -> None:
             " released."
         )
         raise PlanError(msg)
+    if given["republish"]:
+        warnings.warn(
+            "republish has no effect any more and will be removed in the next version: numbers that"
+            " few people share are moved, and may come out by chance.\n\nHint: to hand out"
+            ' donors\' own numbers, set smoothing = {"column": "none"}.',
+            DeprecationWarning,
+            stacklevel=4,
+        )
     tidy = {
         "groups": tuple(tuple(group) for group in given["groups"]),
         "predictors": (
@@ -282,9 +362,12 @@ def _check_counts(recipe: Cart) -> None:
     """Refuse settings that must be whole numbers and are not, or are too small."""
     check_whole("m", recipe.m, 1, MOST_DATASETS)
     check_whole("trees", recipe.trees, 1, MOST_DATASETS)
-    check_whole("min_leaf", recipe.min_leaf, 2, why=": a leaf of one row copies it")
     check_whole("min_distinct", recipe.min_distinct, 1, MOST_DISTINCT)
     check_whole("prune", recipe.prune, 0, MOST_DATASETS)
+    if recipe.min_leaf is not None:
+        check_whole("min_leaf", recipe.min_leaf, 2, why=": a leaf of one person copies it")
+    if recipe.min_people is not None:
+        check_whole("min_people", recipe.min_people, 2)
     if recipe.rows is not None:
         check_whole("rows", recipe.rows, 1)
     if recipe.prune == 1:

@@ -17,15 +17,32 @@ from veladura.methods.cart.joint import grow_joint
 from veladura.methods.cart.order import Unit, by_dependence, order_of_synthesis, predicting
 from veladura.methods.cart.rules import check_rules, decision_on
 from veladura.methods.cart.strata import Strata, columns_of, find_strata
+from veladura.methods.masks.number_codes import find_codes
 from veladura.numeric.trees.bins import Predictors, bin_columns
+from veladura.numeric.trees.levels import merge_rare
 from veladura.numeric.trees.model import Grow, Pair, TreeModel, grow_pair, load_kernels
+from veladura.numeric.trees.people import growing_people
+from veladura.numeric.trees.scores import Values
 from veladura.numeric.trees.tree import Growth, TrainingRows, grow_on
-from veladura.numeric.trees.variable import Variable, check_levels, check_rows, variable_of
+from veladura.numeric.trees.variable import (
+    FEW_VALUES,
+    Smoothing,
+    Variable,
+    check_levels,
+    check_rows,
+    is_few,
+    variable_of,
+)
 from veladura.table.codes import Codes, Column
 from veladura.table.conditions import holds
+from veladura.table.schema import LABELLED
+from veladura.table.units import person_numbers
 
 if TYPE_CHECKING:
     from veladura.table.table import Table
+
+
+MOST_CODES = 2000  # values of a column that are looked at for being codes
 
 
 def fit(recipe: Cart, table: Table, context: Context) -> FittedCart:
@@ -40,15 +57,27 @@ def fit(recipe: Cart, table: Table, context: Context) -> FittedCart:
     codes = _codes(recipe, table, rules, {*replaced, *kept})
     if rules:
         check_rules(rules, codes)
-    variables = {name: _variable(recipe, name, codes[name]) for name in replaced}
+    people = person_numbers(table)[codes.rows] if table.people < codes.rows.size else None
+    coded = find_codes(table, codes, _perhaps_codes(codes, replaced))
+    merged = _merged(recipe, codes, replaced, coded, people)
+    codes = replace(codes, columns={**codes.columns, **merged})
     binnings, base = bin_columns({name: codes[name] for name in codes if name in usable})
     strata = None
     if recipe.strata:
-        strata = find_strata(recipe.strata, codes, replaced, recipe.min_leaf, everything=everything)
+        strata = find_strata(
+            recipe.strata, codes, replaced, recipe.people_in_leaf, everything=everything
+        )
+    variables = {
+        name: _variable(recipe, codes[name], people, strata, coded=name in coded)
+        for name in replaced
+    }
     units = _units(recipe, codes, replaced, kept, strata)
     binding = _binding(rules, units)
     load_kernels(context)
-    grower = _UnitGrower(recipe, codes, variables, list(binnings), base, strata, binding, context)
+    grow = _growing(recipe, people)
+    grower = _UnitGrower(
+        recipe, codes, variables, list(binnings), base, strata, binding, context, grow
+    )
     runs = recipe.m if recipe.proper else 1
     tasks = [(run, unit) for run in range(runs) for unit in units]
     # the last have most predictors: they start first, so that no thread waits for one of them
@@ -66,7 +95,49 @@ def fit(recipe: Cart, table: Table, context: Context) -> FittedCart:
         models=[grown[run * len(units) : (run + 1) * len(units)] for run in range(runs)],
         margins=[grower.margin(unit) for unit in units],
         everything=everything,
+        merged=[name for name in table.names if name in merged],
     )
+
+
+def _perhaps_codes(codes: Codes, names: Sequence[str]) -> list[str]:
+    """Return the columns that may hold codes: labelled ones, and whole numbers with few values."""
+    return [
+        name
+        for name in names
+        if codes[name].labels is not None
+        or codes[name].field.labels
+        or (codes[name].decimals == 0 and _distinct(codes[name]) <= MOST_CODES)
+    ]
+
+
+def _distinct(column: Column) -> int:
+    return int(np.unique(column.values[~column.missing]).size)
+
+
+def _merged(
+    recipe: Cart, codes: Codes, replaced: Sequence[str], coded: Sequence[str], people: Ints | None
+) -> dict[str, Column]:
+    """Return the replaced columns that had levels held by fewer people than a level needs.
+
+    Categories, codes, and numbers that are in effect categories. The custodian knows which levels.
+    """
+    merged: dict[str, Column] = {}
+    for name in replaced:
+        column = codes[name]
+        nominal = name in coded or (
+            column.field.kind in LABELLED and column.field.kind != "ordered"
+        )
+        if not nominal and column.labels is None:
+            if _distinct(column) > FEW_VALUES:
+                continue
+            values = Values.of(column.values, ~column.missing, people)
+            if not is_few(values.holders, recipe.people_in_level):
+                continue
+        others = [codes[other] for other in codes if other != name]
+        one = merge_rare(column, people, recipe.people_in_level, others, ordered=not nominal)
+        if one is not None:
+            merged[name] = one
+    return merged
 
 
 def _codes(recipe: Cart, table: Table, rules: Sequence[Expression], names: set[str]) -> Codes:
@@ -77,20 +148,27 @@ def _codes(recipe: Cart, table: Table, rules: Sequence[Expression], names: set[s
     if recipe.strata:
         named |= columns_of(recipe.strata, table.names)
     codes = table.codes([name for name in table.names if name in named])
-    check_rows(codes.rows.size, recipe.min_leaf)
+    check_rows(codes.rows.size, recipe.people_in_leaf)
     for column in codes.values():
         check_levels(column)
     return codes
 
 
-def _variable(recipe: Cart, name: str, column: Column) -> Variable:
-    bounds = recipe.limits.get(name)
+def _variable(
+    recipe: Cart, column: Column, people: Ints | None, strata: Strata | None, *, coded: bool
+) -> Variable:
+    """Return how a column is drawn; codes are never moved."""
+    bounds = recipe.limits.get(column.name)
+    smoothing: Smoothing = "none" if coded else recipe.smoothing_of(column.name)
     return variable_of(
         column,
-        spikes=recipe.spikes.get(name),
-        smoothing=recipe.smoothing,
-        guarded=name not in recipe.republish,
+        spikes=recipe.spikes.get(column.name),
+        smoothing=smoothing,
         limits=(None, None) if bounds is None else (bounds.min, bounds.max),
+        people=people,
+        min_people=recipe.people_in_level,
+        bandwidth=recipe.bandwidth,
+        stratum=None if strata is None or column.name in strata.drawn else strata.place,
     )
 
 
@@ -135,6 +213,7 @@ class _UnitGrower:
     strata: Strata | None
     binding: Mapping[str, Sequence[Expression]]
     context: Context
+    growing: Grow
 
     def grow(self, task: tuple[int, Unit]) -> UnitModel:
         """Return the model of a unit, for all datasets or for the one with trees of its own."""
@@ -156,11 +235,11 @@ class _UnitGrower:
         if not self.binding:
             return TreeModel(variables[0], (Pair(None, None),))
         training = TrainingRows(self.base, np.arange(self.codes.rows.size))
-        growth = Growth(min_leaf=self.recipe.min_leaf)
+        growth = Growth(min_leaf=self.recipe.people_in_leaf)
         if len(variables) > 1:
-            return grow_joint(variables, training, (), growth, grow_on, self.recipe.bandwidth)
+            return grow_joint(variables, training, (), growth, grow_on, self.recipe.kind_of_draws)
         pair = grow_pair(variables[0], training, (), growth)
-        return TreeModel(variables[0], (pair,), self.recipe.bandwidth)
+        return TreeModel(variables[0], (pair,), self.recipe.kind_of_draws)
 
     def _decided(self, unit: Unit) -> Mask:
         """Return the rows whose value a rule decides: a tree learns nothing from them."""
@@ -176,33 +255,37 @@ class _UnitGrower:
         recipe, variables = self.recipe, [self.variables[name] for name in unit.columns]
         kind = recipe.models.get(unit.columns[0], recipe.model)
         growth = Growth(
-            min_leaf=recipe.min_leaf, min_distinct=recipe.min_distinct, complexity=recipe.complexity
+            min_leaf=recipe.people_in_leaf,
+            min_distinct=recipe.min_distinct,
+            complexity=recipe.complexity,
         )
-        grow = _pruning(recipe.prune)
+        grow = self.growing
         given = () if kind == "sample" else unit.given
         features = tuple(self.predictors.index(name) for name in given)
         if len(variables) > 1:
-            return grow_joint(variables, training, features, growth, grow, recipe.bandwidth)
+            return grow_joint(variables, training, features, growth, grow, recipe.kind_of_draws)
         variable = variables[0]
         if kind == "parametric":
             from veladura.methods.cart.parametric import Regression
 
-            return Regression(variable, training, features)
+            return Regression(variable, training, features, recipe.kind_of_draws)
         if kind in ("bagging", "forest"):
             tried = max(1, len(features) // 3) if kind == "forest" else 0
             growth = replace(growth, tried=tried)
-            pairs = _several(variable, training, features, growth, recipe.trees, seed)
+            pairs = _several(variable, training, features, growth, grow, recipe.trees, seed)
         else:
             pairs = (grow_pair(variable, training, features, growth, grow, seed),)
-        return TreeModel(variable, pairs, recipe.bandwidth)
+        return TreeModel(variable, pairs, recipe.kind_of_draws)
 
 
-def _pruning(folds: int) -> Grow:
-    if not folds:
-        return grow_on
-    from veladura.numeric.trees.prune import pruned_by
+def _growing(recipe: Cart, people: Ints | None) -> Grow:
+    """Return how a tree is grown: pruned if asked, with enough people in every leaf."""
+    grow: Grow = grow_on
+    if recipe.prune:
+        from veladura.numeric.trees.prune import pruned_by
 
-    return pruned_by(folds)
+        grow = pruned_by(recipe.prune)
+    return grow if people is None else growing_people(grow, people)
 
 
 def _several(
@@ -210,6 +293,7 @@ def _several(
     training: TrainingRows,
     features: Sequence[int],
     growth: Growth,
+    grow: Grow,
     trees: int,
     seed: int,
 ) -> tuple[Pair, ...]:
@@ -224,5 +308,5 @@ def _several(
             training.rows[picked],
             None if training.groups is None else training.groups[picked],
         )
-        pairs.append(grow_pair(variable, sample, features, growth, seed=seed + number))
+        pairs.append(grow_pair(variable, sample, features, growth, grow, seed + number))
     return tuple(pairs)

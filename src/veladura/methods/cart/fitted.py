@@ -63,6 +63,8 @@ class FittedCart(Fitted[Cart]):
         The model of every unit without predictors.
     everything
         Whether every column is replaced: then the rows are new ones.
+    merged
+        Columns with levels that few people held, which were merged into others.
     """
 
     units: Sequence[Unit]
@@ -74,24 +76,19 @@ class FittedCart(Fitted[Cart]):
     models: Sequence[Sequence[UnitModel]]
     margins: Sequence[UnitModel]
     everything: bool
+    merged: Sequence[str] = ()
 
     def draw(self, context: Context) -> Drawn:
         """Draw the m datasets, each from streams of its own.
 
-        The draws are proper: Bayesian-bootstrap weights are a posterior draw for every leaf. The
-        combining rule is that of Raab et al. (2016) when every column is replaced, else that of
-        Reiter (2003).
+        Bayesian draws are proper: the weights are a posterior draw for every leaf. The combining
+        rule is that of Raab et al. (2016) when every column is replaced, else that of Reiter
+        (2003).
         """
         recipe, original_rows = self.recipe, self.codes.rows.size
         rows = original_rows if recipe.rows is None else recipe.rows
         changed = tuple(name for name in self.table.names if name in self.variables)
-        guarded = [
-            name
-            for name in changed
-            if self.variables[name].guarded and self.variables[name].places is not None
-        ]
-        promised = [name for name in guarded if self.variables[name].allowed.free]
-        open_ = [name for name in guarded if name not in promised]
+        moved = [name for name in changed if self.variables[name].moves]
         settings = {
             **{
                 key: value
@@ -100,17 +97,21 @@ class FittedCart(Fitted[Cart]):
             },
             "columns": list(changed),
             "rows": rows,
-            **({"single_numbers_in": open_} if open_ else {}),
+            **({"moved_numbers_in": moved} if moved else {}),
+            **({"rare_levels_merged_in": list(self.merged)} if self.merged else {}),
         }
         kind = Single if self.everything else Partial
+        proper = recipe.proper or recipe.kind_of_draws == "bayesian"
         return Drawn(
             datasets=context.map(
                 "drawing datasets", lambda r: self._dataset(r, rows, context), range(recipe.m)
             ),
             changed=changed,
-            rule=kind(rows=rows, original_rows=original_rows, proper=True),
+            rule=kind(rows=rows, original_rows=original_rows, proper=proper),
             settings=settings,
-            promises=promises_of(promised, recipe.rules, recipe.limits),
+            promises=promises_of(
+                moved, self.merged, recipe.people_in_level, recipe.rules, recipe.limits
+            ),
             pictures=lambda _: tree_texts(self),
             public_pictures=compared,
         )
@@ -221,10 +222,7 @@ class UnitDraw:
         rows = self.fitted.codes.rows.size
         tried = rng.permutation(rows)[: min(rows, CANDIDATES)]
         variables = [self.fitted.variables[name] for name in self.unit.columns]
-        for variable in variables:
-            if variable.places is not None:
-                tried = tried[variable.allowed.accepted(variable.places[tried])]
-        offered = [variable.column.take(tried) for variable in variables]
+        offered = [_offered(variable, rng, tried) for variable in variables]
         failed = 0
         for row in wrong:
             fits = np.flatnonzero(self._kept(rules, offered, np.full(tried.size, row)))
@@ -243,6 +241,14 @@ class UnitDraw:
             )
             raise DataError(msg)
         return columns
+
+
+def _offered(variable: Variable, rng: Generator, rows: Ints) -> Column:
+    """Return the values of some rows as they may be released: numbers that few share are moved."""
+    if variable.places is None or variable.law is None:
+        return variable.column.take(rows)
+    places = variable.law.alone(rows).drawn(rng, np.arange(rows.size))
+    return variable.assemble(variable.state[rows], np.clip(places, *variable.limits))
 
 
 def _patched(old: Column, new: Column, rows: Ints) -> Column:

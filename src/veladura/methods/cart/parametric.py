@@ -12,8 +12,8 @@ from scipy import optimize, sparse, special
 
 from veladura.base.arrays import Floats, Ints
 from veladura.numeric.trees.bins import Predictors
-from veladura.numeric.trees.leaf import TRIES
-from veladura.numeric.trees.model import Recipients, Values
+from veladura.numeric.trees.leaf import Draws
+from veladura.numeric.trees.model import TRIES, Recipients, Values
 from veladura.numeric.trees.tree import TrainingRows
 from veladura.numeric.trees.variable import Variable
 
@@ -29,12 +29,13 @@ class Regression:
 
     With exponential weights on the rows the fit is close to a draw from the posterior (weighted
     likelihood bootstrap, Newton and Raftery 1994), so the synthesis is proper like that from
-    leaves. Each fit starts where the unweighted one ended.
+    leaves. Each fit starts where the unweighted one ended. Plain draws have no weights.
     """
 
     variable: Variable
     training: TrainingRows
     features: tuple[int, ...]
+    draws: Draws = "bayesian"
 
     @cached_property
     def design(self) -> sparse.csr_array:
@@ -56,24 +57,27 @@ class Regression:
     def weighted(self, rng: Generator) -> WeightedRegression:
         """Return the regression of one dataset; it serves all draws of that dataset."""
         state = self.variable.state[self.training.rows]
-        weights = rng.standard_exponential(state.size)
+        plain = self.draws == "plain"
+        weights = np.ones(state.size) if plain else rng.standard_exponential(state.size)
         present = np.unique(state)
         slopes = _fit_states(self.design, state, weights, self.centre) if present.size > 1 else None
         inside = np.flatnonzero(state == 0)
         scores = None
         if self.variable.places is not None and inside.size:
-            values = self.variable.places[self.training.rows[inside]]
-            scores = _fit_scores(self.design[inside], values, weights[inside])
+            rows = self.training.rows[inside]
+            scores = _fit_scores(
+                self.design[inside], self.variable.places[rows], rows, weights[inside]
+            )
         return WeightedRegression(self, present, slopes, scores)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ScoreRegression:
-    """The regression of normal scores: slopes, residual deviation, and the sorted numbers."""
+    """The regression of normal scores: slopes, residual deviation, and the rows by their number."""
 
     slopes: Floats
     spread: float
-    ordered: Floats
+    ordered: Ints
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -113,28 +117,24 @@ class WeightedRegression:
     def _numbers(self, rng: Generator, scores: ScoreRegression, wanted: sparse.csr_array) -> Floats:
         """Draw numbers by the regression of their normal scores.
 
-        A rank between two rows gives a number between theirs.
+        A share of the people leads to the one at that rank, whose number comes out by the law of
+        the column: as it is where enough people share it, else moved by its isolation.
         """
         variable = self.model.variable
-        assert variable.grid is not None  # noqa: S101  # a column of numbers has one
-        size, ordered = scores.ordered.size, scores.ordered
+        assert variable.law is not None  # noqa: S101  # a column of numbers has one
+        law, size = variable.law.alone(scores.ordered), scores.ordered.size
         centre, result = wanted @ scores.slopes, np.empty(wanted.shape[0])
         waiting = np.arange(wanted.shape[0])
-        for _ in range(TRIES):
+        for _ in range(TRIES):  # the limits are the holder's
             share = special.ndtr(
                 centre[waiting] + scores.spread * rng.standard_normal(waiting.size)
             )
-            drawn = np.interp(share * size - 0.5, np.arange(size), ordered)
-            result[waiting] = (
-                variable.grid.written(drawn)
-                if variable.smoothing != "none"
-                else ordered[np.minimum((share * size).astype(int), size - 1)]
-            )
-            waiting = waiting[~variable.allowed.accepted(result[waiting])]
+            donors = np.minimum((share * size).astype(np.int64), size - 1)
+            result[waiting] = law.drawn(rng, donors)
+            waiting = waiting[~variable.inside(result[waiting])]
             if not waiting.size:
                 return result
-        result[waiting] = variable.allowed.settle(result[waiting])
-        return result
+        return np.clip(result, *variable.limits)
 
 
 def _design(
@@ -168,7 +168,9 @@ def _design(
     return sparse.csr_array(sparse.hstack(parts, format="csr"))
 
 
-def _fit_scores(design: sparse.csr_array, values: Floats, weights: Floats) -> ScoreRegression:
+def _fit_scores(
+    design: sparse.csr_array, values: Floats, rows: Ints, weights: Floats
+) -> ScoreRegression:
     """Return the weighted regression of the normal scores of some numbers."""
     order = np.argsort(values, kind="stable")
     score = np.empty(values.size)
@@ -178,7 +180,7 @@ def _fit_scores(design: sparse.csr_array, values: Floats, weights: Floats) -> Sc
         (design.T @ weighted).toarray() + RIDGE * np.eye(design.shape[1]), weighted.T @ score
     )
     spread = float(np.sqrt(np.average((score - design @ slopes) ** 2, weights=weights)))
-    return ScoreRegression(slopes, spread, values[order])
+    return ScoreRegression(slopes, spread, rows[order])
 
 
 def _fit_states(

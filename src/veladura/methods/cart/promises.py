@@ -1,15 +1,15 @@
-"""What a synthesis promises: no number that occurs once is released, rules and limits hold."""
+"""What a synthesis promises: numbers of few people were moved, rare levels merged, rules hold."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from veladura.base import shapes
-from veladura.base.arrays import Mask
+from veladura.base.arrays import Ints, Mask
 from veladura.base.bounds import Bounds, bounds_of
 from veladura.base.expression import parse
 from veladura.core.promise import (
@@ -21,23 +21,41 @@ from veladura.core.promise import (
     listed,
     source_column,
 )
+from veladura.numeric.chance import OwnNumbers, own_numbers
 from veladura.table.codes import Column, label_texts
 from veladura.table.conditions import holds
+from veladura.table.units import people_per_cell, person_numbers
+
+if TYPE_CHECKING:
+    from veladura.table.table import Table
+
+FALSE_ALARM = 1e-7  # of the test that numbers of one person come out by chance only
+TIMES = 1.5  # a difference from chance that matters
 
 
 def promises_of(
-    guarded: Sequence[str], rules: Sequence[str], limits: Mapping[str, Bounds]
+    moved: Sequence[str],
+    merged: Sequence[str],
+    people: int,
+    rules: Sequence[str],
+    limits: Mapping[str, Bounds],
 ) -> tuple[Promise, ...]:
     """Return the promises of a synthesis.
 
     Parameters
     ----------
-    guarded
-        Columns in which no number that occurs once in the original may be released.
+    moved
+        Columns in which numbers that fewer people share were moved.
+    merged
+        Columns with levels that fewer people held.
+    people
+        Fewest people who share a number that stays, or a level.
     """
-    promises = []
-    if guarded:
-        promises.append(Promise("single-numbers", "source", {"columns": list(guarded)}))
+    promises = [
+        Promise(name, "source", {"columns": list(columns), "people": people})
+        for name, columns in (("moved-numbers", moved), ("rare-levels", merged))
+        if columns
+    ]
     if rules:
         columns = dict.fromkeys(name for rule in rules for name in parse(rule).columns)
         settings = {"rules": list(rules), "columns": list(columns)}
@@ -45,12 +63,46 @@ def promises_of(
     return (*promises, *limit_promises(limits))
 
 
-def single_numbers(evidence: Evidence, settings: Mapping[str, Any]) -> int:
-    """Return how many released numbers occur once in the original column."""
-    return sum(
-        int(np.count_nonzero(singles_in(source_column(evidence, name), evidence.column(name))))
-        for name in settings["columns"]
-    )
+def not_by_chance(evidence: Evidence, settings: Mapping[str, Any]) -> int:
+    """Return the columns in which numbers of one person come out oftener or less than by chance.
+
+    By a factor of 1.5, and with a p-value below 1e-7.
+    """
+    assert evidence.original is not None  # noqa: S101  # proofs against the source have it
+    people, columns = people_of(evidence.original), 0
+    for name in settings["columns"]:
+        own = own_numbers(
+            source_column(evidence, name), [evidence.column(name)], people, settings["people"]
+        )
+        columns += int(is_apart(own))
+    return columns
+
+
+def people_of(table: Table) -> Ints | None:
+    """Return whose row each is; None if every row is a person."""
+    return person_numbers(table) if table.people < table.rows else None
+
+
+def is_apart(own: OwnNumbers) -> bool:
+    """Whether numbers of one person come out by a factor of 1.5 oftener or less than by chance."""
+    apart = max(own.hits, own.expected) > TIMES * min(own.hits, own.expected)
+    return apart and own.pvalue < FALSE_ALARM
+
+
+def rare_values_out(evidence: Evidence, settings: Mapping[str, Any]) -> int:
+    """Return how many released values are held by few people in the original."""
+    assert evidence.original is not None  # noqa: S101  # proofs against the source have it
+    people, violations = person_numbers(evidence.original), 0
+    for name in settings["columns"]:
+        before = source_column(evidence, name)
+        original, released = plain_values(before), plain_values(evidence.column(name))
+        distinct, place = np.unique(original, return_inverse=True)
+        holders = people_per_cell(place.reshape(-1), people[~before.missing], distinct.size)
+        if holders.size and holders.max() < settings["people"]:
+            continue  # all levels are rare: neighbours were merged
+        rare = distinct[holders < settings["people"]]
+        violations += int(np.count_nonzero(np.isin(released, rare)))
+    return violations
 
 
 def singles_in(before: Column, after: Column) -> Mask:
@@ -76,23 +128,38 @@ def rows_against_rules(evidence: Evidence, settings: Mapping[str, Any]) -> int:
 
 
 def implied_by(settings: Mapping[str, Any]) -> tuple[Promise, ...]:
-    """Return the promises that the settings of a manifest imply: rules and limits."""
+    """Return the promises that the settings of a manifest imply."""
     limits = {name: bounds_of(ends, "limits") for name, ends in settings.get("limits", {}).items()}
-    return promises_of((), settings.get("rules", ()), limits)
+    return promises_of(
+        settings.get("moved_numbers_in", ()),
+        settings.get("rare_levels_merged_in", ()),
+        settings["min_people"],
+        settings.get("rules", ()),
+        limits,
+    )
 
 
 def _in_every_row(settings: Mapping[str, Any]) -> str:
     return f"In every row: {'; '.join(settings['rules'])}."
 
 
-def _single_numbers(settings: Mapping[str, Any]) -> str:
-    names = listed(settings)
-    return f"No number that occurs once in the original {names} occurs there in the release."
+def _moved_numbers(settings: Mapping[str, Any]) -> str:
+    return (
+        f"Every number of {listed(settings)} that fewer than {settings['people']} people share was"
+        " moved at random: numbers of one person come out as often as the numbers around them."
+    )
+
+
+def _rare_levels(settings: Mapping[str, Any]) -> str:
+    people = settings["people"]
+    return f"No value of {listed(settings)} that fewer than {people} people hold is released."
 
 
 _RULES = shapes.table({"columns": shapes.names, "rules": shapes.listed(shapes.text, 1)})
+_PEOPLE = shapes.table({"columns": shapes.names, "people": shapes.whole(2)})
 CHECKS = {
     "limits": LIMITS,
     "rules": Check(rows_against_rules, _in_every_row, _RULES),
-    "single-numbers": Check(single_numbers, _single_numbers, linked=False),
+    "moved-numbers": Check(not_by_chance, _moved_numbers, _PEOPLE, linked=False),
+    "rare-levels": Check(rare_values_out, _rare_levels, _PEOPLE, linked=False),
 }

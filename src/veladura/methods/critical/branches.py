@@ -15,7 +15,9 @@ from veladura.methods.critical.groups import ColumnClass
 from veladura.methods.critical.single import SingleModel, TreeGrower
 from veladura.methods.critical.tuples import TupleModel, cluster, tuple_numbers
 from veladura.numeric.trees.bins import Binning, Predictors, bin_columns
-from veladura.numeric.trees.tree import Growth, Tree
+from veladura.numeric.trees.model import Grow
+from veladura.numeric.trees.people import growing_people
+from veladura.numeric.trees.tree import Growth, Tree, grow_on
 from veladura.numeric.trees.variable import Variable, variable_of
 from veladura.table.codes import Codes, Column
 
@@ -54,25 +56,40 @@ class BranchGrower:
     constraints: dict[str, CriticalConstraints]
     binnings: dict[str, Binning]
     base: Predictors
+    people: Ints | None
+    coded: Sequence[str]
 
     @classmethod
     def of(
-        cls, recipe: CriticalCart, codes: Codes, cells: Cells, predictors: Sequence[str]
+        cls,
+        recipe: CriticalCart,
+        codes: Codes,
+        cells: Cells,
+        predictors: Sequence[str],
+        people: Ints | None = None,
+        coded: Sequence[str] = (),
     ) -> BranchGrower:
-        """Return what grows the branches of a table."""
+        """Return what grows the branches of a table.
+
+        Parameters
+        ----------
+        people
+            Whose row each is; every row is a person by default.
+        coded
+            Columns of codes that are written as numbers: they are never moved.
+        """
         constraints = {
             name: constraints_of(
-                _variable(recipe, codes[name], cells),
+                _variable(recipe, codes[name], cells, people, coded=name in coded),
                 condition,
                 codes,
                 cells.marks[name],
-                smooth=recipe.smoothing != "none",
                 inside=recipe.keep_inside,
             )
             for name, condition in cells.conditions.items()
         }
         binnings, base = bin_columns({name: codes[name] for name in codes if name in predictors})
-        return cls(recipe, codes, cells, constraints, binnings, base)
+        return cls(recipe, codes, cells, constraints, binnings, base, people, coded)
 
     def branch(self, class_: ColumnClass, pattern: Pattern) -> Branch:
         """Return a branch: clusters where rows are critical in several columns, else a tree."""
@@ -86,14 +103,20 @@ class BranchGrower:
         if not mark.any():
             return None
         constraints = constraints_of(
-            self.constraints[name].variable,
+            _variable(
+                self.recipe,
+                self.codes[name],
+                self.cells,
+                self.people,
+                coded=name in self.coded,
+                rest=True,
+            ),
             self.cells.conditions[name],
             self.codes,
             mark,
-            smooth=True,
             inside=False,
         )
-        free = replace(constraints, cut=True, guard="drawn", fixed=np.zeros(mark.size, dtype=bool))
+        free = replace(constraints, outside=True, fixed=np.zeros(mark.size, dtype=bool))
         rows = np.flatnonzero(mark)
         return Branch((name,), rows, self._model(free, rows, None), rest=True)
 
@@ -104,7 +127,7 @@ class BranchGrower:
         """
         name, recipe = pattern.columns[0], self.recipe
         constraints, mark = self.constraints[name], self.cells.marks[name]
-        if not recipe.keep_inside and not constraints.moves:
+        if not recipe.keep_inside and not constraints.variable.moves:
             model = self._model(constraints, np.arange(mark.size), None)
             return Branch(pattern.columns, pattern.rows, model)
         rows = pattern.rows
@@ -124,12 +147,13 @@ class BranchGrower:
         own = constraints.variable.name
         features = [i for i, other in enumerate(self.binnings) if other != own]
         growth = Growth(min_leaf=recipe.min_leaf, min_distinct=recipe.min_distinct)
-        grower = TreeGrower(constraints, rows, donors, features, growth)
+        grow: Grow = grow_on if self.people is None else growing_people(grow_on, self.people)
+        grower = TreeGrower(constraints, rows, donors, features, growth, grow)
         return SingleModel(
             constraints,
             grower.grow(self.base),
             grower,
-            recipe.bandwidth,
+            recipe.kind_of_draws,
             recipe.smoothing != "none",
             recipe.regrow,
         )
@@ -157,7 +181,7 @@ class BranchGrower:
             scale=recipe.scale,
         )
         smooth = recipe.smoothing != "none"
-        model = TupleModel(constraints, tree, pattern.rows, leaves, recipe.bandwidth, smooth)
+        model = TupleModel(constraints, tree, pattern.rows, leaves, recipe.kind_of_draws, smooth)
         return Branch(pattern.columns, pattern.rows, model, donors.size > pattern.rows.size)
 
     def _enough(self, constraints: Sequence[CriticalConstraints], rows: Ints) -> bool:
@@ -174,11 +198,20 @@ class BranchGrower:
         return pair.numbers or pair.states, features
 
 
-def _variable(recipe: CriticalCart, column: Column, cells: Cells) -> Variable:
+def _variable(
+    recipe: CriticalCart,
+    column: Column,
+    cells: Cells,
+    people: Ints | None,
+    *,
+    coded: bool,
+    rest: bool = False,
+) -> Variable:
     """Return how a column is drawn; no number changes its sign.
 
-    Values that many rows share stay as they are only where the whole column is replaced. Also with
-    smoothing "none" numbers can move: those that came back to their own row must.
+    Its law is that of the critical numbers, or of the rest. Values that many rows share are states
+    of their own only where the whole column is replaced. Also with smoothing "none" numbers can
+    move: those that came back to their own row must.
     """
     limits: tuple[float | None, float | None] = (None, None)
     if column.labels is None and column.field.kind != "date":
@@ -188,7 +221,13 @@ def _variable(recipe: CriticalCart, column: Column, cells: Cells) -> Variable:
             0.0 if values.size and values.max() <= 0 else None,
         )
     whole = cells.conditions[column.name].expression is None
-    smoothing = "local" if recipe.smoothing == "none" else recipe.smoothing
+    mark = cells.marks[column.name]
     return variable_of(
-        column, spikes=None if whole else (), smoothing=smoothing, guarded=False, limits=limits
+        column,
+        spikes=None if whole else (),
+        smoothing="none" if coded else "local",
+        limits=limits,
+        people=people,
+        among=~mark if rest else mark,
+        bandwidth=recipe.bandwidth,
     )

@@ -19,9 +19,10 @@ from veladura.base.expression import parse
 from veladura.core.gates import SYNTHETIC
 from veladura.core.recipe import Recipe
 from veladura.errors import PlanError
+from veladura.methods.cart.cart import SmoothingName, check_smoothing
 from veladura.methods.critical.cells import ALL, read_conditions
 from veladura.methods.critical.promises import CHECKS, implied_by
-from veladura.numeric.trees.leaf import Smoothing
+from veladura.numeric.trees.leaf import Draws
 
 if TYPE_CHECKING:
     from veladura.core.promise import Promise
@@ -41,7 +42,8 @@ class CriticalCart(Recipe):
     A condition says which values of each confidential column are critical. A row that is critical
     in one column gets a new value from the leaves of a CART tree. Columns whose correlations must
     be kept form groups: rows that are critical in several columns of a group are clustered, and
-    each gets the whole tuple of a donor in its cluster, moved by a joint kernel.
+    each gets the whole tuple of a donor in its cluster. Numbers that fewer than five people share
+    are moved, those of a tuple together.
 
     Parameters
     ----------
@@ -65,13 +67,16 @@ class CriticalCart(Recipe):
     others
         Whether the other values of the confidential columns are kept or replaced too ("keep",
         "replace").
+    draws
+        How donors are drawn, as in `Cart`: "bayesian" or "plain". By default Bayesian for several
+        datasets and plain for one.
     smoothing
-        How a donor's number is moved: as in `Cart` ("local", "kernel"), tuples by a joint kernel;
-        or not at all, except where a value came back to its own row ("none").
+        Whether numbers that fewer than five people share are moved, as in `Cart` ("local"), tuples
+        together; or only where a value came back to its own row ("none").
     bandwidth
-        Factor on the bandwidth of the kernels.
+        Factor on the least step within a leaf or cluster.
     min_leaf
-        Smallest number of rows in a leaf or cluster.
+        Fewest people in a leaf, and rows in a cluster.
     min_distinct
         Smallest number of distinct values, or tuples, in a leaf or cluster.
     scale
@@ -129,7 +134,8 @@ class CriticalCart(Recipe):
     predictors: Sequence[str] | None = None
     keep_inside: bool = True
     others: Others = "keep"
-    smoothing: Smoothing = "local"
+    draws: Draws | None = None
+    smoothing: SmoothingName = "local"
     bandwidth: float = 1.0
     min_leaf: int = 5
     min_distinct: int = 2
@@ -151,7 +157,10 @@ class CriticalCart(Recipe):
             parse(self.rows)
         check_choice("others", self.others, get_args(Others))
         check_choice("scale", self.scale, get_args(Scale))
-        check_choice("smoothing", self.smoothing, get_args(Smoothing))
+        if self.draws is not None:
+            check_choice("draws", self.draws, get_args(Draws))
+        check_choice("smoothing", self.smoothing, get_args(SmoothingName))
+        check_smoothing(self.smoothing)
         self._check_numbers()
 
     def _check_numbers(self) -> None:
@@ -167,6 +176,11 @@ class CriticalCart(Recipe):
         if not is_number(self.spread) or self.spread < 0:
             msg = f"spread ({self.spread}) must be at least 0."
             raise PlanError(msg)
+
+    @property
+    def kind_of_draws(self) -> Draws:
+        """How donors are drawn: as asked, else Bayesian for several datasets and plain for one."""
+        return self.draws or ("bayesian" if self.m > 1 else "plain")
 
     def apply(self, table: Table, context: Context) -> FittedCritical:
         """Find the critical cells, and grow the trees and clusters."""

@@ -28,10 +28,12 @@ from veladura.methods.critical.groups import (
     propose,
     report_groups,
 )
+from veladura.methods.masks.number_codes import find_codes
 from veladura.numeric.trees.model import load_kernels
 from veladura.numeric.trees.variable import check_levels, check_rows
 from veladura.table.codes import Codes
 from veladura.table.conditions import holds
+from veladura.table.units import person_numbers
 
 if TYPE_CHECKING:
     from veladura.table.table import Table
@@ -49,7 +51,9 @@ def fit(recipe: CriticalCart, table: Table, context: Context) -> FittedCritical:
     cells = Cells.of(read_conditions(recipe.critical), codes, _mask(recipe, codes))
     _warn_of_cells(cells, codes.rows.size)
     load_kernels(context)
-    grower = BranchGrower.of(recipe, codes, cells, predictors)
+    people = person_numbers(table)[codes.rows] if table.people < codes.rows.size else None
+    coded = find_codes(table, codes, list(cells.marks))
+    grower = BranchGrower.of(recipe, codes, cells, predictors, people, coded)
     count = {name: cells.count[name] for name in table.names if name in cells.marks}
     order = order_columns(count, grower.tree_of)
     members = [name for name in codes if codes[name].field.kind != "text"]
@@ -158,19 +162,7 @@ def _warn_of_cells(cells: Cells, rows: int) -> None:
 
 
 def _warn_of_fixed(constraints: Mapping[str, CriticalConstraints]) -> None:
-    """Warn of columns with one critical value only, and of cells that nothing can replace."""
-    if lone := [
-        name
-        for name, column in constraints.items()
-        if column.guard == "values"
-        and np.unique(column.pool).size == 1
-        and column.fixed.sum() < column.pool.size
-    ]:
-        msg = (
-            f"columns with only one distinct critical value: {lone}. New values are drawn from a"
-            " kernel with the bandwidth of the whole column."
-        )
-        warnings.warn(msg, CriticalWarning, stacklevel=2)
+    """Warn of cells that nothing can replace."""
     fixed = {name: int(column.fixed.sum()) for name, column in constraints.items()}
     if left := {name: count for name, count in fixed.items() if count}:
         msg = (

@@ -65,7 +65,8 @@ class FittedCritical(Fitted[CriticalCart]):
             },
             "columns": list(changed),
             "classes": [[*class_.confidential, *class_.others] for class_ in self.classes],
-            "guard": {name: self.constraints[name].guard for name in changed},
+            "draws": recipe.kind_of_draws,
+            **({"moved_numbers_in": self.moved} if self.moved else {}),
             "replaceability": replaceability(self.pools),
             **({"not_replaceable_in": list(self.left)} if self.left else {}),
         }
@@ -74,7 +75,9 @@ class FittedCritical(Fitted[CriticalCart]):
                 "drawing datasets", lambda r: self._dataset(r, context), range(recipe.m)
             ),
             changed=changed,
-            rule=Partial(original_rows=self.codes.rows.size, proper=True),
+            rule=Partial(
+                original_rows=self.codes.rows.size, proper=recipe.kind_of_draws == "bayesian"
+            ),
             settings=settings,
             promises=promises_of(self),
             pictures=lambda _: pictures(self),
@@ -85,6 +88,13 @@ class FittedCritical(Fitted[CriticalCart]):
     def confidential(self) -> tuple[str, ...]:
         """The confidential columns, in the order of the table."""
         return tuple(name for name in self.table.names if name in self.constraints)
+
+    @property
+    def moved(self) -> list[str]:
+        """The confidential columns in which critical numbers that few people share are moved."""
+        if self.recipe.smoothing == "none":
+            return []
+        return [name for name in self.confidential if self.constraints[name].variable.moves]
 
     @cached_property
     def structure(self) -> list[Pattern]:

@@ -1,4 +1,4 @@
-"""What is promised of critical cells: only they changed, and their values are not released."""
+"""What is promised of critical cells: only they changed, and numbers of few people were moved."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from veladura.base.bounds import Bounds
 from veladura.base.expression import parse
 from veladura.base.settings import to_plain
 from veladura.core.promise import Check, Evidence, Promise, source_column
+from veladura.methods.cart.promises import is_apart, people_of
 from veladura.methods.critical.cells import Cells, read_conditions
+from veladura.numeric.chance import own_numbers
+from veladura.numeric.trees.law import MIN_PEOPLE
 from veladura.table.codes import label_texts
 from veladura.table.conditions import holds
 
@@ -23,8 +26,10 @@ if TYPE_CHECKING:
 
 CLAIMS = {
     "critical-cells": "In {}, only critical cells were changed.",
-    "critical-values": "No replaced cell of {} holds a critical value of the original.",
-    "critical-own": "No critical cell of {} kept its own value.",
+    "critical-moved": (
+        "Every critical number of {} that fewer than 5 people share was moved at random: numbers of"
+        " one person come out as often as the numbers around them."
+    ),
     "critical-inside": "Every replaced value of {} meets the condition for critical values too.",
 }
 
@@ -32,12 +37,10 @@ CLAIMS = {
 def promises_of(fitted: FittedCritical) -> tuple[Promise, ...]:
     """Return the promises; the conditions and rows that prove them are kept from the recipient."""
     recipe, names = fitted.recipe, fitted.confidential
-    guards = {name: fitted.constraints[name].guard for name in names}
     conditions = fitted.cells.conditions
     about = {
         "critical-cells": list(names) if recipe.others == "keep" else [],
-        "critical-values": [name for name in names if guards[name] == "values"],
-        "critical-own": [name for name in names if guards[name] == "own"],
+        "critical-moved": fitted.moved,
         "critical-inside": [
             name for name in names if recipe.keep_inside and conditions[name].expression is not None
         ],
@@ -50,7 +53,6 @@ def promises_of(fitted: FittedCritical) -> tuple[Promise, ...]:
         "critical": to_plain(recipe.critical),
         "rows": _rows(fitted),
         "left": _left(fitted),
-        "shared": _shared(fitted),
     }
     return tuple(
         Promise(
@@ -81,16 +83,6 @@ def _left(fitted: FittedCritical) -> dict[str, list[int]]:
         for name, constraints in fitted.constraints.items()
         if constraints.fixed.any()
     }
-
-
-def _shared(fitted: FittedCritical) -> dict[str, list[float]]:
-    """Return the spikes of columns that are replaced as a whole: they are released as they are."""
-    shared = {}
-    for name, constraints in fitted.constraints.items():
-        variable = constraints.variable
-        if variable.spikes is not None and variable.spikes.size and variable.grid is not None:
-            shared[name] = [float(value) for value in variable.grid.values(variable.spikes)]
-    return shared
 
 
 class _Original:
@@ -165,36 +157,22 @@ def changed_elsewhere(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     )
 
 
-def critical_values_out(evidence: Evidence, settings: Mapping[str, Any]) -> int:
-    """Return the number of replaced cells that hold a critical value of the original."""
+def critical_not_by_chance(evidence: Evidence, settings: Mapping[str, Any]) -> int:
+    """Return the columns in which critical numbers of one person do not come out by chance only."""
     original = _Original(evidence, settings)
-    violations = 0
+    assert evidence.original is not None  # noqa: S101  # proofs against the source have it
+    people, columns = people_of(evidence.original), 0
     for name in settings["about"]:
-        before, after, replaced = (
-            original.columns[name],
-            evidence.column(name),
-            original.replaced(name),
+        mark = np.flatnonzero(original.cells.marks[name])
+        here = np.flatnonzero(original.replaced(name)[original.link()])
+        own = own_numbers(
+            original.columns[name].take(mark),
+            [evidence.column(name).take(here)],
+            None if people is None else people[mark],
+            MIN_PEOPLE,
         )
-        critical = before.values[original.cells.marks[name] & ~before.missing]
-        critical = critical[~np.isin(critical, settings["shared"].get(name, []))]
-        here = replaced[original.link()] & ~after.missing
-        violations += int(np.count_nonzero(np.isin(after.values[here], critical)))
-    return violations
-
-
-def kept_own(evidence: Evidence, settings: Mapping[str, Any]) -> int:
-    """Return the number of replaced cells that kept their own value."""
-    original = _Original(evidence, settings)
-    violations = 0
-    for name in settings["about"]:
-        before, after = original.columns[name].take(original.link()), evidence.column(name)
-        free = (
-            original.replaced(name)[original.link()]
-            & ~before.missing
-            & ~np.isin(before.values, settings["shared"].get(name, []))
-        )
-        violations += int(np.count_nonzero(_same(before, after) & free))
-    return violations
+        columns += int(is_apart(own))
+    return columns
 
 
 def outside_condition(evidence: Evidence, settings: Mapping[str, Any]) -> int:
@@ -213,11 +191,9 @@ def outside_condition(evidence: Evidence, settings: Mapping[str, Any]) -> int:
 
 def implied_by(settings: Mapping[str, Any]) -> tuple[Promise, ...]:
     """Return the promises that the settings of a manifest imply, as far as they tell them."""
-    guard = settings["guard"]
     about = {
-        "critical-cells": list(guard) if settings["others"] == "keep" else [],
-        "critical-values": [name for name, kind in guard.items() if kind == "values"],
-        "critical-own": [name for name, kind in guard.items() if kind == "own"],
+        "critical-cells": settings["columns"] if settings["others"] == "keep" else [],
+        "critical-moved": settings.get("moved_numbers_in", []),
     }
     return tuple(
         Promise(name, "source", {"about": columns}) for name, columns in about.items() if columns
@@ -236,7 +212,6 @@ def _check(count: Callable[[Evidence, Mapping[str, Any]], int], claim: str) -> C
 
 CHECKS = {
     "critical-cells": _check(changed_elsewhere, CLAIMS["critical-cells"]),
-    "critical-values": _check(critical_values_out, CLAIMS["critical-values"]),
-    "critical-own": _check(kept_own, CLAIMS["critical-own"]),
+    "critical-moved": _check(critical_not_by_chance, CLAIMS["critical-moved"]),
     "critical-inside": _check(outside_condition, CLAIMS["critical-inside"]),
 }

@@ -11,8 +11,17 @@ from numpy.random import Generator
 from veladura.base.arrays import Ints, Mask
 from veladura.methods.critical.constraints import CriticalConstraints
 from veladura.numeric.trees.bins import Predictors
-from veladura.numeric.trees.leaf import TRIES
-from veladura.numeric.trees.model import Pair, Recipients, TreeModel, Values, grow_pair
+from veladura.numeric.trees.leaf import Draws
+from veladura.numeric.trees.model import (
+    TRIES,
+    Grow,
+    Pair,
+    Recipients,
+    TreeModel,
+    Values,
+    grow_pair,
+    paired,
+)
 from veladura.numeric.trees.tree import END, FEATURE, LEFT, START, Growth, TrainingRows, Tree
 
 
@@ -31,7 +40,7 @@ class SingleModel:
     constraints: CriticalConstraints
     pair: Pair
     grower: TreeGrower
-    bandwidth: float
+    draws: Draws
     smooth: bool
     regrow: bool
 
@@ -42,7 +51,7 @@ class SingleModel:
         """
         constraints, variable = self.constraints, self.constraints.variable
         pair = self.grower.grow(recipients.predictors) if self.regrow else self.pair
-        model = TreeModel(variable, (pair,), self.bandwidth, constraints)
+        model = TreeModel(variable, (pair,), self.draws, constraints)
         if not self.smooth and variable.places is not None:
             return [self._relocated(rng, model, recipients)]
         state, places = model.draw(rng, recipients)[0]
@@ -66,17 +75,14 @@ class SingleModel:
     def _relocated(self, rng: Generator, model: TreeModel, recipients: Recipients) -> Values:
         """Hand out donors' own numbers; those back in their own row are drawn from the kernel."""
         variable = self.constraints.variable
-        bare = replace(
-            model,
-            variable=replace(variable, smoothing="none"),
-            constraints=replace(self.constraints, guard="drawn"),
-        )
-        state, places = bare.draw(rng, recipients)[0]
+        pair = model.pairs[0]
+        law = None if pair.law is None else pair.law.still()
+        state, places = replace(model, pairs=(replace(pair, law=law),)).draw(rng, recipients)[0]
         if places is None or variable.places is None:
             return state, places
         own_state, own = variable.state[recipients.rows], variable.places[recipients.rows]
         same = np.flatnonzero((state == 0) & (own_state == 0) & (places == own))
-        if variable.smoothing != "none" and same.size:
+        if variable.moves and same.size:
             state[same], numbers = model.draw(rng, recipients.at(same))[0]
             places[same] = places[same] if numbers is None else numbers
         return state, places
@@ -99,18 +105,20 @@ class TreeGrower:
     donors: Mask | None
     features: Sequence[int]
     growth: Growth
+    growing: Grow
 
     def grow(self, predictors: Predictors) -> Pair:
         """Return the trees of states and numbers."""
         training = TrainingRows(predictors, self.rows)
-        pair = grow_pair(self.constraints.variable, training, self.features, self.growth)
+        variable = self.constraints.variable
+        pair = grow_pair(variable, training, self.features, self.growth, self.growing)
         if self.donors is None:
             return pair
         states, numbers = (
             None if tree is None else restricted(tree, self.donors, self.growth.min_leaf)
             for tree in (pair.states, pair.numbers)
         )
-        return Pair(states, numbers)
+        return paired(variable, states, numbers)
 
 
 def restricted(tree: Tree, donors: Mask, least: int) -> Tree | None:

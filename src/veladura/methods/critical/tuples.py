@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -12,8 +13,9 @@ from numpy.random import Generator
 from veladura.base.arrays import Floats, Ints, Mask
 from veladura.methods.critical.cluster_kernels import divide, moments
 from veladura.methods.critical.constraints import CriticalConstraints
-from veladura.numeric.trees.leaf import TRIES, Donors
-from veladura.numeric.trees.model import Recipients, Values
+from veladura.numeric.trees.law import LeafLaw
+from veladura.numeric.trees.leaf import Donors, Draws
+from veladura.numeric.trees.model import TRIES, Recipients, Values
 from veladura.numeric.trees.tree import END, PARENT, START, Tree, ranks
 from veladura.numeric.trees.variable import Variable
 from veladura.table.codes import Column
@@ -42,16 +44,16 @@ class TupleModel:
     tree: Tree
     rows: Ints
     leaves: Ints
-    bandwidth: float = 1.0
+    draws: Draws = "bayesian"
     smooth: bool = True
 
     def draw(self, rng: Generator, recipients: Recipients) -> list[Values]:  # noqa: ARG002
         """Return the values of every column: the tuple of a donor, moved within its cluster.
 
-        A tuple that is not accepted is drawn again, then from the cluster above. The rows were
-        assigned to clusters by their original values, so recipients play no part.
+        A tuple that the conditions refuse is drawn again, then from the cluster above. The rows
+        were assigned to clusters by their original values, so recipients play no part.
         """
-        donors = Donors.weighted(self.tree, rng)
+        donors = Donors.weighted(self.tree, rng, self.draws)
         state = np.zeros((self.rows.size, len(self.columns)), dtype=np.int64)
         places = np.zeros((self.rows.size, len(self.columns)))
         failed: list[Ints] = []
@@ -61,7 +63,7 @@ class TupleModel:
             above = self.tree.nodes[at[waiting], PARENT]
             failed.append(pending[waiting[above < 0]])
             pending, at = pending[waiting[above >= 0]], above[above >= 0]
-        self._settle(rng, np.concatenate([np.empty(0, dtype=np.int64), *failed]), state, places)
+        self._settle(np.concatenate([np.empty(0, dtype=np.int64), *failed]), state, places)
         return [
             (state[:, j], None if column.variable.places is None else places[:, j])
             for j, column in enumerate(self.columns)
@@ -71,36 +73,45 @@ class TupleModel:
         self, rng: Generator, donors: Donors, pending: Ints, at: Ints, state: Ints, places: Floats
     ) -> Ints:
         """Draw tuples from given nodes into some rows; return the rows where none was accepted."""
-        used, place = np.unique(at, return_inverse=True)
-        kernel = self._kernel(used)
         waiting = np.arange(pending.size)
         for attempt in range(TRIES):
             chosen = donors.places(rng, at[waiting])
             here, rows = pending[waiting], self.tree.order[chosen]
             state[here] = np.column_stack([column.variable.state[rows] for column in self.columns])
-            drawn = np.column_stack([_places(column.variable, rows) for column in self.columns])
-            if self.smooth or attempt:
-                drawn = kernel.moved(rng, drawn, state[here] == 0, place[waiting], self.bandwidth)
-            places[here] = drawn
+            steps = self.kernel.steps(rng, chosen)
+            for j, law in enumerate(self.laws):
+                if law is not None:
+                    moved = law if self.smooth or attempt else law.still()
+                    places[here, j] = moved.moved(chosen, steps[:, j])
             waiting = waiting[~self._accepted(here, state, places).all(axis=1)]
             if not waiting.size:
                 break
         return waiting
 
-    def _kernel(self, nodes: Ints) -> JointKernel:
-        """Return the joint kernel of some nodes."""
-        order = self.tree.order
-        values = np.column_stack([_places(column.variable, order) for column in self.columns])
-        moves = np.array([column.moves for column in self.columns])
+    @cached_property
+    def laws(self) -> list[LeafLaw | None]:
+        """The law of each column in the clusters; None for categories."""
+        laws = [column.variable.law for column in self.columns]
+        return [None if law is None else law.in_leaves(self.tree) for law in laws]
+
+    @cached_property
+    def kernel(self) -> JointSteps:
+        """How the numbers of a tuple move together."""
+        leaves, order = self.tree.leaves(), self.tree.order
+        scores = np.zeros((order.size, len(self.columns)))
         complete = np.ones(order.size, dtype=bool)
-        for column in self.columns:
-            if column.moves:
-                complete &= column.variable.state[order] == 0
-        start, end = (np.ascontiguousarray(self.tree.nodes[nodes, place]) for place in (START, END))
-        means, roots, sizes = moments(np.ascontiguousarray(values[:, moves]), complete, start, end)
-        grids = [column.variable.grid for column in self.columns]
-        written = [None if grid is None else grid.written for grid in grids]
-        return JointKernel(means, roots, sizes, moves, written)
+        for j, law in enumerate(self.laws):
+            if law is not None and law.law.moves.any():
+                scores[:, j] = law.law.score[order]
+                complete &= law.law.pool[order]
+        start, end = (
+            np.ascontiguousarray(self.tree.nodes[leaves, place]) for place in (START, END)
+        )
+        roots = moments(scores, complete, start, end)[1]
+        leaf = np.zeros(order.size, dtype=np.int64)
+        for i in range(leaves.size):
+            leaf[start[i] : end[i]] = i
+        return JointSteps.of(roots, leaf)
 
     def _accepted(self, here: Ints, state: Ints, places: Floats) -> Mask:
         """Return which cells of some tuples are accepted in their rows."""
@@ -108,12 +119,15 @@ class TupleModel:
         for j, column in enumerate(self.columns):
             rows, number = self.rows[here], state[here, j] == 0
             if column.variable.places is not None:
-                good[number, j] = column.accepted(places[here[number], j], rows[number])
+                new = places[here[number], j]
+                good[number, j] = column.accepted(new, rows[number])
+                if not self.smooth:  # a donor's own number, but not in its own row
+                    good[number, j] &= new != column.variable.places[rows[number]]
             elif column.inside and not column.condition.alone:
                 good[:, j] = column.fits(rows, state[here, j])
         return good
 
-    def _settle(self, rng: Generator, here: Ints, state: Ints, places: Floats) -> None:
+    def _settle(self, here: Ints, state: Ints, places: Floats) -> None:
         """Give rows without an accepted tuple their numbers one by one; categories stay."""
         good = self._accepted(here, state, places)
         for j, column in enumerate(self.columns):
@@ -121,44 +135,45 @@ class TupleModel:
             if column.variable.places is None:
                 state[wrong, j] = column.variable.state[self.rows[wrong]]
             elif wrong.size:
-                places[wrong, j] = column.settled(rng, places[wrong, j], self.rows[wrong])
+                places[wrong, j] = column.settled(places[wrong, j], self.rows[wrong])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class JointKernel:
-    """The joint kernel of some nodes: means, Cholesky factors, sizes, and which columns move."""
+class JointSteps:
+    """Steps of the numbers of a tuple: uniform, with the correlations of the cluster's scores.
 
-    means: Floats
+    Attributes
+    ----------
+    roots
+        Roots of the correlation matrix of each cluster.
+    leaf
+        The cluster of each donor.
+    """
+
     roots: Floats
-    sizes: Ints
-    moves: Mask
-    written: Sequence[object]
+    leaf: Ints
 
-    def moved(
-        self, rng: Generator, tuples: Floats, number: Mask, node: Ints, bandwidth: float
-    ) -> Floats:
-        """Return tuples moved by h times a normal variate, and shrunk towards the mean.
+    @classmethod
+    def of(cls, roots: Floats, leaf: Ints) -> JointSteps:
+        """Return the steps for Cholesky factors of the covariances of the clusters."""
+        norm = np.sqrt((roots**2).sum(axis=2))
+        still = norm <= 0
+        scaled = roots / np.where(still, 1.0, norm)[:, :, None]
+        scaled[still] = np.broadcast_to(np.eye(roots.shape[1]), roots.shape)[still]
+        return cls(scaled, leaf)
 
-        The variate has the covariance of the node. With h = n^(-1/(v+4)) and the factor
-        1/sqrt(1 + h^2), mean, variances and correlations of the node are kept in expectation (the
-        shrunken kernel of Silverman 1986, section 6.4.1, with the covariance of Fukunaga 1972).
+    def steps(self, rng: Generator, donors: Ints) -> Floats:
+        """Return a step from -1 to 1 for each column of each tuple (a normal copula).
+
+        If all columns of a cluster move by the same share of their variance, tuples keep their
+        correlations, as in the shrunken kernel with the covariance of the data (Silverman 1986,
+        section 6.4.1).
         """
-        wide = int(np.count_nonzero(self.moves))
-        if not wide:
-            return tuples
-        h = bandwidth * np.maximum(self.sizes[node], 1) ** (-1 / (wide + 4))
-        noise = np.einsum("ijk,ik->ij", self.roots[node], rng.standard_normal((node.size, wide)))
-        centre = self.means[node]
-        moved = (
-            centre
-            + (tuples[:, self.moves] - centre + h[:, None] * noise) / np.sqrt(1 + h**2)[:, None]
-        )
-        result = tuples.copy()
-        result[:, self.moves] = np.where(number[:, self.moves], moved, tuples[:, self.moves])
-        for j, write in enumerate(self.written):
-            if callable(write):
-                result[:, j] = write(result[:, j])
-        return result
+        from scipy.special import ndtr
+
+        normal = rng.standard_normal((donors.size, self.roots.shape[1]))
+        joint = np.einsum("ijk,ik->ij", self.roots[self.leaf[donors]], normal)
+        return np.asarray(2 * ndtr(joint) - 1)
 
 
 def _places(variable: Variable, rows: Ints) -> Floats:

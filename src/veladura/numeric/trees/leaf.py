@@ -1,9 +1,8 @@
-"""Draws from leaves: Bayesian bootstrap of the donors, then a Gaussian kernel within the leaf."""
+"""Draws from leaves: which donors, and how far their scores move."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -11,128 +10,100 @@ from numpy.random import Generator
 
 from veladura.base.arrays import Floats, Ints, Mask
 from veladura.base.jit import compiled, inner
-from veladura.numeric.trees.tree import END, PARENT, START, Tree
+from veladura.numeric.trees.tree import END, START, Tree
 
-Accept = Callable[[Floats, Ints], Mask]
-Smoothing = Literal["local", "kernel", "none"]
+Draws = Literal["bayesian", "plain"]
 
-# A kernel cut at both ends accepts at least half of its draws: what is still left after so many
-# tries is refused for another reason.
-TRIES = 40
+
+BLOCK = 200  # rows of a balanced draw
+LARGE = 1000  # donors of a leaf that NumPy sorts faster
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Donors:
-    """The donors of a tree with Dirichlet(1, ..., 1) weights in every node at once.
+    """The donors of a tree with their weights, cumulated: a leaf and the nodes above share them.
 
-    One exponential variate per donor, cumulated: within any stretch of donors the steps are
-    proportional to the gaps between sorted uniforms of Rubin (1981), so a leaf and the nodes above
-    it share them.
+    With Dirichlet(1, ..., 1) weights a draw is a posterior draw (the Bayesian bootstrap): one
+    exponential variate per donor, so that within any stretch of donors the steps are proportional
+    to the gaps between sorted uniforms of Rubin (1981).
+
+    Plain draws have equal weights and are balanced over neighbouring leaves, so that one dataset
+    has the margin of the column with less chance in it (stratified sampling, as in McKay et al.
+    1979): of 200 rows whose leaves are side by side, each draws from another 200th of the donors
+    in order of value. Within a small leaf rows are drawn all but independently.
     """
 
     tree: Tree
     heights: Floats
+    draws: Draws = "bayesian"
 
     @classmethod
-    def weighted(cls, tree: Tree, rng: Generator) -> Donors:
+    def weighted(cls, tree: Tree, rng: Generator, draws: Draws = "bayesian") -> Donors:
         """Return the donors with weights drawn once; one set of weights serves one dataset."""
-        return cls(tree, np.append(0.0, np.cumsum(rng.standard_exponential(tree.order.size))))
+        size = tree.order.size
+        if draws == "plain":
+            return cls(tree, np.arange(size + 1.0), draws)
+        return cls(tree, np.append(0.0, np.cumsum(rng.standard_exponential(size))), draws)
 
     def places(self, rng: Generator, nodes: Ints) -> Ints:
         """Return for each row a donor of its node, as a place in the order of the tree."""
-        places: Ints = pick(self.heights, self.tree.stretches, nodes, rng.random(nodes.size))
+        uniforms = self._balanced(rng, nodes) if self.draws == "plain" else rng.random(nodes.size)
+        places: Ints = pick(self.heights, self.tree.stretches, nodes, uniforms)
         return places
 
+    def _balanced(self, rng: Generator, nodes: Ints) -> Floats:
+        """Return a uniform variate for each row: in a block of 200, one in each 200th."""
+        size = nodes.size
+        whole = size // BLOCK * BLOCK
+        strata = np.empty(size)
+        strata[:whole] = rng.permuted(
+            np.tile(np.arange(BLOCK), (whole // BLOCK, 1)), axis=1
+        ).reshape(-1)
+        strata[whole:] = rng.permutation(size - whole)
+        width = np.full(size, BLOCK)
+        width[whole:] = size - whole
+        rank = np.empty(len(self.tree.nodes), dtype=np.int64)  # leaves from left to right
+        rank[np.argsort(self.tree.nodes[:, START], kind="stable")] = np.arange(rank.size)
+        uniforms = np.empty(size)
+        uniforms[by_node(rank[nodes], rank.size)] = (strata + rng.random(size)) / width
+        return uniforms
 
-def draw_numbers(
-    rng: Generator,
-    donors: Donors,
-    values: Floats,
-    leaves: Ints,
-    *,
-    written: Callable[[Floats], Floats],
-    accept: Accept,
-    smoothing: Smoothing = "local",
-    bandwidth: float = 1.0,
-    cut: bool = True,
-) -> tuple[Floats, Ints]:
-    """Return a number for each row, drawn from its leaf, and the rows where none was accepted.
 
-    A donor is drawn by its weight and moved by h times a normal variate. A number that is not
-    accepted after rounding is drawn again, then from the node above, up to the root.
+def by_value(tree: Tree, values: Floats | Ints) -> Tree:
+    """Return the tree with the donors of each leaf in order of value.
 
     Parameters
     ----------
     values
-        The donors' numbers, in the order of the tree.
-    written
-        Rounds numbers as the column is written.
-    accept
-        Says which numbers may stand in which rows.
-    smoothing
-        "kernel": h is the robust bandwidth of the leaf; outside its range donor and normal variate
-        are drawn again, the exact law of the weighted kernel density truncated to that range.
-        "local": h is at most the distance to the farther neighbour of the donor in its leaf, twice
-        that at every further try (where values are dense, many are refused), and the range reflects
-        (Silverman 1986, sections 2.10 and 5.3): edges keep their weight and skewness stays.
-        "none": the donor's own number.
-    bandwidth
-        Factor on the robust bandwidth.
-    cut
-        Whether numbers stay in the range of the leaf.
+        Of the rows of the original.
     """
-    nodes = donors.tree.nodes
-    result = np.empty(leaves.size)
-    failed: list[Ints] = []
-    pending = by_node(leaves, len(nodes))
-    at = leaves[pending]
-    reach = np.full(values.size if smoothing == "local" else 0, np.inf)
-    while pending.size:
-        mark = np.zeros(len(nodes), dtype=np.int64)
-        mark[at] = 1
-        used, place = np.flatnonzero(mark), np.cumsum(mark) - 1
-        spread = spreads(
-            values,
-            np.ascontiguousarray(nodes[used, START]),
-            np.ascontiguousarray(nodes[used, END]),
-            reach,
-        )
-        width, low, high = (np.take(part, place[at]) for part in spread.T)
-        waiting = np.arange(pending.size)
-        for attempt in range(TRIES):
-            chosen = donors.places(rng, at[waiting])
-            drawn = values[chosen]
-            if smoothing != "none":
-                far = reach[chosen] * 2.0**attempt if smoothing == "local" else np.inf
-                ends = (low[waiting], high[waiting]) if smoothing == "local" and cut else None
-                drawn = written(
-                    moved(rng, drawn, np.minimum(bandwidth * width[waiting], far), ends)
-                )
-            good = accept(drawn, pending[waiting])
-            if cut:
-                good &= (drawn >= low[waiting]) & (drawn <= high[waiting])
-            result[pending[waiting]] = drawn
-            waiting = waiting[~good]
-            if not waiting.size:
-                break
-        above = nodes[at[waiting], PARENT]
-        pending, at = pending[waiting], above
-        failed.append(pending[above < 0])
-        pending, at = pending[above >= 0], at[above >= 0]
-        reach[:] = np.inf  # nodes above may hold one another, and their leaves had nothing to give
-    return result, np.sort(np.concatenate([np.empty(0, dtype=np.int64), *failed]))
+    order, leaves = tree.order.copy(), tree.leaves()
+    keys = values[order].astype(np.float64)
+    start, end = (np.ascontiguousarray(tree.nodes[leaves, at]) for at in (START, END))
+    large = end - start > LARGE
+    sort_stretches(keys, order, start[~large], end[~large])
+    for first, last in zip(start[large], end[large], strict=True):
+        order[first:last] = order[first:last][np.argsort(keys[first:last], kind="stable")]
+    return replace(tree, order=order)
 
 
-def moved(
-    rng: Generator, numbers: Floats, width: Floats, ends: tuple[Floats, Floats] | None
-) -> Floats:
-    """Return numbers plus a normal variate of some width, reflected at the ends."""
-    numbers = numbers + width * rng.standard_normal(numbers.size)
-    if ends is None:
-        return numbers
-    low, high = ends
-    numbers = np.where(numbers < low, 2 * low - numbers, numbers)
-    return np.where(numbers > high, 2 * high - numbers, numbers)
+@compiled("void(float64[::1], int64[::1], int64[::1], int64[::1])")
+def sort_stretches(keys: Floats, order: Ints, start: Ints, end: Ints) -> None:
+    """Sort keys and what belongs to them within each of some stretches (insertion by gaps)."""
+    for i in range(start.size):
+        gap = (end[i] - start[i]) // 2
+        while gap > 0:
+            for j in range(start[i] + gap, end[i]):
+                key = keys[j]
+                row = order[j]
+                at = j
+                while at >= start[i] + gap and keys[at - gap] > key:
+                    keys[at] = keys[at - gap]
+                    order[at] = order[at - gap]
+                    at -= gap
+                keys[at] = key
+                order[at] = row
+            gap = gap // 2
 
 
 @compiled("int64[::1](float64[::1], int64[:, ::1], int64[::1], float64[::1])")
@@ -171,30 +142,6 @@ def _sort(values: Floats) -> None:
         gap = gap // 2
 
 
-@inner("void(float64[::1], float64[::1], int64, int64, float64[::1])")
-def _note_reach(part: Floats, values: Floats, start: int, end: int, reach: Floats) -> None:
-    """Write for each value of a stretch its distance to the farther of its two neighbours.
-
-    ``part`` holds the values of the stretch, sorted.
-    """
-    distinct = np.empty(part.size)
-    count = 0
-    for value in part:
-        if count == 0 or value > distinct[count - 1]:
-            distinct[count] = value
-            count += 1
-    for j in range(start, end):
-        low = 0
-        left = count
-        while left > 1:
-            half = left >> 1
-            low += half * (distinct[low + half] <= values[j])
-            left -= half
-        below = distinct[low] - distinct[low - 1] if low > 0 else 0.0
-        above = distinct[low + 1] - distinct[low] if low + 1 < count else 0.0
-        reach[j] = max(below, above)
-
-
 @compiled("int64[::1](int64[::1], int64)")
 def by_node(nodes: Ints, count: int) -> Ints:
     """Return the places of the rows, those of one node after those of another.
@@ -213,40 +160,65 @@ def by_node(nodes: Ints, count: int) -> Ints:
     return places
 
 
-@compiled("float64[:, ::1](float64[::1], int64[::1], int64[::1], float64[::1])")
-def spreads(values: Floats, start: Ints, end: Ints, reach: Floats) -> Floats:
-    """Return bandwidth, smallest and largest value of each stretch; write the reach of each value.
+@inner("float64(float64[::1], float64)")
+def _bandwidth(part: Floats, deviation: float) -> float:
+    """Return Silverman's rule of thumb for sorted numbers, with their standard deviation.
 
-    The bandwidth is Silverman's rule of thumb, 0.9 min(sd, IQR / 1.34) n^(-1/5) (Silverman 1986,
-    eq. 3.31), with sd alone where the quartiles are equal. Quartiles are interpolated (type 7).
-    A value reaches as far as the farther of the two other values next to it in the stretch.
-    Nothing is written into an empty ``reach``.
+    0.9 min(sd, IQR / 1.34) n^(-1/5) (Silverman 1986, eq. 3.31), with sd alone where the quartiles
+    are equal. Quartiles are interpolated (type 7).
     """
-    spread = np.empty((start.size, 3))
+    quartiles = np.empty(2)
+    for q in range(2):
+        place = (part.size - 1) * (0.25 + 0.5 * q)
+        low = int(place)
+        high = min(low + 1, part.size - 1)
+        quartiles[q] = part[low] + (place - low) * (part[high] - part[low])
+    between = (quartiles[1] - quartiles[0]) / 1.34
+    width = deviation if between <= 0 else min(deviation, between)
+    return float(0.9 * width * part.size**-0.2)
+
+
+@inner("void(float64[::1], float64[::1], float64[::1], int64[::1], float64)")
+def _leaf_step(
+    score: Floats, centre: Floats, scale: Floats, members: Ints, bandwidth: float
+) -> None:
+    """Write centre and scale of the members of one leaf."""
+    part = score[members]
+    mean = part.mean()
+    squares = ((part - mean) ** 2).sum()
+    if squares <= 0:
+        return
+    _sort(part)
+    deviation = np.sqrt(squares / (part.size - 1))
+    width = bandwidth * np.sqrt(3.0) * _bandwidth(part, deviation)
+    spread = 0.0
+    for j in members:
+        scale[j] = max(scale[j], width)
+        spread += scale[j] ** 2
+    shrink = np.sqrt(max(0.0, 1 - spread / (3 * squares)))
+    for j in members:
+        centre[j] = mean + (score[j] - mean) * shrink
+
+
+@compiled(
+    "UniTuple(float64[::1], 2)(float64[::1], float64[::1], boolean[::1], int64[::1], int64[::1],"
+    " float64)"
+)
+def leaf_steps(
+    score: Floats, isolation: Floats, pool: Mask, start: Ints, end: Ints, bandwidth: float
+) -> tuple[Floats, Floats]:
+    """Return the centre and the scale of the donors of some leaves, by the formulas of the law.
+
+    Only those of the pool count; the others, and one alone in its leaf, keep score and isolation.
+    """
+    centre = score.copy()
+    scale = isolation.copy()
+    members = np.empty(score.size, dtype=np.int64)
     for i in range(start.size):
-        size = end[i] - start[i]
-        part = np.empty(size)
-        for j in range(size):
-            part[j] = values[start[i] + j]
-        _sort(part)
-        mean = 0.0
-        for value in part:
-            mean += value / size
-        squares = 0.0
-        for value in part:
-            squares += (value - mean) ** 2
-        deviation = np.sqrt(squares / max(size - 1, 1))
-        quartiles = np.empty(2)
-        for q in range(2):
-            place = (size - 1) * (0.25 + 0.5 * q)
-            low = int(place)
-            high = min(low + 1, size - 1)
-            quartiles[q] = part[low] + (place - low) * (part[high] - part[low])
-        between = (quartiles[1] - quartiles[0]) / 1.34
-        width = deviation if between <= 0 else min(deviation, between)
-        spread[i, 0] = 0.9 * width * size**-0.2
-        spread[i, 1] = part[0]
-        spread[i, 2] = part[size - 1]
-        if reach.size > 0:
-            _note_reach(part, values, start[i], end[i], reach)
-    return spread
+        count = 0
+        for j in range(start[i], end[i]):
+            members[count] = j
+            count += pool[j]
+        if count > 1:
+            _leaf_step(score, centre, scale, members[:count], bandwidth)
+    return centre, scale

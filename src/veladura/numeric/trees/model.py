@@ -12,12 +12,14 @@ from veladura.base.arrays import Floats, Ints, Mask
 from veladura.base.context import Context
 from veladura.base.jit import native
 from veladura.numeric.trees.bins import Predictors
-from veladura.numeric.trees.leaf import Donors, by_node, draw_numbers
-from veladura.numeric.trees.tree import Growth, TrainingRows, Tree, grow_on, ranks
+from veladura.numeric.trees.law import LeafLaw
+from veladura.numeric.trees.leaf import Donors, Draws, by_node, by_value
+from veladura.numeric.trees.tree import PARENT, Growth, TrainingRows, Tree, grow_on, ranks
 from veladura.numeric.trees.variable import Variable
 
 Values = tuple[Ints, Floats | None]  # a state for each row and, for numbers, the numbers
 Grow = Callable[[TrainingRows, Sequence[int], Ints, int, Growth, int], Tree]
+TRIES = 20  # for a number that the holder's limits or conditions refuse, before the node above
 
 
 @dataclass(frozen=True)
@@ -46,36 +48,35 @@ class Recipients:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Pair:
-    """The tree of a variable's states and that of its numbers; None where not needed."""
+    """The tree of a variable's states, that of its numbers and their law; None where not needed."""
 
     states: Tree | None
     numbers: Tree | None
+    law: LeafLaw | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Constraints:
-    """From which nodes a variable is drawn, and which numbers are accepted in which rows.
-
-    Attributes
-    ----------
-    cut
-        Whether numbers stay in the range of their leaf.
-    """
+    """From which nodes a variable is drawn, and which numbers the holder accepts in which rows."""
 
     variable: Variable
-    cut: bool = True
+
+    @property
+    def bind(self) -> bool:
+        """Whether there are numbers that would not be accepted."""
+        return self.variable.limits != (-np.inf, np.inf)
 
     def nodes(self, tree: Tree, leaves: Ints, rows: Ints) -> Ints:  # noqa: ARG002
         """Return the node that each row draws from: its leaf."""
         return leaves
 
     def accepted(self, places: Floats, rows: Ints) -> Mask:  # noqa: ARG002
-        """Return which numbers are accepted in which rows."""
-        return self.variable.allowed.accepted(places)
+        """Return which numbers are accepted in which rows: those within the limits."""
+        return self.variable.inside(places)
 
-    def settled(self, rng: Generator, places: Floats, rows: Ints) -> Floats:  # noqa: ARG002
-        """Return numbers for rows in which no draw was accepted."""
-        return self.variable.allowed.settle(places)
+    def settled(self, places: Floats, rows: Ints) -> Floats:  # noqa: ARG002
+        """Return numbers for rows in which no draw was accepted: the nearest limits."""
+        return np.clip(places, *self.variable.limits)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -84,7 +85,7 @@ class TreeModel:
 
     variable: Variable
     pairs: Sequence[Pair]
-    bandwidth: float = 1.0
+    draws: Draws = "bayesian"
     constraints: Constraints | None = None
 
     def draw(self, rng: Generator, recipients: Recipients) -> list[Values]:
@@ -108,14 +109,14 @@ class TreeModel:
         if pair.states is not None:
             nodes = self._nodes(pair.states, recipients)
             rows = by_node(nodes, len(pair.states.nodes))
-            donors = Donors.weighted(pair.states, rng).places(rng, nodes[rows])
+            donors = Donors.weighted(pair.states, rng, self.draws).places(rng, nodes[rows])
             state[rows] = variable.state[pair.states.order[donors]]
         if variable.places is None:
             return state, None
         places = np.zeros(size)
         numbers = np.flatnonzero(state == 0)
-        if pair.numbers is not None and numbers.size:
-            places[numbers] = self._numbers(pair.numbers, rng, recipients.at(numbers))
+        if pair.numbers is not None and pair.law is not None and numbers.size:
+            places[numbers] = self._numbers(pair.numbers, pair.law, rng, recipients.at(numbers))
         return state, places
 
     def _nodes(self, tree: Tree, recipients: Recipients) -> Ints:
@@ -124,24 +125,46 @@ class TreeModel:
         leaves = tree.find(recipients.predictors, rows, recipients.root, recipients.threads)
         return leaves if self.constraints is None else self.constraints.nodes(tree, leaves, rows)
 
-    def _numbers(self, tree: Tree, rng: Generator, recipients: Recipients) -> Floats:
-        variable, constraints = self.variable, self.constraints or Constraints(self.variable)
-        assert variable.grid is not None  # noqa: S101  # a column of numbers has one
-        assert variable.places is not None  # noqa: S101
-        drawn, failed = draw_numbers(
-            rng,
-            Donors.weighted(tree, rng),
-            variable.places[tree.order],
-            self._nodes(tree, recipients),
-            written=variable.grid.written,
-            accept=lambda x, i: constraints.accepted(x, recipients.rows[i]),
-            smoothing=variable.smoothing,
-            bandwidth=self.bandwidth,
-            cut=constraints.cut,
-        )
-        if failed.size:
-            drawn[failed] = constraints.settled(rng, drawn[failed], recipients.rows[failed])
-        return drawn
+    def _numbers(self, tree: Tree, law: LeafLaw, rng: Generator, recipients: Recipients) -> Floats:
+        constraints = self.constraints or Constraints(self.variable)
+        nodes = self._nodes(tree, recipients)
+        rows = by_node(nodes, len(tree.nodes))
+        donors = Donors.weighted(tree, rng, self.draws)
+        places = np.empty(nodes.size)
+        places[rows] = law.drawn(rng, donors.places(rng, nodes[rows]))
+        if constraints.bind:
+            refit(rng, donors, law, constraints, nodes, recipients.rows, places)
+        return places
+
+
+def refit(
+    rng: Generator,
+    donors: Donors,
+    law: LeafLaw,
+    constraints: Constraints,
+    nodes: Ints,
+    rows: Ints,
+    places: Floats,
+) -> None:
+    """Draw numbers again that the holder's limits or conditions refuse, at last from the root.
+
+    Parameters
+    ----------
+    nodes, rows, places
+        For each number the node it was drawn from, its row, and the number, which is replaced.
+    """
+    wrong, at = np.flatnonzero(~constraints.accepted(places, rows)), nodes.copy()
+    while wrong.size:
+        for _ in range(TRIES):
+            places[wrong] = law.drawn(rng, donors.places(rng, at[wrong]))
+            wrong = wrong[~constraints.accepted(places[wrong], rows[wrong])]
+            if not wrong.size:
+                return
+        above = donors.tree.nodes[at[wrong], PARENT]
+        last = wrong[above < 0]
+        places[last] = constraints.settled(places[last], rows[last])
+        wrong, above = wrong[above >= 0], above[above >= 0]
+        at[wrong] = above
 
 
 def load_kernels(context: Context) -> None:
@@ -176,4 +199,14 @@ def grow_pair(
         target = np.zeros(variable.state.size, dtype=np.int64)
         target[inside.rows] = ranks(variable.places[inside.rows])
         numbers = grow(inside, features, target, 0, growth, seed)
-    return Pair(states, numbers)
+    return paired(variable, states, numbers)
+
+
+def paired(variable: Variable, states: Tree | None, numbers: Tree | None) -> Pair:
+    """Return the trees of one variable with the law of its numbers."""
+    states = None if states is None else by_value(states, variable.state)
+    if numbers is None or variable.law is None:
+        return Pair(states, numbers)
+    assert variable.places is not None  # noqa: S101  # it has a law
+    numbers = by_value(numbers, variable.places)
+    return Pair(states, numbers, variable.law.in_leaves(numbers))

@@ -97,6 +97,8 @@ class Tree:
 
     def leaves(self) -> Ints:
         """Return the leaves that rows can reach."""
+        if not self.stop.any():
+            return np.flatnonzero(self.nodes[:, FEATURE] < 0)
         inner_parent = np.ones(len(self.nodes), dtype=bool)
         ends = self.is_leaf()
         for node in range(len(self.nodes)):  # parents come before their children

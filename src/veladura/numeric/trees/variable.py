@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
-from veladura.base.arrays import Floats, Ints
+from veladura.base.arrays import Floats, Ints, Mask
 from veladura.errors import DataError
-from veladura.numeric.trees.leaf import Smoothing
-from veladura.numeric.trees.numbers import AllowedNumbers, NumberGrid
+from veladura.numeric.trees.law import MIN_PEOPLE, NumberLaw
+from veladura.numeric.trees.numbers import NumberGrid
+from veladura.numeric.trees.scores import Values
 from veladura.table.codes import Column
 
-SPIKE_SHARE, SPIKE_ROWS = 0.05, 10
-FEW_VALUES = 20  # with no more values a column is drawn from its donors: a kernel would blur it
+Smoothing = Literal["local", "none"]
+SPIKE_SHARE, SPIKE_PEOPLE = 0.05, 10
+FEW_VALUES = 20  # with no more values, most of them shared, a column is in effect a category
 MAX_LEVELS = 20_000
 SURELY_MANY, NEARLY_ALL = 50, 0.9  # rows, and share of different categories, of an identifier
 
@@ -36,10 +38,10 @@ class Variable:
         Number of states.
     places
         The numbers of a column that has them, as places on its grid; None for categories.
-    smoothing
-        How numbers are moved from those of their donors.
-    guarded
-        Whether numbers that occur once in the original may not be released.
+    limits
+        The smallest and the largest place that the holder allows.
+    law
+        How its numbers move from those of their donors.
     """
 
     column: Column
@@ -48,9 +50,8 @@ class Variable:
     grid: NumberGrid | None = None
     places: Floats | None = None
     spikes: Floats | None = None
-    smoothing: Smoothing = "local"
-    guarded: bool = True
     limits: tuple[float, float] = (-np.inf, np.inf)
+    law: NumberLaw | None = None
 
     def __repr__(self) -> str:
         return f"Variable({self.column.name!r})"
@@ -60,13 +61,14 @@ class Variable:
         """The column's name."""
         return self.column.name
 
-    @cached_property
-    def allowed(self) -> AllowedNumbers:
-        """The numbers that may be released."""
-        assert self.places is not None  # noqa: S101  # asked of columns of numbers only
-        assert self.grid is not None  # noqa: S101
-        numbers = self.places[~self.column.missing]
-        return AllowedNumbers.of(numbers, self.grid, self.limits, guarded=self.guarded)
+    @property
+    def moves(self) -> bool:
+        """Whether it holds numbers that are moved."""
+        return self.law is not None and bool(self.law.moves.any())
+
+    def inside(self, places: Floats) -> Mask:
+        """Return which numbers are within the limits."""
+        return (places >= self.limits[0]) & (places <= self.limits[1])
 
     def assemble(self, state: Ints, places: Floats | None) -> Column:
         """Return the column made of drawn states and numbers."""
@@ -91,8 +93,12 @@ def variable_of(
     *,
     spikes: Sequence[float] | None = None,
     smoothing: Smoothing = "local",
-    guarded: bool = True,
     limits: tuple[float | None, float | None] = (None, None),
+    people: Ints | None = None,
+    min_people: int = MIN_PEOPLE,
+    among: Mask | None = None,
+    bandwidth: float = 1.0,
+    stratum: Ints | None = None,
 ) -> Variable:
     """Return how a column is synthesised.
 
@@ -100,6 +106,16 @@ def variable_of(
     ----------
     spikes
         Values that many rows share and that stay as they are; detected by default.
+    smoothing
+        Whether numbers that few people share move ("local"), or none do ("none").
+    people
+        Whose row each is; every row is a person by default.
+    among
+        The rows whose numbers are drawn; all of them by default.
+    bandwidth
+        Factor on the bandwidth of the leaves.
+    stratum
+        The zero-based stratum of each row, where strata are synthesised separately.
     """
     if column.labels is not None and column.field.kind != "ordered":
         levels = len(column.labels)
@@ -111,8 +127,9 @@ def variable_of(
     column.numbers()  # refuses infinite values
     grid = NumberGrid.of(column)
     places = np.where(column.missing, 0.0, grid.places(column.values))
-    distinct, count = np.unique(places[~column.missing], return_counts=True)
-    few = distinct.size <= FEW_VALUES or column.labels is not None
+    values = Values.of(places, ~column.missing, people)
+    distinct, count = values.distinct, values.holders
+    few = is_few(count, min_people) or column.labels is not None
     marked = _spikes(grid, column, distinct, count, spikes, few=few)
     state = np.zeros(places.size, dtype=np.int64)
     for i, spike in enumerate(marked, start=1):
@@ -121,6 +138,23 @@ def variable_of(
     ends = tuple(
         _place(grid, end, np.inf * side) for end, side in zip(limits, (-1, 1), strict=True)
     )
+    present, holders = state == 0, None
+    if among is not None:  # who holds a number outside of them does not hide it
+        present &= among
+        holders = Values.of(places, present, people).by_row()
+    law = NumberLaw.of(
+        grid,
+        places,
+        present,
+        values,
+        holders=holders,
+        people=people,
+        min_people=0 if few or smoothing == "none" else min_people,
+        dates=column.field.kind == "date",
+        bandwidth=bandwidth,
+        stratum=stratum,
+        everyone=state == 0 if among is not None else None,
+    )
     return Variable(
         column,
         state,
@@ -128,10 +162,21 @@ def variable_of(
         grid,
         places,
         marked,
-        "none" if few else smoothing,
-        guarded and column.labels is None,
         (ends[0], ends[1]),
+        law,
     )
+
+
+def is_few(count: Ints, min_people: int) -> bool:
+    """Whether a column of numbers is in effect a category: few values, most of them shared.
+
+    Parameters
+    ----------
+    count
+        People who hold each distinct value.
+    """
+    shared = int(count[count >= max(min_people, 1)].sum())
+    return bool(count.size <= FEW_VALUES and 2 * shared >= count.sum())
 
 
 def _place(grid: NumberGrid, end: float | None, none: float) -> float:
@@ -147,13 +192,13 @@ def _spikes(
     *,
     few: bool,
 ) -> Floats:
-    """Return the spikes: those given that occur, else values that many rows share among many."""
+    """Return the spikes: those given that occur, else values that many people share among many."""
     if given is not None:
         places = grid.places(np.asarray(given, dtype=column.values.dtype))
         return places[np.isin(places, distinct)]
     if few:
         return np.empty(0)
-    spikes: Floats = distinct[(count >= SPIKE_ROWS) & (count >= SPIKE_SHARE * count.sum())]
+    spikes: Floats = distinct[(count >= SPIKE_PEOPLE) & (count >= SPIKE_SHARE * count.sum())]
     return spikes
 
 

@@ -1,0 +1,275 @@
+"""The law of the leaf: what becomes of a donor's number. Neither a hole nor a spike.
+
+A number that at least five people of the column share is a mass point: it comes out as it is. Any
+other number is moved by a random amount. Nothing is refused because of who is in the data, so that
+neither the presence nor the absence of a number in the release tells that somebody has it.
+
+Over the m people whose number fewer share, with p the mid-rank share of a person:
+
+- score z = Phi^-1(p); isolation a = half the difference of Phi^-1(p + 5/m) and Phi^-1(p - 5/m);
+- within a leaf with mean mu, variance v and robust bandwidth h of its scores (Silverman 1986, eq.
+  3.31), the scale s = max(a, sqrt(3) h), and the centre c = mu + (z - mu) sqrt(1 - E[s^2] / (3 v)),
+  so that the leaf keeps its variance (the shrunken kernel of Silverman 1986, section 6.4.1);
+- the released number is Q(H(c + s U)), U uniform on (-1, 1), where H is the distribution function
+  of c + s U over all people of the column and Q the quantile function of their numbers: the column
+  keeps its margin.
+
+Strata are synthesised separately: each has scores, H and Q of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.random import Generator
+
+from veladura.base.arrays import Floats, Ints, Mask
+from veladura.numeric.trees.habits import Habits
+from veladura.numeric.trees.leaf import leaf_steps
+from veladura.numeric.trees.numbers import NumberGrid
+from veladura.numeric.trees.scores import Values, mixture, most_rows, scores_of
+from veladura.numeric.trees.tail import Quantiles
+from veladura.numeric.trees.tree import END, START, Tree
+
+MIN_PEOPLE = 5
+POOL, POOL_SHARE = 40, 0.1  # fewer moving people are moved among all that may move
+CROWD = 20  # and if these are fewer, among all people of the column
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NumberLaw:
+    """How the numbers of one column move. Holds original values: its repr shows none.
+
+    Attributes
+    ----------
+    places
+        The number of each row, as a place on the grid of the column.
+    numbers
+        The same in steps of the grid, as people read them: divisible by ten, or near zero.
+    origin
+        What was added to the steps for that.
+    moves
+        Which rows hold a number that fewer than ``min_people`` people share.
+    stratum
+        The zero-based stratum of each row.
+    pool
+        The rows that scores are taken over: those that move or, if these are few, all numbers.
+    score, isolation
+        Of the rows of the pool, within their stratum.
+    quantiles
+        By stratum; of those in which a number moves.
+    ends
+        The ends of a coded scale, as places: where enough people hold the smallest or the largest
+        number, no other is beyond it.
+    """
+
+    grid: NumberGrid
+    places: Floats
+    numbers: Floats
+    origin: float
+    moves: Mask
+    stratum: Ints
+    pool: Mask
+    score: Floats
+    isolation: Floats
+    quantiles: Mapping[int, Quantiles]
+    habits: Habits
+    ends: tuple[float, float]
+    bandwidth: float = 1.0
+
+    @classmethod
+    def of(
+        cls,
+        grid: NumberGrid,
+        places: Floats,
+        present: Mask,
+        values: Values,
+        *,
+        holders: Ints | None = None,
+        people: Ints | None = None,
+        min_people: int = MIN_PEOPLE,
+        dates: bool = False,
+        bandwidth: float = 1.0,
+        stratum: Ints | None = None,
+        everyone: Mask | None = None,
+    ) -> NumberLaw:
+        """Return the law of a column.
+
+        Parameters
+        ----------
+        places
+            The numbers of all rows, as places on the grid.
+        present
+            Which rows have a number that may move.
+        values
+            The distinct numbers, and how many people hold them.
+        holders
+            How many people hold the number of a row; by default those of all rows.
+        people
+            Whose row each is; every row is a person by default.
+        min_people
+            A number that at least so many people share stays; with 0 all do.
+        dates
+            Whether numbers are dates: the p-% rule counts from their median, and nobody rounds.
+        bandwidth
+            Factor on the bandwidth of the leaves.
+        stratum
+            The zero-based stratum of each row; one for all by default.
+        everyone
+            Which rows have a number at all; by default those that may move.
+        """
+        numbers, origin = _as_read(grid, places, present, dates=dates)
+        held = values.by_row() if holders is None else holders
+        moves = present & (held < min_people)
+        if stratum is None:
+            stratum = np.zeros(places.size, dtype=np.int64)
+        pool = np.zeros(places.size, dtype=bool)
+        score, isolation = np.zeros(places.size), np.zeros(places.size)
+        quantiles = {}
+        numbered = present if everyone is None else everyone
+        for part in np.unique(stratum[moves]):
+            inside = stratum == part
+            here = _pool(moves & inside, present & inside, numbered & inside)
+            pool |= here
+            rows = most_rows(None if people is None else people[here])
+            score[here], isolation[here] = scores_of(values.place[here], rows)
+            quantiles[int(part)] = Quantiles.of(np.sort(numbers[here]), rows)
+        habits = Habits()
+        if grid.decimals is not None and not dates:
+            habits = Habits.of(np.rint(numbers[moves]).astype(np.int64))
+        return cls(
+            grid,
+            places,
+            numbers,
+            origin,
+            moves,
+            stratum,
+            pool,
+            score,
+            isolation,
+            quantiles,
+            habits,
+            _ends(values, min_people),
+            bandwidth,
+        )
+
+    def in_leaves(self, tree: Tree) -> LeafLaw:
+        """Return the law of the donors of a tree, each in its leaf."""
+        leaves, order = tree.leaves(), tree.order
+        start, end = (np.ascontiguousarray(tree.nodes[leaves, at]) for at in (START, END))
+        centre, scale = leaf_steps(
+            self.score[order], self.isolation[order], self.pool[order], start, end, self.bandwidth
+        )
+        return LeafLaw(self, order, centre, scale).prepared()
+
+    def alone(self, rows: Ints) -> LeafLaw:
+        """Return the law of some rows without leaves: they move by their isolation."""
+        return LeafLaw(self, rows, self.score[rows], self.isolation[rows]).prepared()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LeafLaw:
+    """How the donors of a tree move: centre and scale of each, in the order of the tree."""
+
+    law: NumberLaw
+    rows: Ints
+    centre: Floats
+    scale: Floats
+
+    @cached_property
+    def margins(self) -> dict[int, tuple[Floats, Floats]]:
+        """By stratum, the distribution function H of moved scores: its points and heights.
+
+        Over all people of the pool: those who are no donors here move by their isolation.
+        """
+        law = self.law
+        centre, scale = law.score.copy(), law.isolation.copy()
+        centre[self.rows], scale[self.rows] = self.centre, self.scale
+        parts = {part: law.pool & (law.stratum == part) for part in law.quantiles}
+        return {part: mixture(centre[here], scale[here]) for part, here in parts.items()}
+
+    @cached_property
+    def roundness(self) -> Ints:
+        """How round the number of each donor is, where it has room to move."""
+        found: Ints = np.zeros(self.rows.size, dtype=np.int64)
+        if len(self.law.habits.units) == 1:
+            return found
+        here = np.flatnonzero(self.law.moves[self.rows])
+        low, high = (self._numbers(here, np.full(here.size, side)) for side in (-1.0, 1.0))
+        steps = np.rint(self.law.numbers[self.rows[here]]).astype(np.int64)
+        found[here] = self.law.habits.classes(steps, high - low)
+        return found
+
+    def prepared(self) -> LeafLaw:
+        """Return itself, with what every draw needs computed before threads share it."""
+        _ = self.margins, self.roundness
+        return self
+
+    def still(self) -> LeafLaw:
+        """Return the law by which no number moves."""
+        return replace(self, law=replace(self.law, moves=np.zeros_like(self.law.moves)))
+
+    def drawn(self, rng: Generator, donors: Ints) -> Floats:
+        """Return places: those of mass points, and those of other donors moved."""
+        return self.moved(donors, 2 * rng.random(donors.size) - 1)
+
+    def moved(self, donors: Ints, steps: Floats) -> Floats:
+        """Return places, given a step of every donor in units of its scale, from -1 to 1."""
+        law, rows = self.law, self.rows[donors]
+        places = law.places[rows]
+        here = np.flatnonzero(law.moves[rows])
+        if not here.size:
+            return places
+        far = self._numbers(donors[here], steps[here])
+        if law.grid.decimals is None:
+            places[here] = far
+        else:
+            far = law.habits.landed(far, self.roundness[donors[here]])
+            places[here] = law.grid.written((far - law.origin) * law.grid.step)
+        return np.clip(places, *law.ends)
+
+    def _numbers(self, donors: Ints, steps: Floats) -> Floats:
+        """Return Q(H(c + s U)) of donors that move."""
+        scores, quantiles = self.centre[donors] + self.scale[donors] * steps, self.law.quantiles
+        if len(quantiles) == 1:
+            ((part, margin),) = self.margins.items()
+            return quantiles[part].at(np.interp(scores, *margin))
+        numbers, stratum = np.empty(donors.size), self.law.stratum[self.rows[donors]]
+        for part, margin in self.margins.items():
+            here = stratum == part
+            numbers[here] = quantiles[part].at(np.interp(scores[here], *margin))
+        return numbers
+
+
+def _pool(moves: Mask, present: Mask, numbered: Mask) -> Mask:
+    """Return the rows that scores are taken over: those that move, or more where these are few."""
+    moving, may_move = np.count_nonzero(moves), np.count_nonzero(present)
+    if moving >= max(POOL, POOL_SHARE * may_move):
+        return moves
+    return present if may_move >= CROWD else numbered
+
+
+def _ends(values: Values, min_people: int) -> tuple[float, float]:
+    """Return the outermost numbers that enough people hold, if nobody is beyond; else infinity."""
+    low = high = np.inf
+    if values.distinct.size and values.holders[0] >= min_people:
+        low = -float(values.distinct[0])
+    if values.distinct.size and values.holders[-1] >= min_people:
+        high = float(values.distinct[-1])
+    return -low, high
+
+
+def _as_read(
+    grid: NumberGrid, places: Floats, present: Mask, *, dates: bool
+) -> tuple[Floats, float]:
+    """Return numbers in steps of the grid as people read them, and how far zero is from place 0."""
+    if grid.decimals is None:
+        return places, 0.0
+    steps = np.rint(places / grid.step)
+    origin = grid.base / grid.unit if grid.whole else 0.0
+    if dates and present.any():
+        origin = -float(np.rint(np.median(steps[present])))
+    return steps + origin, origin

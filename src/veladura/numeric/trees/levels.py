@@ -1,0 +1,109 @@
+"""Rare levels: categories that few people hold, merged into others before anything is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from veladura.base.arrays import Floats, Ints, Mask
+from veladura.numeric.association import coarse_codes
+from veladura.numeric.trees.scores import Values
+from veladura.table.codes import Column, label_texts
+
+OTHER = ("other", "others", "other/unknown", "misc", "miscellaneous", "rest", "elsewhere")
+MOST_COLUMNS = 20  # whose profile is compared
+
+
+def merge_rare(
+    column: Column, people: Ints | None, least: int, others: Sequence[Column], *, ordered: bool
+) -> Column | None:
+    """Return a column without levels that fewer people hold; None where there are none.
+
+    Parameters
+    ----------
+    people
+        Whose row each is; every row is a person by default.
+    least
+        Fewest people who hold a level.
+    others
+        The columns that say which categories are similar.
+    ordered
+        Whether levels have an order: a rare one is merged into its neighbour, else into a category
+        for others or the one whose people are most alike.
+    """
+    present = ~column.missing
+    found = Values.of(column.values, present, people)
+    levels, place, holders = found.distinct, found.place[present], found.holders
+    rare = holders < least
+    if not rare.any() or levels.size < 2:  # noqa: PLR2004
+        return None
+    if rare.all():
+        target = _grouped(holders, least)
+    elif ordered:
+        target = _neighbours(levels.astype(np.float64), rare)
+    else:
+        target = _similar(
+            column, levels, place, rare, [one.take(np.flatnonzero(present)) for one in others]
+        )
+    values = column.values.copy()
+    values[present] = levels[target[place]]
+    return column.with_values(values)
+
+
+def _neighbours(levels: Floats, rare: Mask) -> Ints:
+    """Return for each level itself, or the nearest one that is not rare.
+
+    Examples
+    --------
+    >>> _neighbours(np.array([1.0, 2.0, 9.0, 10.0]), np.array([False, True, True, False])).tolist()
+    [0, 0, 3, 3]
+    """
+    common = np.flatnonzero(~rare)
+    above = np.minimum(np.searchsorted(common, np.arange(levels.size)), common.size - 1)
+    below = np.maximum(above - 1, 0)
+    nearer = np.abs(levels - levels[common[below]]) <= np.abs(levels - levels[common[above]])
+    target = np.where(nearer, common[below], common[above])
+    return np.where(rare, target, np.arange(levels.size))
+
+
+def _grouped(holders: Ints, least: int) -> Ints:
+    """Return the largest level of each group of neighbours that enough people hold together."""
+    target = np.zeros(holders.size, dtype=np.int64)
+    begin, count = 0, 0
+    groups: list[tuple[int, int]] = []
+    for i, people in enumerate(holders):
+        count += int(people)
+        if count >= least:
+            groups.append((begin, i + 1))
+            begin, count = i + 1, 0
+    if begin < holders.size:  # the last few join the group before them
+        groups = [*groups[:-1], (groups[-1][0] if groups else 0, holders.size)]
+    for start, end in groups:
+        target[start:end] = start + int(np.argmax(holders[start:end]))
+    return target
+
+
+def _similar(
+    column: Column, levels: Floats, place: Ints, rare: Mask, others: Sequence[Column]
+) -> Ints:
+    """Return for each level itself, or the category that its people are merged into."""
+    common = np.flatnonzero(~rare)
+    target = np.arange(levels.size)
+    if column.labels is not None:
+        texts = label_texts(column)
+        named = [i for i in common if texts[int(levels[i])].strip().lower() in OTHER]
+        if named:
+            target[rare] = named[0]
+            return target
+    alike = np.zeros((levels.size, levels.size))
+    for other in others[:MOST_COLUMNS]:
+        codes = coarse_codes(other.key())
+        bins = int(codes.max(initial=0)) + 1
+        table = np.bincount(place * bins + codes, minlength=levels.size * bins)
+        shares = (
+            table.reshape(levels.size, bins) / table.reshape(levels.size, bins).sum(axis=1)[:, None]
+        )
+        alike[rare] += shares[rare] @ shares.T
+    target[rare] = common[np.argmax(alike[rare][:, common], axis=1)]
+    return target

@@ -1,0 +1,117 @@
+"""Scores of people: their ranks, how far they are from others, and how moved scores spread."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from veladura.base.arrays import Floats, Ints, Mask
+from veladura.numeric.trees.tail import FEWEST
+from veladura.table.units import people_per_cell
+
+CELLS = 4096
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Values:
+    """The distinct values of a column, and who holds them. Its repr shows none.
+
+    Attributes
+    ----------
+    distinct
+        The distinct values in order.
+    place
+        Of each row among them; rows without a value have 0.
+    holders
+        How many people hold each.
+    """
+
+    distinct: Floats
+    place: Ints
+    holders: Ints
+
+    @classmethod
+    def of(cls, values: Floats, present: Mask, people: Ints | None = None) -> Values:
+        """Return the distinct values of the rows that have one.
+
+        Parameters
+        ----------
+        people
+            Whose row each is; every row is a person by default.
+
+        Examples
+        --------
+        >>> numbers, everywhere = np.array([3.0, 3.0, 3.0, 4.0]), np.ones(4, dtype=bool)
+        >>> Values.of(numbers, everywhere, np.array([0, 1, 1, 2])).holders.tolist()
+        [2, 1]
+        """
+        distinct, inverse = np.unique(values[present], return_inverse=True)
+        inverse = inverse.reshape(-1)
+        place = np.zeros(values.size, dtype=np.int64)
+        place[present] = inverse
+        if people is None:
+            return cls(distinct, place, np.bincount(inverse, minlength=distinct.size))
+        return cls(distinct, place, people_per_cell(inverse, people[present], distinct.size))
+
+    def by_row(self) -> Ints:
+        """Return how many people hold the value of each row."""
+        if not self.holders.size:
+            return np.zeros(self.place.size, dtype=np.int64)
+        return self.holders[self.place]
+
+
+def most_rows(people: Ints | None) -> int:
+    """Return the most rows that a person has."""
+    if people is None:
+        return 1
+    return int(np.unique(people, return_counts=True)[1].max(initial=1))
+
+
+def scores_of(place: Ints, rows: int = 1) -> tuple[Floats, Floats]:
+    """Return normal scores of mid-ranks, and the isolation of each: the way to five people.
+
+    Parameters
+    ----------
+    place
+        The number of each row, as its place among the distinct ones.
+    rows
+        Most rows of a person: five people are in any five times as many rows.
+    """
+    from scipy.special import ndtri
+
+    size, count = place.size, np.bincount(place)
+    middle = (np.cumsum(count) - count / 2) / size
+    far, end = FEWEST * rows / size, 0.5 / size
+    score, above, below = (
+        ndtri(np.clip(share, end, 1 - end)) for share in (middle, middle + far, middle - far)
+    )
+    up, down = above - score, score - below
+    outermost = (middle + far > 1 - end) | (middle - far < end)  # one side only has five others
+    isolation = np.where(outermost, np.maximum(up, down), (up + down) / 2)
+    return score[place], isolation[place]
+
+
+def mixture(centre: Floats, scale: Floats) -> tuple[Floats, Floats]:
+    """Return the distribution function of centre + scale U over some people, on a fine grid.
+
+    The density is a sum of boxes: each goes up at its left end and down at its right one. Ends
+    between two points of the grid are shared between them.
+    """
+    wide = np.maximum(scale, 1e-9)
+    low, high = float((centre - wide).min()), float((centre + wide).max())
+    cell = (high - low) / (CELLS - 3)
+    points = np.linspace(low - cell, low + (CELLS - 2) * cell, CELLS)
+    rise = np.zeros(CELLS)
+    for ends, sign in ((centre - wide, 1.0), (centre + wide, -1.0)):
+        at = (ends - points[0]) / cell
+        below = np.floor(at).astype(np.int64)
+        part = at - below
+        weight = sign / (2 * wide)
+        rise += np.bincount(below, (1 - part) * weight, CELLS)
+        rise += np.bincount(np.minimum(below + 1, CELLS - 1), part * weight, CELLS)
+    density = np.cumsum(rise)
+    heights = np.append(0.0, np.cumsum(density[:-1])) * cell / centre.size
+    heights = np.maximum.accumulate(np.clip(heights, 0.0, None))
+    share: Floats = heights / heights[-1]
+    return points, share
