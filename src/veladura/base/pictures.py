@@ -70,4 +70,4 @@ def image_of(
         figure.savefig(out, format=format_, dpi=dpi or "figure", metadata=metadata)
     if format_ != "svg":
         return out.getvalue()
-    return visible(out.getvalue().decode("utf-8")).encode("utf-8")  # a label may hold anything
+    return visible(out.getvalue().decode("utf-8")).encode("utf-8")  # labels of axes too
