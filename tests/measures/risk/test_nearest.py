@@ -56,6 +56,6 @@ def test_a_synthesis_is_below_the_proposed_limit_and_bare_donors_are_not():
 
 def test_few_people_say_nothing():
     people = frame(np.arange(30))
-    assert nearest(people, people).nearer is None
+    assert (float(nearest(people, people).nearer), nearest(people, people).where) == (0.5, "")
     release = vd.Cart(m=1).protect(people, seed=1)
-    assert "at least 50 people" in vd.assess(people, release).figures["risk.nearest.nearer"].why
+    assert "Nothing to attack" in vd.assess(people, release).figures["risk.nearest.nearer"].note

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from veladura.base.estimate import Estimate
-from veladura.errors import NotApplicable
 from veladura.measures.measure import Detail, Meaning, Measure, Measured, Subject
 from veladura.measures.number_columns import number_columns
 from veladura.numeric.numbers_attacks import Outermost, outermost
@@ -94,9 +93,6 @@ def extremes(original: Any, release: Any, *, columns: Sequence[str] | None = Non
 def measure(subject: Subject) -> Measured:
     """Attack both ends of the replaced numbers."""
     risk = extremes(subject.original, subject.release)
-    if not risk.attacked:
-        msg = "in no replaced number column is the outermost number more than 10 % from the fifth."
-        raise NotApplicable(msg)
     rows = tuple(
         (name, f"{one.error:.0%}", "yes" if one.told else "no", f"{one.between:.2f}")
         for name, one in risk.ends.items()
@@ -104,8 +100,8 @@ def measure(subject: Subject) -> Measured:
     headers = ("end", "error of the best guess", "told within 10 %", "by chance")
     return Measured(
         {"told": risk.told, "by_chance": risk.by_chance, "lone": risk.lone},
-        {"told": f"Of {risk.attacked} outermost people."},
-        Detail("Outlier attack by column", headers, rows),
+        {"told": f"Of {risk.attacked} outermost people who stand out."},
+        Detail("Outlier attack by column", headers, rows) if rows else None,
     )
 
 

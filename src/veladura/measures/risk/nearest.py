@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from veladura.base.estimate import Estimate
-from veladura.errors import NotApplicable
 from veladura.measures.measure import Meaning, Measure, Measured, Subject
 from veladura.measures.number_columns import number_columns
 from veladura.numeric.numbers_attacks import nearer_share
 
+CHANCE = 0.5
 FEWEST = 50  # people: with fewer a share says little
 
 
@@ -25,14 +25,14 @@ class Nearest:
     ----------
     nearer
         Share of people whose number is nearer to a released one than a place beside it: 1/2 by
-        chance. None if no column has 50 people with a number of their own.
+        chance, and if no column has 50 people with a number of their own.
     where
-        The column.
+        The column; empty if none could be attacked.
     shares
         By column.
     """
 
-    nearer: Estimate | None
+    nearer: Estimate
     where: str
     shares: dict[str, float] = field(repr=False, default_factory=dict)
 
@@ -70,16 +70,18 @@ def nearest(original: Any, release: Any, *, columns: Sequence[str] | None = None
         if people >= FEWEST:
             shares[column.name] = share
     where = max(shares, key=lambda name: shares[name], default="")
-    return Nearest(Estimate.exact(shares[where]) if where else None, where, shares)
+    return Nearest(Estimate.exact(shares.get(where, CHANCE)), where, shares)
 
 
 def measure(subject: Subject) -> Measured:
     """Attack the replaced numbers."""
     risk = nearest(subject.original, subject.release)
-    if risk.nearer is None:
-        msg = f"no replaced column has numbers that at least {FEWEST} people hold alone."
-        raise NotApplicable(msg)
-    return Measured({"nearer": risk.nearer}, {"nearer": f"In {risk.where}."})
+    note = (
+        f"In {risk.where}."
+        if risk.where
+        else f"Nothing to attack: no replaced column has numbers that {FEWEST} people hold alone."
+    )
+    return Measured({"nearer": risk.nearer}, {"nearer": note})
 
 
 MEASURE = Measure(
