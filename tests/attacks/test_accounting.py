@@ -123,3 +123,17 @@ def test_a_district_that_another_column_tells_is_not_protected_by_a_star(plan):
     office = next(column for column in manifest["exact"] if column["name"] == "office")
     assert office["gives_back"] == ["district"]
     assert office["reason"] == "a test"
+
+
+def test_a_new_category_of_an_exact_column_does_not_leave(plan):
+    """A remark typed into a list of answers after it was confirmed; fewer answers are no harm."""
+    secret, frame = "ask Ms Keller of 4 Mill Lane", people()
+    frame.loc[3, "answer"] = secret
+    frame.to_csv(plan.parent / "people.csv", index=False)
+    for way in (run, rehearse):
+        with pytest.raises(PlanError, match=r"(?s)answer has 1 more.*confirm again"):
+            way(read_plan(plan))
+    assert secret not in released(plan)
+    frame[frame["answer"] == "no"].to_csv(plan.parent / "people.csv", index=False)
+    assert run(read_plan(plan)).standing.status == "confirmed"
+    assert "yes" not in plan.read_text(encoding="utf-8").split("[confirmed]")[1]

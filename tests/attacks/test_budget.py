@@ -7,10 +7,17 @@ a second release there.
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import shutil
+import sqlite3
 
 import pandas as pd
 import pytest
+
+import veladura as vd
+from veladura.methods.private.identity import identity_of
+from veladura.table.table import Source
 
 PLAN = """
 [source]
@@ -75,6 +82,53 @@ def other_custodian_variable(home, monkeypatch):
         text.replace('[custodian]\nfolder = "x"\n', ""), encoding="utf-8"
     )
     return "plan.toml"
+
+
+DATABASE = PLAN.replace('path = "{path}"', 'url = "{path}"')
+
+
+def table_plan(home, url, name, out):
+    text = DATABASE.format(path=url, name=f'name = "{name}"', out=out, custodian=f"safe/{out}")
+    (home / "plan.toml").write_text(text, encoding="utf-8")
+    return "plan.toml"
+
+
+@pytest.mark.parametrize("again", ["sqlite:///./people.db", "sqlite:///../{home}/people.db", "/"])
+def test_a_database_by_another_path_and_name_is_the_same(veladura, home, again):
+    """Relative, with a detour or from the root: the budget is that of the table."""
+    with contextlib.closing(sqlite3.connect(home / "people.db")) as connection:
+        pd.DataFrame({"sex": ["f", "m"] * 50}).to_sql("people", connection, index=False)
+    assert veladura(
+        "run", table_plan(home, "sqlite:///people.db", "one", "out"), cwd=home
+    ).returncode in (0, 6)
+    url = f"sqlite:///{home / 'people.db'}" if again == "/" else again.format(home=home.name)
+    second = veladura("run", table_plan(home, url, "two", "out2"), cwd=home)
+    assert second.returncode == 5, second.stderr
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        "postgresql://bob@server/clinic",
+        "postgres://ana@SERVER:5432/clinic?sslmode=require",
+        "postgresql://server/clinic",
+    ],
+)
+@pytest.mark.parametrize("table", ["people", "public.People"])
+def test_a_server_by_another_address_is_the_same(again, table):
+    first = Source("one", url="postgresql://ana@server/clinic", table="people")
+    other = Source("two", url=again, table=table)
+    keys = [
+        {key for key in identity_of(source_of(source)).keys if key.startswith("database")}
+        for source in (first, other)
+    ]
+    assert keys[0] == keys[1]
+    elsewhere = Source("two", url="postgresql://ana@server:5433/clinic", table=table)
+    assert keys[0].isdisjoint(identity_of(source_of(elsewhere)).keys)
+
+
+def source_of(source):
+    return dataclasses.replace(vd.open(pd.DataFrame({"sex": ["f", "m"]})), source=source)
 
 
 ATTACKS = (other_custodian, other_name, name_in_capitals, renamed_file, copied_with_a_row_more)

@@ -59,7 +59,7 @@ POOLS = {
         pa.string(),
     ),
     "yes": ([True, False, None], pa.bool_()),
-    "whole": ([0, 1, 2, 2**53, 2**53 + 1, -(2**63), None], pa.int64()),
+    "whole": ([0, 1, 2, 2**53, 2**53 + 1, -(2**63), 2**63 - 1, None], pa.int64()),
     "day": (
         [date(1970, 1, 1), date(1, 1, 1), date(9999, 12, 31), date(2000, 2, 29), None],
         pa.date32(),

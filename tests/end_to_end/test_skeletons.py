@@ -87,7 +87,7 @@ def test_a_skeleton_with_a_rule_of_its_own_goes_from_init_to_analyze(copied, tmp
     run(copied, "-m", "veladura", "confirm", "plan.toml", "--accept-all", cwd=tmp_path)
     run(copied, "-m", "veladura", "run", "plan.toml", cwd=tmp_path)
     verified = run(copied, "-m", "veladura", "verify", "release/people", cwd=tmp_path)
-    assert "Every class of sex holds at least 10 people." in " ".join(verified.split())
+    assert "every combination of sex is shared by at least 10 people" in " ".join(verified.split())
     manifest = json.loads((tmp_path / "release" / "people" / "manifest.json").read_text())
     assert manifest["rule"] == "within-classes"
     page = (tmp_path / "release" / "people" / "report.html").read_text(encoding="utf-8")

@@ -9,6 +9,7 @@ from tests.methods.kanonymity.recount import COLUMNS, people, recipe
 
 import veladura as vd
 from veladura.measures.domain import generalise
+from veladura.report.intervals import interval_facts
 
 
 @pytest.mark.parametrize("settings", [{"recoding": "local"}, {"recoding": "mondrian"}])
@@ -39,3 +40,6 @@ def test_places_of_many_sizes_are_no_distance_from_the_original():
     ).protect(frame)
     assert release.datasets[0].drop_duplicates().shape[0] > 10
     assert float(vd.utility.columns(frame, release).worst) < 0.02
+    means = interval_facts(release, vd.open(frame))[0]
+    written = float(means.rows[0].original.split()[0])  # of the exact places, to two decimals
+    assert written == pytest.approx(frame["lon"].mean(), abs=0.0051)

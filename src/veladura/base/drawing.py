@@ -14,6 +14,7 @@ import numpy as np
 
 from veladura.base.arrays import Floats
 from veladura.base.pictures import INK
+from veladura.base.visible import visible
 
 LETTER = 0.58  # width of a letter of a sans-serif font, in font sizes, on average
 TICK = 3.0
@@ -69,7 +70,7 @@ class Drawing:
             return
         turn = f' transform="rotate({turned:g} {x:.2f} {y:.2f})"' if turned else ""
         where = f'x="{x:.2f}" y="{y:.2f}" font-size="{size:g}" text-anchor="{anchor}"'
-        self.parts.append(f'<text {where} fill="{INK}"{turn}>{escape(words)}</text>')
+        self.parts.append(f'<text {where} fill="{INK}"{turn}>{escape(visible(words))}</text>')
 
     def svg(self) -> bytes:
         """Return the picture as a file."""

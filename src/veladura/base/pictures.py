@@ -7,6 +7,7 @@ are made without pyplot, which would keep every one of them open.
 from __future__ import annotations
 
 import io
+import warnings
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
@@ -63,8 +64,10 @@ def image_of(
     """
     out = io.BytesIO()
     metadata = {"Date": None, "Creator": None} if format_ == "svg" else None
-    with style(font_size):
+    with style(font_size), warnings.catch_warnings():
+        # the text of a picture is drawn by whoever shows it, with letters of its own
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         figure.savefig(out, format=format_, dpi=dpi or "figure", metadata=metadata)
     if format_ != "svg":
         return out.getvalue()
-    return visible(out.getvalue().decode("utf-8")).encode("utf-8")  # a label may hold anything
+    return visible(out.getvalue().decode("utf-8")).encode("utf-8")  # labels of axes too

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from veladura.errors import DataError
-from veladura.measures.exact import NEARLY_UNIQUE
 from veladura.methods.masks.dates import PERIODS, start_of
 from veladura.methods.masks.recode_rules import REST, Coarser, multiples
 from veladura.methods.masks.topcode_limits import Limits, limit_from, round_down
@@ -105,9 +104,7 @@ def coarser_number(held: Holders, most_alone: float) -> tuple[Limits | None, Coa
             high = _lower_of(high, _shared_end(held, rounded))
             low = _lower_of(low, _shared_end(held, -rounded))
             rounded = _clipped(rounded, high, low)
-        # coded tails leave the other values exact: who is alone in a tail counts against them too
-        exact = rule is None and held.alone(column.values) > NEARLY_UNIQUE * held.people
-        if _shared(held, rounded, enough) and not exact:
+        if _shared(held, rounded, enough):
             break
     if high is None and low is None:
         return None, rule

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from veladura.base.settings import to_plain
 from veladura.measures.knowledge import ACQUAINTANCE, REGISTER
 from veladura.plan.accounting import exact_in, reason_of, refuse_unnamed
 from veladura.plan.confirmed import confirmation_of
@@ -142,7 +143,7 @@ class _Draft:
         """Write the plan; with points left open its source counts as not confirmed."""
         confirmed = None
         if not self.content.get("unconfirmed"):
-            confirmed = asdict(confirmation_of(self.table))
+            confirmed = to_plain(confirmation_of(self.plan, self.table))
         self.text = set_confirmed(self.text, confirmed)
         self.content.pop("confirmed", None)
         self.content |= {} if confirmed is None else {"confirmed": confirmed}

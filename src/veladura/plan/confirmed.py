@@ -1,4 +1,4 @@
-"""The shape of a source that a holder confirmed: names, kinds and levels, never rows."""
+"""The shape of a source that a holder confirmed: names, kinds and categories, never rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from veladura.errors import PlanError
+from veladura.plan.accounting import exact_columns
 from veladura.plan.plan import ConfirmedPlan
+from veladura.table.codes import label_texts
+from veladura.table.schema import LABELLED
 
 if TYPE_CHECKING:
     from veladura.plan.plan import Plan
@@ -17,10 +20,26 @@ if TYPE_CHECKING:
 AGAIN = "\n\nHint: look at the change, then run veladura confirm again."
 
 
-def confirmation_of(table: Table) -> ConfirmedPlan:
+def confirmation_of(plan: Plan, table: Table) -> ConfirmedPlan:
     """Return the confirmation of a source as it is now."""
     kinds: dict[str, str] = {field.name: field.kind for field in table.schema}
-    return ConfirmedPlan(date=f"{datetime.now(UTC):%Y-%m-%d}", shape=shape_of(table), columns=kinds)
+    return ConfirmedPlan(
+        date=f"{datetime.now(UTC):%Y-%m-%d}",
+        shape=shape_of(table),
+        columns=kinds,
+        levels={name: tuple(sorted(levels)) for name, levels in _levels(plan, table).items()},
+    )
+
+
+def _levels(plan: Plan, table: Table) -> dict[str, set[str]]:
+    """Return hashes of the categories that would leave as they are, by column."""
+    names = [n for n in exact_columns(plan, table) if table.schema[n].kind in LABELLED]
+    return {name: _hashes(name, table) for name in names}
+
+
+def _hashes(name: str, table: Table) -> set[str]:
+    texts = label_texts(table.counts([name]).columns[0])
+    return {hashlib.sha256(f"{name}\0{text}".encode()).hexdigest()[:8] for text in texts}
 
 
 def shape_of(table: Table) -> str:
@@ -32,7 +51,10 @@ def shape_of(table: Table) -> str:
 
 def refuse_changed(plan: Plan, table: Table) -> None:
     """Refuse a source that is not the one which the holder confirmed."""
-    if plan.confirmed is None or plan.confirmed.shape == shape_of(table):
+    if plan.confirmed is None:
+        return
+    if plan.confirmed.shape == shape_of(table):
+        _refuse_new_levels(plan, table, plan.confirmed)
         return
     now = {field.name: field.kind for field in table.schema}
     then = plan.confirmed.columns
@@ -46,3 +68,18 @@ def refuse_changed(plan: Plan, table: Table) -> None:
     said = "; ".join(f"{what}: {names}" for what, names in changes.items() if names)
     msg = f"the source is not the one that was confirmed on {plan.confirmed.date}: {said}.{AGAIN}"
     raise PlanError(msg)
+
+
+def _refuse_new_levels(plan: Plan, table: Table, confirmed: ConfirmedPlan) -> None:
+    """Refuse categories that nobody has seen, where they would be released as they are."""
+    new = {
+        name: len(levels - set(confirmed.levels[name]))
+        for name, levels in _levels(plan, table).items()
+        if name in confirmed.levels
+    }
+    if said := [f"{name} has {count} more" for name, count in new.items() if count]:
+        msg = (
+            f"the source has categories that it had not when it was confirmed on {confirmed.date},"
+            f" in columns that are released exactly: {'; '.join(said)}.{AGAIN}"
+        )
+        raise PlanError(msg)

@@ -57,7 +57,7 @@ def set_confirmed(text: str, confirmed: Mapping[str, Any] | None) -> str:
     None takes it out.
     """
     lines = text.splitlines()
-    for header in (["confirmed", "columns"], ["confirmed"]):
+    for header in (["confirmed", "levels"], ["confirmed", "columns"], ["confirmed"]):
         if (start := _header(lines, header)) is not None:
             del lines[start : _end(lines, start)]
     kept = "\n".join(line for line in lines if line != CONFIRMED).rstrip()

@@ -39,6 +39,9 @@ _OPENLY = (
 )
 
 
+MOST_PARTS = 100  # of a key of a plan, as in a.b.c
+
+
 class PasswordWarning(VeladuraWarning):
     """A plan holds the password of a database."""
 
@@ -133,12 +136,14 @@ class BudgetPlan:
 class ConfirmedPlan:
     """What the holder confirmed: when, and the shape that the source had then.
 
-    ``columns`` holds the kind of each column, ``shape`` the hash of names, kinds and levels.
+    ``columns`` holds the kind of each column, ``shape`` the hash of names, kinds and levels,
+    ``levels`` a hash of each category of the columns that are released exactly.
     """
 
     date: str
     shape: str
     columns: Mapping[str, str]
+    levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -263,12 +268,13 @@ def _from_home(recipe: Recipe, home: Path) -> Recipe:
 def parse_plan(text: str) -> Plan:
     """Return the plan in a TOML text."""
     try:
+        _refuse_long_keys(text)
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         msg = f"the plan is not valid TOML: {error}."
         raise PlanError(msg) from None
     except (ValueError, RecursionError):  # a number of thousands of digits, or lists in lists
-        msg = "the plan is not valid TOML: a number is too long, or tables are nested too deep."
+        msg = "the plan is not valid TOML: a number or a key is too long, or tables nest too deep."
         raise PlanError(msg) from None
     sections = {
         "source": SourcePlan,
@@ -313,6 +319,13 @@ def parse_plan(text: str) -> Plan:
         unconfirmed=from_plain(tuple[str, ...], tables.get("unconfirmed", []), "unconfirmed"),
         text=without_passwords(text),  # it goes into the record
     )
+
+
+def _refuse_long_keys(text: str) -> None:
+    """Refuse a key of hundreds of parts, which the reader of TOML takes minutes for."""
+    keys = (line.partition("=")[0] for line in text.splitlines())
+    if any(key.count(".") > MOST_PARTS and "," not in key for key in keys):
+        raise ValueError
 
 
 def intruders_from(tables: Any) -> tuple[Scenario, ...]:

@@ -20,12 +20,25 @@ def implied_by(step: Step, datasets: int, person: str | None) -> list[tuple[Prom
     settings = step.settings.get("datasets", [step.settings] * datasets)
     try:
         every = zip(range(datasets), settings, strict=True)
-        return [step.recipe.implied(own, person) for _, own in every]
+        implied = [step.recipe.implied(own, person) for _, own in every]
+        for promise in (promise for promises in implied for promise in promises):
+            columns_of(promise)  # names, and nothing else
     except PromiseError:
         raise
     except (VeladuraError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         msg = f"the settings of the step {step.method!r} cannot be read from the manifest."
         raise PromiseError(msg) from None
+    return implied
+
+
+def columns_of(promise: Promise) -> Sequence[str]:
+    """Return the columns that a promise is about; a manifest may say anything there."""
+    columns = promise.settings.get("columns", promise.settings.get("about", ()))
+    if not isinstance(columns, (list, tuple, Mapping)) or not all(
+        isinstance(name, str) for name in columns
+    ):
+        raise TypeError
+    return tuple(columns)
 
 
 def missing_promises(release: Release) -> list[str]:
@@ -40,23 +53,12 @@ def missing_promises(release: Release) -> list[str]:
     for step in release.steps:
         for number, promises in enumerate(implied_by(step, count, person)):
             for promise in promises:
-                columns = promise.settings.get("columns", promise.settings.get("about", ()))
                 may = len(release.steps) > 1 and promise.proof == "source"
-                if may or not all(column in names for column in _listed(columns, step)):
+                if may or not set(columns_of(promise)) <= names:
                     continue
                 if not _made(promise, number, release.promises, checks):
                     missing.append(claim_of(promise, checks))
     return list(dict.fromkeys(missing))
-
-
-def _listed(columns: Any, step: Step) -> Sequence[str]:
-    """Return the columns of a promise; a manifest may say anything there."""
-    if not isinstance(columns, (list, tuple, Mapping)) or not all(
-        isinstance(name, str) for name in columns
-    ):
-        msg = f"the settings of the step {step.method!r} cannot be read from the manifest."
-        raise PromiseError(msg)
-    return tuple(columns)
 
 
 def _made(

@@ -76,7 +76,7 @@ def interval_facts(release: Release, original: Table | None) -> tuple[IntervalGr
     both = original is not None
     by = "" if pairing.weights() is None else f", weighted by {pairing.weight}"
     groups = (
-        _group(f"Means{by}", list(_means(pairing, changed, combined, both=both)), "number"),
+        _group(f"Means{by}", list(_means(pairing, changed, combined, original)), "number"),
         _group(f"Proportions{by}", list(_shares(pairing, changed, combined, both=both)), "share"),
         _slopes(pairing, changed, combined, both=both),
     )
@@ -112,11 +112,13 @@ def _ordered(pairing: Pairing, changed: Sequence[str], form: str) -> list[str]:
 
 
 def _means(
-    pairing: Pairing, changed: Sequence[str], combined: Combiner, *, both: bool
+    pairing: Pairing, changed: Sequence[str], combined: Combiner, original: Table | None
 ) -> Iterator[Term]:
-    weights = pairing.weights()
+    """Yield means; those of the original are of its exact numbers, not of the middles of cells."""
+    weights, both = pairing.weights(), original is not None
+    first = pairing.original if original is None else original
     for name in _ordered(pairing, changed, "numbers")[:MOST_MEANS]:
-        tallies = [tally_of(table, name) for table in (pairing.original, *pairing.released)]
+        tallies = [tally_of(table, name) for table in (first, *pairing.released)]
         moments = [tally.moments() for tally in tallies]
         if min(rows for rows, _, _ in moments) < FEWEST_ROWS:
             continue

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import sqlite3
 
 import duckdb
+import pandas as pd
 import pytest
 
 import veladura as vd
@@ -14,6 +16,7 @@ from veladura.plan.draft import draft
 from veladura.plan.plan import parse_plan, read_plan
 from veladura.plan.run import run
 from veladura.release.verify import verify
+from veladura.table.database.connection import home_of
 
 pytestmark = pytest.mark.quick
 
@@ -107,3 +110,12 @@ def test_a_plan_of_a_database_file_runs(name, tmp_path):
     lines = verify(outcome.folder, path, outcome.custodian / "record.json")
     assert all(line.status != "broken" for line in lines)
     assert any("source is the table" in line.claim and line.status == "holds" for line in lines)
+
+
+@pytest.mark.parametrize("writable", [True, False])
+def test_sqlite_sorts_in_memory_and_not_in_a_folder_of_the_system(tmp_path, writable):
+    with contextlib.closing(sqlite3.connect(tmp_path / "a.db")) as connection:
+        pd.DataFrame({"x": [1, 2]}).to_sql("people", connection, index=False)
+    table = vd.open(tmp_path / "a.db", writable=writable)
+    connection = home_of(table.expression).con
+    assert connection.execute("PRAGMA temp_store").fetchone() == (2,)

@@ -235,7 +235,11 @@ def _failing(
 def _kind(settings: Mapping[str, Any]) -> type[Any]:
     """Return the class of a model from its settings in the manifest."""
     told = {"l": LDiversity, "t": TCloseness, "k": KMap, "upper": DeltaPresence}
-    return next(kind for setting, kind in told.items() if setting in settings)
+    kinds = [kind for setting, kind in told.items() if setting in settings]
+    if not kinds:
+        msg = "the manifest has a privacy model that this version does not know."
+        raise PromiseError(msg)
+    return kinds[0]
 
 
 def _model(kind: type[Any], settings: Mapping[str, Any]) -> Any:
@@ -270,7 +274,7 @@ def _fits_a_model(value: object) -> str:
         return wrong
     try:
         _model(_kind(value), value)  # type: ignore[arg-type]
-    except (VeladuraError, StopIteration, TypeError, ValueError, AttributeError):
+    except (VeladuraError, TypeError, ValueError, AttributeError):
         return "no privacy model that can be read"
     return ""
 

@@ -234,7 +234,7 @@ def typed_labels(level: Levels, heights: Sequence[int]) -> dict[int, list[Any]] 
             return None
         try:
             typed[height] = _cast(values, level.base.field.type)
-        except (pa.ArrowException, TypeError, ValueError):
+        except (pa.ArrowException, TypeError, ValueError, OverflowError):
             return None
     return typed
 

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from veladura.table.files.digest import file_digest
 
 if TYPE_CHECKING:
     from veladura.table.table import Table
+
+
+USUAL_PORT = 5432
+SAME_HOST = {"127.0.0.1": "localhost", "::1": "localhost"}
 
 
 @dataclass(frozen=True)
@@ -47,12 +53,27 @@ def identity_of(table: Table, data_id: str | None = None) -> Identity:
     if data_id is not None:
         keys.append(f"data:{data_id.strip().casefold()}")
     if source.url is not None:
-        keys.append(f"database:{source.url}#{(source.table or '').casefold()}")
+        keys.append(f"database:{_place(source.url)}#{_plain_table(source.table or '')}")
     elif source.file is not None:
         keys.append(f"file:{Path(source.file).resolve()}")
         if digest := file_digest(source.file):
             keys.append(f"content:{digest}")
     return Identity(source.name, tuple(keys), columns)
+
+
+def _place(url: str) -> str:
+    """Return where a database is, however it is written: without user, options and usual port."""
+    scheme, _, rest = url.partition("://")
+    if scheme in ("duckdb", "sqlite"):
+        return str(Path(rest.removeprefix("/")).resolve())
+    parts = urlsplit(url)
+    host = (parts.hostname or "localhost").casefold()
+    return f"{SAME_HOST.get(host, host)}:{parts.port or USUAL_PORT}{parts.path}"
+
+
+def _plain_table(table: str) -> str:
+    """Return the name of a table without the schema that is taken where none is named."""
+    return re.sub(r"^(public|main)\.", "", table.casefold())
 
 
 def _hash(text: str) -> str:

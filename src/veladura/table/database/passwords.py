@@ -8,9 +8,10 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 VARIABLES = ("VELADURA_PASSWORD", "PGPASSWORD")
 _FILES = ("duckdb", "sqlite")
+_SECRET = ("password", "sslpassword")  # options of a URL; the second opens the client's key
 # a password may hold any sign but those that end the place of a URL, or the text it stands in
 _IN_PLACE = re.compile(r"""(://[^\s"'/?#:@]*):[^\s"'/?#]*@""")
-_IN_QUERY = re.compile(r"""([?&]password=)[^\s"'&#]*""", re.IGNORECASE)
+_IN_QUERY = re.compile(r"""([?&](?:ssl)?password=)[^\s"'&#]*""", re.IGNORECASE)
 
 
 def has_password(url: str) -> bool:
@@ -41,12 +42,14 @@ def without_password(url: str) -> str:
     --------
     >>> without_password("postgresql://ana:a@b@server/clinic?password=x&sslmode=require")
     'postgresql://ana@server/clinic?sslmode=require'
+    >>> without_password("postgresql://ana@server/clinic?sslpassword=x")
+    'postgresql://ana@server/clinic'
     """
     parts = urlsplit(url)
     if parts.scheme in _FILES:
         return url
     user, at, server = parts.netloc.rpartition("@")
-    query = [(name, value) for name, value in _query(parts.query) if name.lower() != "password"]
+    query = [(name, value) for name, value in _query(parts.query) if name.lower() not in _SECRET]
     place = user.partition(":")[0] + at + server
     if place == parts.netloc and len(query) == len(_query(parts.query)):
         return url  # as it was written

@@ -12,6 +12,7 @@ import platformdirs
 
 from veladura.base.owned import Owned, abandoned, own
 from veladura.base.private_files import private_folder
+from veladura.errors import FolderError
 
 _named: Path | None = None
 
@@ -37,11 +38,18 @@ def scratch_folder(custodian: Path | None = None) -> Path:
 @cache
 def _own_scratch(home: Path, _process: int) -> Path:
     """Make the folder once per process, after clearing what killed runs left behind."""
-    private_folder(home)
-    clear_stale(home)
     owned = None
-    while owned is None:
-        owned = own(home / f"run-{secrets.token_hex(4)}")
+    try:
+        private_folder(home)
+        clear_stale(home)
+        while owned is None:
+            owned = own(home / f"run-{secrets.token_hex(4)}")
+    except OSError as error:
+        msg = (
+            f"the custodian folder {home.parent} cannot be written: {error.strerror}.\n\nHint: name"
+            " another one with [custodian] folder, or VELADURA_CUSTODIAN."
+        )
+        raise FolderError(msg) from None
     atexit.register(_clear, owned)
     return owned.folder
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 import weakref
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,9 +59,15 @@ def find_table(
             f" install 'veladura[{extra}]'."
         )
         raise PlanError(msg) from None
-    weakref.finalize(backend, backend.con.close)  # when the last expression on it is gone
+    weakref.finalize(backend, _close, backend.con)  # when the last expression on it is gone
     name = table or _only_table(backend)
     return _table(backend, name), without_password(url), name
+
+
+def _close(connection: Any) -> None:
+    """Close a connection; SQLite allows it in its own thread only, and closes it itself else."""
+    with suppress(sqlite3.ProgrammingError):
+        connection.close()
 
 
 def _connect(scheme: str, url: str, *, writable: bool, custodian: Path | None) -> Any:
@@ -80,14 +88,12 @@ def _connect(scheme: str, url: str, *, writable: bool, custodian: Path | None) -
 
 def _connect_sqlite(path: Path, *, writable: bool) -> Any:
     """Return a connection that cannot change the file, unless it may be written to."""
-    import sqlite3
-
     import ibis
 
-    if writable:
-        return ibis.sqlite.connect(path)
     ibis.sqlite.connect().disconnect()  # Ibis tells sqlite3 its types when it first connects
-    connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+    mode = "rw" if writable else "ro"
+    connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode={mode}", uri=True)
+    connection.execute("PRAGMA temp_store = MEMORY")  # what it sorts goes to no temporary folder
     return ibis.sqlite.from_connection(connection)
 
 
