@@ -20,7 +20,7 @@ from veladura.base.checks import (
 from veladura.base.context import Context
 from veladura.base.deprecation import warn_of_rename
 from veladura.base.expression import parse
-from veladura.core.gates import SYNTHETIC
+from veladura.core.gates import NUMBERS, SYNTHETIC
 from veladura.core.recipe import Recipe
 from veladura.errors import PlanError, VeladuraWarning
 from veladura.methods.cart.promises import CHECKS, implied_by
@@ -155,7 +155,7 @@ class Cart(Recipe):
         " of the original table."
     )
     checks = CHECKS
-    gate = SYNTHETIC
+    gate = {**SYNTHETIC, **NUMBERS}
     synthesizes = True
 
     columns: Sequence[str] | None = None
