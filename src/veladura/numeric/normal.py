@@ -52,4 +52,5 @@ def normal_quantile(share: Floats) -> Floats:
     middle = q * np.polyval(_MIDDLE[0], r) / np.polyval(_MIDDLE[1], r)
     far = np.sqrt(-np.log(np.minimum(p, 1 - p))) - 1.6
     tail = np.sign(q) * np.polyval(_TAIL[0], far) / np.polyval(_TAIL[1], far)
-    return np.where(np.abs(q) <= _CENTRE, middle, tail)
+    points: Floats = np.where(np.abs(q) <= _CENTRE, middle, tail)
+    return points

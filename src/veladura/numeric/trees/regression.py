@@ -83,7 +83,7 @@ class Terms:
         ridge = np.full(self.number, RIDGE)
         ridge[0] = 1e-9
         products += np.tril(products, -1).T
-        slopes = np.linalg.solve(products + np.diag(ridge), right)
+        slopes: Floats = np.asarray(np.linalg.solve(products + np.diag(ridge), right), np.float64)
         mean = slopes.T @ products[:, 0] / rows.size
         return slopes, slopes.T @ products @ slopes / rows.size - np.outer(mean, mean)
 
