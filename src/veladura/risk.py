@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from veladura.measures.risk.distance import distance
     from veladura.measures.risk.evaluation import Attack
     from veladura.measures.risk.exact_matches import exact_matches
+    from veladura.measures.risk.extremes import extremes
     from veladura.measures.risk.holes import holes
     from veladura.measures.risk.individual import individual
     from veladura.measures.risk.intruder import Intruder
@@ -31,10 +32,12 @@ if TYPE_CHECKING:
     from veladura.measures.risk.match import match
     from veladura.measures.risk.match_search import MatchRisk
     from veladura.measures.risk.membership import membership
+    from veladura.measures.risk.nearest import nearest
     from veladura.measures.risk.replicated import replicated
     from veladura.measures.risk.republished import republished
     from veladura.measures.risk.scenarios import match_curve, scenarios
     from veladura.measures.risk.singling_out import singling_out
+    from veladura.measures.risk.spikes import spikes
     from veladura.measures.risk.suda2 import suda2
     from veladura.measures.risk.unchanged import unchanged
     from veladura.measures.risk.uniqueness import uniqueness
@@ -53,6 +56,7 @@ __all__ = [
     "distance",
     "draft_intruders",
     "exact_matches",
+    "extremes",
     "holes",
     "individual",
     "intruders",
@@ -63,10 +67,12 @@ __all__ = [
     "match",
     "match_curve",
     "membership",
+    "nearest",
     "replicated",
     "republished",
     "scenarios",
     "singling_out",
+    "spikes",
     "suda2",
     "unchanged",
     "uniqueness",
@@ -86,6 +92,7 @@ _PLACES = {
     "distance": "veladura.measures.risk.distance",
     "draft_intruders": "veladura.measures.knowledge",
     "exact_matches": "veladura.measures.risk.exact_matches",
+    "extremes": "veladura.measures.risk.extremes",
     "holes": "veladura.measures.risk.holes",
     "individual": "veladura.measures.risk.individual",
     "intruders": "veladura.measures.risk.intruders",
@@ -96,10 +103,12 @@ _PLACES = {
     "match": "veladura.measures.risk.match",
     "match_curve": "veladura.measures.risk.scenarios",
     "membership": "veladura.measures.risk.membership",
+    "nearest": "veladura.measures.risk.nearest",
     "replicated": "veladura.measures.risk.replicated",
     "republished": "veladura.measures.risk.republished",
     "scenarios": "veladura.measures.risk.scenarios",
     "singling_out": "veladura.measures.risk.singling_out",
+    "spikes": "veladura.measures.risk.spikes",
     "suda2": "veladura.measures.risk.suda2",
     "unchanged": "veladura.measures.risk.unchanged",
     "uniqueness": "veladura.measures.risk.uniqueness",

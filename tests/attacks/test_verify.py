@@ -149,7 +149,7 @@ def fewer_columns(manifest):
 
 
 def other_column(manifest):
-    """Was: an unexpected failure, a mistake of the program."""
+    """Was: an error about the call (exit code 2), not a broken promise."""
     promise(manifest)["settings"]["columns"] = ["no such column"]
 
 

@@ -3,7 +3,8 @@
 The hashes were made by ``python tests/end_to_end/test_same_release.py`` on commit e5638e6, before
 the code was laid out anew. A change of method that moves draws on purpose makes them anew, and says
 so in the changelog. The law of the leaf (how numbers move from donors) was changed on purpose: the
-hashes of cart, cart-full, critical-cart and steps are those of the new law.
+hashes of cart, cart-full, critical-cart and steps are those of the new law; those of cart,
+cart-full and steps also of linear scores in the trees, with columns of many levels drawn last.
 """
 
 from __future__ import annotations

@@ -62,7 +62,8 @@ def check_whole(setting: str, value: object, least: int, most: int = MOST, why: 
         Why it cannot be less, after a colon.
     """
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        msg = f"{setting} ({value}) must be a whole number of at least {least}{why}."
+        got = value if not isinstance(value, int) or abs(value) < MOST else "a large number below 0"
+        msg = f"{setting} ({got}) must be a whole number of at least {least}{why}."
         raise PlanError(msg)
     if value > most:
         msg = f"{setting} must be at most {most:,}; it is larger."

@@ -16,6 +16,11 @@ GENERALISED: Mapping[str, Limit] = {
     "utility.generalisation.precision": Limit(min=0.5),
 }
 HOLES: Mapping[str, Limit] = {"risk.holes.ratio": Limit(max=1.25)}
+NUMBERS: Mapping[str, Limit] = {
+    "risk.spikes.ratio": Limit(max=1.25),
+    "risk.nearest.nearer": Limit(max=0.6),
+    "risk.extremes.lone": Limit(max=0),
+}
 SYNTHETIC: Mapping[str, Limit] = {
     **HOLES,
     "utility.pmse.ratio": Limit(max=10),

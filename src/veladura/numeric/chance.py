@@ -75,11 +75,11 @@ def own_numbers(
         return _continuous(before, released)
     scale, unit = steps
     values, holders = _held(
-        _points(before, scale, unit), None if people is None else people[present]
+        points_of(before, scale, unit), None if people is None else people[present]
     )
     single, mass = values[holders == 1], values[holders >= shared]
     single = single[:: max(1, single.size // MOST)]
-    points = np.concatenate([_points(column, scale, unit) for column in released])
+    points = np.concatenate([points_of(column, scale, unit) for column in released])
     key, count = np.unique(points, return_counts=True)
     if not key.size:
         return OwnNumbers(single.size, 0, 0.0)
@@ -127,7 +127,8 @@ def step_of(columns: list[Column]) -> tuple[float, int] | None:
     return scale, max(divisor, 1)
 
 
-def _points(column: Column, scale: float, unit: int) -> Ints:
+def points_of(column: Column, scale: float, unit: int) -> Ints:
+    """Return the numbers of a column in steps of its grid."""
     numbers = column.values[~column.missing].astype(np.float64) * scale
     points: Ints = np.rint(numbers).astype(np.int64) // unit
     return points

@@ -24,8 +24,12 @@ PATIENCE = 60  # seconds that a run waits for another one into the same folder
 
 def check_folder(folder: Path, *, force: bool) -> None:
     """Refuse a release folder that exists, unless it is a release and may be replaced."""
-    if not folder.exists():
-        return
+    try:
+        if not folder.exists():
+            return
+    except OSError as error:  # a name that is too long, or a folder that may not be looked into
+        msg = f"the release folder cannot be used: {error.strerror}.\n\nHint: name another folder."
+        raise FolderError(msg) from None
     if not force:
         msg = f"{folder} exists already.\n\nHint: name another folder, or replace it with --force."
         raise FolderError(msg)

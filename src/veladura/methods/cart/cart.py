@@ -20,9 +20,9 @@ from veladura.base.checks import (
 from veladura.base.context import Context
 from veladura.base.deprecation import warn_of_rename
 from veladura.base.expression import parse
-from veladura.core.gates import SYNTHETIC
+from veladura.core.gates import NUMBERS, SYNTHETIC
 from veladura.core.recipe import Recipe
-from veladura.errors import PlanError
+from veladura.errors import PlanError, VeladuraWarning
 from veladura.methods.cart.promises import CHECKS, implied_by
 from veladura.methods.cart.purpose import PRESETS, Preset, Purpose
 from veladura.methods.cart.rules import find_rules
@@ -37,8 +37,12 @@ if TYPE_CHECKING:
     from veladura.table.table import Table
 
 ModelName = Literal["cart", "bagging", "forest", "parametric", "sample"]
-OrderName = Literal["given", "dependence"]
+OrderName = Literal["late", "given", "dependence"]
 SmoothingName = Literal["local", "none", "kernel"]  # "kernel" is deprecated
+
+
+class AttenuationWarning(VeladuraWarning):
+    """A setting takes effects out of the release."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,8 +70,9 @@ class Cart(Recipe):
         close to the original) or "open-data" (Bayesian draws, at least 10 people in a leaf and in a
         level). It sets ``draws``, ``min_leaf`` and ``min_people`` where they are not given.
     order
-        The order of synthesis: "given" (that of the table), "dependence" (strongly associated
-        columns first), or a list of names.
+        The order of synthesis: "late" (that of the table, categories with more than eight levels
+        last), "given" (that of the table), "dependence" (strongly associated columns first), or a
+        list of names. "dependence" is harmful for inference: it attenuates slopes.
     predictors
         Columns that may predict, or the predictors of each column by its name; by default all that
         stay and all that were synthesised before.
@@ -107,6 +112,10 @@ class Cart(Recipe):
         Conditions that hold in every row, such as ``smoke == "NO" implies nociga == -8``.
     limits
         By column, the smallest and the largest number allowed.
+    linear_scores
+        Whether the linear predictor of a regression of the column on its predictors is one more
+        predictor of its tree, where it explains more than chance. Without it, slopes on many
+        columns and effects of rare groups are attenuated.
     min_leaf
         Fewest people in a leaf; 5 by default. A leaf of one person would copy it.
     min_people
@@ -115,9 +124,11 @@ class Cart(Recipe):
     min_distinct
         Smallest number of distinct values in a leaf.
     complexity
-        Share of the root's impurity that every split must remove; 0 by default.
+        Share of the root's impurity that every split must remove; 0 by default. Harmful for
+        inference: weak effects are lost.
     prune
-        Number of folds of the cross-validation that prunes the trees; 0 for no pruning.
+        Number of folds of the cross-validation that prunes the trees; 0 for no pruning. Harmful for
+        inference: effects that a pruned tree does not show are not in the release.
 
     Examples
     --------
@@ -144,13 +155,13 @@ class Cart(Recipe):
         " of the original table."
     )
     checks = CHECKS
-    gate = SYNTHETIC
+    gate = {**SYNTHETIC, **NUMBERS}
     synthesizes = True
 
     columns: Sequence[str] | None = None
     m: int = 5
     purpose: Purpose | None = None
-    order: OrderName | Sequence[str] = "given"
+    order: OrderName | Sequence[str] = "late"
     predictors: Sequence[str] | Mapping[str, Sequence[str]] | None = None
     groups: Sequence[Sequence[str]] = ()
     strata: Sequence[str] = ()
@@ -166,6 +177,7 @@ class Cart(Recipe):
     spikes: Mapping[str, Sequence[float]] = field(default_factory=dict, metadata={"private": True})
     rules: Sequence[str] = ()
     limits: Mapping[str, Bounds] = field(default_factory=dict)
+    linear_scores: bool = True
     min_leaf: int | None = None
     min_people: int | None = None
     min_distinct: int = 1
@@ -244,6 +256,7 @@ class Cart(Recipe):
         """Grow the trees."""
         from veladura.methods.cart.fit import fit
 
+        _warn_of_harm(self)
         return fit(self, table, context)
 
     def replaced(self, schema: Schema) -> list[str]:
@@ -311,6 +324,23 @@ def check_synthesisable(schema: Schema, names: Sequence[str]) -> None:
             " 'identifier' to drop them, or another kind."
         )
         raise PlanError(msg)
+
+
+def _warn_of_harm(recipe: Cart) -> None:
+    """Warn of settings that take effects out of the release."""
+    asked = {
+        "prune": recipe.prune > 0,
+        "complexity": recipe.complexity > 0,
+        'order "dependence"': recipe.order == "dependence",
+    }
+    if harmful := [name for name, given in asked.items() if given]:
+        warnings.warn(
+            f"{', '.join(harmful)}: harmful for inference. Slopes of regressions on the release are"
+            " attenuated, often by several standard errors.\n\nHint: leave it out; for larger"
+            " leaves set min_leaf.",
+            AttenuationWarning,
+            stacklevel=4,
+        )
 
 
 def check_smoothing(given: Any) -> None:

@@ -14,12 +14,13 @@ from veladura.base.expression import Expression, parse
 from veladura.methods.cart.cart import Cart
 from veladura.methods.cart.fitted import FittedCart, UnitModel
 from veladura.methods.cart.joint import grow_joint
-from veladura.methods.cart.order import Unit, by_dependence, order_of_synthesis, predicting
+from veladura.methods.cart.order import Unit, by_dependence, late, order_of_synthesis, predicting
 from veladura.methods.cart.rules import check_rules, decision_on
 from veladura.methods.cart.strata import Strata, columns_of, find_strata
 from veladura.methods.masks.number_codes import find_codes
 from veladura.numeric.trees.bins import Predictors, bin_columns
 from veladura.numeric.trees.levels import merge_rare
+from veladura.numeric.trees.linear import ScoredModel, score_rows
 from veladura.numeric.trees.model import Grow, Pair, TreeModel, grow_pair, load_kernels
 from veladura.numeric.trees.people import growing_people
 from veladura.numeric.trees.scores import Values
@@ -47,6 +48,8 @@ MOST_CODES = 2000  # values of a column that are looked at for being codes
 
 def fit(recipe: Cart, table: Table, context: Context) -> FittedCart:
     """Return the recipe fitted to a prepared table."""
+    from threadpoolctl import threadpool_limits
+
     replaced = recipe.replaced(table.schema)
     everything = len(replaced) == len(table.names)
     usable = [name for name in table.names if table.schema[name].kind != "text"]
@@ -81,7 +84,9 @@ def fit(recipe: Cart, table: Table, context: Context) -> FittedCart:
     runs = recipe.m if recipe.proper else 1
     tasks = [(run, unit) for run in range(runs) for unit in units]
     # the last have most predictors: they start first, so that no thread waits for one of them
-    grown = context.map("growing trees", grower.grow, tasks[::-1])[::-1]
+    # one thread of BLAS: more would wait for each other, and change last digits
+    with threadpool_limits(1, user_api="blas"):
+        grown = context.map("growing trees", grower.grow, tasks[::-1])[::-1]
     return FittedCart(
         recipe,
         table,
@@ -179,6 +184,8 @@ def _units(
     order: Sequence[str] = replaced if isinstance(recipe.order, str) else recipe.order
     if recipe.order == "dependence":
         order = by_dependence(codes, replaced)
+    elif recipe.order == "late":
+        order = late(codes, replaced)
     stratifying = () if strata is None else strata.drawn
     first = [*stratifying, *(name for name in order if name not in stratifying)]
     return order_of_synthesis(
@@ -269,13 +276,17 @@ class _UnitGrower:
             from veladura.methods.cart.parametric import Regression
 
             return Regression(variable, training, features, recipe.kind_of_draws)
+        scored = score_rows(variable, training, features) if recipe.linear_scores else None
+        if scored is not None:
+            scores, training, features = scored
         if kind in ("bagging", "forest"):
             tried = max(1, len(features) // 3) if kind == "forest" else 0
             growth = replace(growth, tried=tried)
             pairs = _several(variable, training, features, growth, grow, recipe.trees, seed)
         else:
             pairs = (grow_pair(variable, training, features, growth, grow, seed),)
-        return TreeModel(variable, pairs, recipe.kind_of_draws)
+        model = TreeModel(variable, pairs, recipe.kind_of_draws)
+        return model if scored is None else ScoredModel(scores, model)
 
 
 def _growing(recipe: Cart, people: Ints | None) -> Grow:

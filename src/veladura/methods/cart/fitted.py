@@ -23,6 +23,7 @@ from veladura.methods.cart.rules import decide, decision_on
 from veladura.methods.cart.strata import Strata
 from veladura.methods.cart.tree_text import tree_texts
 from veladura.numeric.trees.bins import Binning, Predictors
+from veladura.numeric.trees.linear import ScoredModel
 from veladura.numeric.trees.model import Recipients, Values
 from veladura.numeric.trees.variable import Variable
 from veladura.table.codes import Column
@@ -97,6 +98,7 @@ class FittedCart(Fitted[Cart]):
             },
             "columns": list(changed),
             "rows": rows,
+            "linear_scores": self._scored(),
             **({"moved_numbers_in": moved} if moved else {}),
             **({"rare_levels_merged_in": list(self.merged)} if self.merged else {}),
         }
@@ -115,6 +117,14 @@ class FittedCart(Fitted[Cart]):
             pictures=lambda _: tree_texts(self),
             public_pictures=compared,
         )
+
+    def _scored(self) -> list[str]:
+        """Return the columns whose trees have linear scores among their predictors."""
+        return [
+            unit.columns[0]
+            for unit, model in zip(self.units, self.models[0], strict=True)
+            if isinstance(model, ScoredModel)
+        ]
 
     def _dataset(self, replicate: int, rows: int, context: Context) -> Draw:
         """Draw one dataset, unit by unit."""

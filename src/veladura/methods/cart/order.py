@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from veladura.table.codes import Codes
 
 
+MANY_LEVELS = 8
+
+
 @dataclass(frozen=True)
 class Unit:
     """Columns that are drawn together, and the columns they are drawn from."""
@@ -137,6 +140,22 @@ def by_dependence(codes: Codes, names: Sequence[str]) -> list[str]:
         closeness[chosen] = -1.0
         chosen.append(int(closeness.argmax()))
     return [names[i] for i in chosen]
+
+
+def late(codes: Codes, names: Sequence[str]) -> list[str]:
+    """Return the columns in order, categories with many levels last.
+
+    A tree that may split by a column of many levels finds a gain in it by chance, and has fewer
+    rows left for columns that matter: columns drawn after it lose their ties.
+    """
+    many = [
+        name
+        for name in names
+        if (labels := codes[name].labels) is not None
+        and codes[name].field.kind != "ordered"
+        and len(labels) > MANY_LEVELS
+    ]
+    return [*(name for name in names if name not in many), *many]
 
 
 def predicting(

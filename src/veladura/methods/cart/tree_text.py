@@ -10,6 +10,7 @@ import pyarrow as pa
 from veladura.base.arrays import Ints
 from veladura.errors import ColumnError
 from veladura.methods.cart.joint import JointModel
+from veladura.numeric.trees.linear import ScoredModel
 from veladura.numeric.trees.model import TreeModel
 from veladura.numeric.trees.tree import CUT, DEPTH, END, FEATURE, LEFT, MISSING_LEFT, START, Tree
 
@@ -53,6 +54,8 @@ def _lines(fitted: FittedCart, tree: Tree, node: int, sign: str, most_depth: int
 
 def _answers(fitted: FittedCart, row: Ints) -> tuple[str, str]:
     """Return which rows go left and which go right at a node."""
+    if row[FEATURE] >= len(fitted.binnings):
+        return "linear score up to a limit: ", "linear score above it: "
     name = list(fitted.binnings)[int(row[FEATURE])]
     edges = fitted.binnings[name].edges
     if edges is None:
@@ -71,6 +74,7 @@ def _tree_of(fitted: FittedCart, column: str) -> Tree | None:
         if column in unit.columns:
             if isinstance(model, JointModel):
                 return model.tree
-            if isinstance(model, TreeModel):
-                return model.pairs[0].numbers or model.pairs[0].states
+            trees = model.model if isinstance(model, ScoredModel) else model
+            if isinstance(trees, TreeModel):
+                return trees.pairs[0].numbers or trees.pairs[0].states
     return None

@@ -74,14 +74,14 @@ def _check_masked(hierarchy: Hierarchy) -> None:
 
 
 def _check_widths(hierarchy: Hierarchy) -> None:
-    if any(width <= 0 for width in hierarchy.widths):
-        msg = "widths of intervals must be above 0."
+    if not all(0 < width < math.inf for width in hierarchy.widths):
+        msg = "widths of intervals must be finite numbers above 0."
         raise PlanError(msg)
     if isinstance(hierarchy.origin, tuple):
         msg = "origin of intervals must be one number; two are for the cells of a pair."
         raise PlanError(msg)
     ratios = [wide / narrow for narrow, wide in pairwise(hierarchy.widths)]
-    if any(ratio <= 1 or abs(ratio - round(ratio)) > ROUNDING for ratio in ratios):
+    if any(not 1 < r < math.inf or abs(r - round(r)) > ROUNDING for r in ratios):
         msg = (
             f"widths {list(hierarchy.widths)} do not nest: each must be a whole multiple of the one"
             " before."

@@ -29,6 +29,7 @@ ROUNDS = 6  # power iterations: an order of categories needs no more digits
 TINY = 1e-11
 BLOCK = 512  # records read at a time, so that they stay in the cache for every predictor
 DENSE = 4  # counts by code and class may be this many times the rows
+FEW_CLASSES = 8  # up to here a branch that cannot be guessed costs more than it saves
 LARGE = 2  # a node is large when its codes, times this, outnumber the cells of a histogram
 
 TARGET, ROW, HEAD = 0, 1, 2  # words of a record before its codes
@@ -205,19 +206,20 @@ def _sweep_counts(
     gain: Floats,
 ) -> int:
     """Return the same cut from counts by code and class: faster where rows outnumber counts."""
-    squares_left = 0.0
-    squares_right = squares
+    squares_left, squares_right = 0, int(squares)
     level = squares / rows
     left = cut = 0
     wide = of_class.size
+    few = wide <= FEW_CLASSES
     for i in range(distinct - 1):
         code = sequence[i]
         for k in range(wide):
             more = cells[base + code * wide + k]
-            if more > 0:
-                squares_left += more * (2.0 * moved[k] + more)
-                squares_right -= more * (2.0 * (of_class[k] - moved[k]) - more)
-                moved[k] += more
+            if few or more > 0:
+                held = moved[k]
+                squares_left += more * (2 * held + more)
+                squares_right -= more * (2 * (of_class[k] - held) - more)
+                moved[k] = held + more
         left += count[code]
         right = rows - left
         if left < min_leaf:

@@ -1,0 +1,56 @@
+"""The number columns of a release that attacks on numbers are about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from veladura.core.release import Release
+from veladura.measures.pairing import pair
+from veladura.methods.geography.placed import changed_columns, step_of_places
+
+if TYPE_CHECKING:
+    from veladura.table.codes import Column
+
+
+@dataclass(frozen=True, eq=False)
+class NumberColumn:
+    """A column of numbers in the original and in every released table."""
+
+    name: str
+    before: Column
+    after: list[Column]
+
+
+def number_columns(
+    original: Any, release: Any, columns: Sequence[str] | None = None
+) -> list[NumberColumn]:
+    """Return the number columns that were replaced, or all of a table; coordinates are left out.
+
+    Parameters
+    ----------
+    original
+        Anything `veladura.open` takes.
+    release
+        A release, one released table, or a list of them.
+    columns
+        Only these.
+    """
+    both = pair(original, release)
+    places: set[str] = set()
+    if isinstance(release, Release):
+        step = step_of_places(release)
+        places = set() if step is None else {step.settings["x"], step.settings["y"]}
+        columns = changed_columns(release) if columns is None else columns
+    names = list(both.forms) if columns is None else list(columns)
+    both.original.schema.check("columns", names)
+    return [
+        NumberColumn(
+            name,
+            both.original.column(name),
+            [table.column(name) for table in both.released],
+        )
+        for name in names
+        if both.forms.get(name, "labels") != "labels" and name not in places
+    ]

@@ -1,0 +1,62 @@
+"""The outlier attack: outermost people told within 10 %, and those by chance."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+import veladura as vd
+from veladura.measures.risk.extremes import extremes
+
+
+def frame(values):
+    return pd.DataFrame({"income": np.asarray(values, dtype=float)})
+
+
+def usual(rng, rows=500):
+    return rng.lognormal(8, 0.5, rows)
+
+
+def test_a_lone_outlier_that_is_released_is_told_and_one_that_is_coded_is_not():
+    rng = np.random.default_rng(0)
+    people = np.append(usual(rng), 5e6)
+    near = extremes(frame(people), frame(np.append(people[:-1], 5.2e6)))
+    assert (int(near.told), int(near.lone)) == (1, 1)
+    coded = extremes(frame(people), frame(np.append(people[:-1], 2e4)))
+    assert (coded.attacked, int(coded.told), int(coded.lone)) == (near.attacked, 0, 0)
+
+
+def test_sums_tell_an_outlier_that_no_row_shows():
+    rng = np.random.default_rng(1)
+    people = np.append(usual(rng, 400), 9e7)
+    spread = [frame(np.append(usual(rng, 391), np.full(10, 9e6))) for _ in range(5)]
+    assert int(extremes(frame(people), spread).lone) == 1
+
+
+def test_both_ends_are_attacked_and_numbers_close_together_are_not():
+    rng = np.random.default_rng(2)
+    close = frame(1000 + rng.normal(size=300))
+    assert extremes(close, close).attacked == 0
+    both = np.concatenate([[-4e5], rng.normal(0, 10, 300), [7e5]])
+    risk = extremes(frame(both), frame(both))
+    assert set(risk.ends) == {"income, largest", "income, smallest"}
+    assert int(risk.told) == 2
+
+
+def test_the_base_rate_is_that_of_pairs_of_datasets():
+    rng = np.random.default_rng(3)
+    people = np.append(usual(rng), 1e5)
+    tops = [50_000, 52_000, 90_000]
+    risk = extremes(frame(people), [frame(np.append(usual(rng, 200), top)) for top in tops])
+    # of six ordered pairs only 50,000 and 52,000 are within 10 % of each other, both ways
+    assert float(risk.ends["income, largest"].between) == 2 / 6
+
+
+def test_a_synthesis_tells_no_lone_outlier_and_bare_donors_do():
+    rng = np.random.default_rng(4)
+    people = frame(np.append(usual(rng, 800), 4e6)).assign(group=rng.choice(list("ab"), 801))
+    figures = {}
+    for smoothing in ("local", "none"):
+        release = vd.Cart(m=5, smoothing=smoothing).protect(people, seed=1)
+        figures[smoothing] = int(vd.assess(people, release)["risk.extremes.lone"])
+    assert figures == {"local": 0, "none": 1}

@@ -1,0 +1,126 @@
+"""Linear scores against dense regressions, discriminant analysis of scikit-learn, and noise."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+import veladura as vd
+from veladura.numeric.trees.bins import bin_columns
+from veladura.numeric.trees.linear import score_rows
+from veladura.numeric.trees.regression import RIDGE, Terms, sums
+from veladura.numeric.trees.tree import TrainingRows
+from veladura.numeric.trees.variable import variable_of
+
+
+def binned(frame):
+    codes = vd.open(frame).codes(list(frame))
+    return codes, bin_columns(dict(codes.items()))[1]
+
+
+@pytest.fixture(scope="module")
+def people():
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(
+        {
+            "x": rng.normal(size=700).round(2),
+            "n": rng.integers(0, 6, 700).astype(float),
+            "c": rng.choice(list("abcde"), 700, p=[0.4, 0.3, 0.2, 0.07, 0.03]),
+        }
+    )
+    frame.loc[::9, "x"] = np.nan
+    return frame
+
+
+def dense(terms, predictors, rows):
+    """The design matrix, written out term by term."""
+    matrix = np.zeros((rows.size, terms.number))
+    matrix[:, 0] = 1
+    for i, row in enumerate(rows):
+        for f, column in enumerate(terms.features):
+            code = terms.start[f] + predictors.bins[row, column]
+            for place, value in zip(terms.place[code], terms.value[code], strict=True):
+                if place >= 0:
+                    matrix[i, place] += value
+    return matrix
+
+
+def test_slopes_and_predictors_are_those_of_the_normal_equations(people):
+    _, predictors = binned(people)
+    rows = np.arange(0, 700, 2)
+    terms = Terms.of(predictors, rows, np.arange(3))
+    y = np.random.default_rng(2).normal(size=rows.size)
+    slopes, spread = terms.fit(predictors, rows, np.zeros(rows.size, dtype=np.int64), y)
+    z = dense(terms, predictors, rows)
+    ridge = RIDGE * np.eye(terms.number)
+    ridge[0, 0] = 1e-9
+    expected = np.linalg.solve(z.T @ z + ridge, z.T @ y)
+    assert slopes[:, 0] == pytest.approx(expected, abs=1e-9)
+    assert spread[0, 0] == pytest.approx((z @ expected).var())
+    bins = np.ascontiguousarray(predictors.bins[rows])
+    scores = sums(bins, terms.features, terms.start, terms.tables(slopes))
+    assert scores[:, 0] + slopes[0, 0] == pytest.approx(z @ expected)
+
+
+def test_terms_of_numbers_are_standardised_and_missing_has_one(people):
+    codes, predictors = binned(people)
+    terms = Terms.of(predictors, np.arange(700), np.arange(3))
+    z = dense(terms, predictors, np.arange(700))
+    assert terms.number == 1 + 3 + 3 + 5
+    x = people["x"].to_numpy()[codes.rows]
+    given = ~np.isnan(x)
+    assert z[given, 1].mean() == pytest.approx(0, abs=1e-12)
+    assert z[given, 1].std() == pytest.approx(1)
+    assert (z[:, 3] == ~given).all()
+    assert np.corrcoef(z[given, 1], x[given].argsort().argsort())[0, 1] > 0.95
+    assert set(z[:, 7:].sum(axis=1)) == {1.0}
+
+
+def test_directions_between_categories_are_those_of_discriminant_analysis():
+    rng = np.random.default_rng(3)
+    kind = rng.integers(0, 3, 1500)
+    frame = pd.DataFrame(
+        {
+            "u": rng.choice(list("pqr"), 1500),
+            "v": np.where(rng.random(1500) < 0.5, "abc", "cab"),
+        }
+    )
+    frame["v"] = [text[k] for text, k in zip(frame["v"], kind, strict=True)]
+    frame["u"] = np.where(rng.random(1500) < 0.4, np.array(list("pqr"))[kind], frame["u"])
+    frame["kind"] = np.array(["one", "two", "six"])[kind]
+    codes, predictors = binned(frame)
+    variable = variable_of(codes["kind"])
+    training = TrainingRows(predictors, np.arange(1500))
+    linear, extended, features = score_rows(variable, training, (0, 1))
+    bins = np.ascontiguousarray(predictors.bins)
+    scores = sums(bins, linear.features, linear.start, linear.tables)
+    dummies = pd.get_dummies(frame.iloc[codes.rows][["u", "v"]], drop_first=True).to_numpy(float)
+    theirs = LinearDiscriminantAnalysis().fit(dummies, variable.state).transform(dummies)
+    assert scores.shape[1] == theirs.shape[1] == 2
+    for k in range(2):
+        assert abs(np.corrcoef(scores[:, k], theirs[:, k])[0, 1]) > 0.999
+    assert features == (0, 1, 3, 4)
+    assert extended.predictors.bins.shape == (1500, 5)
+    again = linear.extended(predictors, np.arange(1500))
+    assert (again.bins == extended.predictors.bins).all()
+
+
+def test_noise_has_no_score_and_a_relation_has_one(people):
+    """Claim: a column that has nothing to do with the others gets no score.
+
+    With 12 terms and 700 rows, noise explains twice as much as on average with a probability of
+    about 2 %: of 40 columns of noise no more than 6 have a score but for one run in 100,000.
+    """
+    rng = np.random.default_rng(4)
+    found = 0
+    for _ in range(40):
+        codes, predictors = binned(people.assign(y=rng.normal(size=700)))
+        training = TrainingRows(predictors, np.arange(700))
+        found += score_rows(variable_of(codes["y"]), training, (0, 1, 2)) is not None
+    assert found <= 6
+    codes, predictors = binned(people.assign(y=rng.normal(size=700) + people["n"] / 4))
+    training = TrainingRows(predictors, np.arange(700))
+    assert score_rows(variable_of(codes["y"]), training, (0, 1, 2)) is not None
+    assert score_rows(variable_of(codes["y"]), training, (1,)) is None
