@@ -202,7 +202,7 @@ BAD = {
     "a line": ({"type": "LineString", "coordinates": [[0, 0], [1, 1]]}, "no area"),
     "no GeoJSON": ({"kind": "Polygon"}, "not valid GeoJSON"),
     "a box inside out": ((4.0, 0.0, 1.0, 2.0), "west < east"),
-    "no features": ({"type": "FeatureCollection", "features": []}, "empty"),
+    "no features": ({"type": "FeatureCollection", "features": []}, "without features"),
 }
 
 

@@ -93,7 +93,7 @@ def pairs(original: Any, release: Any) -> PairScores:
     >>> before = pd.DataFrame({"a": ["x", "y"] * 50, "b": ["u", "v"] * 50})
     >>> scores = pairs(before, before.assign(b=["u"] * 50 + ["v"] * 50))
     >>> float(scores.one), round(float(scores.mean), 2)
-    (0.0, 33.33)
+    (0.0, 44.44)
 
     References
     ----------
@@ -177,7 +177,7 @@ def standardised(before: Floats, after: Floats) -> float:
     Examples
     --------
     >>> standardised(np.array([10.0, 10.0]), np.array([5.0, 15.0])).__round__(4)
-    2.6667
+    5.3333
     """
     share = after.sum() / (before.sum() + after.sum())
     if before.size < 2 or not 0 < share < 1:  # noqa: PLR2004
