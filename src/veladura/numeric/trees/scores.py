@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from veladura.base.arrays import Floats, Ints, Mask
+from veladura.numeric.normal import normal_quantile
 from veladura.numeric.trees.tail import FEWEST
 from veladura.table.units import people_per_cell
 
@@ -78,13 +79,12 @@ def scores_of(place: Ints, rows: int = 1) -> tuple[Floats, Floats]:
     rows
         Most rows of a person: five people are in any five times as many rows.
     """
-    from scipy.special import ndtri
-
     size, count = place.size, np.bincount(place)
     middle = (np.cumsum(count) - count / 2) / size
     far, end = FEWEST * rows / size, 0.5 / size
     score, above, below = (
-        ndtri(np.clip(share, end, 1 - end)) for share in (middle, middle + far, middle - far)
+        normal_quantile(np.clip(share, end, 1 - end))
+        for share in (middle, middle + far, middle - far)
     )
     up, down = above - score, score - below
     outermost = (middle + far > 1 - end) | (middle - far < end)  # one side only has five others
