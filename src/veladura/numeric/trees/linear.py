@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.random import Generator
-from scipy import special
 
 from veladura.base.arrays import Floats, Ints
+from veladura.numeric.normal import normal_quantile
 from veladura.numeric.trees.bins import Binning, Predictors, cuts
 from veladura.numeric.trees.model import Recipients, TreeModel, Values
 from veladura.numeric.trees.regression import MOST_LEVELS, Terms, sums
@@ -164,7 +164,7 @@ def _of_numbers(
     if inside.size < FEWEST_ROWS:
         return None
     share = ranks(variable.places[inside]) / (2 * inside.size) + 0.5
-    score = special.ndtri(np.clip(share, 0.5 / inside.size, 1 - 0.5 / inside.size))
+    score = normal_quantile(np.clip(share, 0.5 / inside.size, 1 - 0.5 / inside.size))
     slopes, spread = terms.fit(predictors, inside, np.zeros(inside.size, dtype=np.int64), score)
     explained = spread[0, 0] / max(float(score.var()), 1e-12)
     return slopes if explained > CHANCE * terms.number / inside.size else None

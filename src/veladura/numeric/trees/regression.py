@@ -10,14 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg, special
 
 from veladura.base.arrays import Floats, Ints
 from veladura.base.jit import compiled
+from veladura.numeric.normal import normal_quantile
 from veladura.numeric.trees.bins import Predictors
 
 MOST_LEVELS = 30  # categories with a term of their own; rarer ones share none
-FEW_VALUES = 12  # of a number whose values have a term each: it may be a code
 ENTRIES = 2  # terms of a code, at most: those of a number
 RIDGE = 1.0  # as if one more row spoke against each slope
 
@@ -58,8 +57,7 @@ class Terms:
         for f, column in enumerate(features):
             count = np.bincount(predictors.bins[rows, column], minlength=levels[f])[: levels[f]]
             at = slice(int(start[f]), int(start[f + 1]))
-            few = np.count_nonzero(count) <= FEW_VALUES
-            write = _categories if few or predictors.categorical[column] else _numbers
+            write = _categories if predictors.categorical[column] else _numbers
             number += write(count, place[at], value[at], number)
         return cls(features, start, place, value, number)
 
@@ -84,9 +82,8 @@ class Terms:
         )
         ridge = np.full(self.number, RIDGE)
         ridge[0] = 1e-9
-        factor = linalg.cho_factor(products + np.diag(ridge), lower=True, check_finite=False)
-        slopes = linalg.cho_solve(factor, right, check_finite=False)
         products += np.tril(products, -1).T
+        slopes: Floats = np.asarray(np.linalg.solve(products + np.diag(ridge), right), np.float64)
         mean = slopes.T @ products[:, 0] / rows.size
         return slopes, slopes.T @ products @ slopes / rows.size - np.outer(mean, mean)
 
@@ -109,7 +106,7 @@ def _numbers(count: Ints, place: Ints, value: Floats, first: int) -> int:
     given, missing = count[:-2], count.size - 2
     weight = given / max(int(given.sum()), 1)
     share = np.cumsum(weight) - weight / 2
-    score = _standardised(special.ndtri(np.clip(share, 1e-4, 1 - 1e-4)), weight)
+    score = _standardised(normal_quantile(np.clip(share, 1e-4, 1 - 1e-4)), weight)
     value[:missing] = np.column_stack([score, _standardised(score**2, weight)])
     place[:missing] = (first, first + 1)
     place[missing, 0], value[missing, 0] = first + 2, 1.0
@@ -155,13 +152,10 @@ def moments(
     return products, right
 
 
-@compiled("float64[:, ::1](uint16[:, ::1], int64[::1], int64[::1], float64[:, ::1])")
 def sums(bins: NDArray[np.uint16], features: Ints, start: Ints, tables: Floats) -> Floats:
     """Return the linear predictors of some rows."""
     scores = np.zeros((len(bins), tables.shape[1]))
-    for i in range(len(bins)):
-        for f in range(features.size):
-            one = min(start[f] + bins[i, features[f]], start[f + 1] - 1)
-            for k in range(tables.shape[1]):
-                scores[i, k] += tables[one, k]
+    for f, column in enumerate(features):
+        last = start[f + 1] - 1  # a category that is new to the tree
+        scores += tables[np.minimum(start[f] + bins[:, column].astype(np.int64), last)]
     return scores
