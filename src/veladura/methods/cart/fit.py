@@ -245,7 +245,7 @@ class _UnitGrower:
         growth = Growth(min_leaf=self.recipe.people_in_leaf)
         if len(variables) > 1:
             return grow_joint(variables, training, (), growth, grow_on, self.recipe.kind_of_draws)
-        pair = grow_pair(variables[0], training, (), growth)
+        pair = grow_pair(variables[0], training, (), growth, draws=self.recipe.kind_of_draws)
         return TreeModel(variables[0], (pair,), self.recipe.kind_of_draws)
 
     def _decided(self, unit: Unit) -> Mask:
@@ -284,7 +284,9 @@ class _UnitGrower:
             growth = replace(growth, tried=tried)
             pairs = _several(variable, training, features, growth, grow, recipe.trees, seed)
         else:
-            pairs = (grow_pair(variable, training, features, growth, grow, seed),)
+            pairs = (
+                grow_pair(variable, training, features, growth, grow, seed, recipe.kind_of_draws),
+            )
         model = TreeModel(variable, pairs, recipe.kind_of_draws)
         return model if scored is None else ScoredModel(scores, model)
 

@@ -178,47 +178,54 @@ def _bandwidth(part: Floats, deviation: float) -> float:
     return float(0.9 * width * part.size**-0.2)
 
 
-@inner("void(float64[::1], float64[::1], float64[::1], int64[::1], float64)")
-def _leaf_step(
-    score: Floats, centre: Floats, scale: Floats, members: Ints, bandwidth: float
-) -> None:
+@inner("void(float64[::1], float64[:, ::1], int64[::1], int64, float64)")
+def _leaf_step(score: Floats, steps: Floats, members: Ints, count: int, bandwidth: float) -> None:
     """Write centre and scale of the members of one leaf."""
-    part = score[members]
-    mean = part.mean()
-    squares = ((part - mean) ** 2).sum()
+    part = np.empty(count)
+    mean = 0.0
+    for k in range(count):
+        part[k] = score[members[k]]
+        mean += part[k] / count
+    squares = 0.0
+    for value in part:
+        squares += (value - mean) ** 2
     if squares <= 0:
         return
     _sort(part)
-    deviation = np.sqrt(squares / (part.size - 1))
+    deviation = np.sqrt(squares / (count - 1))
     width = bandwidth * np.sqrt(3.0) * _bandwidth(part, deviation)
     spread = 0.0
-    for j in members:
-        scale[j] = max(scale[j], width)
-        spread += scale[j] ** 2
+    for k in range(count):
+        j = members[k]
+        steps[1, j] = max(steps[1, j], width)
+        spread += steps[1, j] ** 2
     shrink = np.sqrt(max(0.0, 1 - spread / (3 * squares)))
-    for j in members:
-        centre[j] = mean + (score[j] - mean) * shrink
+    for k in range(count):
+        j = members[k]
+        steps[0, j] = mean + (score[j] - mean) * shrink
 
 
 @compiled(
-    "UniTuple(float64[::1], 2)(float64[::1], float64[::1], boolean[::1], int64[::1], int64[::1],"
-    " float64)"
+    "float64[:, ::1](float64[::1], float64[::1], boolean[::1], int64[::1], int64[::1], float64)"
 )
 def leaf_steps(
     score: Floats, isolation: Floats, pool: Mask, start: Ints, end: Ints, bandwidth: float
-) -> tuple[Floats, Floats]:
+) -> Floats:
     """Return the centre and the scale of the donors of some leaves, by the formulas of the law.
 
     Only those of the pool count; the others, and one alone in its leaf, keep score and isolation.
     """
-    centre = score.copy()
-    scale = isolation.copy()
+    steps = np.empty((2, score.size))
+    for j in range(score.size):
+        steps[0, j] = score[j]
+        steps[1, j] = isolation[j]
     members = np.empty(score.size, dtype=np.int64)
     for i in range(start.size):
         count = 0
         for j in range(start[i], end[i]):
-            members[count] = j
-            count += pool[j]
+            if pool[j]:
+                members[count] = j
+                count += 1
         if count > 1:
-            _leaf_step(score, centre, scale, members[:count], bandwidth)
-    return centre, scale
+            _leaf_step(score, steps, members, count, bandwidth)
+    return steps

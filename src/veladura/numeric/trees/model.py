@@ -185,6 +185,7 @@ def grow_pair(
     growth: Growth,
     grow: Grow = grow_on,
     seed: int = 0,
+    draws: Draws = "plain",
 ) -> Pair:
     """Return the trees of one variable, grown on the original."""
     states = numbers = None
@@ -199,14 +200,20 @@ def grow_pair(
         target = np.zeros(variable.state.size, dtype=np.int64)
         target[inside.rows] = ranks(variable.places[inside.rows])
         numbers = grow(inside, features, target, 0, growth, seed)
-    return paired(variable, states, numbers)
+    return paired(variable, states, numbers, draws)
 
 
-def paired(variable: Variable, states: Tree | None, numbers: Tree | None) -> Pair:
-    """Return the trees of one variable with the law of its numbers."""
-    states = None if states is None else by_value(states, variable.state)
-    if numbers is None or variable.law is None:
+def paired(
+    variable: Variable, states: Tree | None, numbers: Tree | None, draws: Draws = "plain"
+) -> Pair:
+    """Return the trees of one variable with the law of its numbers.
+
+    For plain draws donors are in order of value: these are balanced.
+    """
+    balanced = draws == "plain"
+    if states is not None and balanced:
+        states = by_value(states, variable.state)
+    if numbers is None or variable.law is None or variable.places is None:
         return Pair(states, numbers)
-    assert variable.places is not None  # noqa: S101  # it has a law
-    numbers = by_value(numbers, variable.places)
+    numbers = by_value(numbers, variable.places) if balanced else numbers
     return Pair(states, numbers, variable.law.in_leaves(numbers))
