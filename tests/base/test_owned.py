@@ -29,7 +29,7 @@ import sys
 from pathlib import Path
 from veladura.base.owned import own
 place, wins = Path(sys.argv[1]), 0
-for _ in range(300):
+while wins < 100:
     if (owned := own(place)) is not None:
         mark = owned.folder / "mark"
         assert not mark.exists(), "two owners"
@@ -89,5 +89,5 @@ def test_processes_that_race_for_a_folder_never_share_it(tmp_path):
     racers = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
     wins = [int(racer.communicate()[0]) for racer in racers]
     assert [racer.returncode for racer in racers] == [0, 0, 0]
-    assert sum(wins) > 300
+    assert wins == [100, 100, 100]  # each got it again and again, never two at once
     assert not (tmp_path / "place").exists()

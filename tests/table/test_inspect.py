@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 
@@ -92,6 +93,14 @@ def test_scratch_is_private_and_cleared(tmp_path):
     assert not dead.exists()
     assert other.exists()
     assert folder.exists()
+
+
+def test_scratch_is_made_again_when_somebody_deletes_it(tmp_path):
+    folder = scratch_folder(tmp_path / "safe")
+    shutil.rmtree(tmp_path / "safe")
+    again = scratch_folder(tmp_path / "safe")
+    assert again.is_dir()
+    assert again != folder
 
 
 def test_scratch_goes_when_the_process_does(tmp_path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -115,17 +115,32 @@ def from_wkt(text: str) -> Any:
     """Return the union of the geometries in a text, one on each line or one over several."""
     import shapely
 
-    try:
-        return shapely.from_wkt(_without_srid(text))
-    except shapely.GEOSException:
-        shapes = []
-        for number, line in enumerate(text.splitlines(), start=1):
-            try:
-                shapes += [shapely.from_wkt(_without_srid(line))] if line.strip() else []
-            except shapely.GEOSException:
-                msg = f"line {number}"
-                raise _RegionFileError(msg) from None
-        return shapely.union_all(shapes)
+    shapes = []
+    for line, geometry in _geometries(text):
+        try:
+            shapes.append(shapely.from_wkt(_without_srid(geometry)))
+        except shapely.GEOSException:
+            msg = f"line {line}"
+            raise _RegionFileError(msg) from None
+    return shapely.union_all(shapes) if len(shapes) != 1 else shapes[0]
+
+
+def _geometries(text: str) -> Iterator[tuple[int, str]]:
+    """Yield each geometry of a text with its line: it ends where its last bracket closes.
+
+    GEOS before 3.12 reads the first one and takes no notice of what follows.
+    """
+    start = depth = 0
+    for place, letter in enumerate(text):
+        depth += {"(": 1, ")": -1}.get(letter, 0)
+        if (letter == ")" and depth == 0) or place == len(text) - 1:
+            piece = text[start : place + 1]
+            if piece.strip():
+                yield (
+                    text[: start + len(piece) - len(piece.lstrip())].count("\n") + 1,
+                    piece.strip(),
+                )
+            start = place + 1
 
 
 def _without_srid(text: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import os
 import secrets
-from functools import cache
 from pathlib import Path
 
 import platformdirs
@@ -15,6 +14,7 @@ from veladura.base.private_files import private_folder
 from veladura.errors import FolderError
 
 _named: Path | None = None
+_folders: dict[tuple[Path, int], Path] = {}
 
 
 def custodian_home() -> Path:
@@ -30,14 +30,19 @@ def scratch_below(custodian: Path | None) -> None:
 
 
 def scratch_folder(custodian: Path | None = None) -> Path:
-    """Return this process's scratch folder below a custodian folder, made with mode 0700."""
-    home = custodian or _named or custodian_home()
-    return _own_scratch(home.absolute() / "scratch", os.getpid())
+    """Return this process's scratch folder below a custodian folder, made with mode 0700.
+
+    It is made once per process, and again when somebody has deleted the custodian folder since.
+    """
+    home = (custodian or _named or custodian_home()).absolute() / "scratch"
+    mine = (home, os.getpid())
+    if mine not in _folders or not _folders[mine].is_dir():
+        _folders[mine] = _own_scratch(home)
+    return _folders[mine]
 
 
-@cache
-def _own_scratch(home: Path, _process: int) -> Path:
-    """Make the folder once per process, after clearing what killed runs left behind."""
+def _own_scratch(home: Path) -> Path:
+    """Make the folder, after clearing what killed runs left behind."""
     owned = None
     try:
         private_folder(home)
