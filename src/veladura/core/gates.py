@@ -16,6 +16,8 @@ GENERALISED: Mapping[str, Limit] = {
     "utility.generalisation.precision": Limit(min=0.5),
 }
 HOLES: Mapping[str, Limit] = {"risk.holes.ratio": Limit(max=1.25)}
+# Chance moves the ratio by 0.07; a method that never releases people's own numbers has 2 and more.
+NO_HOLES: Mapping[str, Limit] = {"risk.holes.ratio": Limit(max=1.5)}
 NUMBERS: Mapping[str, Limit] = {
     "risk.spikes.ratio": Limit(max=1.25),
     "risk.nearest.nearer": Limit(max=0.6),

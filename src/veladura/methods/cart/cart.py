@@ -20,7 +20,7 @@ from veladura.base.checks import (
 from veladura.base.context import Context
 from veladura.base.deprecation import warn_of_rename
 from veladura.base.expression import parse
-from veladura.core.gates import NUMBERS, SYNTHETIC
+from veladura.core.gates import NO_HOLES, NUMBERS, SYNTHETIC
 from veladura.core.recipe import Recipe
 from veladura.errors import PlanError, VeladuraWarning
 from veladura.methods.cart.promises import CHECKS, implied_by
@@ -156,6 +156,7 @@ class Cart(Recipe):
     )
     checks = CHECKS
     gate = {**SYNTHETIC, **NUMBERS}
+    firm_gate = NO_HOLES
     synthesizes = True
 
     columns: Sequence[str] | None = None

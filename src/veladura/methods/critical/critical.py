@@ -16,7 +16,7 @@ from veladura.base.checks import (
 )
 from veladura.base.context import Context
 from veladura.base.expression import parse
-from veladura.core.gates import SYNTHETIC
+from veladura.core.gates import NO_HOLES, SYNTHETIC
 from veladura.core.recipe import Recipe
 from veladura.errors import PlanError
 from veladura.methods.cart.cart import SmoothingName, check_smoothing
@@ -123,6 +123,7 @@ class CriticalCart(Recipe):
     )
     checks = CHECKS
     gate = SYNTHETIC
+    firm_gate = NO_HOLES
     synthesizes = True
     proposed: ClassVar[tuple[str, ...]] = ("critical", "groups")
 
