@@ -8,10 +8,17 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 
 SECONDS ?= 600
 
-.PHONY: demo test test-all fuzz test-lowest test-pythons check stub bench acceptance images docs lock clean
+.PHONY: servers demo test test-all fuzz test-lowest test-pythons check stub bench acceptance images docs lock clean
 
 demo: $(READY)            ## the whole pipeline on the bundled example, into demo/
 	$(BIN)/veladura demo --out demo --force
+
+servers:                  ## a MariaDB server for the tests, where apt may install one
+	@if command -v mariadbd >/dev/null || test -x /usr/sbin/mariadbd; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  apt-get update --quiet=2; DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --no-install-recommends mariadb-server >/dev/null \
+	  || echo "MariaDB COULD NOT BE INSTALLED: its tests will not run"; \
+	else echo "MariaDB IS NOT INSTALLED: its tests will not run (apt-get install mariadb-server)"; fi
 
 test: $(TOOLS) check      ## checks and tests
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"

@@ -1,6 +1,6 @@
-"""CART synthesis on real data.
+"""CART synthesis on real data: whole tables from `veladura init`, rules, single numbers.
 
-Whole tables from `veladura init`, rules, single numbers, and the Survey of Consumer Finances.
+The Survey of Consumer Finances is in `veladura study 000`.
 """
 
 from __future__ import annotations
@@ -104,66 +104,6 @@ def whole(data: Path, name: str) -> None:
             print('  smoke == "NO" implies nociga == -8 in every row of every file')
 
 
-def survey(data: Path) -> pd.DataFrame:
-    """Return the households of the Survey of Consumer Finances as the source groups them.
-
-    With the logarithm of their income.
-    """
-    frame = pd.read_csv(data / "termlife.csv")
-    frame = frame[frame["Income"] < 10_000_000].reset_index(drop=True)
-    return pd.DataFrame(
-        {
-            "gender": frame["Gender"].astype(str),
-            "age": (
-                pd.cut(frame["Age"], [0, 29, 59, 200], labels=["16-29", "30-59", "60+"]).astype(str)
-            ),
-            "married": frame["MarStat"].astype(str),
-            "education": (
-                pd.cut(frame["Education"], [-1, 9, 12, 99], labels=["<=9", "10-12", ">=13"]).astype(
-                    str
-                )
-            ),
-            "ethnicity": frame["Ethnicity"].astype(str),
-            "household": frame["NumHH"],
-            "charity": frame["Charity"],
-            "log_income": np.log(frame["Income"]),
-        }
-    )
-
-
-def finances(data: Path) -> None:
-    """The Survey of Consumer Finances: log income given seven columns, 498 households."""
-    frame = survey(data)
-    release = vd.Cart(columns=["log_income"], m=5).protect(frame, seed=7)
-    score = vd.utility.pmse(frame, release, pairs=False)
-    print(
-        f"termlife: {len(frame)} households, G = {float(score.value):.4f} (source .012), ratio"
-        f" {float(score.ratio):.2f}"
-    )
-    alone, schooled, young = (
-        frame["married"] != "1",
-        frame["education"] == ">=13",
-        frame["age"] == "16-29",
-    )
-    leaves = {
-        "not married, education <= 12": (alone & ~schooled, 63, 9.748),
-        "not married, education >= 13, age 16-29": (alone & schooled & young, 22, 9.628),
-        "not married, education >= 13, age 30+": (alone & schooled & ~young, 81, 10.601),
-        "married, education <= 12": (~alone & ~schooled, 90, 10.601),
-        "married, education >= 13": (~alone & schooled, 242, 11.526),
-    }
-    for leaf, (inside, rows, mean) in leaves.items():
-        assert inside.sum() == rows, leaf
-        made = [d.loc[inside, "log_income"] for d in release.datasets]
-        print(
-            f"  {leaf}: {rows} rows, mean log income {frame.loc[inside, 'log_income'].mean():.3f}"
-            f" (source {mean}), synthetic {np.mean([x.mean() for x in made]):.3f}; deviation"
-            f" {frame.loc[inside, 'log_income'].std():.3f}, synthetic"
-            f" {np.mean([x.std() for x in made]):.3f}"
-        )
-
-
 def main(data: Path) -> None:
     for name in TABLES:
         whole(data, name)
-    finances(data)

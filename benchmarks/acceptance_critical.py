@@ -6,79 +6,33 @@ Coverage of combined intervals.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 import veladura as vd
 from veladura.plan.draft import draft
 from veladura.plan.plan import read_plan
 from veladura.release.package import load
 from veladura.release.verify import holds, verify
+from veladura.studies.aslanyan.incomes import (
+    NAMES,
+    WAYS,
+    conditions,
+    correlation_errors,
+    incomes,
+)
 
-NAMES = ["wage", "rent", "capital"]
 CENSUS = (["AGI", "FEDTAX", "TAXINC"], ["PTOTVAL", "PEARNVAL", "FICA"])
 TABLES = ("SD2011.csv", "nist/ma2019.csv", "adult/adult.csv", "sdcmicro/CASCrefmicrodata.csv")
 REPETITIONS, POPULATIONS = 100, 1000
-WAYS: dict[str, dict[str, Any]] = {
-    "tuples": {},
-    "column by column": {"groups": []},
-    "column by column, no consistency step": {"groups": [], "consistency": False},
-}
 
 
-def incomes(seed: int, rows: int = 1000, tail: float | None = 2.5) -> pd.DataFrame:
-    """Return three correlated incomes (Gaussian copula) and two columns that go with them.
-
-    With Pareto tails, or log-normal ones.
-    """
-    rng = np.random.default_rng(seed)
-    normal = rng.multivariate_normal(
-        np.zeros(3), [[1, 0.7, 0.5], [0.7, 1, 0.6], [0.5, 0.6, 1]], rows
-    )
-    amounts = 20_000 * (
-        np.exp(0.8 * normal) if tail is None else (1 - stats.norm.cdf(normal)) ** (-1 / tail)
-    )
-    school = np.round(10 + 2 * normal[:, 0] + rng.normal(0, 2, rows), 1)
-    return pd.DataFrame(np.round(amounts, 0), columns=NAMES).assign(
-        school=school, age=rng.integers(20, 80, rows)
-    )
-
-
-def conditions(frame: pd.DataFrame, names: Sequence[str], share: float) -> dict[str, str]:
-    return {name: f"{name} > {frame[name].quantile(1 - share):.0f}" for name in names}
-
-
-def correlation_errors(
-    frame: pd.DataFrame, names: list[str], share: float, seed: int, way: dict[str, Any]
-) -> list[float]:
-    """Return mean absolute errors of correlations: of one dataset, and of the mean of m.
-
-    Among rows critical in at least two columns.
-    """
-    recipe = vd.CriticalCart(
-        critical=conditions(frame, names, share), m=5, **{"groups": [names], **way}
-    )
-    inside = (
-        sum((frame[name] > round(frame[name].quantile(1 - share))).astype(int) for name in names)
-        >= 2
-    )
-    release = recipe.protect(frame, seed=seed, threads=1)
-    upper = np.triu_indices(len(names), 1)
-    found: list[float] = []
-    for kind in ("pearson", "spearman"):
-        true, *made = (
-            d.loc[inside, names].corr(kind).to_numpy()[upper] for d in (frame, *release.datasets)
-        )
-        found += [
-            float(np.abs(np.array(made) - true).mean()),
-            float(np.abs(np.mean(made, axis=0) - true).mean()),
-        ]
-    return found
+def frame_of(seed: int, rows: int = 1000, tail: float | None = 2.5) -> pd.DataFrame:
+    return incomes(np.random.default_rng(seed), rows, tail)
 
 
 def correlations(
@@ -134,14 +88,14 @@ def coverage(tail: float | None, way: dict[str, Any]) -> None:
     The regressions are those of the logarithms: linear with normal errors for log-normal incomes,
     so only there the original's own interval can be right.
     """
-    truth = np.mean([analyses(incomes(10**6 + i, 100_000, tail))[0] for i in range(20)], axis=0)
+    truth = np.mean([analyses(frame_of(10**6 + i, 100_000, tail))[0] for i in range(20)], axis=0)
     truth[:3] = 20_000 * (
         np.exp(0.32) if tail is None else tail / (tail - 1)
     )  # the mean of the law
     used = slice(None) if tail is None else slice(3)
     hits, own = [], []
     for i in range(POPULATIONS):
-        frame = incomes(i, tail=tail)
+        frame = frame_of(i, tail=tail)
         value, variance = analyses(frame)
         own.append(np.abs(value - truth) <= 1.96 * np.sqrt(variance))
         recipe = vd.CriticalCart(
@@ -217,7 +171,7 @@ def main(data: Path) -> None:
         cells(census, names)
     for name in TABLES:
         whole(data, name)
-    correlations("simulated incomes", lambda seed: incomes(seed, 2000), NAMES, 0.15)
+    correlations("simulated incomes", lambda seed: frame_of(seed, 2000), NAMES, 0.15)
     for names in CENSUS:
         correlations(f"CASCrefmicrodata {', '.join(names)}", lambda _: census, names, 0.2)
     for tail in (2.5, None):

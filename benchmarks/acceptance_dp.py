@@ -1,14 +1,13 @@
-"""Differential privacy on real data and against the source.
+"""Differential privacy: coverage of intervals, and marginals of ma2019.
 
-Reference numbers, coverage, and marginals of ma2019.
+Reference numbers beside those of Marcolin (2018) are in `veladura study 003`.
 
-``python -m benchmarks.acceptance_dp reference coverage marginals`` runs the parts that are named.
+``python -m benchmarks.acceptance_dp coverage marginals`` runs the parts that are named.
 """
 
 from __future__ import annotations
 
 import sys
-from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
 from time import perf_counter
@@ -19,135 +18,18 @@ import pandas as pd
 import veladura as vd
 from benchmarks import data_folder
 from veladura.base.streams import Streams
-from veladura.inference.posterior.posterior import from_counts
-from veladura.methods.private import exact
-from veladura.methods.private.domain import Domain
+from veladura.studies.marcolin.releases import alpha_of, estimated, released
 
 RELEASES = 1000
-PARTS = ("reference", "coverage", "marginals")
-
-
-def line(k: int) -> Domain:
-    return Domain({"cell": tuple(range(k))})
-
-
-def alpha_of(epsilon: float, size: int, m: int = 1) -> float:
-    return float(exact.smallest_alpha(Fraction(str(epsilon)) / m, size))
+PARTS = ("coverage", "marginals")
 
 
 def main(data: Path) -> None:
     wanted = [part for part in sys.argv[1:] if part in PARTS] or PARTS
-    if "reference" in wanted:
-        reference()
     if "coverage" in wanted:
         coverage()
     if "marginals" in wanted:
         marginals(data)
-
-
-def reference() -> None:
-    print(
-        "x = 30 of 100, epsilon 2, uniform prior: mean, variance of it over releases, average"
-        " posterior variance [source]"
-    )
-    for m, told in (
-        (1, ".3105 .0063"),
-        (2, ".3043 .0068"),
-        (5, ".3116 .0124"),
-        (10, ".3334 .0156"),
-    ):
-        mean, between, within = binary((30, 70), 100, m, 2)
-        print(f"  M = {m:>2}  {mean:.3f}  {between:.4f}  {within:.4f}   [{told}]")
-    for epsilon, told in (
-        (0.1, ".489"),
-        (0.5, ".377"),
-        (1, ".324"),
-        (2, ".311"),
-        (3, ".311"),
-        (250, ".308"),
-    ):
-        print(f"  epsilon = {epsilon:>4}  {binary((30, 70), 100, 1, epsilon)[0]:.3f}   [{told}]")
-    print("x = np for p = .01, .5, .99, epsilon 2 [source]")
-    for n, size, m, told in (
-        (100, 100, 1, ".076 .497 .925"),
-        (100, 100, 5, ".097 .498 .903"),
-        (1000, 1000, 1, ".015 .501 .986"),
-        (1000, 1000, 5, ".050 .501 .949"),
-        (1000, 100, 1, ".029 .501 .971"),
-        (1000, 100, 5, ".033 .502 .967"),
-    ):
-        found = [binary((round(n * p), n - round(n * p)), size, m, 2)[0] for p in (0.01, 0.5, 0.99)]
-        print(
-            f"  n = {n:>4}, size = {size:>4}, M = {m} "
-            f" {' '.join(f'{value:.3f}' for value in found)}   [{told}]"
-        )
-    print("four categories, epsilon 2, prior .5: mean over tables and releases [source]")
-    four, unbalanced = (0.7, 0.1, 0.15, 0.05), (0.96, 0.02, 0.018, 0.002)
-    for n, shares, told in (
-        (100, four, ""),
-        (500, four, ""),
-        (1000, four, ""),
-        (500, unbalanced, "   [.826 .062 .059 .053]"),
-    ):
-        print(
-            f"  n = {n:>4}, shares {_words(np.array(shares))}:"
-            f" {_words(drawn_table(shares, n))}{told}"
-        )
-    susep = (21, 24, 19, 21, 6, 2, 10, 4)
-    for alpha in (alpha_of(2, 107), 39.36):
-        print(f"  collisions, alpha {alpha:.2f}: {_words(table(susep, alpha))}")
-    print("  [source]                  .189 .220 .168 .185 .057 .038 .095 .048")
-    print(
-        "  with ages 18-25 declared:"
-        f" {_words(table((0, 21, 24, 19, 21, 0, 6, 2, 10, 4), alpha_of(2, 107)))}"
-    )
-
-
-def binary(
-    counts: tuple[int, int], size: int, m: int, epsilon: float
-) -> tuple[float, float, float]:
-    rng, alpha, n = (
-        Streams(1)("dp", str(counts), size, m, str(epsilon)),
-        alpha_of(epsilon, size, m),
-        sum(counts),
-    )
-    released = (
-        np.array([rng.multinomial(size, rng.dirichlet(alpha + np.array(counts))) for _ in range(m)])
-        for _ in range(RELEASES)
-    )
-    found = [from_counts(line(2), r, n, 1.0, alpha=alpha) for r in released]
-    means = np.array([one.mean[0] for one in found])
-    return (
-        float(means.mean()),
-        float(means.var()),
-        float(np.mean([one.variance[0] for one in found])),
-    )
-
-
-def table(counts: tuple[int, ...], alpha: float) -> np.ndarray:
-    rng, n = Streams(2)("dp", str(counts), str(alpha)), sum(counts)
-    released = (
-        rng.multinomial(n, rng.dirichlet(alpha + np.array(counts))) for _ in range(RELEASES)
-    )
-    return np.mean(
-        [from_counts(line(len(counts)), r, n, 0.5, alpha=alpha).mean for r in released], axis=0
-    )
-
-
-def drawn_table(shares: tuple[float, ...], n: int) -> np.ndarray:
-    """Return the mean posterior mean when the table is drawn anew for every release."""
-    rng, alpha = Streams(4)("dp", str(shares), n), alpha_of(2, n)
-    released = (
-        rng.multinomial(n, rng.dirichlet(alpha + rng.multinomial(n, shares)))
-        for _ in range(RELEASES)
-    )
-    return np.mean(
-        [from_counts(line(len(shares)), r, n, 0.5, alpha=alpha).mean for r in released], axis=0
-    )
-
-
-def _words(values: np.ndarray) -> str:
-    return " ".join(f"{value:.3f}" for value in values)
 
 
 def coverage() -> None:
@@ -182,9 +64,8 @@ def share(
     hits = np.zeros(k)
     for _ in range(RELEASES):
         p = rng.dirichlet(np.full(k, 0.5)) if fixed is None else fixed
-        r = rng.multinomial(n, rng.dirichlet(alpha + rng.multinomial(n, p)))
-        low, high = from_counts(line(k), r, n, 0.5, alpha=alpha).interval(0.95)
-        hits += (low <= p) & (p <= high)
+        counts = rng.multinomial(n, p)[None].astype(float)
+        hits += estimated(released(rng, counts, n, alpha), n, alpha, 0.5, p).covered[0]
     return float(hits.mean() / RELEASES), hits / RELEASES
 
 

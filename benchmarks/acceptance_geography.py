@@ -1,11 +1,10 @@
-"""Synthetic geography: the source's simulated study, three public point patterns.
+"""Synthetic geography: three public point patterns, and the clinic with its lake.
 
-The clinic with its lake.
+The simulated study of Nunes (2018) is `veladura study 001`.
 """
 
 from __future__ import annotations
 
-import sys
 import tempfile
 import time
 import warnings
@@ -18,119 +17,9 @@ import shapely
 
 import veladura as vd
 from benchmarks.geography_contrast import contrast_of, planted, read
-from benchmarks.geography_study import simulate
 from veladura import example
-from veladura.base.streams import Streams
-from veladura.core.release import Release
-from veladura.measures.risk.location import risk_of
-from veladura.methods.geography.placed import placed
-from veladura.methods.geography.rectangles import Marked, draw_boxes, overlaps
 from veladura.methods.geography.region import RegionWarning
-from veladura.numeric.mcmc.diagnostics import ChainWarning
 from veladura.release.verify import holds, verify
-
-REPETITIONS = 20
-LEAST_OVERLAP = 0.78
-ATTRIBUTES = ("y", "x1", "x2")
-# What the source prints: overlap and mean matched distance, by side of the grid.
-SOURCE = {
-    ("model", 10): (0.725, 1.73),
-    ("model, Z normal", 5): (0.730, 1.17),
-    ("model, Z normal", 10): (0.676, 1.04),
-    ("model, Z normal", 20): (0.737, 0.995),
-    ("model, Z ICAR", 5): (0.665, 1.37),
-    ("model, Z ICAR", 10): (0.746, 1.63),
-    ("model, Z ICAR", 20): (0.668, 1.69),
-    ("naive", 10): (0.697, 2.17),
-}
-
-
-def recipes(side: int) -> dict[str, vd.Geography | vd.NaiveGeography]:
-    """Return what is compared at one grid."""
-    common = {
-        "x": "east",
-        "y": "north",
-        "region": (0.0, 0.0, 10.0, 10.0),
-        "grid": (side, side),
-        "m": 5,
-    }
-    chain = {"attributes": ATTRIBUTES, "sweeps": 1500, "burn": 500, "chains": 2}
-    return {
-        "model": vd.Geography(**common, **chain),
-        "model, Z normal": vd.Geography(
-            **common, **chain, continuous=("z",), priors={"slope": "normal"}
-        ),
-        "model, Z vague": vd.Geography(
-            **common,
-            **chain,
-            continuous=("z",),
-            priors={"slope": "normal", "slope_variance": 100.0},
-        ),
-        "model, Z ICAR": vd.Geography(
-            **common, **chain, continuous=("z",), priors={"slope": "icar"}
-        ),
-        "naive": vd.NaiveGeography(**common),
-    }
-
-
-def measured(
-    frame: pd.DataFrame, release: Release, boxes: np.ndarray
-) -> tuple[float, float, float]:
-    """Return overlap, mean matched distance and share of rows that stay.
-
-    The distance is the mean over combinations of their means, as the source has it.
-    """
-
-    def marked(data: pd.DataFrame) -> Marked:
-        return Marked(data[["east", "north"]].to_numpy(), (data["y"] == "1").to_numpy())
-
-    step = release.steps[0]
-    told = {
-        **step.settings,
-        "attributes": list(ATTRIBUTES),
-    }  # the mask has none: the distances are those within combinations
-    risk = risk_of(placed(vd.open(frame), replace(release, steps=(replace(step, settings=told),))))
-    found = overlaps(marked(frame), [marked(data) for data in release.datasets], boxes)
-    return (
-        found.mean,
-        float(np.mean([mean for _, _, mean in risk.combinations])),
-        float(risk.same_cell),
-    )
-
-
-def repeated(name: str, side: int, repetitions: int) -> np.ndarray:
-    """Return the figures of one method and grid, a row a repetition.
-
-    Every method sees the same data and rectangles.
-    """
-    rows = []
-    for number in range(repetitions):
-        frame = simulate(Streams(2018)("study", number))
-        boxes = draw_boxes(Streams(2018)("boxes", number), (0.0, 0.0, 10.0, 10.0), 1000)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ChainWarning)
-            release = recipes(side)[name].protect(frame, seed=number)
-        rows.append(measured(frame, release, boxes))
-    return np.array(rows)
-
-
-def study(
-    repetitions: int = REPETITIONS,
-    names: tuple[str, ...] = tuple(dict.fromkeys(name for name, _ in SOURCE)),
-) -> None:
-    """Repeat the source's study and print its tables beside ours, line by line."""
-    print(f"simulated study, {repetitions} repetitions: mean (standard error) [source]")
-    print(f"{'':17} {'grid':>6}  {'overlap':>22}  {'matched distance':>24}  {'same cell':>9}")
-    for name, side in [(name, side) for name in names for side in (10, 5, 20)]:
-        rows = repeated(name, side, repetitions)
-        mean, error = rows.mean(axis=0), rows.std(axis=0, ddof=1) / np.sqrt(len(rows))
-        theirs = SOURCE.get((name, side), ("", ""))
-        print(
-            f"{name:17} {side:>3}x{side:<3} {mean[0]:8.3f} ({error[0]:.3f}) [{theirs[0]!s:>5}]  "
-            f"{mean[1]:9.2f} ({error[1]:.3f}) [{theirs[1]!s:>5}]  {mean[2]:9.3f}",
-            flush=True,
-        )
-        assert (name, side) != ("model", 10) or mean[0] >= LEAST_OVERLAP
 
 
 def window(data: Path, name: str) -> shapely.Polygon | shapely.MultiPolygon:
@@ -292,14 +181,9 @@ def plant(frame: pd.DataFrame, recipe: vd.Geography, seeds: tuple[int, ...] = (1
 
 
 def main(data: Path) -> None:
-    study()
     with tempfile.TemporaryDirectory() as scratch:
         for name, (frame, recipe) in patterns(data).items():
             released(name, frame, recipe, Path(scratch))
             if name == "humberside":
                 vary(frame, recipe)
                 plant(frame, recipe)
-
-
-if __name__ == "__main__":
-    study(int(sys.argv[1]), tuple(sys.argv[2:]) or ("model",))

@@ -1,6 +1,6 @@
-"""Risk on real data and on the three scenarios.
+"""Risk on real data: adult, francdat, attacks on adult.
 
-Match risk beside the source's tables, adult, francdat, attacks on adult.
+Match risk beside the tables of Martins (2019) is in `veladura study 000`.
 """
 
 from __future__ import annotations
@@ -11,27 +11,8 @@ import numpy as np
 import pandas as pd
 
 import veladura as vd
-from benchmarks.acceptance_cart import survey
 from veladura.base.streams import Streams
 
-RADII = (0.3, 0.5, 0.7, 1.0)
-SOURCE = {
-    "normal": (0.259, 0.145, 0.0),
-    "t2": (0.361, 0.120, 0.001),
-    "t10": (0.272, 0.148, 0.0),
-}  # its Table 3.13, l = 1
-DEFINED = {
-    "normal": (0.0075, 0.001, 0.99),
-    "t2": (0.0075, 0.003, 0.99),
-    "t10": (0.0075, 0.002, 0.99),
-}  # its definitions on such data
-DEGREES = {"normal": None, "t2": 2, "t10": 10}
-DOLLARS = {
-    5_000: (0.402, 0.172, 0.100),
-    10_000: (0.385, 0.186, 0.093),
-    20_000: (0.306, 0.199, 0.080),
-    30_000: (0.245, 0.206, 0.075),
-}
 FRANCDAT = [
     0.01714426,
     0.02204233,
@@ -42,78 +23,6 @@ FRANCDAT = [
     0.40235948,
     0.01714426,
 ]
-REPETITIONS = 20
-
-
-def scenario(name: str, seed: int, rows: int = 1000) -> pd.DataFrame:
-    """Return a table of the source's: a regression on three binary columns."""
-    rng = Streams(seed)("scenario", name)
-    x1 = rng.random(rows) < 0.65
-    x2 = rng.random(rows) < np.where(x1, 0.45, 0.62)
-    x3 = rng.random(rows) < np.select([~x1 & ~x2, x1 & ~x2, ~x1 & x2], [0.30, 0.60, 0.75], 0.46)
-    degrees = DEGREES[name]
-    errors = rng.standard_normal(rows) if degrees is None else rng.standard_t(degrees, rows)
-    return pd.DataFrame(
-        {
-            "x1": 1 * x1,
-            "x2": 1 * x2,
-            "x3": 1 * x3,
-            "y": 23 + 1.5 * x1 - 5.4 * x2 + 2.5 * x3 + errors,
-        }
-    )
-
-
-def three(risk: vd.risk.MatchRisk) -> tuple[float, float, float]:
-    return float(risk.emr), float(risk.tmr), float(risk.fmr)
-
-
-def told(figures: tuple[float, float, float]) -> str:
-    return " / ".join(f"{figure:.4f}" for figure in figures)
-
-
-def scenarios() -> None:
-    """The three scenarios for l = .3, .5, .7, 1: means over repetitions."""
-    print(
-        f"Three scenarios, n = 1000, m = 5, x1-x3 known, means over {REPETITIONS} repetitions:"
-        " EMR/n / TMR / FMR"
-    )
-    for name, printed in SOURCE.items():
-        found = []
-        for seed in range(REPETITIONS):
-            data = scenario(name, seed)
-            release = vd.Cart(columns=["y"], m=5).protect(data, seed=seed)
-            intruder = vd.risk.Intruder(known=["x1", "x2", "x3"], sensitive=["y"], radius=1.0)
-            curve = vd.risk.match_curve(data, release, intruder, factors=RADII)
-            found.append([three(curve[radius]) for radius in RADII])
-        for radius, figures in zip(RADII, np.mean(found, axis=0), strict=True):
-            beside = (
-                f"; source prints {told(printed)}, its definitions give {told(DEFINED[name])}"
-                if radius == 1
-                else ""
-            )
-            print(f"  {name}, l = {radius}: {told(tuple(figures))}{beside}")
-        at_one = np.mean(found, axis=0)[-1]
-        assert abs(at_one[0] - DEFINED[name][0]) < 0.002
-        assert at_one[1] < 0.006
-        assert at_one[2] > 0.97
-
-
-def finances(data: Path) -> None:
-    """The Survey of Consumer Finances: income within some dollars, seven columns known."""
-    frame = survey(data).rename(columns={"log_income": "income"})
-    known = frame.drop(columns="income")
-    made = vd.Cart(columns=["income"], m=5).protect(frame, seed=7)
-    datasets = [one.assign(income=np.exp(one["income"])) for one in made.datasets]
-    original = frame.assign(income=np.exp(frame["income"]))
-    print(
-        f"Survey of Consumer Finances, {len(original)} households, m = 5, seven columns known:"
-        " EMR/n / TMR / FMR"
-    )
-    for radius, source in DOLLARS.items():
-        found = vd.risk.match(
-            original, datasets, known=list(known), sensitive="income", radius=radius
-        )
-        print(f"  l = {radius:,} dollars: {told(three(found))}; source prints {told(source)}")
 
 
 def adult(data: Path) -> None:
@@ -169,7 +78,5 @@ def francdat(data: Path) -> None:
 
 
 def main(data: Path) -> None:
-    scenarios()
-    finances(data)
     francdat(data)
     adult(data)

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import veladura as vd
-from benchmarks.acceptance_cart import survey
-from benchmarks.acceptance_risk import DEGREES, DOLLARS, scenario, three, told
 from veladura.measures.utility.overlap import interval_overlap
+from veladura.studies.martins.scenarios import DEGREES, scenario
+from veladura.studies.martins.survey import RADII, households, read
 
 Floats = NDArray[np.float64]
 LAWS: dict[str, vd.Cart] = {
@@ -49,7 +49,7 @@ def overlap(name: str, errors: str) -> float:
     """Return the mean overlap of the intervals of four coefficients with those of the original."""
     found = []
     for seed in range(REPETITIONS):
-        data = scenario(errors, seed)
+        data = scenario(np.random.default_rng(seed), errors, rotated=False)
         slopes, variances = regression(data, ["x1", "x2", "x3"])
         half = stats.t.ppf(0.975, len(data) - 4) * np.sqrt(variances)
         made = (
@@ -113,7 +113,7 @@ def skewed(name: str) -> tuple[float, float]:
 
 def rates(name: str, data: Path) -> str:
     """Return the match rates of the Survey of Consumer Finances for the source's four radii."""
-    frame = survey(data).rename(columns={"log_income": "income"})
+    frame = households(read(data / "termlife.csv")).rename(columns={"log_income": "income"})
     datasets = [
         one.assign(income=np.exp(one["income"]))
         for one in law(name, "income").protect(frame, seed=7).datasets
@@ -122,16 +122,15 @@ def rates(name: str, data: Path) -> str:
     known = [column for column in frame if column != "income"]
     found = [
         vd.risk.match(original, datasets, known=known, sensitive="income", radius=radius)
-        for radius in DOLLARS
+        for radius in RADII
     ]
-    return "; ".join(told(three(one)) for one in found)
+    return "; ".join(
+        f"{float(one.emr):.4f} / {float(one.tmr):.4f} / {float(one.fmr):.4f}" for one in found
+    )
 
 
 def main(data: Path) -> None:
-    print(
-        f"Source's match rates within {', '.join(f'{r:,}' for r in DOLLARS)} dollars:"
-        f" {'; '.join(told(one) for one in DOLLARS.values())}"
-    )
+    print(f"Match rates within {', '.join(f'{r:,}' for r in RADII)} dollars: EMR/n / TMR / FMR")
     for name in LAWS:
         print(f"{name}\n  match rates {rates(name, data)}")
         print("  median and distance of a skewed column: {:.3f}, {:.3f}".format(*skewed(name)))

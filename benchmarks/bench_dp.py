@@ -13,7 +13,7 @@ from time import process_time
 import numpy as np
 
 from veladura.base.streams import Streams
-from veladura.inference.posterior import chains
+from veladura.inference import adaptive_metropolis, chain_model, gibbs
 from veladura.inference.posterior.posterior import Posterior, from_counts
 from veladura.methods.private import exact, urn
 from veladura.methods.private.domain import Domain
@@ -69,24 +69,18 @@ def _samplers(k: int, n: int) -> None:
     start = process_time()
     found.draw(20_000, 2)
     mine = (process_time() - start) / 20_000
-    model = chains.ChainModel(
-        released[None, :].astype(float), np.full(k, alpha), np.full(k, 0.5), n
-    )
+    model = chain_model(released, n, alpha=alpha)
     print(f"one effective draw, k = {k}, n = {n} (worst cell)")
     print(f"  exact            {mine * 1e6:10.1f} microseconds")
-    for name, step, sweeps in (
-        ("Metropolis", chains.metropolis, 6000),
-        ("Gibbs", chains.gibbs, 1500),
+    for name, sampler, sweeps in (
+        ("Metropolis", adaptive_metropolis, 6000),
+        ("Gibbs", gibbs, 1500),
     ):
-        start = process_time()
-        kept, accepted = chains.run(
-            Streams(3)("bench", name), step, model, sweeps, 2 * chains.EVERY
-        )
-        seconds = process_time() - start
-        size = min(chains.effective(kept[:, i]) for i in range(k))
+        chain = sampler(model, sweeps=sweeps, seed=3)
+        each, size = chain.seconds, float(chain.effective.min())
         print(
-            f"  {name:<16} {seconds / size * 1e6:10.1f} microseconds, {seconds / size / mine:8.0f}"
-            f" times; accepted {accepted:.2f}, effective {size:.0f} of {sweeps}"
+            f"  {name:<16} {each / size * 1e6:10.1f} microseconds, {each / size / mine:8.0f}"
+            f" times; accepted {chain.acceptance[0]:.2f}, effective {size:.0f} of {sweeps}"
         )
 
 

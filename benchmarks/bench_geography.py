@@ -24,7 +24,8 @@ from numba import njit
 from veladura.methods.geography import icar_kernels as kernels
 from veladura.methods.geography.icar_arrays import Model
 from veladura.methods.geography.icar_chain import begin, lay_out, names_of_scalars, scalars, sweep
-from veladura.methods.geography.icar_model import CellCounts, EffectDesign, Graph, Priors
+from veladura.methods.geography.icar_model import CellCounts, EffectDesign, Graph
+from veladura.methods.geography.icar_priors import Priors
 
 WHOLE = 15_001  # sweeps of the source
 NUMPYRO = os.environ.get("BENCH_NUMPYRO", "")

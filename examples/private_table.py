@@ -7,6 +7,7 @@ recipe = vd.DirichletMultinomial(
     columns=["sex", "marital"],
     domain={"sex": ["female", "male"], "marital": ["single", "married", "divorced", "widowed"]},
     epsilon=1.0,
+    size=200,  # fewer rows need less noise: see recipe.expected(5000)
 )
 register = vd.open(
     example.path("clinic.csv"),

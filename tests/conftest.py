@@ -153,14 +153,24 @@ def postgres_schema(postgres_url: str) -> Iterator[str]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say it loudly when the tests on PostgreSQL did not run."""
-    skipped = [
+    """Say it loudly when the tests on a server did not run."""
+    skipped = _without("no PostgreSQL server", terminalreporter)
+    for name, reports in (
+        ("PostgreSQL", skipped),
+        ("MariaDB", _without("no MariaDB server", terminalreporter)),
+    ):
+        if reports:
+            hint = NO_SERVER if name == "PostgreSQL" else "make servers, or install mariadb-server"
+            terminalreporter.section(name, red=True, bold=True)
+            terminalreporter.line(
+                f"{len(reports)} tests on {name} DID NOT RUN: {hint}.", red=True, bold=True
+            )
+
+
+def _without(server: str, terminalreporter: pytest.TerminalReporter) -> list[object]:
+    """Return the reports of tests that were skipped for want of a server."""
+    return [
         report
         for report in terminalreporter.stats.get("skipped", [])
-        if re.search("no PostgreSQL server", str(report.longrepr))
+        if re.search(server, str(report.longrepr))
     ]
-    if skipped:
-        terminalreporter.section("PostgreSQL", red=True, bold=True)
-        terminalreporter.line(
-            f"{len(skipped)} tests on PostgreSQL DID NOT RUN: {NO_SERVER}.", red=True, bold=True
-        )

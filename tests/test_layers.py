@@ -20,7 +20,14 @@ LAYERS = (
     ("table",),
     ("numeric",),
     ("core",),
-    ("methods.masks", "methods.kanonymity", "methods.cart", "methods.geography", "methods.private"),
+    (
+        "methods.preparing",
+        "methods.masks",
+        "methods.kanonymity",
+        "methods.cart",
+        "methods.geography",
+        "methods.private",
+    ),
     ("methods.critical",),  # draws from the trees of cart
     ("methods", "inference"),
     ("measures",),
@@ -28,6 +35,7 @@ LAYERS = (
     ("release",),
     ("plan",),
     ("comparison", "testing"),
+    ("studies",),
     ("cli",),
     ("__main__", "risk", "utility"),  # front doors
 )

@@ -15,7 +15,7 @@ FOLDERS = ("src", "tests", "benchmarks", "tools", "examples", "skeletons")
 SOURCES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
 PACKAGE = Path(veladura.__file__).parent
 PRAGMA = re.compile(r"\s*#.*\b(noqa|type: ignore)\b.*")  # as the linter counts
-RULES = {"none", "partial", "full", "single", "posterior", "private", "imputed"}
+RULES = {"none", "partial", "full", "single", "posterior", "private", "imputed", "noise-aware"}
 
 
 def test_lines_fit_in_the_eye():

@@ -12,8 +12,11 @@ from veladura.core.steps import Steps as Steps
 from veladura.inference.combined import combine as combine
 from veladura.inference.posterior.posterior import posterior as posterior
 from veladura.inference.stacking import stack as stack
+from veladura.measures.source.register import link as link
 from veladura.methods.cart.cart import Cart as Cart
 from veladura.methods.critical.critical import CriticalCart as CriticalCart
+from veladura.methods.critical.orders import compare_orders as compare_orders
+from veladura.methods.geography.areas import Areas as Areas
 from veladura.methods.geography.choose import choose_grid as choose_grid
 from veladura.methods.geography.donut import Donut as Donut
 from veladura.methods.geography.geography import Geography as Geography
@@ -23,6 +26,7 @@ from veladura.methods.kanonymity.privacy_models import DeltaPresence as DeltaPre
 from veladura.methods.kanonymity.privacy_models import KMap as KMap
 from veladura.methods.kanonymity.privacy_models import LDiversity as LDiversity
 from veladura.methods.kanonymity.privacy_models import TCloseness as TCloseness
+from veladura.methods.kanonymity.relation import generalisation_of as generalisation_of
 from veladura.methods.masks.microaggregation import Microaggregation as Microaggregation
 from veladura.methods.masks.noise import Noise as Noise
 from veladura.methods.masks.pram import Pram as Pram
@@ -30,11 +34,16 @@ from veladura.methods.masks.recode import Recode as Recode
 from veladura.methods.masks.reweight import Reweight as Reweight
 from veladura.methods.masks.swap import Swap as Swap
 from veladura.methods.masks.topcode import TopCode as TopCode
+from veladura.methods.preparing.filter import Filter as Filter
+from veladura.methods.preparing.sample import Sample as Sample
+from veladura.methods.preparing.suppress import Suppress as Suppress
 from veladura.methods.private.dirichlet import BetaBinomial as BetaBinomial
 from veladura.methods.private.dirichlet import DirichletMultinomial as DirichletMultinomial
 from veladura.methods.private.ledger import Ledger as Ledger
 from veladura.methods.private.marginals import Marginals as Marginals
 from veladura.methods.private.noisy import NoisyCounts as NoisyCounts
+from veladura.methods.private.regression import PrivateRegression as PrivateRegression
+from veladura.methods.private.summary import PrivateSummary as PrivateSummary
 from veladura.numeric.hierarchies.hierarchy import Hierarchy as Hierarchy
 from veladura.release.package import load as load
 from veladura.release.reassess import assess as assess
@@ -42,10 +51,13 @@ from veladura.release.reassess import with_source as with_source
 from veladura.release.signature import new_key as new_key
 from veladura.release.signature import sign as sign
 from veladura.release.verify import verify as verify
+from veladura.report.look import look as look
+from veladura.studies.study import study as study
 from veladura.table.source import open as open
 
 __version__: str
 __all__ = [
+    "Areas",
     "BetaBinomial",
     "Cart",
     "CriticalCart",
@@ -53,6 +65,7 @@ __all__ = [
     "DirichletMultinomial",
     "Donut",
     "Estimate",
+    "Filter",
     "Geography",
     "Hierarchy",
     "KAnonymity",
@@ -65,10 +78,14 @@ __all__ = [
     "Noise",
     "NoisyCounts",
     "Pram",
+    "PrivateRegression",
+    "PrivateSummary",
     "Recode",
     "Release",
     "Reweight",
+    "Sample",
     "Steps",
+    "Suppress",
     "Swap",
     "TCloseness",
     "TopCode",
@@ -77,15 +94,20 @@ __all__ = [
     "choose_grid",
     "combine",
     "compare",
+    "compare_orders",
     "errors",
+    "generalisation_of",
     "inference",
+    "link",
     "load",
+    "look",
     "new_key",
     "open",
     "posterior",
     "risk",
     "sign",
     "stack",
+    "study",
     "testing",
     "utility",
     "verify",

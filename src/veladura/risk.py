@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from veladura.measures.risk.extremes import extremes
     from veladura.measures.risk.holes import holes
     from veladura.measures.risk.individual import individual
+    from veladura.measures.risk.informed_intruder import informed_intruder
     from veladura.measures.risk.intruder import Intruder
     from veladura.measures.risk.intruders import intruders
     from veladura.measures.risk.k_map import k_map
@@ -59,6 +60,7 @@ __all__ = [
     "extremes",
     "holes",
     "individual",
+    "informed_intruder",
     "intruders",
     "k_map",
     "linkability",
@@ -95,6 +97,7 @@ _PLACES = {
     "extremes": "veladura.measures.risk.extremes",
     "holes": "veladura.measures.risk.holes",
     "individual": "veladura.measures.risk.individual",
+    "informed_intruder": "veladura.measures.risk.informed_intruder",
     "intruders": "veladura.measures.risk.intruders",
     "k_map": "veladura.measures.risk.k_map",
     "linkability": "veladura.measures.risk.linkability",

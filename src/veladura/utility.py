@@ -25,9 +25,13 @@ if TYPE_CHECKING:
     from veladura.measures.utility.pmse_tree import pmse_tree
     from veladura.measures.utility.prediction import prediction
     from veladura.measures.utility.recoded import recoded
+    from veladura.measures.utility.rectangles import rectangle_overlap, rectangle_shares
     from veladura.measures.utility.replaceability import replaceability
     from veladura.measures.utility.slopes import slopes
-    from veladura.measures.utility.spatial_regression import spatial_regression
+    from veladura.measures.utility.spatial_regression import (
+        posterior_overlap,
+        spatial_regression,
+    )
     from veladura.measures.utility.tables import tables
 
 __all__ = [
@@ -46,8 +50,11 @@ __all__ = [
     "pairs",
     "pmse",
     "pmse_tree",
+    "posterior_overlap",
     "prediction",
     "recoded",
+    "rectangle_overlap",
+    "rectangle_shares",
     "replaceability",
     "slopes",
     "spatial_regression",
@@ -71,8 +78,11 @@ _PLACES = {
     "pairs": "veladura.measures.utility.pairs",
     "pmse": "veladura.measures.utility.pmse",
     "pmse_tree": "veladura.measures.utility.pmse_tree",
+    "posterior_overlap": "veladura.measures.utility.spatial_regression",
     "prediction": "veladura.measures.utility.prediction",
     "recoded": "veladura.measures.utility.recoded",
+    "rectangle_overlap": "veladura.measures.utility.rectangles",
+    "rectangle_shares": "veladura.measures.utility.rectangles",
     "replaceability": "veladura.measures.utility.replaceability",
     "slopes": "veladura.measures.utility.slopes",
     "spatial_regression": "veladura.measures.utility.spatial_regression",

@@ -84,7 +84,28 @@ def other_custodian_variable(home, monkeypatch):
     return "plan.toml"
 
 
-DATABASE = PLAN.replace('path = "{path}"', 'url = "{path}"')
+def link_to_the_file(home):
+    (home / "other.csv").symlink_to("people.csv")
+    return plan(home, path="other.csv", out="out2", custodian="safe/two")
+
+
+def second_name_of_the_file(home):
+    (home / "other.csv").hardlink_to(home / "people.csv")
+    return plan(home, path="other.csv", out="out2", custodian="safe/two")
+
+
+def other_format(home):
+    pd.read_csv(home / "people.csv").to_parquet(home / "other.parquet", index=False)
+    return plan(home, path="other.parquet", out="out2", custodian="safe/two")
+
+
+def other_order(home):
+    rows = pd.read_csv(home / "people.csv").sample(frac=1, random_state=1)
+    rows.to_csv(home / "other.csv", index=False, sep=";")
+    return plan(home, path="other.csv", out="out2", custodian="safe/two")
+
+
+DATABASE = PLAN.replace('path = "{path}"', 'url = "{path}"\ntable = "people"')
 
 
 def table_plan(home, url, name, out):
@@ -131,7 +152,17 @@ def source_of(source):
     return dataclasses.replace(vd.open(pd.DataFrame({"sex": ["f", "m"]})), source=source)
 
 
-ATTACKS = (other_custodian, other_name, name_in_capitals, renamed_file, copied_with_a_row_more)
+ATTACKS = (
+    other_custodian,
+    other_name,
+    name_in_capitals,
+    renamed_file,
+    copied_with_a_row_more,
+    link_to_the_file,
+    second_name_of_the_file,
+    other_format,
+    other_order,
+)
 
 
 @pytest.mark.parametrize("attack", [*ATTACKS, other_custodian_variable])

@@ -21,6 +21,7 @@ from tests.generators.mutations import mutated, written
 
 import veladura as vd
 from veladura.errors import PromiseError, VeladuraError
+from veladura.release import data as data_files
 from veladura.release.folder import write_hashes
 from veladura.release.parquet_pages import unfolded_size
 from veladura.release.verify import holds, verify
@@ -151,6 +152,12 @@ def linked_manifest(folder):
 
 def pipe(folder):
     """Was: waits for ever."""
+    (folder / "manifest.json").unlink()
+    os.mkfifo(folder / "manifest.json")
+
+
+def data_pipe(folder):
+    """Was: refused in words too."""
     (folder / "data" / "dataset-1.parquet").unlink()
     os.mkfifo(folder / "data" / "dataset-1.parquet")
 
@@ -161,7 +168,9 @@ def device(folder):
     (folder / "codebook.json").symlink_to("/dev/zero")
 
 
-@pytest.mark.parametrize("attack", [linked_file, linked_data, linked_manifest, pipe, device])
+@pytest.mark.parametrize(
+    "attack", [linked_file, linked_data, linked_manifest, pipe, data_pipe, device]
+)
 def test_no_link_or_device_is_followed(attack, folder):
     attack(folder)
     with pytest.raises(PromiseError):
@@ -310,3 +319,55 @@ def test_control_characters_reach_no_picture():
     assert "\x1b" not in svg
     assert TURN not in svg
     assert "<script>" not in svg
+
+
+def as_csv_release(folder, rows, columns=2_000):
+    """Put a CSV file of empty numbers into a release folder that describes it."""
+    for file in (folder / "data").iterdir():
+        file.unlink()
+    names = [f"c{i}" for i in range(columns)]
+    line = "," * (columns - 1) + "\n"
+    text = ",".join(f'"{name}"' for name in names) + "\n" + line * rows
+    (folder / "data" / "dataset-1.csv").write_text(text, encoding="utf-8")
+    about = {"kind": "number", "role": "other", "type": "double", "missing": rows}
+    codebook = [{"name": name, **about} for name in names]
+    (folder / "codebook.json").write_text(json.dumps(codebook), encoding="utf-8")
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    manifest["files"]["format"] = "csv"
+    (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    return folder / "data" / "dataset-1.csv"
+
+
+def test_empty_cells_of_a_csv_file_are_counted_before_they_are_read(folder, monkeypatch):
+    """Was: a row of separators takes eight bytes of memory for each of them."""
+    file = as_csv_release(folder, 500)
+    size = file.stat().st_size
+    read = vd.load(folder).tables[0].table.arrow
+    assert read.nbytes > 6 * size
+    assert data_files.unfolded_text(file, 2_000) >= read.nbytes
+    monkeypatch.setattr(data_files, "most_bytes", lambda stored: 5 * stored)
+    monkeypatch.setattr(data_files, "read_data", None)  # it is not called
+    with pytest.raises(PromiseError, match="unfold to"):
+        vd.load(folder)
+
+
+def test_a_line_without_an_end_is_refused(folder, monkeypatch):
+    file = as_csv_release(folder, 2)
+    monkeypatch.setattr(data_files, "MOST_LINE", 3_000)
+    with pytest.raises(PromiseError, match="cannot be read"):
+        vd.load(folder)
+    monkeypatch.setattr(data_files, "MOST_LINE", file.stat().st_size)
+    assert vd.load(folder).tables[0].table.rows == 2
+
+
+def test_a_release_that_a_killed_run_set_aside_is_told(veladura, folder):
+    """Where a disk cannot exchange folders, --force sets the old release aside for a moment."""
+    aside = folder.parent / f".{folder.name}.part" / "old"
+    aside.parent.mkdir()
+    folder.rename(aside)
+    with pytest.raises(PromiseError, match="set it aside in") as told:
+        vd.load(folder)
+    assert str(aside) in str(told.value)
+    printed = veladura("verify", folder, cwd=folder.parent)
+    assert printed.returncode == 2
+    assert "set it aside" in " ".join(printed.stderr.split())

@@ -66,6 +66,9 @@ EACH
 ward = ["a", "b", "c", "d"]
 diagnosis = ["flu", "asthma", "fracture"]
 
+[budget]
+accept_noise = true
+
 [release]
 folder = "out/private"
 

@@ -52,6 +52,30 @@ def halves(values):
     return made
 
 
+@inner("float64(float64[::1], int64)", wraparound=False)
+def _next_to(values, i):
+    part = values[1:]
+    return part[i] + values[-1]
+
+
+@inner("float64[::1](float64[::1])", wraparound=False)
+def _same(values):
+    return values
+
+
+@compiled("float64(float64[::1])", wraparound=False)
+def neighbours(values):
+    total = 0.0
+    for i in range(values.size - 1):
+        total += _next_to(_same(values), i)
+    return total
+
+
+@compiled("float64(float64[::1], int64)")
+def at(values, i):
+    return values[i]
+
+
 @compiled("int64(int64)")
 def unused(x):
     return x
@@ -103,6 +127,22 @@ def test_a_kernel_calls_inner_ones_and_only_what_is_called_is_compiled(package):
     module = import_module("some_kernels")
     assert module.halves(np.array([1.0, 4.0])).tolist() == [0.5, 2.0, 2.5]
     assert cached(package) == {"halves"}
+
+
+def test_an_index_below_zero_counts_from_the_end_unless_a_kernel_does_without(package):
+    module, values = import_module("some_kernels"), np.array([1.0, 4.0, 9.0])
+    assert module.neighbours(values) == 4 + 9 + 2 * 9  # one written into the kernel still does
+    assert module.at(values, -2) == 4.0  # compiled after a kernel without
+
+
+def test_kernels_that_borrow_arrays_leave_them_to_their_holders(package):
+    module = import_module("some_kernels")
+    values = np.arange(1000.0)
+    holders = sys.getrefcount(values)
+    for _ in range(5000):  # one holder too few a call would free it, one too many keep it
+        module.neighbours(values)
+    assert sys.getrefcount(values) == holders
+    assert values.tolist() == list(range(1000))
 
 
 def test_threads_that_meet_at_a_kernel_compile_it_once(package, monkeypatch):
@@ -173,7 +213,7 @@ def test_a_failure_of_the_compiler_is_told_and_not_taken_for_a_missing_type(pack
 
 def test_all_kernels_of_a_module_can_be_built_ahead(package):
     run("from veladura.base.jit import build_all; build_all(['some_kernels'])")
-    assert cached(package) == {"halves", "unused", "positive"}
+    assert cached(package) == {"halves", "neighbours", "at", "unused", "positive"}
 
 
 def test_a_kernel_keeps_the_name_and_words_of_its_function():

@@ -47,3 +47,41 @@ def test_private_folders_are_marked(veladura, tmp_path):
     verified = veladura("verify", "release/t", cwd=tmp_path).stdout
     assert "All files match their checksums." in verified
     assert "Rows and columns match the manifest." in verified
+
+
+def test_the_tree_of_a_column_is_shown_and_never_written_into_the_release(veladura, tmp_path):
+    rows = "".join(
+        f"{'fm'[i % 2]},{i % 7},{900 + (i * i * 7) % 83 + 50 * (i % 2)}.5\n" for i in range(200)
+    )
+    (tmp_path / "t.csv").write_text(f"sex,visits,income\n{rows}", encoding="utf-8")
+    assert veladura("init", "t.csv", "--method", "cart", cwd=tmp_path).returncode == 0
+    done = veladura("tree", "plan.toml", "income", "--most", "4", "--out", "mine", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "Tree of income (private: do not share)" in done.stdout
+    assert "Means by leaf, original and synthetic" in done.stdout
+    names = {path.name for path in (tmp_path / "mine").iterdir()}
+    assert names == {"tree.txt", "tree.svg", "leaves.svg", "means.svg", "subtrees.svg"}
+    assert all(path.stat().st_mode & 0o077 == 0 for path in (tmp_path / "mine").iterdir())
+    sexes = veladura("tree", "plan.toml", "sex", cwd=tmp_path).stdout
+    assert "sensitivity" in sexes
+    inside = veladura("tree", "plan.toml", "income", "--out", "release/t/trees", cwd=tmp_path)
+    assert inside.returncode == 2
+    assert "must not be" in inside.stderr
+    assert not (tmp_path / "release").exists()
+
+
+def test_assess_takes_what_an_intruder_knows_and_draws_the_match_curve(veladura, tmp_path):
+    rows = "".join(f"{'fm'[i % 2]},{900 + (i * i * 7) % 831}.5\n" for i in range(120))
+    (tmp_path / "t.csv").write_text(f"sex,income\n{rows}", encoding="utf-8")
+    assert veladura("init", "t.csv", "--method", "noise", cwd=tmp_path).returncode == 0
+    assert veladura("run", "plan.toml", cwd=tmp_path).returncode in (0, 4)
+    record = next(tmp_path.rglob("record.json"), None)
+    assert record is not None
+    asked = ("assess", "release/t", "--source", "t.csv", "--record", str(record))
+    done = veladura(*asked, "--within", "income=50", "--curve", "curve.svg", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "asked" in done.stdout
+    assert "EMR / n" in (tmp_path / "curve.svg").read_text()
+    wrong = veladura(*asked, "--within", "income", cwd=tmp_path)
+    assert wrong.returncode == 2
+    assert "--within takes a column and a distance" in wrong.stderr

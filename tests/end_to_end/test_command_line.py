@@ -132,13 +132,13 @@ def edited(veladura, folder, name, *changes):
         ),
         (
             "gate",
-            [("# [gate]", '[gate]\n"risk.uniqueness.sample_unique" = {max = 1}')],
+            [("\n[gate]", '\n[gate]\n"risk.uniqueness.sample_unique" = {max = 1}')],
             2,
             "did you mean 'risk.uniqueness.sample_uniques'",
         ),
         (
             "refused",
-            [("# [gate]", '[gate]\n"risk.unchanged.cells" = {min = 1.0}')],
+            [("\n[gate]", '\n[gate]\n"risk.unchanged.cells" = {min = 1.0}')],
             4,
             "risk.unchanged.cells",
         ),
@@ -166,7 +166,10 @@ def test_a_mistake_is_told_in_words(veladura, folder, name, changes, code, messa
 
 def test_a_refused_release_leaves_its_report_with_the_custodian(veladura, folder):
     plan = edited(
-        veladura, folder, "gated.toml", ("# [gate]", '[gate]\n"risk.unchanged.cells" = {min = 1.0}')
+        veladura,
+        folder,
+        "gated.toml",
+        ("\n[gate]", '\n[gate]\n"risk.unchanged.cells" = {min = 1.0}'),
     )
     assert veladura("run", plan, cwd=folder).returncode == 4
     assert (folder / "custodian" / plan / "refused.html").exists()

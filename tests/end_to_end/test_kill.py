@@ -49,7 +49,7 @@ STEPS = {
     "critical-cart": 'm = 2\n[step.critical]\nincome = "income >= 0"',
     "geography": 'x = "x"\ny = "y"\nregion = [0, 0, 1, 1]\ngrid = [4, 4]\nm = 2\nsweeps = 40\n'
     "burn = 10\nchains = 2",
-    "dirichlet-multinomial": 'columns = ["sex"]\nepsilon = 0.1\n[step.domain]\nsex = ["f", "m"]',
+    "dirichlet-multinomial": 'columns = ["sex"]\nepsilon = 2.0\n[step.domain]\nsex = ["f", "m"]',
 }
 CANARY = "Canária"  # a name no library has; in the file's own encoding, and in that of the copies
 FIRST_INCOME = 700_000_001

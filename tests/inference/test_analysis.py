@@ -208,6 +208,13 @@ def test_every_kind_of_frame_and_a_package_give_the_same(library, tmp_path):
     original = found.on_original()
     assert np.allclose(original.coefficients.value, by_statsmodels("gaussian", frame).params)
     assert found.plot(tmp_path / "c.png", beside=original).stat().st_size > 5000
+    both = found.beside(original)
+    mine, theirs = found.table()["estimate"], original.table()["estimate"]
+    np.testing.assert_allclose(both["relative_error"], (mine - theirs) / theirs.abs())
+    assert (original.beside(original)["overlap"] == 1).all()
+    assert (both["overlap"] <= 1).all()
+    drawn = found.plot(tmp_path / "c.svg", beside=original).read_text()
+    assert "of original" in drawn
     assert (
         json.loads(json.dumps(found.to_dict(), allow_nan=False))["coefficients"][1]["term"] == "age"
     )

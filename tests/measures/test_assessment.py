@@ -67,6 +67,7 @@ def test_a_control_and_a_weight_leave_no_figure_out(people):
     without = {figure.name.rpartition(".")[0] for figure in assessment if figure.estimate is None}
     assert without == {
         "utility.replaceability",
+        "risk.informed_intruder",
         "risk.location",
         "utility.location",
         "utility.generalisation",

@@ -26,8 +26,27 @@ SEX = {"columns": ["sex"], "domain": {"sex": ["f", "m"]}, "epsilon": 1.0}
 BASES = {
     **{str(step["method"]): step for step in STEPS},
     "reweight": {"method": "reweight", "column": "income", "digits": 2},
+    "areas": {"method": "areas", "x": "x", "y": "y", "areas": {"all": [0.0, 0.0, 1.0, 1.0]}},
+    "filter": {"method": "filter", "where": "income > 1"},
+    "suppress": {"method": "suppress", "risk": 0.5, "known": ["sex"]},
+    "sample": {"method": "sample", "fraction": 0.5},
     "beta-binomial": {"method": "beta-binomial", **SEX},
     "noisy-counts": {"method": "noisy-counts", **SEX},
+    "private-summary": {
+        "method": "private-summary",
+        "columns": ["income"],
+        "bounds": {"income": [0.0, 100.0]},
+        "bins": 5,
+        "epsilon": 1.0,
+    },
+    "private-regression": {
+        "method": "private-regression",
+        "outcome": "income",
+        "columns": ["sex"],
+        "bounds": {"income": [0.0, 100.0]},
+        "domain": {"sex": ["f", "m"]},
+        "epsilon": 1.0,
+    },
     "naive-geography": {"method": "naive-geography", **PLACES, "grid": [3, 3]},
 }
 METHODS = [method for method in registry.METHODS if method != "steps"]

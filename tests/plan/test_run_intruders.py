@@ -65,7 +65,8 @@ def test_people_at_risk_are_counted_and_held_against_the_gate(folder):
     clerk, everything = outcome.assessment.intruders
     assert (int(clerk.before), int(clerk.after), clerk.people) == (alone, alone, len(frame))
     assert everything.name == "everything"
-    assert [verdict.passed for verdict in outcome.verdicts] == [True]
+    passed = {verdict.figure: verdict.passed for verdict in outcome.verdicts}
+    assert passed == {"risk.intruders.clerk": True, "risk.holes.ratio": True}
     assert alone > 0
     with pytest.raises(GateError, match=r"risk\.intruders\.clerk"):
         run(plan(folder, most=0.0), force=True)

@@ -44,7 +44,7 @@ def test_a_figure_that_does_not_apply_fails_with_its_reason():
     (verdict,) = gate(assessment(None, "no link."), {NAME: Limit(max=1)})
     assert not verdict.passed
     assert verdict.why == "no link."
-    with pytest.raises(GateError, match=r"does not apply \(no link\.\); the plan allows at most 1"):
+    with pytest.raises(GateError, match=r"does not apply \(no link\.\); allowed: at most 1"):
         require([verdict])
 
 
@@ -58,8 +58,8 @@ def test_the_error_names_figure_value_and_limit():
     with pytest.raises(
         GateError,
         match=(
-            r"fails 1 limit of the gate:\n  risk\.uniqueness\.average_prosecutor is 0\.5; the plan"
-            r" allows at least 0\.1 and at most 0\.2"
+            r"fails 1 limit of the gate:\n  risk\.uniqueness\.average_prosecutor is 0\.5; allowed:"
+            r" at least 0\.1 and at most 0\.2"
         ),
     ):
         require(verdicts)

@@ -55,8 +55,8 @@ def test_paths_that_are_no_tables(tmp_path, refused):
         vd.open(pl.LazyFrame({"a": [CANARY]}))
     with refused(PlanError, "got list"):
         vd.open([CANARY])
-    with refused(PlanError, "database 'mysql' is not known"):
-        vd.open("mysql://x/y", table="t")
+    with refused(PlanError, "database 'sybase' is not known"):
+        vd.open("sybase://x/y", table="t")
 
 
 def test_tables_that_are_not_there(tmp_path, refused):

@@ -21,6 +21,11 @@ pytestmark = pytest.mark.quick
 
 DOMAIN = {"sex": ["female", "male"], "marital": ["single", "married", "divorced", "widowed"]}
 ALONE = {"groups": {"alone": ["single", "divorced", "widowed"]}}
+QUARTERS = {
+    "north-west": [-72, 42.4, -71.2, 43],
+    "north-east": [-71.2, 42.4, -70, 43],
+    "south": [-72, 42, -70, 42.4],
+}
 CLINIC_MAP = {
     "x": "lon",
     "y": "lat",
@@ -32,6 +37,20 @@ CLINIC_MAP = {
 WITH_EXTRA: Sequence[Recipe] = (
     vd.NoisyCounts(columns=["sex", "marital"], domain=DOMAIN, epsilon=2),
     vd.Marginals(columns=["sex", "marital"], domain=DOMAIN, epsilon=2, rounds=1, fits=1),
+    vd.PrivateRegression(
+        outcome="income",
+        columns=["sex"],
+        bounds={"income": [0, 100_000]},
+        domain={"sex": DOMAIN["sex"]},
+        epsilon=2,
+    ),
+    vd.PrivateSummary(
+        columns=["income"],
+        bounds={"income": [0, 100_000]},
+        by=["sex"],
+        domain={"sex": DOMAIN["sex"]},
+        epsilon=2,
+    ),
 )
 RECIPES: Sequence[Recipe] = (
     vd.Noise(columns=["income", "stay"], scale=0.3),
@@ -42,6 +61,19 @@ RECIPES: Sequence[Recipe] = (
     vd.TopCode(columns=["stay"], quantile=0.9),
     vd.Recode(columns={"income": {"round": 5000}, "birth": {"date": "year"}}),
     vd.Recode(columns={"marital": ALONE}),
+    vd.Recode(columns={"stay": {"cuts": [2, 5]}, "birth": {"cuts": ["1950-01-01", "1990-01-01"]}}),
+    vd.Filter(where='sex == "female" and stay >= 2'),
+    vd.Suppress(cells={"income": "income > 60_000", "diagnosis": "stay > 9 or income is missing"}),
+    vd.Suppress(risk=0.2, known=["sex", "zip", "marital"]),
+    vd.Sample(number=50, strata=["sex"]),
+    vd.Steps(
+        [
+            vd.Filter(where="stay > 1"),
+            vd.Recode(columns={"income": {"cuts": [30_000, 60_000]}}),
+            vd.Sample(fraction=0.5),
+            vd.KAnonymity(quasi_identifiers=["income", "sex"], k=3),
+        ]
+    ),
     vd.Pram(columns=["sex", "marital"]),
     vd.Reweight(column="income", total=1_000_000),
     vd.KAnonymity(quasi_identifiers=["sex", "marital", "zip"], k=3),
@@ -87,6 +119,7 @@ RECIPES: Sequence[Recipe] = (
             vd.Noise(columns=["stay"]),
         ]
     ),
+    vd.Areas(x="lon", y="lat", areas=QUARTERS),
     vd.NaiveGeography(**CLINIC_MAP, grid=(6, 6)),
     vd.Donut(**CLINIC_MAP, inner=300, outer=3000),
     vd.Geography(

@@ -14,7 +14,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from llvmlite.binding import add_symbol  # type: ignore[import-untyped]
-from numba import _dynfunc, njit
+from llvmlite.ir import CallInstr, Constant  # type: ignore[import-untyped]
+from numba import _dynfunc, njit, types
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, CompilerBase, DefaultPassBuilder
@@ -39,7 +40,7 @@ def build(kernel: jit.Kernel) -> Any:
     )  # a division by zero is that of NumPy
     if not kernel.inner:
         dispatcher._cache = _Cache(kernel.function)  # noqa: SLF001  # where cache=True puts its own
-    with _without_collection():
+    with _without_collection(), _indices_of(kernel):
         dispatcher.compile(kernel.signature)
     dispatcher.disable_compile()
     return dispatcher
@@ -55,6 +56,38 @@ def _without_collection() -> Iterator[None]:
     finally:
         if paused:
             gc.enable()
+
+
+_wraparound = [True]  # of the kernel that is compiled now; those it calls are compiled meanwhile
+
+
+@contextmanager
+def _indices_of(kernel: jit.Kernel) -> Iterator[None]:
+    """Note whether the indices of a kernel may be below zero."""
+    _wraparound.append(kernel.wraparound)
+    try:
+        yield
+    finally:
+        _wraparound.pop()
+
+
+@contextmanager
+def _plain_indices() -> Iterator[None]:
+    """Take an index as it is where the kernel asks for it: it is never below zero."""
+    from numba.np import arrayobj
+
+    def plain(context: Any, builder: Any, kind: Any, index: Any, size: Any) -> Any:
+        if isinstance(index, Constant):  # written into the kernel: costs nothing at run time
+            return checked(context, builder, kind, index, size)
+        return context.cast(builder, index, kind, types.intp if kind.signed else types.uintp)
+
+    checked = arrayobj.fix_integer_index
+    if not _wraparound[-1]:
+        arrayobj.fix_integer_index = plain
+    try:
+        yield
+    finally:
+        arrayobj.fix_integer_index = checked
 
 
 class _CacheFile(CompileResultCacheImpl):  # type: ignore[misc]
@@ -93,6 +126,8 @@ def _name_runtime() -> None:
 class _Library(JITCodeLibrary):  # type: ignore[misc]
     """The code of a kernel and of all that it calls, optimised together and not before."""
 
+    borrows = False  # whether it makes no arrays and hands none back
+
     def _optimize_functions(self, ll_module: Any) -> None:
         ll_module.data_layout = self._codegen._data_layout  # noqa: SLF001
 
@@ -100,12 +135,46 @@ class _Library(JITCodeLibrary):  # type: ignore[misc]
 class _InnerLibrary(_Library):
     """The code of an inner kernel: linked into others, which optimise it and make machine code."""
 
+    def add_ir_module(self, ir_module: Any) -> None:
+        """Add the code; of a kernel that only borrows arrays, without counting who holds them."""
+        if self.borrows:
+            for function in ir_module.functions:
+                for block in function.blocks:
+                    block.instructions[:] = [
+                        step for step in block.instructions if not _counts_holders(step)
+                    ]
+        super().add_ir_module(ir_module)
+
     def finalize(self) -> None:
         self._raise_if_finalized()
         for library in dict.fromkeys(self._linking_libraries):
             module = library._get_module_for_linking()  # noqa: SLF001
             self._final_module.link_in(module, preserve=True)
         self._finalized = True
+
+
+_PLAIN = (types.Number, types.Boolean, types.NoneType, types.Literal, types.RangeType)
+
+
+def _counts_holders(step: Any) -> bool:
+    """Whether a step counts one holder of an array more or less."""
+    return isinstance(step, CallInstr) and step.callee.name in ("NRT_incref", "NRT_decref")
+
+
+def _only_borrows(state: Any) -> bool:
+    """Whether a kernel makes no array and hands none back: then its caller holds all of them."""
+    made = [
+        signature.return_type
+        for step, signature in state.calltypes.items()
+        if getattr(step, "op", "") == "call" and signature is not None
+    ]
+    return not any(_holds_arrays(kind) for kind in (state.return_type, *made))
+
+
+def _holds_arrays(kind: Any) -> bool:
+    if isinstance(kind, types.BaseTuple):
+        return any(_holds_arrays(part) for part in kind)
+    return not isinstance(kind, _PLAIN)
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -117,8 +186,10 @@ class _Lowering(NativeLowering):  # type: ignore[misc]
 
     def run_pass(self, state: Any) -> bool:
         state.library = self.library(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.borrows = _only_borrows(state)
         state.library.enable_object_caching()
-        return bool(super().run_pass(state))
+        with _plain_indices():
+            return bool(super().run_pass(state))
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)

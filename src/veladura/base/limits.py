@@ -20,6 +20,8 @@ class Limit:
     ----------
     min, max
         The limits themselves are allowed. At least one of the two must be given.
+    reason
+        Why the holder accepts it: needed where it is looser than a limit that holds by default.
 
     Examples
     --------
@@ -29,6 +31,7 @@ class Limit:
 
     min: float | None = None
     max: float | None = None
+    reason: str = ""
 
     def __post_init__(self) -> None:
         given = [end for end in (self.min, self.max) if end is not None]
@@ -44,6 +47,18 @@ class Limit:
         if len(given) > 1 and given[0] > given[1]:
             msg = f"min ({given[0]}) is above max ({given[1]}), so that no release can pass."
             raise PlanError(msg)
+
+    def looser_than(self, other: Limit) -> bool:
+        """Whether it admits a value that another limit does not.
+
+        Examples
+        --------
+        >>> Limit(max=2).looser_than(Limit(max=1.25)), Limit(max=1).looser_than(Limit(max=1.25))
+        (True, False)
+        """
+        lower = other.min is not None and (self.min is None or self.min < other.min)
+        higher = other.max is not None and (self.max is None or self.max > other.max)
+        return lower or higher
 
     def admits(self, estimate: Estimate) -> bool:
         """Whether the less favourable end of the interval is within the limit; NaN never is."""
@@ -89,4 +104,4 @@ class Verdict:
 
     def __str__(self) -> str:
         got = f"does not apply ({self.why})" if self.estimate is None else f"is {self.estimate}"
-        return f"{self.figure} {got}; the plan allows {self.limit}"
+        return f"{self.figure} {got}; allowed: {self.limit}"

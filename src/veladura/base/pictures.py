@@ -9,14 +9,17 @@ from __future__ import annotations
 import io
 import warnings
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from veladura.base.visible import visible
+from veladura.errors import PlanError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FONT_SIZE = 9.0
+FORMATS = ("svg", "png", "pdf")
 INK, SOFT = "#22272e", "#57606a"  # text and lines; what matters less
 
 
@@ -71,3 +74,13 @@ def image_of(
     if format_ != "svg":
         return out.getvalue()
     return visible(out.getvalue().decode("utf-8")).encode("utf-8")  # labels of axes too
+
+
+def write_figure(figure: Figure, path: Path) -> Path:
+    """Write a figure as PNG, SVG or PDF, by the name of the file; return the path."""
+    format_ = path.suffix.lower().removeprefix(".")
+    if format_ not in FORMATS:
+        setting = "the format of a picture"
+        raise PlanError.unknown(setting, format_ or "none", FORMATS)
+    path.write_bytes(image_of(figure, format_))
+    return path

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from veladura.errors import FolderError
+
 FILE_MODE, FOLDER_MODE = 0o600, 0o700
 
 
@@ -36,6 +38,18 @@ def write_private(path: Path, text: str) -> None:
     """Write a text into a file that only its owner may read."""
     with private_file(path) as stream:
         stream.write(text.encode("utf-8"))
+
+
+def refuse_near_release(path: Path) -> None:
+    """Refuse a place inside a release folder, or beside one: it may be sent along."""
+    home = path.absolute().parent
+    inside = any((folder / "manifest.json").exists() for folder in (home, *home.parents))
+    if inside or any(home.glob("*/manifest.json")):
+        msg = (
+            f"{path} would be inside or beside a release: a private file may not leave with it."
+            "\n\nHint: name a file in the custodian's folder."
+        )
+        raise FolderError(msg)
 
 
 def _private(path: str, flags: int) -> int:

@@ -20,7 +20,7 @@ from veladura.errors import PlanError, VeladuraError
 if TYPE_CHECKING:
     from veladura.inference.analysis import Analysis
     from veladura.inference.hypotheses import Test
-    from veladura.inference.posterior.shares import Posterior
+    from veladura.inference.posterior.compare import Questions
 
 _console = PlainConsole(highlight=False)
 HEADINGS = {
@@ -195,7 +195,7 @@ def show_posterior(
 
 
 def _questions(
-    shares: Posterior, event: str | None, among: Sequence[str], columns: Sequence[str], level: float
+    shares: Questions, event: str | None, among: Sequence[str], columns: Sequence[str], level: float
 ) -> dict[str, Any]:
     """Return one table a question: an event in groups, the values of columns, or all cells."""
     import pandas as pd

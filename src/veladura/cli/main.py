@@ -139,6 +139,119 @@ def init(
 
 
 @app.command()
+def look(
+    source: Annotated[str, typer.Argument(help="A file or the URL of a database.")],
+    by: Annotated[
+        str | None, typer.Option(help="A column whose groups are compared, such as sex.")
+    ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option(help="A column of numbers that is tested against every other column."),
+    ] = None,
+    known: Annotated[
+        str | None,
+        typer.Option(
+            help="Columns an intruder may know, as in zip,birth,sex: people below each k are shown."
+        ),
+    ] = None,
+    table: Annotated[
+        str | None, typer.Option(help="The table of the database, if it has several.")
+    ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(help="Write the custodian's page. Not inside or beside a release."),
+    ] = None,
+) -> None:
+    """Show frequencies, moments, tests and correlations of a source. Private: do not share.
+
+    Nothing is released.
+    """
+    from veladura.base.private_files import refuse_near_release
+    from veladura.cli.show import say, show_look
+    from veladura.report.look import look as look_at
+    from veladura.table.source import open_unwarned
+
+    if html is not None:
+        refuse_near_release(html)
+    opened = open_unwarned(source, table=table)
+    names = [] if known is None else [name.strip() for name in known.split(",")]
+    found = look_at(opened, by, target=target, known=names)
+    show_look(found)
+    if html is not None:
+        say(f"page       {found.save(html)}   (private: do not share)", quiet=False)
+
+
+@app.command()
+def link(
+    source: Annotated[str, typer.Argument(help="The source, or a release folder.")],
+    register: Annotated[
+        str, typer.Argument(help="A list of people that an outsider has, such as a voter list.")
+    ],
+    on: Annotated[
+        str,
+        typer.Option(
+            help="Columns that both have, as in zip,birth,sex; zip=postcode where names differ."
+        ),
+    ],
+    table: Annotated[
+        str | None, typer.Option(help="The table of the source's database, if it has several.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Where to list who is found; by default the custodian's folder."),
+    ] = None,
+) -> None:
+    """Find people of a source or a release in an outside register, by every set of columns.
+
+    The list of who is found is private; the terminal shows numbers of people only.
+    """
+    from veladura.cli.show import show_found
+    from veladura.measures.source.register import link as link_with
+    from veladura.release.package import load
+    from veladura.table.database.scratch import custodian_home
+    from veladura.table.source import open_unwarned
+
+    is_release = (Path(source) / "manifest.json").is_file()
+    opened = load(source) if is_release else open_unwarned(source, table=table)
+    parts = (item.partition("=") for item in on.split(","))
+    names = {own.strip(): (other or own).strip() for own, _, other in parts}
+    found = link_with(opened, register, names)
+    place = out or custodian_home() / "links" / f"{Path(source).stem}.csv"
+    show_found(found, found.save(place))
+
+
+@app.command()
+def hierarchy(
+    source: Annotated[
+        Path, typer.Argument(help="A plan with a k-anonymity step, or a hierarchy file (CSV).")
+    ],
+    column: Annotated[
+        str | None, typer.Option(help="With a plan: the column whose hierarchy is drawn.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="The picture to write.")] = Path("hierarchy.svg"),
+) -> None:
+    """Draw a generalisation hierarchy: its domains, and the tree of its values.
+
+    Private: the picture of a plan shows values of its source.
+    """
+    from veladura.base.private_files import private_folder, refuse_near_release, write_private
+    from veladura.cli.show import say
+    from veladura.numeric.hierarchies.hierarchy import Hierarchy
+    from veladura.plan.ways import drawn_hierarchy
+
+    refuse_near_release(out)
+    if source.suffix.lower() == ".toml":
+        from veladura.plan.plan import read_plan
+
+        picture = drawn_hierarchy(read_plan(source), column)
+    else:
+        picture = Hierarchy.from_csv(source).to_svg(name=column or source.stem)
+    private_folder(out.absolute().parent)
+    write_private(out, picture)
+    say(f"{out} written   (private: do not share)", quiet=False)
+
+
+@app.command()
 def confirm(
     plan: Annotated[Path, typer.Argument(help="The plan to confirm.")],
     accept_all: Annotated[
@@ -216,16 +329,51 @@ def run(
 @app.command()
 def ways(
     plan: Annotated[Path, typer.Argument(help="A plan with a k-anonymity step.")],
+    prefer: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Choose by this policy instead of the plan's; repeat for several, applied in turn."
+        ),
+    ] = None,
 ) -> None:
     """List the ways to reach k-anonymity, and what each does to every column. Private.
 
-    Nothing is released.
+    Nothing is released. After a run its search is not repeated: the custodian's folder has it.
     """
     from veladura.cli.show import progress
     from veladura.plan.plan import read_plan
     from veladura.plan.ways import ways_of
 
-    typer.echo(ways_of(read_plan(plan), progress(quiet=False)))
+    typer.echo(ways_of(read_plan(plan), progress(quiet=False), prefer or ()))
+
+
+@app.command()
+def tree(
+    plan: Annotated[Path, typer.Argument(help="A plan with a cart step.")],
+    column: Annotated[str, typer.Argument(help="A column that the step replaces.")],
+    most: Annotated[
+        int, typer.Option(help="Most leaves: the largest pruned subtree that has no more.")
+    ] = 12,
+    folds: Annotated[int, typer.Option(help="Folds of the cross-validation.")] = 10,
+    out: Annotated[
+        Path | None, typer.Option(help="A private folder for the text and the pictures.")
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Show the tree of a column: splits, leaves, pruned subtrees. Private: do not share.
+
+    Nothing is released.
+    """
+    from veladura.cli.show import progress, say
+    from veladura.plan.plan import read_plan
+    from veladura.plan.trees import tree_report
+
+    read = read_plan(plan)
+    report = tree_report(read, column, most=most, folds=folds, progress=progress(quiet=quiet))
+    typer.echo(str(report))
+    if out is not None:
+        files = report.write(out, read.folder)
+        say("\n".join(["", "written (private: do not share)", *map(str, files)]), quiet=quiet)
 
 
 @app.command()
@@ -326,14 +474,25 @@ def assess(
             " [utility] the holder's models, its source the kinds of the columns."
         ),
     ] = None,
+    within: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="An intruder knows a column within a distance: income=5000, 'income=10 %' or"
+            " 'visit=30 days'; may be repeated."
+        ),
+    ] = None,
     html: Annotated[Path | None, typer.Option(help="Write the custodian's report.")] = None,
     json: Annotated[Path | None, typer.Option(help="Write the figures as JSON.")] = None,
+    curve: Annotated[
+        Path | None, typer.Option(help="Draw the match risk over the radius (SVG, PNG or PDF).")
+    ] = None,
     quiet: Quiet = False,
 ) -> None:
     """Show risk and utility of a release against its original. Private: do not share.
 
     Exit code 4 if a limit of the gate fails.
     """
+    from veladura.cli.match import draw_curve, knowing
     from veladura.cli.show import progress, show_reassessed
     from veladura.errors import PlanError
     from veladura.plan.plan import read_plan
@@ -345,16 +504,21 @@ def assess(
         msg = "the original is missing.\n\nHint: add --source people.csv, or --plan plan.toml."
         raise PlanError(msg)
     original = source if source is not None or read is None else read.open()
+    intruders = () if read is None else read.intruders
+    if within:
+        original, intruders = knowing(original, within, intruders)
     result = reassess(
         folder,
         original,
         record,
         limits=None if read is None else read.gate,
-        intruders=() if read is None else read.intruders,
+        intruders=intruders,
         models=() if read is None else read.utility.models,
         progress=progress(quiet=quiet),
     )
     show_reassessed(result, html, json, quiet=quiet)
+    if curve is not None:
+        draw_curve(result.assessment, curve)
     require(result.verdicts)
 
 
@@ -460,8 +624,37 @@ def analyze(
 
 
 @app.command()
+def counts(
+    folder: Annotated[Path, typer.Argument(help="A release folder.")],
+    column: Annotated[
+        list[str] | None, typer.Option(help="A column of the table; repeat it. By default all.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="The CSV file to write.")] = Path("counts.csv"),
+    large: Large = False,
+    force: Force = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write a release as a table of counts (a contingency table), a CSV file for each dataset."""
+    from veladura.cli.counts import write_counts
+    from veladura.cli.show import say
+    from veladura.release.package import load
+
+    for path in write_counts(load(folder, large=large), column, out, force=force):
+        say(f"{path} written.", quiet=quiet)
+
+
+@app.command()
 def compare(
-    plans: Annotated[list[Path], typer.Argument(help="Two or more plans for the same source.")],
+    plans: Annotated[
+        list[Path],
+        typer.Argument(help="Two or more plans for the same source; one with --sweep."),
+    ],
+    sweep: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Values of a setting to try, as in k=2,5,10; repeat for every combination."
+        ),
+    ] = None,
     risk: Annotated[
         str | None,
         typer.Option(help="The risk figure, such as risk.uniqueness.average_prosecutor."),
@@ -485,9 +678,11 @@ def compare(
     from veladura.base.private_files import write_private
     from veladura.cli.show import progress, show_comparison
     from veladura.comparison.making import compare_plans
+    from veladura.comparison.sweep import parse_sweeps
 
     comparison = compare_plans(
         plans,
+        sweep=parse_sweeps(sweep or []),
         risk=risk,
         utility=utility,
         workers=workers,
@@ -530,11 +725,61 @@ def budget(
         ),
     ] = None,
     events: Annotated[bool, typer.Option("--events", help="List every private draw.")] = False,
+    what_if: Annotated[
+        Path | None,
+        typer.Option(
+            help="A plan: what its private step can be expected to give for several epsilons."
+        ),
+    ] = None,
+    rows: Annotated[
+        int | None,
+        typer.Option(help="With --what-if: the number of rows; by default of the source."),
+    ] = None,
 ) -> None:
-    """Show the privacy budget of each source: spent and left."""
-    from veladura.cli.show import show_budget
+    """Show the privacy budget of each source: spent and left; or what a budget would buy."""
+    from veladura.cli.budget import show_budget, show_what_if
 
-    show_budget(folder, events=events)
+    if what_if is None:
+        show_budget(folder, events=events)
+    else:
+        show_what_if(what_if, rows)
+
+
+@app.command()
+def study(
+    number: Annotated[
+        str | None,
+        typer.Argument(help="000, 001, 002, 003 or 004; without it they are listed."),
+    ] = None,
+    full: Annotated[
+        bool,
+        typer.Option("--full", help="Many repetitions: minutes. By default a minute or two."),
+    ] = False,
+    data: Annotated[
+        Path | None,
+        typer.Option(help="A file with the data of the source, where they are not simulated."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The folder to write; by default study-NUMBER.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="The seed of the simulations.")] = 1,
+    force: Force = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run the study of a source document again: its tables and figures beside ours."""
+    from veladura.cli.show import progress
+    from veladura.cli.studies import show_studies, show_study
+    from veladura.studies.study import study as rerun
+    from veladura.studies.writing import check_folder, write
+
+    if number is None:
+        show_studies()
+        return
+    folder = out or Path(f"study-{number}")
+    check_folder(folder, force=force)
+    result = rerun(number, full=full, data=data, seed=seed, progress=progress(quiet=quiet))
+    page = write(result, folder)
+    show_study(result, page, quiet=quiet)
 
 
 @app.command()

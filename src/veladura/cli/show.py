@@ -29,9 +29,11 @@ if TYPE_CHECKING:
     from veladura.comparison.result import Comparison
     from veladura.measures.assessment import Assessment
     from veladura.measures.measure import Figure
+    from veladura.measures.source.register import Found
     from veladura.plan.run import Outcome
     from veladura.release.reassess import Reassessed
     from veladura.release.verify import Line
+    from veladura.report.look import Look
     from veladura.table.roles.guess import Guess
 
 _MARKS = {
@@ -306,24 +308,35 @@ def show_comparison(comparison: Comparison, page: Path, *, quiet: bool) -> None:
     say(f"\nmap        {page}   (private: do not share)", quiet=quiet)
 
 
-def show_budget(folder: Path | None, *, events: bool) -> None:
-    """Show the ledgers of all sources, or of another home than the user's."""
-    from veladura.errors import PlanError
-    from veladura.methods.private.kept import budget_rows, event_lines, ledger_home
-
-    if folder is not None and folder.suffix != ".toml" and not folder.is_dir():
-        msg = f"{folder} is not a folder.\n\nHint: name the home of the ledgers, or none."
-        raise PlanError(msg)
-    home = ledger_home() if folder is None or folder.suffix == ".toml" else folder
-    rows = budget_rows(home)
-    if not rows:
-        say(f"No private draws are recorded in {home}.", quiet=False)
-        return
+def show_found(found: Found, place: Path) -> None:
+    """Show how many people a register finds by each set of columns."""
+    _console.print(
+        f"{found.people:,} people, {found.registered:,} entries in the register."
+        " [red]Private: do not share.[/]\n"
+    )
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in ("source", "budget", "spent", "left", "draws"):
-        table.add_column(heading)
-    for row in rows:
+    table.add_column("columns known")
+    for heading in ("people with a match", "people found"):
+        table.add_column(heading, justify="right")
+    for row in found.rows():
         table.add_row(*map(escape, row))
     print_table(_console, table)
-    for line in event_lines(home) if events else ():
-        say(line, quiet=False)
+    _console.print(
+        "[dim]found: nobody else of the table and one entry of the register has these values.[/]"
+    )
+    say(f"list       {place}   (private: do not share)", quiet=False)
+
+
+def show_look(look: Look) -> None:
+    """Show the tables of a look at a source."""
+    _console.print(f"{look.rows:,} rows of {look.people:,} people. [red]Private: do not share.[/]")
+    for part in look.tables:
+        _console.print(f"\n[bold]{escape(part.title)}[/]")
+        table = Table(box=None, padding=(0, 2, 0, 0))
+        for place, heading in enumerate(part.headings):
+            table.add_column(escape(heading), justify="right" if part.numeric(place) else "left")
+        for row in part.rows:
+            table.add_row(*map(escape, row))
+        print_table(_console, table)
+        if part.note:
+            _console.print(f"[dim]{escape(part.note)}[/]")

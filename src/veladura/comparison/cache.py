@@ -74,6 +74,7 @@ def key(job: Job, data: str) -> str:
         job.seed,
         intruders,
         list(job.models),
+        "losses by column",
     ]
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
 

@@ -9,15 +9,18 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from veladura.base.estimate import Estimate
-from veladura.errors import VeladuraError
+from veladura.errors import NotApplicable, VeladuraError
 from veladura.measures.assessment import assess
 from veladura.measures.knowledge import Scenario
 from veladura.measures.measure import Figure
+from veladura.measures.population import among_its_people
+from veladura.measures.utility.recoded import recoded
 from veladura.plan.plan import read_plan
 from veladura.table.source import open as open_table
 
 if TYPE_CHECKING:
     from veladura.core.recipe import Recipe
+    from veladura.core.release import Release
     from veladura.table.table import Table
 
 MOST_CELLS = 20_000_000  # of a table whose rows are fetched to be measured
@@ -39,6 +42,10 @@ class Candidate:
         Risk and utility, by full name.
     problem
         Why there is no release, where there is none.
+    lost
+        By column, the information lost in values that became coarser.
+    swept
+        The values of the settings that a sweep varies.
     """
 
     name: str
@@ -49,6 +56,8 @@ class Candidate:
     seconds: float = 0.0
     figures: Mapping[str, Figure] = field(default_factory=dict, repr=False)
     problem: str = ""
+    lost: Mapping[str, float] = field(default_factory=dict, repr=False)
+    swept: Mapping[str, int | float | str] = field(default_factory=dict)
 
     def estimate(self, figure: str) -> Estimate | None:
         """Return a figure, or None where it does not apply."""
@@ -135,7 +144,19 @@ def evaluate(job: Job) -> Candidate:
         datasets=len(release.tables),
         seconds=seconds,
         figures=dict(figures),
+        lost=_lost(table, release),
     )
+
+
+def _lost(table: Table, release: Release) -> dict[str, float]:
+    """Return the information lost by column; nothing where no column is coarser, or rows stay."""
+    if not table.in_memory or not all(d.table.in_memory for d in release.tables):
+        return {}
+    original, about = among_its_people(table.without_identifiers(), release)
+    try:
+        return {name: float(value) for name, value in recoded(original, about).columns.items()}
+    except NotApplicable:
+        return {}
 
 
 def _methods(recipe: Recipe) -> str:

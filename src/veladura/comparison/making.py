@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from veladura.base.checks import check_whole
 from veladura.base.context import Progress, silent, thread_count
@@ -15,6 +15,8 @@ from veladura.comparison import worker
 from veladura.comparison.cache import Cache, data_hash
 from veladura.comparison.candidate import Candidate, Job
 from veladura.comparison.result import Comparison, axis, check_axes
+from veladura.comparison.sweep import Value, label_of, swept
+from veladura.core.recipe import Recipe
 from veladura.errors import PlanError
 from veladura.measures.knowledge import Scenario
 from veladura.plan.plan import Plan, read_plan
@@ -22,14 +24,12 @@ from veladura.table.database.scratch import custodian_home
 from veladura.table.source import open_quietly
 from veladura.table.table import Table
 
-if TYPE_CHECKING:
-    from veladura.core.recipe import Recipe
-
 
 def compare(
     table: Any,
-    recipes: Mapping[str, Recipe] | Sequence[Recipe],
+    recipes: Mapping[str, Recipe] | Sequence[Recipe] | Recipe,
     *,
+    sweep: Mapping[str, Sequence[int | float | str]] | None = None,
     seed: int | None = None,
     risk: str | None = None,
     utility: str | None = None,
@@ -44,7 +44,11 @@ def compare(
     table
         Anything `veladura.open` takes.
     recipes
-        A list of recipes, or a mapping of their names on the map to the recipes.
+        A list of recipes, or a mapping of their names on the map to the recipes; one recipe, with
+        ``sweep``.
+    sweep
+        Settings with the values to try, as in ``{"k": [2, 5, 10]}``: every combination is a
+        candidate, and `Comparison.curves` has pictures of what each attribute loses.
     seed
         For every recipe that takes one.
     risk, utility
@@ -67,7 +71,7 @@ def compare(
     ['weak', 'strong']
     """
     check_axes(risk, utility)
-    named = _named(recipes)
+    named, values = _swept(_named(recipes), sweep)
     opened = open_quietly(table) if not isinstance(table, Table) else table
     source = table if isinstance(table, (str, Path)) else opened.arrow
     declared = dict(opened.source.columns)
@@ -76,6 +80,7 @@ def compare(
     candidates = _run(
         jobs, data_hash(opened) if custodian is not None else None, cache, workers, progress
     )
+    candidates = [replace(c, swept=values.get(c.name, {})) for c in candidates]
     return Comparison(
         tuple(candidates), axis(candidates, "risk", risk), axis(candidates, "utility", utility)
     )
@@ -84,39 +89,49 @@ def compare(
 def compare_plans(
     paths: Sequence[str | Path],
     *,
+    sweep: Mapping[str, Sequence[int | float | str]] | None = None,
     risk: str | None = None,
     utility: str | None = None,
     workers: int | None = None,
     fresh: bool = False,
     progress: Progress = silent,
 ) -> Comparison:
-    """Return the comparison of plans of one source.
+    """Return the comparison of plans of one source, or of one plan with several settings.
 
     Figures are kept in the custodian folder for the next comparison, unless ``fresh``.
     """
     check_axes(risk, utility)
     plans = {Path(path): read_plan(path) for path in paths}
-    if len(plans) < 2:  # noqa: PLR2004
-        msg = "a comparison needs at least two plans.\n\nHint: copy a plan and change its [[step]]."
+    if len(plans) < 2 and not sweep:  # noqa: PLR2004
+        msg = (
+            "a comparison needs at least two plans.\n\nHint: copy a plan and change its [[step]],"
+            " or try several values of a setting: --sweep k=2,5,10."
+        )
         raise PlanError(msg)
     _one_source(list(plans.values()))
     names = _names(list(plans))
-    jobs = [
-        Job(
-            names[path],
-            plan.recipe,
-            None,
-            {n: str(d) for n, d in plan.columns.items()},
-            path,
-            plan.run.seed,
-            intruders=_shared_intruders(list(plans.values())),
-            models=_shared_models(list(plans.values())),
-        )
-        for path, plan in plans.items()
-    ]
+    values: dict[str, Mapping[str, Value]] = {}
+    jobs = []
+    for path, plan in plans.items():
+        recipes, own = _swept({names[path]: plan.recipe}, sweep, alone=len(plans) == 1)
+        values |= own
+        jobs += [
+            Job(
+                name,
+                recipe,
+                None,
+                {n: str(d) for n, d in plan.columns.items()},
+                path,
+                plan.run.seed,
+                intruders=_shared_intruders(list(plans.values())),
+                models=_shared_models(list(plans.values())),
+            )
+            for name, recipe in recipes.items()
+        ]
     first = next(iter(plans.values()))
     cache = Cache(None if fresh else first.custodian_folder or custodian_home())
     candidates = _run(jobs, data_hash(first.open()), cache, workers, progress)
+    candidates = [replace(c, swept=values.get(c.name, {})) for c in candidates]
     return Comparison(
         tuple(candidates), axis(candidates, "risk", risk), axis(candidates, "utility", utility)
     )
@@ -149,8 +164,29 @@ def _run(
     return [done[job.name] for job in jobs]
 
 
-def _named(recipes: Mapping[str, Recipe] | Sequence[Recipe]) -> dict[str, Recipe]:
+def _swept(
+    recipes: Mapping[str, Recipe],
+    sweep: Mapping[str, Sequence[Value]] | None,
+    *,
+    alone: bool | None = None,
+) -> tuple[dict[str, Recipe], dict[str, Mapping[str, Value]]]:
+    """Return recipes by name, with every combination of a sweep, and the values of each."""
+    if sweep is None or not sweep:
+        return dict(recipes), {}
+    made: dict[str, Recipe] = {}
+    values: dict[str, Mapping[str, Value]] = {}
+    single = len(recipes) == 1 if alone is None else alone
+    for name, recipe in recipes.items():
+        for combination, changed in swept(recipe, sweep):
+            label = label_of(combination) if single else f"{name}: {label_of(combination)}"
+            made[label], values[label] = changed, combination
+    return made, values
+
+
+def _named(recipes: Mapping[str, Recipe] | Sequence[Recipe] | Recipe) -> dict[str, Recipe]:
     """Return recipes by name: their method, numbered where it occurs again."""
+    if isinstance(recipes, Recipe):
+        return {recipes.method: recipes}
     if isinstance(recipes, Mapping):
         named = dict(recipes)
     else:

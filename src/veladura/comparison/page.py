@@ -227,7 +227,11 @@ def _others(comparison: Comparison) -> list[tuple[str, str, list[str]]]:
 
 def render(comparison: Comparison) -> str:
     """Return the whole page."""
-    return page("comparison.html.j2", **_facts(comparison))
+    pictures = {
+        title: f"data:image/svg+xml;base64,{b64encode(picture).decode()}"
+        for title, picture in comparison.curves().items()
+    }
+    return page("comparison.html.j2", **_facts(comparison), curves=pictures)
 
 
 def fragment(comparison: Comparison) -> str:

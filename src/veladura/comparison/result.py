@@ -192,6 +192,15 @@ class Comparison:
             [text[0], "-" * len(text[0]), *text[1:], *(["", *self.notes] if self.notes else [])]
         )
 
+    def curves(self) -> dict[str, bytes]:
+        """Return pictures of a sweep as SVG by title: what is lost along each setting.
+
+        None where nothing was swept.
+        """
+        from veladura.comparison.curves import curves
+
+        return curves(self)
+
     def to_html(self) -> str:
         """Return one page with the map and the table; it loads nothing from the network."""
         from veladura.comparison.page import render

@@ -1,11 +1,13 @@
-"""Limits on figures that a drafted plan proposes, by kind of method.
+"""Limits on figures: those that hold by default, and those that a drafted plan proposes.
 
-Starting points, not standards: the holder knows what the release is for.
+What is proposed, by kind of method, are starting points, not standards: the holder knows what the
+release is for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Protocol
 
 from veladura.base.limits import Limit
 
@@ -15,8 +17,9 @@ GENERALISED: Mapping[str, Limit] = {
     "utility.generalisation.completeness": Limit(min=0.95),
     "utility.generalisation.precision": Limit(min=0.5),
 }
-HOLES: Mapping[str, Limit] = {"risk.holes.ratio": Limit(max=1.25)}
 # Chance moves the ratio by 0.07; a method that never releases people's own numbers has 2 and more.
+HOLES: Mapping[str, Limit] = {"risk.holes.ratio": Limit(max=1.25)}
+# Synthetic numbers of several datasets and columns: the largest of many ratios moves further.
 NO_HOLES: Mapping[str, Limit] = {"risk.holes.ratio": Limit(max=1.5)}
 NUMBERS: Mapping[str, Limit] = {
     "risk.spikes.ratio": Limit(max=1.25),
@@ -24,7 +27,6 @@ NUMBERS: Mapping[str, Limit] = {
     "risk.extremes.lone": Limit(max=0),
 }
 SYNTHETIC: Mapping[str, Limit] = {
-    **HOLES,
     "utility.pmse.ratio": Limit(max=10),
     "utility.tables.two": Limit(max=0.1),
     "utility.overlap.mean": Limit(min=0.5),
@@ -32,8 +34,31 @@ SYNTHETIC: Mapping[str, Limit] = {
 }
 MASKED: Mapping[str, Limit] = {
     **PROSECUTOR,
-    **HOLES,
     "risk.unchanged.rows": Limit(max=0.5),
     "utility.columns.worst": Limit(max=0.1),
     "utility.correlations.largest": Limit(max=0.1),
 }
+
+
+class Gated(Protocol):
+    """What a recipe says of its limits."""
+
+    @property
+    def private(self) -> bool:
+        """Whether its figures would themselves disclose: then nothing is gated."""
+
+    @property
+    def firm_gate(self) -> Mapping[str, Limit]:
+        """The limits that hold by default."""
+
+
+def default_limits(recipes: Iterable[Gated]) -> dict[str, Limit]:
+    """Return the limits that hold for some steps though a plan names none; the loosest of each."""
+    steps = list(recipes)
+    limits: dict[str, Limit] = {}
+    if any(step.private for step in steps):
+        return limits
+    for figure, limit in (item for step in steps for item in step.firm_gate.items()):
+        if figure not in limits or limit.looser_than(limits[figure]):
+            limits[figure] = limit
+    return limits

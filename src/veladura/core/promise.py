@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -120,6 +120,9 @@ class Check:
         contradict the promise leaves it attested.
     stated
         Settings that only the holder knows; all others follow from those of the step.
+    untouched
+        Whether it is about values as the step left them: a later step that changes one of its
+        columns takes the promise away, after it was proved.
     """
 
     count: Callable[[Evidence, Mapping[str, Any]], int]
@@ -128,6 +131,11 @@ class Check:
     linked: bool = True
     shown: bool = True
     stated: tuple[str, ...] = ()
+    untouched: bool = False
+
+    def taken_away(self, promise: Promise, changed: Collection[str]) -> bool:
+        """Whether steps that change some columns take a promise away."""
+        return self.untouched and not set(changed).isdisjoint(promise.settings.get("columns", ()))
 
 
 def claim_of(promise: Promise, checks: Mapping[str, Check]) -> str:

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 from veladura.base.context import Charges, Context, Progress, silent, thread_count
 from veladura.base.limits import Limit
 from veladura.base.streams import Streams
+from veladura.core.gates import HOLES
 from veladura.core.promise import Check, Promise
 from veladura.core.release import Dataset, Release, Step, released
 from veladura.core.rules import AsReleased, Rule
 
 if TYPE_CHECKING:
     from veladura.base.arrays import Ints
+    from veladura.base.expression import Expression
     from veladura.table.codes import Codes, Column
     from veladura.table.inspect import Facts
     from veladura.table.schema import Schema
@@ -77,6 +79,8 @@ class Drawn:
         For the custodian's page: SVG, or text, by title. They may show original values.
     public_pictures
         For both pages: of released values, and nothing else of the original.
+    records
+        Files for the custodian's folder: what they hold, by name. They may hold original values.
     steps
         For a method that is made of others: their steps, instead of one of its own.
     """
@@ -88,6 +92,7 @@ class Drawn:
     promises: tuple[Promise, ...] = ()
     pictures: Pictures = no_pictures
     public_pictures: Pictures = no_pictures
+    records: Mapping[str, str] = field(default_factory=dict)
     steps: tuple[Step, ...] = ()
 
 
@@ -105,7 +110,7 @@ class Recipe(ABC):
     caution: ClassVar[str] = ""  # what it does to a model of its columns, for an analyst
     checks: ClassVar[Mapping[str, Check]] = {}  # how each of its promises is proved
     gate: ClassVar[Mapping[str, Limit]] = {}  # limits on figures that a drafted plan proposes
-    firm_gate: ClassVar[Mapping[str, Limit]] = {}  # limits that hold in it from the start
+    firm_gate: ClassVar[Mapping[str, Limit]] = HOLES  # limits that hold though no plan names them
     own_rules: ClassVar[tuple[type[Rule], ...]] = ()  # combining rules of its own
     synthesizes: ClassVar[bool] = False  # whether it sets the combining rule of a chain
     coarsens: ClassVar[bool] = False  # a released value covers the true one: it can be looked up
@@ -170,11 +175,15 @@ class Recipe(ABC):
         return self._fit(table, context)
 
     def _fit(self, table: Any, context: Context) -> Fitted[Any]:
+        return self.apply(self.prepared(table), context)
+
+    def prepared(self, table: Any) -> Table:
+        """Return a table as `apply` wants it: without identifiers, and in memory if need be."""
         from veladura.table.source import open as open_table
 
         opened = open_table(table).without_identifiers()
         near = self.reads_rows() or (opened.whole is not None and not self.private)
-        return self.apply(opened.fetched() if near else opened, context)
+        return opened.fetched() if near else opened
 
     def changes(self, names: Sequence[str]) -> tuple[str, ...]:
         """Return the columns that the method replaces or answers for, of a table's columns.
@@ -183,6 +192,27 @@ class Recipe(ABC):
         """
         columns = getattr(self, "columns", ())
         return tuple(names if columns is None else columns)
+
+    def leaves_out(self) -> tuple[str, ...]:
+        """Return the columns that the method does not release; by default none."""
+        return ()
+
+    def reads_as_given(self) -> tuple[str, ...]:
+        """Return the columns that no earlier step may have changed; by default none matter."""
+        return ()
+
+    @classmethod
+    def population(cls, settings: Mapping[str, Any]) -> Expression | None:  # noqa: ARG003
+        """Return who the release is about, where a step with these settings says so.
+
+        Measures compare a release with those people of the original only.
+        """
+        return None
+
+    @classmethod
+    def sampled(cls, settings: Mapping[str, Any]) -> float:  # noqa: ARG003
+        """Return the share of its input that a step with these settings drew at random."""
+        return 1.0
 
     def shown(self, column: Column) -> Column:
         """Return a column that the method mostly keeps as an intruder meets it.

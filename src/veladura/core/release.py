@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -98,6 +99,7 @@ class Release:
     public_pictures: tuple[Callable[[], Titled], ...] = field(default=(), repr=False)
     standing: Standing | None = None  # what a plan says of it; None without a plan
     units: Mapping[str, str] = field(default_factory=dict, repr=False)
+    records: Mapping[str, str] = field(default_factory=dict, repr=False)  # for the custodian only
 
     def __repr__(self) -> str:
         steps = " then ".join(step.method for step in self.steps)
@@ -109,24 +111,45 @@ class Release:
     @cached_property
     def datasets(self) -> list[Any]:
         """The released frames, of the type that came in (pandas for files and databases)."""
-        from veladura.table.frames.conversion import restore
+        from veladura.table.frames.conversion import new_frame, restore
 
         changed = {*self.changed, *self.units}
         frame = None if self.original is None else self.original.frame
+        if self.rule.statistics:
+            return [new_frame(frame, dataset.fetched()) for dataset in self.tables]
         return [
             restore(
                 frame,
                 dataset.fetched(),
                 {name: name in changed for name in dataset.table.units.names},
                 dataset.rows,
+                self._new_orders(dataset.table),
             )
             for dataset in self.tables
         ]
+
+    def _new_orders(self, table: Table) -> dict[str, tuple[str, ...]]:
+        """Return the columns that a step turned into ordered categories, with their order."""
+        if self.original is None:
+            return {}
+        kinds = {field.name: field.kind for field in self.original.schema}
+        return {
+            field.name: field.order
+            for field in table.schema
+            if field.order and field.kind == "ordered" and kinds.get(field.name) != "ordered"
+        }
 
     @property
     def changed(self) -> tuple[str, ...]:
         """The columns whose values a step replaced."""
         return tuple(dict.fromkeys(name for step in self.steps for name in step.changed))
+
+    @property
+    def fraction(self) -> float:
+        """The share of the source that was drawn at random; 1 where nothing was."""
+        return math.prod(
+            step.recipe.sampled(step.settings) for step in self.steps if step.recipe is not None
+        )
 
     @property
     def quasi_identifiers(self) -> tuple[str, ...]:
@@ -160,6 +183,25 @@ class Release:
         from veladura.release.manifest import build_manifest
 
         return dict(self.saved_manifest) or build_manifest(self)
+
+    def counts(self, columns: Sequence[str] | None = None) -> list[Any]:
+        """Return every dataset as a table of counts (a contingency table), as pandas frames.
+
+        Parameters
+        ----------
+        columns
+            The columns of the table; all released ones, unless given.
+
+        Returns
+        -------
+        One row for each combination that occurs, and its number of rows in the column ``n``.
+        """
+        from veladura.table.frames.conversion import count_frame
+
+        return [
+            count_frame(dataset.table, list(columns or dataset.table.names))
+            for dataset in self.tables
+        ]
 
     def estimate(self, function: Callable[[Any], Any], *, level: float = 0.95) -> Combined:
         """Return an analysis of every dataset, combined by the release's combining rule.
@@ -308,6 +350,7 @@ def unproved(fitted: Fitted[Any], drawn: Drawn, context: Context) -> Release:
         drawn.rule,
         recipe,
         context.streams,
+        records=drawn.records,
     )
     return replace(
         release,

@@ -43,7 +43,11 @@ class Rule(ABC):
     synthetic: ClassVar[bool] = True  # values are drawn from a model: no row is a person's own
     private: ClassVar[bool] = False  # differentially private: figures of the data disclose
     posterior: ClassVar[bool] = False  # vd.posterior answers questions
+    statistics: ClassVar[bool] = False  # a table of statistics is released: rows are no people
     least_datasets: ClassVar[int] = 1
+    redraws: ClassVar[int] = (
+        0  # datasets that the posterior gives an analyst, where one was released
+    )
     refusal: ClassVar[str] = ""  # why estimates of a model cannot be combined, if they cannot
 
     @property

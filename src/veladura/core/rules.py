@@ -26,8 +26,10 @@ __all__ = [
     "ExactPosterior",
     "Full",
     "Imputed",
+    "NoiseAwareRows",
     "Partial",
     "PrivateRows",
+    "PrivateStatistics",
     "Rule",
     "Single",
     "Synthetic",
@@ -140,8 +142,66 @@ class ExactPosterior(Uncombined):
 
 
 @dataclass(frozen=True, kw_only=True)
+class NoiseAwareRows(Rule):
+    """Rows are drawn from the posterior given noisy tables, or can be (Räisä et al. 2023).
+
+    Each dataset shows one draw of the population as closely as whole rows can, so the variance
+    between datasets is that of the posterior: sampling error and noise. This is the rule of
+    Raghunathan, Reiter and Rubin (2003, eq. 4) for datasets so large that the variance within them
+    vanishes; Rubin's rule for imputed data would count the sampling error twice.
+    """
+
+    name = "noise-aware"
+    title = "noise-aware: posterior draws given the noisy tables (Räisä et al. 2023)"
+    private = True
+    posterior = True
+    redraws = 20
+    conclusions = Conclusions(
+        (
+            (
+                "Estimate shares, tables and models of columns that were measured together, with"
+                " intervals that include the noise."
+            ),
+        ),
+        (
+            *PERSON,
+            "Do not take standard errors of one dataset as they are: they ignore the noise.",
+            (
+                "Do not conclude on relations that the manifest does not list as measured: they"
+                " rest on the model."
+            ),
+        ),
+        "Use vd.posterior for shares, tables and odds ratios, and release.analyze for models: both"
+        " work from the noisy tables in the manifest.",
+        "Estimates are of draws from the posterior given the noisy tables. The intervals cover"
+        " sampling error and the noise.",
+    )
+
+    def total(self, m: int, between: Floats, within: Floats, df: float = np.inf) -> Total:
+        """Return T = (1 + 1/m) b with m - 1 degrees of freedom.
+
+        Where all datasets agree, the variance within them is taken instead.
+        """
+        agree = between <= 0
+        freedom = np.where(agree, np.inf, float(m - 1))
+        return np.where(agree, within, (1 + 1 / m) * between), freedom
+
+    def test(self, form: float, spread: float, d: int, m: int, residual: float) -> Statistic:
+        """Return S = form / (d r) with r = (1 + 1/m) tr(b v^-1)/d, all variance being between."""
+        r = (1 + 1 / m) * spread / d
+        if r <= 0:
+            return Statistic(form / d, residual, 0.0)
+        return Statistic(form / (d * r), float(max(1, d * (m - 1) - d + 1)), r)
+
+    def snippet(self, formula: str, number: str, m: int) -> str:
+        """Return the posterior, and a model where there is one."""
+        lines = "posterior = vd.posterior(release)\nprint(posterior)"
+        return f"{lines}\nprint(release.analyze({formula}))" if formula else lines
+
+
+@dataclass(frozen=True, kw_only=True)
 class PrivateRows(Uncombined):
-    """A differentially private release without a posterior: counts and shares only."""
+    """A private release of an earlier version, without its noisy tables: counts and shares only."""
 
     name = "private"
     title = "no combining rule: counts carry noise"
@@ -167,6 +227,39 @@ class PrivateRows(Uncombined):
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class PrivateStatistics(Uncombined):
+    """A differentially private table of statistics, each with its interval: no rows of people."""
+
+    name = "statistics"
+    title = "statistics with intervals that include the noise"
+    statistics = True
+    refusal = (
+        "this release holds statistics and no rows of people: there is no table to fit a model to."
+        "\n\nHint: read value, lower and upper from release.datasets[0]."
+    )
+    conclusions = Conclusions(
+        (
+            "Use every statistic with its interval: it includes the noise.",
+            (
+                "Read intervals of means, quantiles and shares as those of the population that the"
+                " rows are a random sample of; of counts, sums and standard deviations as those of"
+                " the table itself."
+            ),
+        ),
+        (
+            *PERSON,
+            "Do not add or compare statistics as if they were exact.",
+        ),
+        "Read value, lower and upper of each row; the manifest has the noisy sums behind them.",
+        "Intervals include the noise and, where they are about the population, sampling error.",
+    )
+
+    def snippet(self, formula: str, number: str, m: int) -> str:
+        """Return the table."""
+        return "release.datasets[0]"
+
+
 RULES: tuple[type[Rule], ...] = (
     AsReleased,
     Partial,
@@ -174,7 +267,9 @@ RULES: tuple[type[Rule], ...] = (
     Single,
     Imputed,
     ExactPosterior,
+    NoiseAwareRows,
     PrivateRows,
+    PrivateStatistics,
 )
 COMBINING: dict[str, type[Rule]] = {rule.name: rule for rule in (Partial, Full, Imputed, Single)}
 

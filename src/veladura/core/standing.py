@@ -33,6 +33,22 @@ class ExactColumn:
 
 
 @dataclass(frozen=True)
+class LoosenedLimit:
+    """A limit that holds by default, which the holder loosened, and why.
+
+    Attributes
+    ----------
+    limit, default
+        What the plan allows, and what holds by default, in words.
+    """
+
+    figure: str
+    limit: str
+    default: str
+    reason: str
+
+
+@dataclass(frozen=True)
 class Standing:
     """What the plan of a release says of it as a whole.
 
@@ -47,6 +63,8 @@ class Standing:
         What the release is for, and who gets it.
     made
         The day it was made, as in 2026-11-16.
+    loosened
+        The limits that the holder loosened.
     """
 
     unconfirmed: tuple[str, ...] = ()
@@ -54,6 +72,7 @@ class Standing:
     purpose: str = ""
     recipient: str = ""
     made: str = ""
+    loosened: tuple[LoosenedLimit, ...] = ()
 
     @property
     def status(self) -> Status:
@@ -67,5 +86,6 @@ class Standing:
             "status": self.status,
             "unconfirmed": list(self.unconfirmed),
             "exact": [column.to_json() for column in self.exact],
+            **({"loosened": [asdict(limit) for limit in self.loosened]} if self.loosened else {}),
             **{key: text for key, text in texts.items() if text},
         }

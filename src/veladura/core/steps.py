@@ -59,7 +59,20 @@ class Steps(Recipe):
         if sum(recipe.synthesizes for recipe in self.recipes) > 1:
             msg = "Steps may hold one synthesizer only: no rule combines the sets of two."
             raise PlanError(msg)
+        self._check_sources()
         self._check_private()
+
+    def _check_sources(self) -> None:
+        """A step that reads columns as the source has them comes before those that change them."""
+        for number, recipe in enumerate(self.recipes):
+            wanted = recipe.reads_as_given()
+            changed = {n for earlier in self.recipes[:number] for n in earlier.changes(wanted)}
+            if late := [name for name in wanted if name in changed]:
+                msg = (
+                    f"{recipe.method} reads {late} as the source has them, but an earlier step"
+                    " changes them.\n\nHint: put this step before the one that changes them."
+                )
+                raise PlanError(msg)
 
     def _check_private(self) -> None:
         """A private step must see each row by itself, and its output as it was drawn."""
@@ -124,6 +137,7 @@ class FittedSteps(Fitted[Steps]):
             promises=release.promises,
             pictures=lambda _: _all_pictures(release.pictures),
             public_pictures=lambda _: _all_pictures(release.public_pictures),
+            records=release.records,
             steps=release.steps,
         )
 
@@ -151,6 +165,7 @@ def _continue(release: Release, recipe: Recipe, context: Context) -> Release:
     earlier, now = set(release.changed), set(outputs[0].changed)
     left = set(datasets[0].table.names)  # a private step releases its own columns only
     kept = _provable(release.promises, now, left)
+    kept = tuple(p for p in kept if not release.checks[p.name].taken_away(p, now))
     proved([promise for promise in release.promises if promise not in kept], release)
     for output in outputs:
         lasting = _provable(output.promises, earlier, left)
@@ -165,6 +180,7 @@ def _continue(release: Release, recipe: Recipe, context: Context) -> Release:
         rule=outputs[0].rule if recipe.synthesizes else release.rule,
         pictures=(*pictures, *(picture for output in outputs for picture in output.pictures)),
         public_pictures=tuple(picture for output in outputs for picture in output.public_pictures),
+        records={**release.records, **outputs[0].records},
     )
 
 

@@ -1,14 +1,20 @@
-"""Inference from releases: combining rules, tests of several quantities, stacked posteriors."""
+"""Inference from releases: combining rules, tests of several quantities, posteriors, samplers."""
 
 from importlib import import_module
 from typing import Any
 
 # Loaded when used: an estimate is needed everywhere, scipy.stats is not.
 _WHERE = {
+    "Chain": "posterior.samplers",
     "Pooling": "pooling",
+    "acceptance_by_step": "posterior.samplers",
+    "adaptive_metropolis": "posterior.samplers",
     "analyze": "analysis",
+    "chain_model": "posterior.samplers",
     "combine": "combined",
+    "gibbs": "posterior.samplers",
     "likelihood_ratio": "hypotheses",
+    "metropolis": "posterior.samplers",
     "stack": "stacking",
     "wald": "hypotheses",
 }

@@ -26,7 +26,7 @@ from veladura.inference.model import (
     fit,
     log_likelihood,
 )
-from veladura.inference.pooling import Pooling
+from veladura.inference.pooling import Pooling, analysed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -190,6 +190,36 @@ class Analysis:
             robust=self.robust,
         )
 
+    def beside(self, other: Analysis) -> pd.DataFrame:
+        """Return the coefficients of two models side by side, with relative errors. Private.
+
+        ``relative_error`` is (estimate - original) / |original|, and ``overlap`` the mean share of
+        the two intervals that both cover (Karr et al. 2006), negative where they are apart.
+
+        Parameters
+        ----------
+        other
+            The same model of the original: ``analysis.on_original()``.
+        """
+        import pandas as pd
+
+        mine, theirs = self.table(), other.table()
+        names = [name for name in mine.index if name in theirs.index]
+        mine, theirs = mine.loc[names], theirs.loc[names]
+        low = np.maximum(mine["lower"], theirs["lower"])
+        common = np.minimum(mine["upper"], theirs["upper"]) - low
+        with np.errstate(divide="ignore", invalid="ignore"):
+            relative = (mine["estimate"] - theirs["estimate"]) / np.abs(theirs["estimate"])
+            shares = [common / (table["upper"] - table["lower"]) for table in (mine, theirs)]
+        return pd.DataFrame(
+            {
+                "estimate": mine["estimate"],
+                "original": theirs["estimate"],
+                "relative_error": relative,
+                "overlap": (shares[0] + shares[1]) / 2,
+            }
+        )
+
     def plot(
         self, path: str | Path, *, beside: Analysis | None = None, exponentiate: bool = False
     ) -> Path:
@@ -312,7 +342,7 @@ def analyze(
         Robust (sandwich) standard errors, valid where the variance is not that of the family.
     """
     pooling = Pooling.of(release)
-    tables = [(dataset.table, dataset.fetched()) for dataset in release.tables]
+    tables = [(dataset.table, dataset.fetched()) for dataset in analysed(release).tables]
     return _analyse(
         tables,
         pooling,

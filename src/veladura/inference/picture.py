@@ -56,8 +56,13 @@ def draw_coefficients(
     axis.set_yticks(places, names, fontsize=8)
     axis.set_ylim(-0.6, len(names) - 0.4)
     # terms of different size share one scale: the numbers show the small ones
+    errors = (
+        {} if beside is None or exponentiate else dict(analysis.beside(beside)["relative_error"])
+    )
     for place, row in zip(places, frame.loc[names].itertuples(), strict=True):
         numbers = f"{row.estimate:.3g} ({row.lower:.3g} to {row.upper:.3g})"
+        if np.isfinite(off := errors.get(row.Index, np.nan)):
+            numbers += f"  {off:+.1%} of original"
         axis.text(
             1.02,
             place + shift,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import InitVar, dataclass
+from dataclasses import InitVar, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -57,6 +57,8 @@ class Pooling:
     def of(cls, release: Release) -> Pooling:
         """Return the combining rule of a release; refuse one that cannot be combined."""
         m = len(release.tables)
+        if release.rule.redraws and m == 1:
+            m = release.rule.redraws
         release.rule.check(m)
         return cls(release.rule, m)
 
@@ -73,6 +75,28 @@ class Pooling:
         return combine_by(self.rule, q, v, level=level, df=df, names=tuple(names))
 
 
+def analysed(release: Release) -> Release:
+    """Return the release whose datasets are analysed: as it is, or with datasets redrawn.
+
+    A release of one dataset with a noise-aware posterior has all that further ones need: they are
+    drawn from the posterior here, and cost no privacy.
+    """
+    if not release.rule.redraws or len(release.tables) > 1:
+        return release
+    from veladura.core.release import Dataset
+    from veladura.inference.posterior.noise_aware import noise_aware
+    from veladura.inference.posterior.reading import model_of
+    from veladura.table.recode import fresh
+
+    table = release.tables[0].table
+    posterior = noise_aware(model_of(release))  # type: ignore[arg-type]
+    drawn = [
+        Dataset(fresh(table, posterior.domain.columns_of(table, codes)))
+        for codes in posterior.rows(release.rule.redraws, table.rows)
+    ]
+    return replace(release, tables=tuple(drawn))
+
+
 def estimate(release: Release, function: Callable[[Any], Any], *, level: float = 0.95) -> Combined:
     """Return an analysis of every dataset, combined by the rule of the release.
 
@@ -85,7 +109,7 @@ def estimate(release: Release, function: Callable[[Any], Any], *, level: float =
     from veladura.inference.cautions import cautions
 
     pooling = Pooling.of(release)
-    results = [_result(function(data)) for data in release.datasets]
+    results = [_result(function(data)) for data in analysed(release).datasets]
     named = {tuple(map(str, names)) for _, _, names in results}
     if len(named) > 1 or len({np.shape(q) for q, _, _ in results}) > 1:
         sizes = sorted({int(np.size(q)) for q, _, _ in results})

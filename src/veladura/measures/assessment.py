@@ -15,6 +15,7 @@ from veladura.errors import NotApplicable, PlanError
 from veladura.inference.formula import check_models
 from veladura.measures.knowledge import Scenario, check_intruders
 from veladura.measures.measure import Detail, Figure, Measure, Subject
+from veladura.measures.population import among_its_people
 from veladura.measures.registry import MEASURES
 from veladura.measures.registry import measures as own_measures
 from veladura.measures.rendering import as_html, as_json, as_text
@@ -138,11 +139,14 @@ def assess(
             " would disclose something about the data."
         )
         raise PlanError(msg)
+    if release.rule.statistics:  # no rows of people: nothing to hold beside the original
+        return Assessment({}, {}, private=True)
     opened = _opened(table, release)
     scenarios = check_intruders(intruders, opened.schema, opened.source.columns)
+    original, about = among_its_people(_original(opened, release), release)
     subject = Subject(
-        _original(opened, release),
-        release,
+        original,
+        about,
         _control(control, release),
         scenarios,
         check_models(models),

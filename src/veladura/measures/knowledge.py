@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 STRONGEST, EVERYTHING = "strongest", "everything"  # figures and scenario that are always there
 REGISTER, ACQUAINTANCE = "register", "acquaintance"
+ASKED = "asked"  # the one whose knowledge an option of the command line gives
 WITHIN, DAYS = "10 %", "30 days"
 ROUGHLY = ("undecided", "other", "sensitive")  # what an acquaintance knows beside a register
 _DAYS = {"day": 1.0, "week": 7.0, "month": 30.4375, "year": 365.25}
@@ -201,3 +202,25 @@ def draft_intruders(schema: Schema, quasi_identifiers: Sequence[str] = ()) -> tu
         for name, (knows, rough) in drafted.items()
         if knows and (name == REGISTER or others)
     )
+
+
+def asked_intruders(
+    within: Mapping[str, float | str], intruders: Sequence[Scenario], schema: Schema
+) -> tuple[Scenario, ...]:
+    """Return intruders with one more in front, who knows some columns as precisely as asked.
+
+    For the rest it is the acquaintance of `draft_intruders`. Without intruders of a plan the usual
+    ones follow.
+
+    Parameters
+    ----------
+    within
+        How precisely, by column, as in ``within`` of a scenario.
+    """
+    usual = draft_intruders(schema)
+    base = next((who for who in usual if who.name == ACQUAINTANCE), None) or next(iter(usual), None)
+    knows = dict.fromkeys([*(() if base is None else base.knows), *within])
+    old = {} if base is None else {name: base.within[name] for name in base.within}
+    asked = Scenario(name=ASKED, knows=tuple(knows), within={**old, **within})
+    rest = [who for who in (intruders or usual) if who.name != ASKED]
+    return check_intruders((asked, *rest), schema)

@@ -28,6 +28,7 @@ MEASURES = {
     "risk.nearest": "veladura.measures.risk.nearest",
     "risk.extremes": "veladura.measures.risk.extremes",
     "risk.location": "veladura.measures.risk.location",
+    "risk.informed_intruder": "veladura.measures.risk.informed_intruder",
     "utility.columns": "veladura.measures.utility.columns",
     "utility.moments": "veladura.measures.utility.moments",
     "utility.frequent": "veladura.measures.utility.frequent",

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from veladura.core.standing import ExactColumn, Standing
+from veladura.core.standing import ExactColumn, LoosenedLimit, Standing
 from veladura.errors import PlanError
 from veladura.measures.exact import ExactFacts, exact_facts
 from veladura.plan.coarsening import holders
@@ -169,6 +169,16 @@ def standing_of(
         plan.release.purpose,
         plan.release.recipient,
         f"{datetime.now(UTC):%Y-%m-%d}",
+        _loosened(plan),
+    )
+
+
+def _loosened(plan: Plan) -> tuple[LoosenedLimit, ...]:
+    """Return the limits of a plan that are looser than what holds by default."""
+    return tuple(
+        LoosenedLimit(figure, str(limit), str(default), limit.reason.strip())
+        for figure, default in plan.default_limits.items()
+        if (limit := plan.gate.get(figure)) is not None and limit.looser_than(default)
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tomllib
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ import tomli_w
 from veladura.base.limits import Limit
 from veladura.base.settings import from_plain, from_table, paths_from, to_plain
 from veladura.core import registry
+from veladura.core.gates import default_limits
 from veladura.core.steps import Steps
 from veladura.errors import PlanError, VeladuraWarning
 from veladura.inference.formula import check_models
@@ -51,7 +52,8 @@ class SourcePlan:
     """Where the table is, and how a CSV file is written.
 
     ``data_id`` is the holder's own number of the data: sources with the same one share a privacy
-    budget, whatever their files are called.
+    budget, whatever their files are called. ``counts`` names the column of a table of counts that
+    says how many people a row stands for.
     """
 
     path: str | None = None
@@ -64,6 +66,7 @@ class SourcePlan:
     decimal: str | None = None
     quote: str | None = None
     missing: tuple[str, ...] | None = None
+    counts: str | None = None
 
     def __post_init__(self) -> None:
         if (self.path is None) == (self.url is None):
@@ -125,11 +128,15 @@ class UtilityPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetPlan:
-    """The privacy budget of this source over all runs; by default what this plan costs once."""
+    """The privacy budget of this source over all runs; by default what this plan costs once.
+
+    ``accept_noise`` lets a private step run that is expected to tell nothing about the data.
+    """
 
     epsilon: float | None = None
     delta: float = 0.0
     rho: float | None = None
+    accept_noise: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,6 +178,11 @@ class Plan:
         return self.steps[0] if len(self.steps) == 1 else Steps(self.steps)
 
     @property
+    def default_limits(self) -> dict[str, Limit]:
+        """The limits that hold though the plan does not name them."""
+        return default_limits(self.steps)
+
+    @property
     def folder(self) -> Path:
         """The release folder."""
         return _tidy(self.home / self.release.folder)
@@ -194,6 +206,7 @@ class Plan:
             name=source.name,
             dialect=source.dialect(),
             custodian=self.custodian_folder,
+            counts=source.counts,
             writable=self.release.table is not None,
         )
 
@@ -310,15 +323,30 @@ def parse_plan(text: str) -> Plan:
         for i, step in enumerate(steps, start=1)
     )
     refuse_contradictions(recipes, columns)
+    gate: Mapping[str, Limit] = from_plain(Mapping[str, Limit], tables.get("gate", {}), "gate")
+    _refuse_loosened(gate, recipes)
     return Plan(
         **parts,
         columns=columns,
         steps=recipes,
-        gate=from_plain(Mapping[str, Limit], tables.get("gate", {}), "gate"),
+        gate=gate,
         intruders=intruders_from(tables.get("intruder", [])),
         unconfirmed=from_plain(tuple[str, ...], tables.get("unconfirmed", []), "unconfirmed"),
         text=without_passwords(text),  # it goes into the record
     )
+
+
+def _refuse_loosened(gate: Mapping[str, Limit], recipes: Sequence[Recipe]) -> None:
+    """Refuse a limit that is looser than the one that holds by default, without a reason."""
+    for figure, default in default_limits(recipes).items():
+        limit = gate.get(figure)
+        if limit is not None and limit.looser_than(default) and not limit.reason.strip():
+            msg = (
+                f'[gate] "{figure}": {limit} is looser than what holds by default, {default}.\n\n'
+                "Hint: leave it out, or say why the release may be so: add reason ="
+                ' "...". The reason is published with the release.'
+            )
+            raise PlanError(msg)
 
 
 def _refuse_long_keys(text: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from veladura.base.limits import Limit
+from veladura.core.gates import default_limits
 from veladura.core.recipe import Recipe
 from veladura.measures.registry import meaning_of
 from veladura.plan.commented import comment
@@ -17,8 +18,8 @@ def gate_text(recipe: Recipe, limits: Mapping[str, Limit] | None = None) -> str:
     Parameters
     ----------
     limits
-        Limits that hold from the start, beside those of the recipe; the others are proposed as
-        comments.
+        Limits that hold from the start, beside those that hold by default; the others are proposed
+        as comments.
     """
     if recipe.private:
         reason = (
@@ -27,7 +28,7 @@ def gate_text(recipe: Recipe, limits: Mapping[str, Limit] | None = None) -> str:
         )
         return "\n".join([*comment(reason), ""])
     steps = recipes_of(recipe)
-    limits = {**(limits or {}), **{k: v for step in steps for k, v in step.firm_gate.items()}}
+    limits = {**(limits or {}), **default_limits(steps)}
     lines = [
         *comment(
             "Limits on risk and utility: the run refuses a release that fails one of them. The less"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,10 +19,12 @@ from veladura.measures.knowledge import (
 from veladura.plan.accounting import exact_in, refuse_dangerous, refuse_unnamed, standing_of
 from veladura.plan.confirmed import refuse_changed
 from veladura.plan.plan import Plan, ledger_of
+from veladura.plan.what_if import refuse_hopeless
 from veladura.release import custodian as keeper
 from veladura.release.folder import check_folder, clear_unfinished
-from veladura.release.gate import Verdict, check_gate, gate, refuse_gate, require
-from veladura.release.package import leave_report, save, write_tables
+from veladura.release.gate import Verdict, check_gate, gate, refuse_gate, require, with_defaults
+from veladura.release.package import leave_report, save
+from veladura.release.tables import new_tables
 
 if TYPE_CHECKING:
     from veladura.core.release import Release
@@ -99,6 +101,7 @@ def rehearse(plan: Plan, *, force: bool = False, unsafe_repeatable: bool = False
     check(plan, force=force)
     table = plan.open()
     _check_knowledge(plan, table)
+    refuse_hopeless(plan, table)
     account(plan, table)
     plan.recipe.fit(
         table, plan.run.seed, threads=plan.run.threads, unsafe_repeatable=unsafe_repeatable
@@ -133,6 +136,7 @@ def run(
         table = plan.open()
         advance()
     _check_knowledge(plan, table)
+    refuse_hopeless(plan, table)
     facts = account(plan, table)
     release = plan.recipe.protect(
         table,
@@ -146,31 +150,31 @@ def run(
     assessment = assess(
         table,
         release,
-        limits=plan.gate,
         intruders=plan.intruders,
         models=plan.utility.models,
         threads=plan.run.threads,
         progress=progress,
     )
-    verdicts = tuple(gate(assessment, plan.gate))
+    limits = with_defaults(plan.gate, plan.default_limits, assessment)
+    assessment = replace(assessment, limits=limits)
+    verdicts = tuple(gate(assessment, limits))
     try:
         require(verdicts)
     except GateError:
         leave_report(release, custodian, assessment, verdicts)
         raise
     with progress("writing the release", 1) as advance:
-        if plan.release.table is not None:
-            write_tables(release, table, plan.release.table, force=force)
-        save(
-            release,
-            plan.folder,
-            custodian,
-            format=plan.release.format,
-            force=force,
-            assessment=assessment,
-            verdicts=verdicts,
-            plan=plan.text,
-            standing=standing,
-        )
+        with new_tables(release, table, plan.release.table, force=force):
+            save(
+                release,
+                plan.folder,
+                custodian,
+                format=plan.release.format,
+                force=force,
+                assessment=assessment,
+                verdicts=verdicts,
+                plan=plan.text,
+                standing=standing,
+            )
         advance()
     return Outcome(release, assessment, verdicts, plan.folder, custodian, standing)

@@ -126,6 +126,7 @@ def _describe_source(source: Source, original: Table | None) -> dict[str, Any]:
         "content": None if original is None else content_digest(original, original.names),
         "released_from": [] if original is None else original.names,
         "table": source.table,
+        "counts": source.counts,
         "columns": {name: asdict(declared) for name, declared in source.columns.items()},
         "dialect": asdict(source.dialect) if source.dialect else None,
     }

@@ -14,12 +14,13 @@ import pyarrow.compute as pc
 from veladura.errors import PromiseError
 from veladura.release.files import read_data
 from veladura.release.folder import is_plain
-from veladura.release.parquet_pages import OversizedError, unfolded_size
+from veladura.release.parquet_pages import CELL, OversizedError, unfolded_size
 from veladura.table.codes import label_text
 from veladura.table.schema import Field
 
 MUCH = 1 << 30  # bytes that any file may unfold to
 RATIO = 250  # and times its own size beyond that: real rows do not repeat so much
+MOST_LINE = 1 << 26  # bytes of a line of a CSV file: the reader takes no longer one
 MEMORY = 0.75  # share of the memory that data may take
 
 
@@ -62,18 +63,38 @@ def most_bytes(stored: int) -> int:
     return most
 
 
-def _look(file: Path) -> int:
-    """Return what a data file unfolds to: text holds no more numbers than half its bytes."""
-    if file.suffix == ".parquet":
-        return unfolded_size(file)
-    return 4 * file.stat().st_size
+def _look(file: Path, columns: int) -> int:
+    """Return what a data file unfolds to."""
+    return unfolded_size(file) if file.suffix == ".parquet" else unfolded_text(file, columns)
+
+
+def unfolded_text(file: Path, columns: int) -> int:
+    """Return what a CSV file unfolds to: its texts, and a number for every cell, empty or not.
+
+    Rows are ends of lines. A row without a separator for every column but one is no row of the
+    release, so that fewer separators are refused before anything is read, and so is a line that no
+    reader takes whole.
+    """
+    ends, separators, length, longest = 1, 0, 0, 0
+    with file.open("rb") as stream:
+        while piece := stream.read(1 << 20):
+            ends += piece.count(b"\n")
+            separators += piece.count(b",")
+            first = piece.find(b"\n")
+            longest = max(longest, length + (first if first >= 0 else len(piece)))
+            length = len(piece) - piece.rfind(b"\n") - 1 if first >= 0 else length + len(piece)
+    if longest > MOST_LINE:
+        msg = "a line is too long"
+        raise ValueError(msg)
+    rows = min(ends, separators // (columns - 1) if columns > 1 else ends)
+    return file.stat().st_size + rows * columns * CELL
 
 
 def _read(files: Sequence[Path], fields: Sequence[Field], *, large: bool) -> list[pa.Table]:
     """Return the data of some files, unless they unfold to too much."""
     names, types = [field.name for field in fields], [field.type for field in fields]
     most = sys.maxsize if large else most_bytes(sum(file.stat().st_size for file in files))
-    if not large and (size := sum(map(_look, files))) > most:
+    if not large and (size := sum(_look(file, len(names)) for file in files)) > most:
         raise OversizedError(size)
     datasets, left = [], most
     for file in files:

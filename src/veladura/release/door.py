@@ -39,6 +39,7 @@ _EXACT = shapes.table(
         "gives_back": shapes.listed(shapes.name),
     },
 )
+_LOOSENED = shapes.table(dict.fromkeys(("figure", "limit", "default", "reason"), shapes.text))
 _RISK = shapes.table(
     {
         "intruder": shapes.text,
@@ -72,6 +73,7 @@ MANIFEST = shapes.table(
         "status": shapes.one_of("draft", "confirmed"),
         "unconfirmed": _TEXTS,
         "exact": shapes.listed(_EXACT),
+        "loosened": shapes.listed(_LOOSENED),
         "risk": shapes.listed(_RISK),
         "units": shapes.mapped(shapes.text, keys=shapes.name),
         **dict.fromkeys(("purpose", "recipient", "made"), shapes.text),

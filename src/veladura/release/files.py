@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 import sys
 from pathlib import Path
@@ -16,6 +18,7 @@ from veladura.errors import PlanError
 from veladura.release.parquet_pages import read_pieces
 
 Format = Literal["parquet", "csv"]
+MOST_HEADER = 1 << 24  # letters of the names of all columns
 # A spreadsheet runs a cell that starts like this; a plain number such as "-8" is harmless.
 _LIVE = r"^(?:[=@\t\r']|[+-])"
 _NUMBER = r"^[+-]?[0-9]+(?:[.,][0-9]+)?$"
@@ -67,8 +70,10 @@ def read_data(
     """
     if path.suffix == ".parquet":
         table = read_pieces(path, most)
+        _check_names(table.column_names, names)
         columns = [column.cast(type_) for column, type_ in zip(table.columns, types, strict=True)]
         return pa.table(columns, schema=pa.schema(list(zip(names, types, strict=True))))
+    _check_names(header(path), [disarm_text(name) for name in names])
     inner = [f"c{i}" for i in range(len(names))]
     table = pacsv.read_csv(
         path,
@@ -88,6 +93,25 @@ def read_data(
         [column.combine_chunks() for column in columns],
         schema=pa.schema(list(zip(names, types, strict=True))),
     )
+
+
+def _check_names(held: list[str], described: list[str]) -> None:
+    """Refuse a file whose columns are not those that the codebook describes, in its order."""
+    if held != described:
+        msg = "other names of columns"
+        raise ValueError(msg)
+
+
+def header(path: Path) -> list[str]:
+    """Return the names in the first line of a CSV file; a line without an end is refused."""
+    with path.open(encoding="utf-8", newline="") as stream:
+        text = stream.read(MOST_HEADER)
+        rows = csv.reader(io.StringIO(text, newline=""), strict=True)
+        try:
+            return next(rows)
+        except (csv.Error, StopIteration):
+            msg = "no names of columns"
+            raise ValueError(msg) from None
 
 
 def disarm(column: pa.ChunkedArray) -> pa.ChunkedArray:

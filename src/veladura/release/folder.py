@@ -120,6 +120,26 @@ def _restore(part: Path) -> None:
         (part / "old").rename(folder)
 
 
+def set_aside(folder: Path) -> Path | None:
+    """Return where a run that was killed set a release aside, if one did."""
+    aside = folder.parent / f".{folder.name}{PART}" / "old"
+    try:
+        return None if folder.exists() or not (aside / "manifest.json").is_file() else aside
+    except OSError:
+        return None
+
+
+def say_set_aside(folder: Path) -> str:
+    """Return words on a release that a killed run set aside; an empty text where there is none."""
+    aside = set_aside(folder)
+    if aside is None:
+        return ""
+    return (
+        f" A run that was killed while it replaced this release set it aside in {aside}: the next"
+        " veladura run beside it puts it back, or move it there yourself."
+    )
+
+
 def exchanged(one: Path, other: Path) -> bool:
     """Exchange the names of two folders in one step; False where the system cannot."""
     try:
@@ -137,8 +157,8 @@ def read_json(path: Path) -> Any:
         return json.loads(text, parse_constant=_refuse, object_pairs_hook=_once)
     except (OSError, ValueError, RecursionError):
         msg = (
-            f"{path} is missing or not valid JSON: this is not a whole release folder.\n\nHint:"
-            " name a folder that veladura run wrote."
+            f"{path} is missing or not valid JSON: this is not a whole release folder."
+            f"{say_set_aside(path.parent)}\n\nHint: name a folder that veladura run wrote."
         )
         raise PromiseError(msg) from None
 

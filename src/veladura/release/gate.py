@@ -8,7 +8,7 @@ from typing import NoReturn
 from veladura.base.limits import Limit, Verdict
 from veladura.errors import GateError, PlanError
 from veladura.measures.assessment import Assessment
-from veladura.measures.registry import figure_names, is_figure
+from veladura.measures.registry import figure_names, is_figure, meaning_of
 
 __all__ = ["Limit", "Verdict", "check_gate", "gate", "refuse_gate", "require"]
 
@@ -42,6 +42,19 @@ def gate(assessment: Assessment, limits: Mapping[str, Limit]) -> list[Verdict]:
     return [_judge(assessment, name, limit) for name, limit in limits.items()]
 
 
+def with_defaults(
+    limits: Mapping[str, Limit], defaults: Mapping[str, Limit], assessment: Assessment
+) -> dict[str, Limit]:
+    """Return the limits of a plan with those that hold by default, where their figure applies."""
+    figures = assessment.figures
+    also = {
+        name: limit
+        for name, limit in defaults.items()
+        if name in figures and figures[name].estimate is not None
+    }
+    return {**also, **limits}
+
+
 def _judge(assessment: Assessment, name: str, limit: Limit) -> Verdict:
     figure = assessment.figures.get(name)
     if figure is None or figure.estimate is None:
@@ -54,10 +67,20 @@ def _judge(assessment: Assessment, name: str, limit: Limit) -> Verdict:
 def require(verdicts: Iterable[Verdict]) -> None:
     """Refuse a release that fails a limit."""
     if failed := [verdict for verdict in verdicts if not verdict.passed]:
-        lines = "\n".join(f"  {verdict}" for verdict in failed)
+        lines = "\n".join(f"  {_in_words(verdict)}" for verdict in failed)
         limits = "1 limit" if len(failed) == 1 else f"{len(failed)} limits"
         msg = (
             f"the release fails {limits} of the gate:\n{lines}\n\nHint: choose stronger protection"
-            " in [[step]], or change [gate] in the plan."
+            " in [[step]], or change [gate] in the plan. A limit that is looser than the default"
+            " needs a reason in it."
         )
         raise GateError(msg)
+
+
+def _in_words(verdict: Verdict) -> str:
+    """Return a failed limit, with the meaning of its figure."""
+    return (
+        f"{verdict}\n    {meaning_of(verdict.figure)}"
+        if is_figure(verdict.figure)
+        else str(verdict)
+    )

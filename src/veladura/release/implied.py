@@ -50,11 +50,13 @@ def missing_promises(release: Release) -> list[str]:
     checks, count = release.checks, len(release.tables)
     names, person = set(release.tables[0].table.names), release.tables[0].table.person
     missing = []
-    for step in release.steps:
+    for place, step in enumerate(release.steps):
+        later = {name for after in release.steps[place + 1 :] for name in after.changed}
         for number, promises in enumerate(implied_by(step, count, person)):
             for promise in promises:
                 may = len(release.steps) > 1 and promise.proof == "source"
-                if may or not set(columns_of(promise)) <= names:
+                gone = not set(columns_of(promise)) <= names
+                if may or gone or checks[promise.name].taken_away(promise, later):
                     continue
                 if not _made(promise, number, release.promises, checks):
                     missing.append(claim_of(promise, checks))

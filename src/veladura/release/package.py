@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,8 +13,10 @@ import pyarrow as pa
 
 from veladura.base.arrays import Ints
 from veladura.base.private_files import private_folder, write_private
+from veladura.base.visible import look_alikes
 from veladura.core.promise import Proof
 from veladura.core.release import Dataset, Release
+from veladura.errors import PlanError
 from veladura.release import custodian as keeper
 from veladura.release.data import read_datasets
 from veladura.release.door import read_codebook, read_manifest
@@ -40,14 +42,13 @@ from veladura.release.risky import risky_people
 from veladura.table.database.scratch import scratch_folder
 from veladura.table.schema import Schema
 from veladura.table.table import Source, from_arrow
-from veladura.table.write import check_database, stored_table, write_parquet
+from veladura.table.write import stored_table, write_parquet
 
 if TYPE_CHECKING:
     from veladura.base.limits import Verdict
     from veladura.core.standing import Standing
     from veladura.measures.assessment import Assessment
     from veladura.report.facts import Audience
-    from veladura.table.table import Table
 
 
 @dataclass(frozen=True)
@@ -108,17 +109,18 @@ def save(
     from veladura.report.facts import public_drawings
 
     check_format(format)
+    refuse_look_alikes(release.tables[0].table.units.names)
     check_folder(folder, force=force)
     record_folder = keeper.place(folder, custodian)
     keeper.refuse_existing(record_folder, force=force)
     if assessment is None and release.original is not None:
         assessment = assess(release.original, release)
     pages = Pages(release.prove(), public_drawings(release), assessment, verdicts)
-    order = [_file_order(release, i) for i in range(len(release.tables))]
+    order = [file_order(release, i) for i in range(len(release.tables))]
     shuffled = replace(
         release,
         standing=standing,
-        tables=tuple(_in_file_order(d, o) for d, o in zip(release.tables, order, strict=True)),
+        tables=tuple(_infile_order(d, o) for d, o in zip(release.tables, order, strict=True)),
     )
     with new_folder(folder, force=force) as fresh:
         written, pages = write_package(shuffled, fresh, format, pages)
@@ -137,6 +139,16 @@ def save(
                 plan,
             )
     return folder
+
+
+def refuse_look_alikes(names: Sequence[str]) -> None:
+    """Refuse columns that people take for one: a promise on one would be read as on the other."""
+    if twins := look_alikes(names):
+        msg = (
+            f"columns have names that look alike: {', '.join(map(ascii, twins))}. A reader would"
+            " take one for the other.\n\nHint: rename one of them in the source, or drop it."
+        )
+        raise PlanError(msg)
 
 
 def write_package(
@@ -214,9 +226,11 @@ def _write_record(
         pages.render(release, "custodian"),
         risky,
     )
+    for name, text in release.records.items():
+        write_private(folder / name, text)
 
 
-def _file_order(release: Release, number: int) -> Ints | None:
+def file_order(release: Release, number: int) -> Ints | None:
     """Return the released rows in the random order of the file.
 
     None for a lazy table: it is written in the order of a hash of each row.
@@ -232,7 +246,7 @@ def _file_order(release: Release, number: int) -> Ints | None:
     return shuffle
 
 
-def _in_file_order(dataset: Dataset, order: Ints | None) -> Dataset:
+def _infile_order(dataset: Dataset, order: Ints | None) -> Dataset:
     if order is None:
         return dataset
     whole = dataset.table.units
@@ -252,22 +266,6 @@ def leave_report(
     pages = Pages(release.prove(), public_drawings(release), assessment, verdicts)
     write_private(path, pages.render(release, "custodian"))
     return path
-
-
-def write_tables(release: Release, source: Table, name: str, *, force: bool) -> None:
-    """Write the datasets as tables of the source's database, in the order of the files."""
-    from veladura.table.write import write_arrow, write_table
-
-    many = len(release.tables) > 1
-    for i, dataset in enumerate(release.tables):
-        target = f"{name}_{i + 1}" if many else name
-        order = _file_order(release, i)
-        if order is None:
-            check_database(source)
-            write_table(dataset.table, target, overwrite=force)
-        else:
-            arrow = dataset.table.units.arrow.take(pa.array(order))
-            write_arrow(source, arrow, target, overwrite=force)
 
 
 def load(folder: str | Path, *, large: bool = False) -> Release:

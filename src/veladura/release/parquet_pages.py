@@ -89,12 +89,17 @@ def _chunks(about: pq.FileMetaData) -> Iterator[pq.ColumnChunkMetaData]:
             yield about.row_group(group).column(column)
 
 
-def _pages_of(content: mmap.mmap, chunk: pq.ColumnChunkMetaData) -> int:
-    """Return the bytes of all pages of a column chunk when unfolded, by their own headers."""
+def chunk_span(chunk: pq.ColumnChunkMetaData) -> tuple[int, int]:
+    """Return where the pages of a column chunk start and end in their file."""
     start = chunk.data_page_offset
     if chunk.has_dictionary_page:
         start = min(start, chunk.dictionary_page_offset)
-    end, size = start + chunk.total_compressed_size, 0
+    return start, start + chunk.total_compressed_size
+
+
+def _pages_of(content: mmap.mmap, chunk: pq.ColumnChunkMetaData) -> int:
+    """Return the bytes of all pages of a column chunk when unfolded, by their own headers."""
+    (start, end), size = chunk_span(chunk), 0
     if not 0 <= start <= end <= len(content):
         msg = "a column lies outside its file"
         raise ValueError(msg)

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from veladura.base.context import Progress, silent
 from veladura.base.limits import Limit
+from veladura.core.gates import default_limits
 from veladura.errors import PlanError, VeladuraError
 from veladura.measures.assessment import Assessment
 from veladura.measures.assessment import assess as assess_linked
 from veladura.measures.knowledge import Scenario
 from veladura.measures.measure import Measure
 from veladura.release import custodian as keeper
-from veladura.release.gate import Verdict, check_gate, gate, refuse_gate
+from veladura.release.gate import Verdict, check_gate, gate, refuse_gate, with_defaults
 from veladura.release.package import load
 from veladura.table.files.dialect import Dialect
 from veladura.table.files.digest import content_digest, file_digest
@@ -136,7 +137,7 @@ def reassess(
         The custodian's record. It links released rows to rows of the source; without it the
         figures that need the link are listed with the reason.
     limits
-        Limits on figures, as in a plan's ``[gate]``.
+        Limits on figures, as in a plan's ``[gate]``; those that hold by default are added.
     intruders
         Who looks for people, as in a plan's ``[[intruder]]``.
     models
@@ -149,10 +150,13 @@ def reassess(
     if record is not None:
         release = with_source(release, source, record)
         source = release.original
-    assessment = assess(
-        source, release, limits=limits, intruders=intruders, models=models, progress=progress
-    )
-    return Reassessed(release, assessment, tuple(gate(assessment, limits or {})))
+    assessment = assess(source, release, intruders=intruders, models=models, progress=progress)
+    if limits is None:
+        return Reassessed(release, assessment, ())
+    defaults = default_limits(step.recipe for step in release.steps if step.recipe is not None)
+    whole = with_defaults(limits, defaults, assessment)
+    assessment = replace(assessment, limits=whole)
+    return Reassessed(release, assessment, tuple(gate(assessment, whole)))
 
 
 def with_source(release: Release, source: Any, record: str | Path) -> Release:
@@ -209,7 +213,12 @@ def open_source(source: Any, record: dict[str, Any]) -> Table:
         else None
     )
     return open_table(
-        source, about["columns"], table=about["table"], name=about["name"], dialect=dialect
+        source,
+        about["columns"],
+        table=about["table"],
+        name=about["name"],
+        dialect=dialect,
+        counts=about.get("counts"),
     )
 
 

@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from veladura.base.arrays import Floats, Ints
-from veladura.measures.risk.individual import negative_binomial_risk
 from veladura.measures.risk.suda2 import set_score
 from veladura.measures.risk.suda2_search import minimal_uniques
 from veladura.numeric.coding import common_cells
+from veladura.numeric.individual_risk import negative_binomial_risk
 from veladura.table.units import people_per_cell, person_numbers
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ after a sentence that no other program signs, with the version of the manifest.
 
 from __future__ import annotations
 
+import re
 from base64 import b64decode, b64encode
 from hashlib import sha256
 from pathlib import Path
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 FORMAT = "veladura-signature"
 PUBLIC = ".pub"
+HASH, BASE64 = re.compile("[0-9a-f]{64}"), re.compile("[A-Za-z0-9+/]{86}==")  # 32 and 64 bytes
 MOST_KEY = 10_000  # bytes of a key file
 _SHAPE = shapes.table(
     {
@@ -133,7 +135,12 @@ def signed_by(folder: Path, key: str | Path) -> str:
 def read_signature(folder: Path) -> dict[str, Any]:
     """Return the signature of a folder."""
     content = read_json(folder / SIGNATURE)
-    if wrong := _SHAPE(content):
+    wrong = _SHAPE(content)
+    if not wrong and not HASH.fullmatch(content["key"]):
+        wrong = "key: no SHA-256"
+    if not wrong and not BASE64.fullmatch(content["signature"]):
+        wrong = "signature: not 64 bytes in base64"
+    if wrong:
         msg = f"{SIGNATURE} was cut off or edited: {wrong}."
         raise PromiseError(msg)
     return dict(content)

@@ -14,10 +14,12 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
+from veladura.base.visible import look_alikes
 from veladura.core.promise import Check, Evidence, Promise, Proof, claim_of, prove
 from veladura.core.release import Release
 from veladura.errors import PlanError, PromiseError, VeladuraError
 from veladura.release import custodian as keeper
+from veladura.release.contents import active_content, beside_rows
 from veladura.release.door import read_codebook, read_manifest
 from veladura.release.folder import (
     SIGNATURE,
@@ -26,12 +28,14 @@ from veladura.release.folder import (
     is_plain,
     listed_files,
     read_hashes,
+    say_set_aside,
 )
 from veladura.release.implied import misfits, missing_promises
 from veladura.release.manifest import build_codebook
 from veladura.release.package import load
 from veladura.release.reassess import same_source, with_source
-from veladura.release.signature import signed_by
+from veladura.release.signature import read_signature, signed_by
+from veladura.table.telling import Telling
 
 OWN = re.compile(r"data/dataset-[1-9][0-9]*\.(parquet|csv)|(codebook|manifest)\.json|report\.html")
 Status = Literal["holds", "broken", "attested", "draft"]
@@ -108,6 +112,7 @@ def verify(
         detail = str(error).split("\n", maxsplit=1)[0]
         return [*lines, Line("The folder is a readable release.", "broken", detail)]
     lines += [*_standing(release), _shape(release, path), _codebook(release, path)]
+    lines += [_contents(release, path), _names(release), *_exact(release)]
     evidence, promises = release.evidence(), release.promises
     if source is not None and record is not None:
         evidence, own_lines = _with_source(release, path, source, Path(record))
@@ -119,7 +124,10 @@ def verify(
 def release_folders(folder: Path) -> list[Path]:
     """Return the folder itself if it is a release, else the releases in it."""
     if not folder.is_dir():
-        msg = f"{folder} is not a folder.\n\nHint: name a release folder, or a folder of releases."
+        msg = (
+            f"{folder} is not a folder.{say_set_aside(folder)}\n\nHint: name a release folder, or a"
+            " folder of releases."
+        )
         raise PlanError(msg)
     if (folder / "manifest.json").exists():
         return [folder]
@@ -157,14 +165,23 @@ def _signed(folder: Path, key: str | Path | None, digest: str | None) -> list[Li
         wrong = signed_by(folder, key)
         claim = "The holder of the key signed exactly this folder."
         lines.append(Line(claim, "broken" if wrong else "holds", wrong))
-    elif is_plain(folder / SIGNATURE):
-        claim = "The folder has a signature."
-        lines.append(Line(claim, "attested", "not checked: add the holder's public key with --key"))
+    elif (folder / SIGNATURE).is_symlink() or (folder / SIGNATURE).exists():
+        lines.append(_unchecked(folder))
     if digest is not None:
         told = digest.strip().lower().removeprefix("sha256:")
         same = is_plain(folder / SUMS) and file_hash(folder / SUMS) == told
         lines.append(_line("The digest is the one that you were told.", holds=same))
     return lines
+
+
+def _unchecked(folder: Path) -> Line:
+    """Return that nobody checked the signature; a file of any other content is none."""
+    claim = "The folder has a signature."
+    try:
+        read_signature(folder)
+    except PromiseError:
+        return Line(claim, "broken", f"{SIGNATURE} is no signature")
+    return Line(claim, "attested", "not checked: add the holder's public key with --key")
 
 
 def _standing(release: Release) -> list[Line]:
@@ -222,6 +239,65 @@ def _codebook(release: Release, folder: Path) -> Line:
     except UNFIT as error:
         return Line(claim, "broken", f"the values cannot be read ({type(error).__name__})")
     return _line(claim, holds=made == read_codebook(folder))
+
+
+def _contents(release: Release, folder: Path) -> Line:
+    """Return whether the files hold the rows and words of a release, and nothing beside them."""
+    claim, ending = "The files hold nothing but the release.", release.manifest["files"]["format"]
+    wrong = []
+    try:
+        for number, dataset in enumerate(release.tables, start=1):
+            name = f"data/dataset-{number}.{ending}"
+            if found := beside_rows(folder / name, dataset.table.units.arrow):
+                wrong.append(f"{name}: {found}")
+        if found := active_content((folder / "report.html").read_text(encoding="utf-8")):
+            wrong.append(f"report.html would run or load something: {found}")
+    except (*UNFIT, OSError, AssertionError) as error:
+        wrong.append(f"a file cannot be read ({type(error).__name__})")
+    return Line(claim, "broken" if wrong else "holds", _few(wrong))
+
+
+def _names(release: Release) -> Line:
+    """Return whether two columns have names that look the same to people."""
+    twins = look_alikes(release.tables[0].table.units.names)
+    claim = "No two columns have names that look alike."
+    return Line(claim, "broken" if twins else "holds", _few([ascii(name) for name in twins]))
+
+
+def _exact(release: Release) -> list[Line]:
+    """Return whether what the manifest says of exact columns is so; that of 0.1.0 is silent."""
+    if "exact" not in release.manifest:
+        return []
+    wrong = [*_unlisted(release), *_miscounted(release)]
+    claim = "The manifest lists the columns that are released exactly."
+    return [Line(claim, "broken" if wrong else "holds", _few(wrong))]
+
+
+def _unlisted(release: Release) -> list[str]:
+    """Return the exact columns that a manifest does not list."""
+    listed = {column["name"] for column in release.manifest["exact"]}
+    return [f"not listed: {name}" for name in release.exact if name not in listed]
+
+
+def _miscounted(release: Release) -> list[str]:
+    """Return the exact columns by which more or fewer people are unique than a manifest says.
+
+    With several rows a person it counts them in the source.
+    """
+    table = release.tables[0].table
+    if table.person is not None or release.manifest.get("units"):
+        return []
+    counted = {
+        column["name"]: column["unique"]
+        for column in release.manifest["exact"]
+        if column["name"] in table.names and column.get("unique") is not None
+    }
+    telling = Telling(table)
+    return [
+        f"{name}: another number of people is unique by it"
+        for name, unique in counted.items()
+        if telling.alone([name]) != unique
+    ]
 
 
 def _steps(release: Release) -> list[Line]:

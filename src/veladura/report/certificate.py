@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from veladura.report import words
 from veladura.report.facts import WITHHELD, promise_facts, sentence_of
-from veladura.report.opening import NO_REASON, risk_sentence, risks_of, tells
+from veladura.report.opening import NO_REASON, loosened_limits, risk_sentence, risks_of, tells
 from veladura.report.render import page
 
 if TYPE_CHECKING:
@@ -70,7 +70,8 @@ def sheet(release: Release, proofs: Sequence[Proof], files: Files) -> str:
         promises=promise_facts(release, proofs),
         facts=facts,
         risk=_risk(release),
-        exact=_exact(manifest),
+        exact=_exact(manifest, release.exact),
+        loosened=loosened_limits(manifest),
         draft=manifest.get("unconfirmed", ()),
     )
 
@@ -80,12 +81,22 @@ def _risk(release: Release) -> str:
     if release.rule.private:
         return WITHHELD
     risks = risks_of(release.manifest, None)
-    return risk_sentence(risks) if risks else "Not measured."
+    return f"{risk_sentence(risks)} (as the holder counted)" if risks else "Not measured."
 
 
-def _exact(manifest: Mapping[str, Any]) -> list[str]:
-    """Return what is exact and why, one line a column; those with most to tell first."""
-    listed = sorted(manifest.get("exact", ()), key=lambda column: -(column.get("unique") or 0))
+def _names(manifest: Mapping[str, Any]) -> set[str]:
+    return {column["name"] for column in manifest.get("exact", ())}
+
+
+def _exact(manifest: Mapping[str, Any], exact: Sequence[str]) -> list[str]:
+    """Return what is exact and why, one line a column; those with most to tell first.
+
+    A column that the manifest is silent about is listed too.
+    """
+    silent = [{"name": name} for name in exact if name not in _names(manifest)]
+    listed = sorted(
+        [*manifest.get("exact", ()), *silent], key=lambda column: -(column.get("unique") or 0)
+    )
     lines = [
         f"{column['name']}: {column.get('reason') or NO_REASON} ({tells(column)})"
         for column in listed[:MOST_EXACT]

@@ -64,11 +64,17 @@ class ColumnFacts:
 def describe(
     table: Table, original: Table | None, changed: Sequence[str]
 ) -> tuple[ColumnFacts, ...]:
-    """Return facts on every released column; the original, if any, goes into the pictures only."""
+    """Return facts on every released column; the original, if any, goes into the pictures only.
+
+    A column that no step changed differs from the original by the rows that were left out, and its
+    bars would tell their values: where there are such rows it has none of the original.
+    """
     facts = []
+    fewer = original is not None and original.rows > table.rows
     for about in table.schema:
         column = tally_of(table, about.name)
-        bars, binned = _bars(column, _comparable(column, original))
+        same = original if about.name in changed or not fewer else None
+        bars, binned = _bars(column, _comparable(column, same))
         facts.append(
             ColumnFacts(
                 about.name,

@@ -13,8 +13,9 @@ from veladura.core.promise import Proof
 from veladura.core.rules import Conclusions
 from veladura.errors import PlanError
 from veladura.measures.measure import Detail, Figure, reasons
+from veladura.measures.population import among_its_people
 from veladura.report import words
-from veladura.report.codebook import ColumnFacts, describe
+from veladura.report.codebook import FEWEST, ColumnFacts, describe
 from veladura.report.intervals import IntervalGroup, interval_facts
 from veladura.report.opening import Opening, opening
 from veladura.report.snippets import command, snippet
@@ -27,6 +28,10 @@ Audience = Literal["public", "custodian"]
 WITHHELD = (
     "Figures on risk and utility of a differentially private release would themselves disclose"
     " something about the data. They stay with the holder."
+)
+FEW_LEFT_OUT = (
+    "Fewer than ten people of the original are not in the release. What the page would say of the"
+    " original beside the release would tell who they are: figures of utility stay with the holder."
 )
 HALF_A_PAGE = 640.0  # points; a wider picture has a row of its own
 UNMEASURED = "Risk and utility were not measured for this page."
@@ -116,6 +121,7 @@ class Facts:
     recipe: str = field(default="", repr=False)
     draft: tuple[str, ...] = ()  # what the holder has not confirmed
     opening: Opening | None = None  # the verdict, on the first screen
+    left_out: str = ""  # why the page does not compare the release with the original
 
 
 def gather(
@@ -146,14 +152,18 @@ def gather(
         what = "audience"
         raise PlanError.unknown(what, audience, get_args(Audience))
     manifest = release.manifest
+    if release.original is not None:  # pages may not tell how many people a filter left out
+        _, release = among_its_people(release.original, release)
     mine = audience == "custodian"
     secret = release.rule.private
-    original = None if secret and not mine else release.original
+    few = 0 if mine else few_left_out(release)
+    hidden = (secret and not mine) or few or release.rule.statistics
+    original = None if hidden else release.original
     withheld = WITHHELD if secret and not mine else UNMEASURED if assessment is None else ""
     page = Facts(
         title=str(manifest["name"]),
         audience=audience,
-        summary=_summary(manifest),
+        summary=_statistics(manifest) if release.rule.statistics else _summary(manifest),
         refused=sum(not verdict.passed for verdict in verdicts),
         steps=tuple(_step(step) for step in release.steps),
         columns=describe(release.tables[0].table, original, release.changed),
@@ -166,10 +176,12 @@ def gather(
         provenance=_provenance(release),
         intervals=interval_facts(release, release.original if mine else None),
         draft=tuple(manifest.get("unconfirmed", ())),
-        opening=opening(release, assessment, withheld),
+        opening=opening(release, assessment, withheld, compared=not few),
+        left_out=FEW_LEFT_OUT if few and assessment is not None else "",
     )
     if assessment is not None and not withheld:
         shown = [figure for figure in assessment if mine or figure.public]
+        shown = [figure for figure in shown if not (few and figure.family == "utility")]
         page = replace(
             page,
             figures=_figures(shown, {v.figure: v for v in verdicts}),
@@ -177,7 +189,7 @@ def gather(
         )
     everyone = public_drawings(release) if drawings is None else drawings
     if not mine:
-        told = () if withheld or assessment is None else assessment.details.values()
+        told = () if withheld or few or assessment is None else assessment.details.values()
         public = tuple(part for detail in told if (part := detail.public()) is not None)
         return replace(page, pictures=_pictures(everyone), details=public)
     own: dict[str, Any] = {
@@ -194,6 +206,20 @@ def gather(
         texts={title: text for title, text in own.items() if isinstance(text, str)},
         recipe=repr(release.recipe),
     )
+
+
+def few_left_out(release: Release) -> int:
+    """Return how many people a release leaves out, where they are so few that it must not be seen.
+
+    The difference of two figures, with them and without, would be a figure on them alone. Rows that
+    a model drew stand for nobody.
+    """
+    original = release.original
+    drawn = release.rule.synthetic and release.rows is None
+    if original is None or drawn or not release.tables:
+        return 0
+    gone = max(original.rows - dataset.table.rows for dataset in release.tables)
+    return gone if 0 < gone < FEWEST else 0
 
 
 def public_drawings(release: Release) -> dict[str, bytes]:
@@ -221,6 +247,14 @@ def _width(svg: bytes) -> float:
     """Return the width of a picture in points, from its own header."""
     match = re.search(rb'<svg[^>]*? width="([0-9.]+)', svg)
     return float(match[1]) if match else 0.0
+
+
+def _statistics(manifest: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the size of a release of statistics."""
+    rows = words.plural(sum(manifest["rows"]), "statistic")
+    return (
+        f"This release is a table of {rows}, each with its interval. It has no rows of people.",
+    )
 
 
 def _summary(manifest: Mapping[str, Any]) -> tuple[str, ...]:

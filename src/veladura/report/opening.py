@@ -56,6 +56,8 @@ class Opening:
         Exact columns with a reason or with something to tell, and the names of the others.
     good, bad
         What the data are good for, and what not.
+    loosened
+        The limits that the holder loosened, and why.
     """
 
     sentence: str
@@ -65,19 +67,25 @@ class Opening:
     also_exact: str
     good: tuple[str, ...]
     bad: tuple[str, ...]
+    loosened: tuple[str, ...] = ()
 
 
-def opening(release: Release, assessment: Assessment | None, withheld: str) -> Opening:
+def opening(
+    release: Release, assessment: Assessment | None, withheld: str, *, compared: bool = True
+) -> Opening:
     """Return the verdict of a page.
 
     Parameters
     ----------
     withheld
         Why no figure may be shown, where none may.
+    compared
+        False where nothing may be said of the original beside the release.
     """
     manifest = release.manifest
     risks = [] if withheld and assessment is not None else risks_of(manifest, assessment)
-    good, bad = ([], []) if assessment is None or withheld else uses(assessment, release)
+    shown = None if withheld or not compared else assessment
+    good, bad = ([], []) if shown is None else uses(shown, release)
     exact, others = _exact(manifest)
     return Opening(
         risk_sentence(risks) if risks else withheld,
@@ -87,6 +95,15 @@ def opening(release: Release, assessment: Assessment | None, withheld: str) -> O
         others,
         tuple(good),
         tuple(bad),
+        loosened_limits(manifest),
+    )
+
+
+def loosened_limits(manifest: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the limits that the holder loosened, with the reasons, one sentence each."""
+    return tuple(
+        f"{each['figure']} may be {each['limit']} (by default {each['default']}): {each['reason']}"
+        for each in manifest.get("loosened", ())
     )
 
 

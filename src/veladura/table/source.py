@@ -44,6 +44,7 @@ def open(  # noqa: A001  # the word users type: vd.open
     dialect: Dialect | None = None,
     custodian: Path | None = None,
     writable: bool = False,
+    counts: str | None = None,
 ) -> Table:
     """Return a table with declared roles and kinds.
 
@@ -68,6 +69,9 @@ def open(  # noqa: A001  # the word users type: vd.open
     writable
         Whether a database file may be written to, for a release into the same database. By default
         it is opened for reading only.
+    counts
+        For a table of counts (a contingency table): the column that says how many people a row
+        stands for. The table then has a row for each of them, and no such column.
 
     Examples
     --------
@@ -83,6 +87,7 @@ def open(  # noqa: A001  # the word users type: vd.open
         dialect=dialect,
         custodian=custodian,
         writable=writable,
+        counts=counts,
     )
     if not columns and opened is not source:
         _warn_of_identifiers(opened)
@@ -98,6 +103,7 @@ def open_unwarned(
     dialect: Dialect | None = None,
     custodian: Path | None = None,
     writable: bool = False,
+    counts: str | None = None,
 ) -> Table:
     """Return what `open` returns, without looking for identifiers among undeclared columns."""
     if isinstance(source, Table):
@@ -112,7 +118,11 @@ def open_unwarned(
         writable=writable,
     )
     check_units(opened)
-    return opened
+    if counts is None:
+        return opened
+    from veladura.table.expand import expanded
+
+    return expanded(opened, counts)
 
 
 def open_quietly(source: Any, columns: Columns | None = None) -> Table:
@@ -139,11 +149,13 @@ def _open(
         return _open_expression(source, list(source.columns), columns, Source(name or "table"))
     if isinstance(source, (str, Path)):
         if url := _database_url(source):
-            from veladura.table.database.urls import find_table
+            from veladura.table.database.urls import READ_HERE, find_table
 
             expression, url, table = find_table(url, table, writable=writable, custodian=custodian)
             described = Source(name or table, url=url, table=table)
-            return _open_expression(expression, list(expression.columns), columns, described)
+            opened = _open_expression(expression, list(expression.columns), columns, described)
+            # rows of some servers are here already: figures that need them can be computed
+            return opened.fetched() if url.partition("://")[0] in READ_HERE else opened
         return _open_file(Path(source), columns, name, dialect, custodian)
     hint = "\n\nHint: collect() it first." if type(source).__name__ == "LazyFrame" else ""
     msg = (

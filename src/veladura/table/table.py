@@ -40,6 +40,7 @@ class Source:
     table: str | None = None
     columns: Mapping[str, Declared] = field(default_factory=dict, repr=False)  # declared or guessed
     dialect: Dialect | None = None
+    counts: str | None = None  # the column of a table of counts that says how many people a row is
     # scratch files, which must live as long as any table that reads them
     scratch: Any = field(default=None, repr=False, compare=False)
 

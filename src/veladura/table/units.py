@@ -57,7 +57,7 @@ class PeopleCounts(Counts):
             return int(self.size[chosen].sum())
         return int(np.unique(self.person_of[chosen[self.tuple_of]]).size)
 
-    def average_chance(self, candidates: Ints) -> float:
+    def average_chance(self, candidates: Ints | Floats) -> float:
         """Return the mean over people of 1 / candidates for a tuple; 0 for nobody.
 
         Of a person with several tuples the one with the fewest candidates counts.

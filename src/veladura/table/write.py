@@ -62,10 +62,12 @@ def write_parquet(table: Table, path: Path) -> None:
             named = ", ".join(f"c{i} AS {sql_name(name)}" for i, name in enumerate(table.names))
             run_sql(
                 connection,
-                f"COPY (SELECT {named} FROM ({sql})) TO {sql_text(str(path))} (FORMAT parquet)",  # noqa: S608
+                f"COPY (SELECT {named} FROM ({sql})) TO {sql_text(str(path))}"  # noqa: S608
+                " (FORMAT parquet, WRITE_BLOOM_FILTER false)",
             )
         else:
-            pq.write_table(fetch_sql(connection, sql).rename_columns(table.names), path)
+            rows_in_order = fetch_sql(connection, sql).rename_columns(table.names)
+            pq.write_table(rows_in_order.replace_schema_metadata(None), path, store_schema=False)
 
 
 @contextmanager
@@ -125,6 +127,35 @@ def write_arrow(source: Table, arrow: pa.Table, name: str, *, overwrite: bool = 
     _check_names(backend, arrow.column_names)
     with without_values(f"table {name!r}"):
         _create(backend, name, arrow, overwrite=overwrite)
+
+
+def has_table(source: Table, name: str) -> bool:
+    """Whether the database of a source has a table of this name."""
+    backend = home_of(source.expression)
+    with without_values(f"table {name!r}"):
+        if backend.name == "duckdb":  # Ibis asks version 2 in a way that it does not have
+            return (name,) in run_sql(backend, "SHOW TABLES")
+        with one_at_a_time():
+            return name in backend.list_tables()
+
+
+def rename_table(source: Table, old: str, new: str) -> None:
+    """Give a table of the database of a source another name; one that has the name is dropped."""
+    backend = home_of(source.expression)
+    sql = f"ALTER TABLE {sql_name(old)} RENAME TO {sql_name(new)}"
+    with without_values(f"table {new!r}"), one_at_a_time():
+        backend.drop_table(new, force=True)
+        cursor = backend.con.cursor()  # Ibis itself renames in some databases only
+        cursor.execute(sql)
+        cursor.close()
+        if backend.name != "duckdb":
+            backend.con.commit()
+
+
+def drop_table(source: Table, name: str) -> None:
+    """Drop a table of the database of a source, if it is there."""
+    with without_values(f"table {name!r}"), one_at_a_time():
+        home_of(source.expression).drop_table(name, force=True)
 
 
 def check_database(source: Table) -> None:

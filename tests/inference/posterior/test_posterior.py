@@ -74,6 +74,17 @@ def test_moments_equal_brute_force(k, n, m, epsilon):
     assert posterior.combine(combination).value == pytest.approx(mean @ combination, rel=1e-10)
 
 
+def test_unequal_alphas_equal_brute_force():
+    released, gamma, n = np.array([3, 1, 4]), np.array([0.5, 1.0, 2.0]), 6
+    alpha = np.array([1.5, 4.0, 2.25])
+    tables, weights = brute_force(released, alpha, gamma, n)
+    posterior = from_counts(line(3), released, n, gamma, alpha=alpha)
+    mean = (gamma + weights @ tables) / (gamma.sum() + n)
+    np.testing.assert_allclose(posterior.mean, mean, rtol=1e-12)
+    one_for_all = from_counts(line(3), released, n, gamma, alpha=1.5)  # a broken control
+    assert np.abs(one_for_all.mean - mean).max() > 0.01
+
+
 def test_geometric_noise_has_the_same_exact_posterior():
     noisy, gamma, scale = np.array([4, -2, 5]), np.array([0.5, 1.0, 2.0]), 1.7
     tables, weights = brute_force(noisy, None, gamma, 7, lambda away: -np.abs(away) / scale)
@@ -166,11 +177,8 @@ def samplers_pvalue(step, seed=0):
     released = np.array([[14.0, 3, 5, 2], [11, 5, 6, 2]])
     gamma, alpha, n = np.array([0.5, 1, 0.5, 0.5]), 24 / np.expm1(1.0), 20
     truth = from_counts(line(4), released, n, gamma, alpha=alpha)
-    model = chains.ChainModel(released, np.full(4, alpha), gamma, n)
-    runs = [
-        chains.run(Streams(seed)("chain", i), step, model, 600, 500)[0].mean(axis=0)
-        for i in range(20)
-    ]
+    model = chains.ChainModel(np.repeat(released[None], 60, axis=0), np.full(4, alpha), gamma, n)
+    runs = chains.run(Streams(seed)("chain"), step, model, 600, 500)[0].mean(axis=0)
     return min(1.0, 4 * float(stats.ttest_1samp(runs, truth.mean).pvalue.min()))
 
 
@@ -184,29 +192,41 @@ def printed_conditional(rng, state, model):
 def accepted_in_reverse(rng, state, model):
     """Slip of the source: accepted when u > tau."""
     _, info = chains.metropolis(rng, state, model)
-    if info.accepted:
-        return chains._refresh(rng, state, model), info
-    return (
-        chains._refresh(rng, state._replace(x=rng.multinomial(model.n, state.proposal)), model),
-        info,
-    )
+    fresh = rng.multinomial(model.n, state.proposal)
+    x = np.where(info.accepted[:, None], state.x, fresh)
+    return chains._refresh(rng, state._replace(x=x), model), info
 
 
 def without_proposal_ratio(rng, state, model):
     """Slip of the source: tau without the ratio of the proposals."""
     x = rng.multinomial(model.n, state.proposal)
     gain = chains.log_target(x, state, model) - chains.log_target(state.x, state, model)
-    return chains._refresh(
-        rng, state._replace(x=x) if np.log(rng.random()) <= gain else state, model
-    ), chains.ChainInfo(accepted=True)
+    accepted = np.log(rng.random(gain.size)) <= gain
+    x = np.where(accepted[:, None], x, state.x)
+    return chains._refresh(rng, state._replace(x=x), model), chains.ChainInfo(accepted)
 
 
-@pytest.mark.parametrize("step", [chains.gibbs, chains.metropolis])
-def test_both_samplers_agree_with_the_exact_posterior(step):
+def cut_without_ratio(rng, state, model):
+    """Slip: the uniform proposal is cut at the ends, and tau does not know."""
+    i, j = rng.choice(4, 2, replace=False)
+    total = state.x[:, i] + state.x[:, j]
+    low, high = np.maximum(state.x[:, i] - 6, 0), np.minimum(state.x[:, i] + 6, total)
+    x = state.x.copy()
+    x[:, i] = rng.integers(low, high + 1)
+    x[:, j] = total - x[:, i]
+    gain = chains.log_target(x, state, model) - chains.log_target(state.x, state, model)
+    return chains._judged(rng, state, model, x, gain)
+
+
+@pytest.mark.parametrize("step", [chains.gibbs, chains.metropolis, chains.uniform_step(6)])
+def test_the_samplers_agree_with_the_exact_posterior(step):
     assert samplers_pvalue(step) > LEVEL
 
 
-@pytest.mark.parametrize("slip", [printed_conditional, accepted_in_reverse, without_proposal_ratio])
+@pytest.mark.parametrize(
+    "slip",
+    [printed_conditional, accepted_in_reverse, without_proposal_ratio, cut_without_ratio],
+)
 def test_the_comparison_sees_the_slips_of_the_source(slip):
     assert samplers_pvalue(slip) < LEVEL
 

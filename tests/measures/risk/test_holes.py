@@ -157,7 +157,7 @@ def test_masks_pass_the_limit_of_a_drafted_plan(name):
     release = masks(frame)[name].protect(frame, seed=2)
     assert float(vd.risk.holes(frame, release).ratio) <= LIMIT
     assert vd.assess(frame, release)["risk.holes.ratio"].value <= LIMIT
-    assert "risk.holes.ratio" in release.steps[0].recipe.gate
+    assert "risk.holes.ratio" in release.steps[0].recipe.firm_gate
 
 
 def test_means_of_three_leave_holes_where_people_were():

@@ -13,7 +13,7 @@ from scipy import integrate, stats
 
 import veladura as vd
 from veladura.errors import ColumnError, DataError, PlanError
-from veladura.measures.risk.individual import negative_binomial_risk
+from veladura.numeric.individual_risk import negative_binomial_risk
 
 # f, sum of weights and risk of the rows of sdcMicro's example "francdat"
 PUBLISHED = [

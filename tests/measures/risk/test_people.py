@@ -13,10 +13,11 @@ import veladura as vd
 from veladura.measures.measure import Subject
 from veladura.measures.risk.attribution import attribution
 from veladura.measures.risk.classes import classes
-from veladura.measures.risk.individual import individual, negative_binomial_risk
+from veladura.measures.risk.individual import individual
 from veladura.measures.risk.replicated import replicated
 from veladura.measures.risk.suda2 import suda2
 from veladura.measures.risk.uniqueness import uniqueness
+from veladura.numeric.individual_risk import negative_binomial_risk
 
 ROLES = {"patient": {"role": "person"}}
 KNOWN = ["sex", "age", "ward"]

@@ -79,3 +79,43 @@ def test_a_release_brings_its_own_null():
     )
     with pytest.raises(PlanError, match="did you mean 'simple'"):
         vd.utility.pmse(original, release, synthesis="simpel")
+
+
+def test_scores_are_those_of_a_logistic_regression_and_their_squares_are_g():
+    """Against statsmodels: scores, G by dataset, and percentiles in both tables."""
+    import statsmodels.api as sm
+
+    rng = np.random.default_rng(3)
+    before = pd.DataFrame({"x": rng.normal(size=300), "y": rng.normal(size=300)})
+    after = [before.assign(y=rng.normal(shift, 1, 300)) for shift in (0.2, 0.6)]
+    score = vd.utility.pmse(before, after, pairs=False)
+    label = np.repeat([0, 1], 300)
+    expected = []
+    for data, found in zip(after, score.scores, strict=True):
+        both = sm.add_constant(pd.concat([before, data], ignore_index=True))
+        fitted = np.asarray(sm.Logit(label, both).fit(disp=0).predict(both))
+        np.testing.assert_allclose(found.original, fitted[:300], atol=1e-4)
+        np.testing.assert_allclose(found.released, fitted[300:], atol=1e-4)
+        expected.append(np.mean((fitted - 0.5) ** 2))
+    np.testing.assert_allclose(score.G, expected, atol=1e-5)
+    assert float(score.value) == pytest.approx(np.mean(score.G))
+    table = score.percentiles
+    assert (table["released"] > table["original"]).all()
+    assert table.loc["50 %", "original"] == pytest.approx(
+        np.mean([np.median(one.original) for one in score.scores])
+    )
+
+
+def test_scores_of_a_tree_are_shares_of_its_leaves(tmp_path):
+    rng = np.random.default_rng(4)
+    before = pd.DataFrame({"x": rng.normal(size=400), "y": rng.normal(size=400)})
+    after = before.assign(y=rng.normal(1.5, 1, 400))
+    score = vd.utility.pmse(before, after, model="tree")
+    (one,) = score.scores
+    assert one.value == pytest.approx(float(score.value))
+    # rows of a leaf have its share of released rows: the mean of all scores is that of the labels
+    assert np.mean(np.append(one.original, one.released)) == pytest.approx(0.5)
+    assert one.released.mean() > one.original.mean() + 0.1
+    text = score.scores.plot(tmp_path / "scores.svg").read_text()
+    assert "propensity score" in text
+    assert "private, do not share" in text

@@ -171,7 +171,7 @@ def test_the_pages_show_margins_to_all_and_trees_to_the_custodian(case, tmp_path
     assert "Tree of" not in page
     custodian = next((tmp_path / "safe").rglob("report-custodian.html")).read_text()
     assert "Tree of x" in custodian
-    assert "300 rows\n  " in custodian  # the tree itself, in words
+    assert "300 rows, mean " in custodian  # the tree itself, in words
 
 
 def test_cuts_of_dates_are_told_as_dates():

@@ -35,6 +35,11 @@ def precision_matrix(graph):
     return matrix
 
 
+def draw_scale(rng, shape, rate, pull):
+    """Draw a precision: gamma, or such that tau^(-1/2) is exponential."""
+    return rng.exponential(1 / pull) ** -2 if pull else rng.gamma(shape, 1 / rate)
+
+
 class World:
     """Draws parameters from their priors and counts given them."""
 
@@ -59,8 +64,7 @@ class World:
         """Return model and state drawn from the joint law of parameters and counts."""
         p, model, slopes = self.priors, self.model, self.model.slopes
         effects = len(model.totals)
-        precision = rng.gamma(p.spatial_shape, 1 / p.spatial_rate, effects + 1)
-        precision[-1] = rng.gamma(p.extra_shape, 1 / p.extra_rate)
+        precision = np.array([draw_scale(rng, *row) for row in model.scale_prior])
         effect = np.stack(
             [self.draw_effect(rng, tau, p.intercept_variance) for tau in precision[:-1]]
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,8 @@ from veladura.base.context import Context
 from veladura.base.streams import Streams
 from veladura.methods.geography import icar_kernels as kernels
 from veladura.methods.geography.icar import sample
-from veladura.methods.geography.icar_model import CellCounts, EffectDesign, Priors
+from veladura.methods.geography.icar_model import CellCounts, EffectDesign
+from veladura.methods.geography.icar_priors import Priors
 from veladura.numeric.mcmc.diagnostics import ChainWarning
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -160,7 +162,11 @@ def test_posterior_means_are_those_of_nuts(name):
         counts,
         lattice(6, 6),
         design,
-        Priors(**case["priors"]),
+        Priors(
+            **case["priors"],
+            contrast_shape=case["priors"]["spatial_shape"],
+            contrast_rate=case["priors"]["spatial_rate"],
+        ),
         m=400,
         context=Context(Streams(2)),
         sweeps=9000,
@@ -193,3 +199,52 @@ def test_posterior_means_are_those_of_nuts(name):
     # the comparison would see a sampler that is a quarter of a posterior standard deviation aside
     moved = (draws.mean + theirs["sd"] / 4 - theirs["mean"]) / error
     assert np.abs(moved).max() > limit
+
+
+def test_chains_go_on_until_they_have_settled():
+    """Short chains are extended; the last stretch alone counts, and threads change nothing."""
+    short = {"sweeps": 60, "burn": 20, "thin": 1, "chains": 2}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # settled: nothing to warn of
+        runs = [
+            sample(
+                *small(),
+                m=2,
+                context=Context(Streams(5), threads=threads),
+                most_sweeps=20_000,
+                **short,
+            )
+            for threads in (1, 2)
+        ]
+    assert runs[0].intensity.tobytes() == runs[1].intensity.tobytes()
+    assert not runs[0].diagnostics.poor
+    kept = runs[0].traces["log likelihood"].shape[1]
+    rounds = int(np.log2(kept // 40))
+    assert kept == 40 * 2**rounds
+    assert rounds > 0
+    assert runs[0].sweeps == 60 + sum(40 * 2**r for r in range(1, rounds + 1)) <= 20_000
+
+
+@pytest.mark.filterwarnings("ignore::veladura.numeric.mcmc.diagnostics.ChainWarning")
+def test_settled_chains_stay_as_they_are():
+    """What may follow does not change what was drawn."""
+    one, two = (
+        sample(*small(), m=2, context=Context(Streams(5)), sweeps=4000, burn=1000, **more)
+        for more in ({}, {"most_sweeps": 50_000})
+    )
+    assert not one.diagnostics.poor
+    assert one.intensity.tobytes() == two.intensity.tobytes()
+
+
+def test_a_maximum_that_is_not_enough_is_told():
+    with pytest.warns(ChainWarning, match=r"each took 80 sweeps"):
+        sample(
+            *small(),
+            m=2,
+            context=Context(Streams(5)),
+            sweeps=40,
+            burn=20,
+            thin=1,
+            chains=2,
+            most_sweeps=130,
+        )

@@ -15,7 +15,8 @@ from veladura.base.streams import Streams
 from veladura.methods.geography import icar_kernels as kernels
 from veladura.methods.geography.icar_arrays import FLOATS, MODEL, NONE, STATE
 from veladura.methods.geography.icar_chain import scalars, sweep
-from veladura.methods.geography.icar_model import Graph, Priors
+from veladura.methods.geography.icar_model import Graph
+from veladura.methods.geography.icar_priors import Priors
 
 sys.path.insert(0, str(Path(__file__).parent))
 from tests.methods.geography.icar_world import BROKEN, CODES, World
@@ -28,6 +29,8 @@ TIGHT = {
     "intercept_variance": 0.5,
     "spatial_shape": 4,
     "spatial_rate": 4,
+    "contrast_shape": 4,
+    "contrast_rate": 4,
     "extra_shape": 4,
     "extra_rate": 2,
 }
@@ -35,6 +38,12 @@ LONE = Graph.of_pairs(9, [(0, 1)])
 WORLDS = {
     "lone cells": World(LONE, CODES, COVARIATES[:0], Priors(**TIGHT)),
     "levels only": World(BROKEN, CODES, COVARIATES[:0], Priors(**TIGHT)),
+    "penalised": World(
+        BROKEN,
+        CODES,
+        COVARIATES[:0],
+        Priors(intercept_variance=0.5, spatial_sd=2, contrast_sd=1, extra_sd=2),
+    ),
     "normal slopes": World(
         BROKEN, CODES, COVARIATES, Priors(**TIGHT, slope="normal", slope_variance=0.3)
     ),
@@ -82,12 +91,23 @@ def right(model):
 
 def full_rank(model):
     """Slip: cells instead of cells less parts in the law of the precisions."""
-    return model._replace(gamma=model.gamma + np.array([1.0, 0, 0, 0]))
+    return _more_shape(model, 1.0)
 
 
 def lone_parts(model):
     """Slip: cells without neighbours counted as parts."""
-    return model._replace(gamma=model.gamma - np.array([model.size[-1] / 2, 0, 0, 0]))
+    return _more_shape(model, -model.size[-1] / 2)
+
+
+def _more_shape(model, more):
+    prior = model.scale_prior.copy()
+    prior[:-1, 0] += more
+    return model._replace(scale_prior=prior)
+
+
+def unpenalised(model):
+    """Slip: the exponential law of a standard deviation is half as steep."""
+    return model._replace(scale_prior=model.scale_prior * np.array([1.0, 1.0, 0.5]))
 
 
 def blind(model):
@@ -161,6 +181,7 @@ def test_a_sweep_leaves_the_joint_law_alone(name):
         (flat, "levels only"),
         (misplaced, "levels only"),
         (adrift, "lone cells"),
+        (unpenalised, "penalised"),
         (careless, "normal slopes"),
     ],
 )

@@ -16,9 +16,9 @@ from veladura.methods.geography.icar_model import (
     CellCounts,
     EffectDesign,
     Graph,
-    Priors,
     standardise,
 )
+from veladura.methods.geography.icar_priors import Priors, unit_spread
 
 sys.path.insert(0, str(Path(__file__).parent))
 from tests.methods.geography.icar_world import BROKEN, CODES, World, lattice, precision_matrix
@@ -110,6 +110,8 @@ REFUSED = {
     "from 0 to the largest": lambda: EffectDesign(CODES * 2),
     "must be finite": lambda: EffectDesign(CODES, np.full((1, 3, 9), np.nan)),
     "spatial_rate must be a number above 0": lambda: Priors(spatial_rate=0),
+    "spatial_sd must be a number above 0": lambda: Priors(spatial_sd=0),
+    "tail must be a probability": lambda: Priors(tail=1),
     "slope_variance must be": lambda: Priors(slope_variance=-1),
     "did you mean 'icar'": lambda: Priors(slope="icra"),
     "the design 3, the neighbours 4": lambda: lay_out(
@@ -128,3 +130,27 @@ REFUSED = {
 def test_what_does_not_fit_is_refused(words):
     with pytest.raises(PlanError, match=words):
         REFUSED[words]()
+
+
+@pytest.mark.parametrize("graph", [lattice(5, 7), BROKEN], ids=["lattice", "parts and lone cells"])
+def test_the_unit_spread_is_that_of_the_generalised_inverse(graph):
+    variance = np.diag(np.linalg.pinv(precision_matrix(graph))).copy()
+    variance[graph.part < 0] = 1.0
+    assert unit_spread(graph) ** 2 == pytest.approx(np.exp(np.log(variance).mean()))
+
+
+def test_a_limit_is_exceeded_with_the_tail_probability_on_any_graph():
+    rng = np.random.default_rng(3)
+    for graph in (lattice(3, 3), lattice(9, 9)):
+        prior = Priors(spatial_sd=2.0, contrast_sd=0.5, extra_sd=0.1, tail=0.05)
+        rows = prior.of_scales(graph, 2)
+        spread = np.array([unit_spread(graph), unit_spread(graph), 1.0])
+        sd = spread * rng.exponential(1 / rows[:, 2], (40_000, 3))
+        assert np.mean(sd > [2.0, 0.5, 0.1], axis=0) == pytest.approx([0.05] * 3, abs=0.005)
+
+
+def test_gamma_priors_are_those_that_are_given():
+    rows = Priors(
+        spatial_shape=2, spatial_rate=5, contrast_shape=3, contrast_rate=6, extra_rate=7
+    ).of_scales(lattice(2, 2), 3)
+    assert rows.tolist() == [[2, 5, 0], [3, 6, 0], [3, 6, 0], [1, 7, 0]]

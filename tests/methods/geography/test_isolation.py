@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import shapely
 
+from veladura.methods.geography.grid import grid_over
 from veladura.methods.geography.isolation import hidden_places, reach_of, ring_points
 from veladura.methods.geography.located import Located, Places
 from veladura.methods.geography.place import Writing
@@ -17,6 +18,12 @@ def located(points):
     everybody = np.ones(len(points), dtype=bool)
     places = Places(everybody, points[:, 0].copy(), points[:, 1].copy())
     return Located(Region(shapely.box(0, 0, 100, 100)), Plane(), places, Writing((3, 3)))
+
+
+def squares(points):
+    """Squares of 10."""
+    ground = located(points)
+    return grid_over(ground.region, ground.plane, (10, 10))
 
 
 def town_and_one(seed=0):
@@ -65,7 +72,7 @@ def test_points_are_uniform_in_the_ring():
 def test_a_map_moves_lonely_homes_and_their_neighbours_only():
     """On squares of 10 the town stays, except the five that a lonely home is hidden among."""
     points = town_and_one()
-    x, y = hidden_places(np.random.default_rng(2), located(points), (10, 10), 5)
+    x, y = hidden_places(np.random.default_rng(2), located(points), squares(points), 5)
     moved = (x != points[:, 0]) | (y != points[:, 1])
     nearest = np.argsort(np.hypot(*(points - points[-1]).T))[:6]
     assert set(np.flatnonzero(moved)) <= set(nearest)
@@ -75,5 +82,5 @@ def test_a_map_moves_lonely_homes_and_their_neighbours_only():
 
 def test_k_of_nought_moves_nobody():
     points = town_and_one()
-    x, y = hidden_places(np.random.default_rng(2), located(points), (10, 10), 0)
+    x, y = hidden_places(np.random.default_rng(2), located(points), squares(points), 0)
     assert np.array_equal(np.column_stack([x, y]), points)

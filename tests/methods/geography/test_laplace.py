@@ -13,7 +13,8 @@ from veladura.base.context import Context
 from veladura.base.streams import Streams
 from veladura.methods.geography import laplace
 from veladura.methods.geography.icar import sample
-from veladura.methods.geography.icar_model import CellCounts, EffectDesign, Priors
+from veladura.methods.geography.icar_model import CellCounts, EffectDesign
+from veladura.methods.geography.icar_priors import Priors
 
 sys.path.insert(0, str(Path(__file__).parent))
 from tests.methods.geography.icar_world import BROKEN, lattice, precision_matrix

@@ -42,7 +42,17 @@ def labels_of(figure):
     return {panel.get_xlabel() for panel in figure.axes} | {p.get_ylabel() for p in figure.axes}
 
 
-@pytest.mark.parametrize("draw", [maps._places, maps._intensities, maps._compared])
+def intensities(shown):
+    return maps._intensities(shown, shown.largest, points=False)
+
+
+def original(shown):
+    return maps._intensities(shown, shown.largest, points=True)
+
+
+@pytest.mark.parametrize(
+    "draw", [maps._places, intensities, original, maps._compared, maps._all_sets]
+)
 def test_maps_have_coordinates_with_units(pictures, draw):
     kind, shown = pictures
     figure = draw(shown)
@@ -53,11 +63,10 @@ def test_maps_have_coordinates_with_units(pictures, draw):
 
 
 def test_shades_have_a_scale_that_counts_nobody(pictures):
-    key = maps._intensities(pictures[1]).axes[-1]
+    key = intensities(pictures[1]).axes[-1]
     ticks = [label.get_text() for label in key.get_yticklabels()]
-    assert ticks[0] == "0 %"
-    assert ticks[-1] == "100 %"
-    assert len(ticks) == maps.STEPS + 1
+    assert ticks == ["0.25", "0.5", "1", "2", "4", "8"]
+    assert "even spread" in key.get_ylabel()
     assert "people per area" in key.get_ylabel()
 
 

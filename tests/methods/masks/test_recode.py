@@ -153,8 +153,8 @@ def test_the_checks_count_what_breaks_the_rule():
 @pytest.mark.parametrize(
     ("rule", "match"),
     [
-        ({}, "one of groups, keep, round, digits and date"),
-        ({"round": 3, "date": "year"}, "one of groups, keep, round, digits and date"),
+        ({}, "one of groups, keep, round, digits, date and cuts"),
+        ({"round": 3, "date": "year"}, "one of groups, keep, round, digits, date and cuts"),
         ({"date": "week"}, "date 'week' is not known"),
         ({"round": 0}, "must be a number above 0"),
         ({"round": 10**19}, "at most 1e18"),
@@ -182,7 +182,7 @@ def test_columns_are_checked():
         vd.Recode(columns=["c"])
     with pytest.raises(ColumnError, match="not in the table"):
         recoded(frame, z={"round": 5})
-    with pytest.raises(PlanError, match="round or digits for numbers"):
+    with pytest.raises(PlanError, match="round, digits or cuts of numbers"):
         recoded(frame, c={"round": 5})
     with pytest.raises(PlanError, match="whole number"):
         recoded(frame, n={"round": 0.5})

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 from fractions import Fraction
-from itertools import product
+from itertools import combinations, pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,9 @@ import pandas as pd
 import pytest
 
 import veladura as vd
-from veladura.errors import BudgetError, PlanError
+from veladura.errors import BudgetError, DataError, PlanError
 from veladura.methods.private.contribution import drawn_rows
-from veladura.methods.private.exact import smallest_alpha
+from veladura.methods.private.exact import amplified, smallest_alpha
 from veladura.release.verify import holds, verify
 
 ROLES = {"patient": {"role": "person"}}
@@ -58,10 +59,16 @@ def test_the_ledger_is_charged_for_every_row_of_a_person(tmp_path: Path, each: i
     release = recipe(rows_per_person=each).protect(vd.open(visits(), ROLES), ledger=ledger)
     assert [event.epsilon for event in ledger.events] == [Fraction(each, 2)]
     settings = release.steps[0].settings
-    assert settings["n"] == 60 * each == len(release.datasets[0])
+    assert settings["n"] == len(release.datasets[0]) == settings["size"]
     assert (settings["rows_per_person"], settings["neighbours"]) == (each, "replace-person")
-    # the noise of a row stays what half of epsilon asks for
-    assert Fraction(settings["alpha"]) == smallest_alpha(Fraction(1, 2), 60 * each)
+    # the noise of a row stays what half of epsilon asks for, less what the number of rows costs
+    left = Fraction(1, 2) * (Fraction(19, 20) if each > 1 else 1)
+    assert Fraction(settings["alpha"]) == smallest_alpha(left, settings["n"])
+    if each == 1:
+        assert settings["n"] == 60  # the number of people is public
+        assert "n_scale" not in settings
+    else:  # the number of rows depends on one person
+        assert Fraction(settings["n_scale"]) == Fraction(each - 1) / (Fraction(each, 2) / 20)
     claim = release.claims[0]
     assert f"the rows of any one person (at most {each}, drawn at random" in claim
     assert list(release.datasets[0]) == ["ward"]
@@ -81,21 +88,108 @@ def test_a_person_with_one_row_needs_no_limit() -> None:
     assert release.steps[0].settings["n"] == 60
 
 
+def test_the_number_of_rows_differs_from_release_to_release() -> None:
+    """A person with one visit more must not show in the number of counted rows."""
+    opened = vd.open(visits(), ROLES)
+    for made in (recipe(rows_per_person=4), recipe(neighbours="add-remove", rows_per_person=1)):
+        numbers = {made.fit(opened).sample().steps[0].settings["n"] for _ in range(6)}
+        assert len(numbers) > 1
+
+
+def test_rows_left_out_are_in_the_record_only(tmp_path: Path) -> None:
+    release = recipe(rows_per_person=4, size=100).protect(vd.open(visits(), ROLES))
+    folder = release.save(tmp_path / "a" / "out", tmp_path / "b" / "safe")
+    record = json.loads((tmp_path / "b" / "safe" / "record.json").read_text())
+    assert record["proofs"][0] == {"rows_left_out": 600 - 4 * 60}
+    assert not [file for file in folder.rglob("*.json") if "rows_left_out" in file.read_text()]
+
+
+def test_a_person_column_with_gaps_is_refused() -> None:
+    frame = visits()
+    frame.loc[3, "patient"] = None
+    with pytest.raises(DataError, match="person column 'patient' is missing in 1 rows"):
+        recipe(rows_per_person=2).protect(vd.open(frame, ROLES))
+
+
+@pytest.mark.parametrize("wrong", ["remove", "", 3])
+def test_other_neighbours_are_refused(wrong: Any) -> None:
+    with pytest.raises(PlanError, match="neighbours"):
+        recipe(neighbours=wrong)
+
+
+@pytest.mark.parametrize("wrong", [0, -0.5, 1.5, math.nan, True, "half"])
+def test_a_fraction_is_a_share(wrong: Any) -> None:
+    with pytest.raises(PlanError, match="fraction"):
+        recipe(fraction=wrong)
+
+
+def test_added_or_removed_people_are_named_in_words(tmp_path: Path) -> None:
+    ledger = vd.Ledger(epsilon=5)
+    made = recipe(neighbours="add-remove", rows_per_person=3, fraction=0.5)
+    release = made.protect(vd.open(visits(), ROLES), ledger=ledger)
+    assert ledger.events[0].neighbours == "add-remove-person"
+    # 1.5 for the three rows of a person, half of the people looked at
+    assert float(ledger.events[0].epsilon) == pytest.approx(math.log1p(0.5 * math.expm1(1.5)))
+    assert "adding or removing the rows of any one person (at most 3" in release.claims[0]
+    assert "of a secret random sample" in release.claims[0]
+    folder = release.save(tmp_path / "a" / "out", tmp_path / "b" / "safe")
+    assert holds(verify(folder))
+
+
+def _logs(alpha: float, counts: tuple[int, ...], drawn: tuple[int, ...]) -> float:
+    """The log chance of an outcome of the urn, less what does not depend on the counts."""
+    weights = [alpha + c for c in counts]
+    logs = sum(math.lgamma(w + d) - math.lgamma(w) for w, d in zip(weights, drawn, strict=True))
+    return logs + math.lgamma(sum(weights)) - math.lgamma(sum(weights) + sum(drawn))
+
+
+def test_one_more_or_less_costs_no_more_than_one_replaced() -> None:
+    """By enumeration: all tables of up to 5 rows, one row added, every release of 4 rows."""
+    size, epsilon = 4, Fraction(1, 2)
+    alpha = float(smallest_alpha(epsilon, size))
+    releases = [d for d in product(range(size + 1), repeat=3) if sum(d) == size]
+    worst = max(
+        abs(_logs(alpha, counts, drawn) - _logs(alpha, (counts[0] + 1, *counts[1:]), drawn))
+        for counts in product(range(4), repeat=3)
+        for drawn in releases
+    )
+    assert worst <= float(epsilon) + 1e-12
+
+
+def test_a_secret_sample_costs_less_by_enumeration() -> None:
+    """Half of 6 rows drawn without replacement, then the urn: the ratio stays below the charge."""
+    size, epsilon, share = 3, Fraction(1), Fraction(1, 2)
+    alpha = float(smallest_alpha(epsilon, size))
+
+    def chance(rows: tuple[int, ...], drawn: tuple[int, ...]) -> float:
+        samples = list(combinations(rows, 3))
+        return sum(
+            math.exp(_logs(alpha, (sample.count(0), sample.count(1)), drawn)) for sample in samples
+        ) / len(samples)
+
+    releases = [(d, size - d) for d in range(size + 1)]
+    tables = [(0,) * zeros + (1,) * (6 - zeros) for zeros in range(7)]
+    worst = max(
+        math.log(chance(one, drawn) / chance(other, drawn))
+        for one, other in [*pairwise(tables), *pairwise(tables[::-1])]
+        for drawn in releases
+    )
+    charged = float(amplified(epsilon, share))
+    assert worst <= charged
+    assert worst > 0.9 * charged  # the charge is not far above what is lost
+    assert worst > float(epsilon) / 3  # a broken control: epsilon times the share of a third
+
+
 @pytest.mark.parametrize("each", [1, 2, 3])
 def test_group_privacy_by_enumeration(each: int) -> None:
     """Every release of 4 rows, from all pairs of tables of 5 rows that differ in one person."""
     size, epsilon = 4, Fraction(1, 2)
     alpha = float(smallest_alpha(epsilon, size))
 
-    def probability(counts: tuple[int, ...], drawn: tuple[int, ...]) -> float:
-        weights = [alpha + c for c in counts]
-        logs = sum(math.lgamma(w + d) - math.lgamma(w) for w, d in zip(weights, drawn, strict=True))
-        return logs + math.lgamma(sum(weights)) - math.lgamma(sum(weights) + size)
-
     tables = [c for c in product(range(6), repeat=3) if sum(c) == 5]
     releases = [d for d in product(range(size + 1), repeat=3) if sum(d) == size]
     worst = max(
-        probability(one, drawn) - probability(other, drawn)
+        _logs(alpha, one, drawn) - _logs(alpha, other, drawn)
         for one in tables
         for other in tables
         if sum(abs(a - b) for a, b in zip(one, other, strict=True)) <= 2 * each

@@ -67,6 +67,24 @@ def test_the_manifest_tells_all_that_inference_needs():
     json.dumps(manifest)
 
 
+def test_alphas_by_cell_keep_their_proportions_and_epsilon(tmp_path):
+    shape = [1, 2, 1, 1, 4, 1]
+    release = recipe(alpha=shape).protect(FRAME)
+    settings = release.steps[0].settings
+    alphas = [float(alpha) for alpha in settings["alpha"]]
+    assert alphas == pytest.approx([120 / math.expm1(1.5) * part for part in shape])
+    release.save(tmp_path / "out" / "release", custodian=tmp_path / "safe" / "record")
+    loaded = vd.load(tmp_path / "out" / "release")
+    assert holds(verify(tmp_path / "out" / "release"))
+    assert vd.posterior(loaded).mean.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("wrong", [[1, 2], [1, 2, 3, 4, 5, 0], [1, 2, 3, 4, 5, -1], ["a"] * 6])
+def test_alphas_that_fit_no_cell_are_refused(wrong):
+    with pytest.raises(PlanError, match="alpha"):
+        recipe(alpha=wrong)
+
+
 def test_a_package_alone_gives_the_posterior_and_its_proof(tmp_path):
     release = recipe().protect(FRAME)
     release.save(tmp_path / "out" / "release", custodian=tmp_path / "safe" / "record", format="csv")

@@ -130,3 +130,20 @@ def test_without_a_limit_draws_are_noted():
 def test_a_draw_that_would_give_budget_back_is_refused(cost):
     with pytest.raises(BudgetError, match="cannot cost less than nothing"):
         Event("test", "x", **{name: Fraction(value) for name, value in cost.items()})
+
+
+@pytest.mark.parametrize("rho", [Fraction(1, 1000), Fraction(1, 20), Fraction(1, 2), Fraction(3)])
+@pytest.mark.parametrize("delta", [Fraction(1, 10**9), Fraction(1, 10**5)])
+def test_conversions_agree_with_the_accountant_of_opendp(rho, delta):
+    """OpenDP's own conversion of zero-concentrated privacy, for a Gaussian of the same rho."""
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T=float)
+    noise = dp.m.make_gaussian(*space, scale=float(2 * rho) ** -0.5)
+    theirs = dp.c.make_zCDP_to_approxDP(noise).map(1.0).epsilon(float(delta))
+    assert float(zcdp_epsilon(rho, delta)) == pytest.approx(theirs, rel=1e-6)
+    assert float(noise.map(1.0)) == pytest.approx(float(rho), rel=1e-6)
+    half = Event("marginals", "a", rho=rho / 2)
+    composed = dp.c.make_zCDP_to_approxDP(noise).map(1.0).epsilon(float(delta))
+    assert float(epsilon_of([half, half], delta)) == pytest.approx(composed, rel=1e-6)

@@ -8,7 +8,14 @@ from scipy import stats
 
 from veladura.base.streams import Streams
 from veladura.numeric.trees.bins import stack
-from veladura.numeric.trees.leaf import Donors, by_value, leaf_steps
+from veladura.numeric.trees.leaf import (
+    Donors,
+    by_value,
+    leaf_steps,
+    pick,
+    pick_evenly,
+    stratified,
+)
 from veladura.numeric.trees.tree import grow
 
 LEVEL = 1e-5
@@ -164,3 +171,27 @@ def test_leaves_do_not_see_each_other_nor_rows_outside_the_pool():
             np.testing.assert_allclose(found[here], expected)
     np.testing.assert_array_equal(both[0][~pool], score[~pool])
     np.testing.assert_array_equal(both[1][~pool], isolation[~pool])
+
+
+def test_an_even_pick_is_the_pick_with_equal_weights():
+    rng = np.random.default_rng(8)
+    starts = np.array([0, 3, 4, 40])
+    stretches = np.column_stack([starts, np.append(starts[1:], 1000)])
+    which = rng.integers(0, 4, 20_000)
+    uniforms = np.append(rng.random(which.size - 2), [0.0, np.nextafter(1.0, 0)])
+    weighted = pick(np.arange(1001.0), stretches, which, uniforms)
+    assert (pick_evenly(stretches, which, uniforms) == weighted).all()
+
+
+def test_each_block_of_draws_has_one_in_every_stratum_in_random_order():
+    rng = np.random.default_rng(9)
+    uniforms = stratified(rng.random(20_130), rng.random(20_130))
+    blocks = np.floor(uniforms[:20_000].reshape(-1, 200) * 200).astype(int)
+    assert (np.sort(blocks, axis=1) == np.arange(200)).all()
+    last = np.floor(uniforms[20_000:] * 130).astype(int)
+    assert sorted(last) == list(range(130))
+    # the mean of 100 blocks at each place has variance (200^2 - 1) / 12 / 100
+    far = np.abs(blocks.mean(axis=0) - 99.5).max() / np.sqrt((200**2 - 1) / 1200)
+    assert far < stats.norm.isf(LEVEL / (2 * 200))
+    unshuffled = np.tile(np.arange(200), (100, 1)).mean(axis=0)  # a control without the shuffle
+    assert np.abs(unshuffled - 99.5).max() / np.sqrt((200**2 - 1) / 1200) > 10

@@ -10,7 +10,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 import veladura as vd
 from veladura.numeric.trees.bins import bin_columns
 from veladura.numeric.trees.linear import score_rows
-from veladura.numeric.trees.regression import RIDGE, Terms, sums
+from veladura.numeric.trees.regression import RIDGE, Moments, Terms, sums
 from veladura.numeric.trees.tree import TrainingRows
 from veladura.numeric.trees.variable import variable_of
 
@@ -50,18 +50,36 @@ def dense(terms, predictors, rows):
 def test_slopes_and_predictors_are_those_of_the_normal_equations(people):
     _, predictors = binned(people)
     rows = np.arange(0, 700, 2)
-    terms = Terms.of(predictors, rows, np.arange(3))
     y = np.random.default_rng(2).normal(size=rows.size)
-    slopes, spread = terms.fit(predictors, rows, np.zeros(rows.size, dtype=np.int64), y)
+    moments = Moments.of(predictors, rows, [0, 1, 2])
+    terms = moments.terms
+    slopes, spread = moments.fit(np.zeros(rows.size, dtype=np.int64), y)
     z = dense(terms, predictors, rows)
     ridge = RIDGE * np.eye(terms.number)
     ridge[0, 0] = 1e-9
     expected = np.linalg.solve(z.T @ z + ridge, z.T @ y)
     assert slopes[:, 0] == pytest.approx(expected, abs=1e-9)
     assert spread[0, 0] == pytest.approx((z @ expected).var())
-    bins = np.ascontiguousarray(predictors.bins[rows])
-    scores = sums(bins, terms.features, terms.start, terms.tables(slopes))
-    assert scores[:, 0] + slopes[0, 0] == pytest.approx(z @ expected)
+    scores = sums(predictors.bins, rows, terms.features, terms.start, terms.tables(slopes))
+    assert scores[0] + slopes[0, 0] == pytest.approx(z @ expected)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.9])
+def test_a_regression_on_some_columns_and_rows_takes_its_part_of_shared_moments(people, share):
+    _, predictors = binned(people)
+    rng = np.random.default_rng(4)
+    rows = np.sort(rng.integers(0, 700, 700))  # a bootstrap sample
+    inside = rng.random(rows.size) < share
+    y = rng.normal(size=int(inside.sum()))
+    none = np.zeros(y.size, dtype=np.int64)
+    part = Moments.of(predictors, rows, [0, 1, 2]).among([2, 0]).at(inside)
+    z = dense(part.terms, predictors, rows[inside])
+    ridge = RIDGE * np.eye(part.terms.number)
+    ridge[0, 0] = 1e-9
+    expected = np.linalg.solve(z.T @ z + ridge, z.T @ y)
+    slopes, spread = part.fit(none, y)
+    assert slopes[:, 0] == pytest.approx(expected, abs=1e-9)
+    assert spread[0, 0] == pytest.approx((z @ expected).var())
 
 
 def test_terms_of_numbers_are_standardised_and_missing_has_one(people):
@@ -94,8 +112,7 @@ def test_directions_between_categories_are_those_of_discriminant_analysis():
     variable = variable_of(codes["kind"])
     training = TrainingRows(predictors, np.arange(1500))
     linear, extended, features = score_rows(variable, training, (0, 1))
-    bins = np.ascontiguousarray(predictors.bins)
-    scores = sums(bins, linear.features, linear.start, linear.tables)
+    scores = sums(predictors.bins, np.arange(1500), linear.features, linear.start, linear.tables).T
     dummies = pd.get_dummies(frame.iloc[codes.rows][["u", "v"]], drop_first=True).to_numpy(float)
     theirs = LinearDiscriminantAnalysis().fit(dummies, variable.state).transform(dummies)
     assert scores.shape[1] == theirs.shape[1] == 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -17,6 +17,29 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DRAWS = 20_000
+
+
+class Questions(Protocol):
+    """What every posterior answers; groups are what its own ``where`` returns."""
+
+    @property
+    def domain(self) -> Domain:
+        """The declared domain."""
+
+    def where(self, **values: Any) -> Any:
+        """Return the people with the given values."""
+
+    def share(self, event: Any, given: Any = None, level: float = 0.95) -> Estimate:
+        """Return the share of a group, among all or among those given."""
+
+    def difference(self, event: Any, one: Any, other: Any, level: float = 0.95) -> Estimate:
+        """Return the difference of the shares of an event."""
+
+    def odds_ratio(self, event: Any, one: Any, other: Any, level: float = 0.95) -> Estimate:
+        """Return the odds ratio of an event."""
+
+    def table(self, level: float = 0.95) -> pd.DataFrame:
+        """Return a table of cells."""
 
 
 def cells_where(domain: Domain, values: Mapping[str, Any]) -> Mask:
@@ -114,14 +137,12 @@ def table(posterior: Posterior, level: float = 0.95) -> pd.DataFrame:
     return frame.assign(**{clash[name]: values for name, values in figures.items()})
 
 
-def column_table(posterior: Posterior, name: str, level: float = 0.95) -> pd.DataFrame:
-    """Return the exact marginal posterior of the values of one column."""
+def column_table(posterior: Questions, name: str, level: float = 0.95) -> pd.DataFrame:
+    """Return the marginal posterior of the values of one column."""
     import pandas as pd
 
     values = categories(posterior.domain, name)
-    shares = [
-        share(posterior, cells_where(posterior.domain, {name: value}), level) for value in values
-    ]
+    shares = [posterior.share(posterior.where(**{name: value}), level=level) for value in values]
     return pd.DataFrame(
         {
             name: values,
@@ -154,7 +175,7 @@ def read_groups(text: str) -> dict[str, Any]:
 
 
 def answers(
-    posterior: Posterior, event: str, groups: Sequence[str], level: float
+    posterior: Questions, event: str, groups: Sequence[str], level: float
 ) -> dict[str, Estimate]:
     """Return the share of an event, in all and in each group, and how two groups compare."""
     happens = posterior.where(**read_groups(event))

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from veladura.base.pictures import image_of, new_figure, style
-from veladura.inference.posterior.compare import column_table
+from veladura.inference.posterior.compare import Questions, column_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from veladura.core.release import Release
-    from veladura.inference.posterior.shares import Posterior
 
 FONT_SIZE = 10.0
 MOST_CELLS_DRAWN = 24
@@ -23,7 +22,7 @@ MOST_CELLS_SHOWN = 2000  # of a posterior that a report computes
 COLOUR, BAND = "#1f4e79", "#9db8d2"
 
 
-def draw_picture(posterior: Posterior, path: Path, level: float = 0.95) -> Path:
+def draw_picture(posterior: Questions, path: Path, level: float = 0.95) -> Path:
     """Write a picture of the marginal posteriors: of every column, and of the cells if few."""
     drawn(posterior, level).savefig(path, dpi=150)
     return path
@@ -41,7 +40,7 @@ def pictures(release: Release) -> dict[str, bytes]:
     return {"Posterior of the shares in the population: means and 95 % credible intervals": image}
 
 
-def drawn(posterior: Posterior, level: float = 0.95) -> Figure:
+def drawn(posterior: Questions, level: float = 0.95) -> Figure:
     """Return a figure of the marginal posteriors."""
     names = posterior.domain.names
     cells = posterior.domain.cells if posterior.domain.cells <= MOST_CELLS_DRAWN else 0

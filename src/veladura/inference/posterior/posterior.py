@@ -1,8 +1,7 @@
-"""The exact posterior of the cell shares in the population, from a private release alone."""
+"""The posterior of the cell shares in the population, from a private release alone."""
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,8 +10,10 @@ from numpy.typing import ArrayLike
 from veladura.errors import PlanError
 from veladura.inference.posterior import convolve
 from veladura.inference.posterior.convolve import Convolution, Factor
+from veladura.inference.posterior.noise_aware import NoiseAwarePosterior, noise_aware
 from veladura.inference.posterior.shares import Interval, Posterior, shortest
 from veladura.methods.private.domain import Domain
+from veladura.methods.private.noise_aware import NoiseAware
 
 if TYPE_CHECKING:
     from veladura.core.release import Release
@@ -21,15 +22,19 @@ if TYPE_CHECKING:
 MOST = 1_000_000_000
 
 
-def posterior(release: Release, prior: ArrayLike = 0.5) -> Posterior:
-    """Return the exact posterior of the cell shares, given a differentially private release.
+def posterior(release: Release, prior: ArrayLike = 0.5) -> Posterior | NoiseAwarePosterior:
+    """Return the posterior of the cell shares, given a differentially private release.
+
+    Exact for a release that counts every cell. For `Marginals`, noise-aware: posterior draws given
+    the noisy tables of the manifest.
 
     Parameters
     ----------
     release
         In memory or loaded from a package: its manifest has all that is needed.
     prior
-        The Dirichlet parameter of the prior: one number for all cells, or an array over cells.
+        The Dirichlet parameter of the prior: one number for all cells, or an array over cells. For
+        `Marginals` one number: people in each cell of the largest measured table.
 
     Examples
     --------
@@ -49,6 +54,8 @@ def posterior(release: Release, prior: ArrayLike = 0.5) -> Posterior:
     from veladura.inference.posterior.reading import model_of
 
     model = model_of(release)
+    if isinstance(model, NoiseAware):
+        return noise_aware(model, prior)
     return from_counts(
         model.domain, model.released, model.n, prior, alpha=model.alpha, scale=model.scale
     )
@@ -60,7 +67,7 @@ def from_counts(
     n: int,
     prior: ArrayLike = 0.5,
     *,
-    alpha: Fraction | float | None = None,
+    alpha: ArrayLike | None = None,
     scale: float | None = None,
 ) -> Posterior:
     """Return the posterior from released counts: datasets in rows, cells of the domain in columns.
@@ -68,7 +75,8 @@ def from_counts(
     Parameters
     ----------
     alpha
-        The Dirichlet parameter of the release, for `DirichletMultinomial`.
+        The Dirichlet parameter of the release, for `DirichletMultinomial`: one number, or one a
+        cell.
     scale
         The scale of two-sided geometric noise, for `NoisyCounts`.
     """
@@ -80,16 +88,18 @@ def from_counts(
         msg = "prior must be a number above 0 in every cell.\n\nHint: prior=0.5."
         raise PlanError(msg)
     rows = np.atleast_2d(np.asarray(released, dtype=np.float64))[:, possible]
+    alphas = np.broadcast_to(np.asarray(0.0 if alpha is None else alpha, float), possible.shape)
     keys, kind = np.unique(
-        np.column_stack([gamma[possible], np.sort(rows, axis=0).T]), axis=0, return_inverse=True
+        np.column_stack([gamma[possible], alphas[possible], np.sort(rows, axis=0).T]),
+        axis=0,
+        return_inverse=True,
     )
     kind = kind.ravel()
-    about = {"alpha": float(alpha or 0)} if scale is None else {"scale": scale}
-    factors = [Factor(float(key[0]), key[1:], **about) for key in keys]
+    factors = [Factor(float(key[0]), key[2:], float(key[1]), scale) for key in keys]
     laws = convolve.tilted(factors, np.bincount(kind, minlength=len(keys)), n)
     whole = Convolution(laws, np.bincount(kind, minlength=len(keys)), n)
     method = "exact" if len(keys) * whole.length <= MOST else "approximate"
     return Posterior(domain, n, gamma, kind, laws, np.ascontiguousarray(keys[:, 0]), method)
 
 
-__all__ = ["Interval", "Posterior", "from_counts", "posterior", "shortest"]
+__all__ = ["Interval", "NoiseAwarePosterior", "Posterior", "from_counts", "posterior", "shortest"]

@@ -10,16 +10,18 @@ from veladura.methods.private.private import PrivateRecipe
 if TYPE_CHECKING:
     from veladura.core.release import Release
     from veladura.methods.private.model import ReleaseModel
+    from veladura.methods.private.noise_aware import NoiseAware
 
 
-def model_of(release: Release) -> ReleaseModel:
+def model_of(release: Release) -> ReleaseModel | NoiseAware:
     """Return the model of a release, which its recipe reads, or say what its manifest lacks."""
     step = release.steps[-1]
     recipe = step.recipe
     if recipe is None or not issubclass(recipe, PrivateRecipe) or not recipe.posterior_needs:
         msg = (
             f"a release by {step.method} has no exact posterior.\n\nHint: posteriors are for"
-            f" releases with the combining rule 'posterior'; this one has {release.rule.name!r}."
+            " releases with the combining rule 'posterior' or 'noise-aware'; this one has"
+            f" {release.rule.name!r}."
         )
         raise PlanError(msg)
     if lacking := [key for key in recipe.posterior_needs if step.settings.get(key) is None]:

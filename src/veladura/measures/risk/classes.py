@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from veladura.base.arrays import Ints
+from veladura.base.arrays import Floats, Ints
 from veladura.base.deprecation import renamed
 from veladura.base.estimate import Estimate
 from veladura.errors import DataError, NotApplicable, PlanError
 from veladura.measures.measure import Detail, Meaning, Measure, Measured, Subject, over_datasets
-from veladura.measures.risk.uniqueness import artificial_keys, known_columns
+from veladura.measures.risk.uniqueness import artificial_keys, known_columns, sampled_note
+from veladura.numeric.individual_risk import negative_binomial_risk
 from veladura.table.codes import label_text
 from veladura.table.counts import Counts
 from veladura.table.source import open_quietly
@@ -65,7 +66,12 @@ class ClassRisk:
 
 @renamed(columns="known")
 def classes(
-    table: Any, known: Sequence[str], *, population: Any = None, threshold: float = RISKY
+    table: Any,
+    known: Sequence[str],
+    *,
+    population: Any = None,
+    threshold: float = RISKY,
+    fraction: float = 1.0,
 ) -> ClassRisk:
     """Return prosecutor, journalist and marketer risk from the sizes of equivalence classes.
 
@@ -81,6 +87,9 @@ def classes(
         A table with the same columns that holds every person of the first, if there is one.
     threshold
         People whose prosecutor risk is above this are at risk.
+    fraction
+        Without a population: the share of it that the table is a random sample of. The journalist
+        then has the individual risk E(1/F | f) of `individual`.
 
     Examples
     --------
@@ -105,13 +114,17 @@ def classes(
     if not 0 < threshold <= 1:
         msg = f"threshold ({threshold}) must be above 0 and at most 1."
         raise PlanError(msg)
+    if not 0 < fraction <= 1 or (fraction < 1 and population is not None):
+        msg = f"fraction ({fraction}) must be above 0 and at most 1, and goes without a population."
+        raise PlanError(msg)
     counts = _counts(table, known)
     sizes = counts.size
     if not sizes.size:
         msg = "the table has no rows: there is no risk to measure."
         raise DataError(msg)
     persons = sizes if population is None else _persons(counts, _counts(population, known))
-    return _risk(tuple(known), counts, persons, threshold)
+    chance = 1 / persons if fraction == 1 else negative_binomial_risk(sizes, sizes / fraction)
+    return _risk(tuple(known), counts, chance, threshold)
 
 
 def _counts(table: Any, known: Sequence[str]) -> PeopleCounts:
@@ -119,16 +132,17 @@ def _counts(table: Any, known: Sequence[str]) -> PeopleCounts:
 
 
 def _risk(
-    columns: tuple[str, ...], counts: PeopleCounts, persons: Ints, threshold: float
+    columns: tuple[str, ...], counts: PeopleCounts, chance: Floats, threshold: float
 ) -> ClassRisk:
+    """Return the figures, from the journalist's chance of the right person in each class."""
     sizes = counts.size
     size, number = np.unique(sizes, return_counts=True)
-    journalist = counts.average_chance(persons)
+    journalist = counts.average_chance(1 / chance)
     return ClassRisk(
         columns,
         Estimate.exact(1 / int(sizes.min())),
         Estimate.exact(counts.average_chance(sizes)),
-        Estimate.exact(1 / int(persons.min())),
+        Estimate.exact(float(chance.max())),
         Estimate.exact(journalist),
         Estimate.exact(journalist),
         Estimate.exact(counts.holders(1 / sizes > threshold) / counts.people),
@@ -164,17 +178,26 @@ def measure(subject: Subject) -> Measured:
     """Measure the released tables over the quasi-identifiers; the sizes of classes are a table."""
     known = known_columns(subject)
     artificial = artificial_keys(subject, known)
-    risks = [classes(table, known) for table in subject.tables if table.rows]
+    fraction = subject.release.fraction
+    counted = fraction < 1 and not set(known) & set(subject.changed)
+    among: dict[str, Any] = {"population": subject.original} if counted else {"fraction": fraction}
+    risks = [classes(table, known, **among) for table in subject.tables if table.rows]
     if not risks:
         msg = "the release has no rows."
         raise NotApplicable(msg)
     figures: dict[str, Estimate | NotApplicable] = {
         "marketer": artificial
         or over_datasets([float(risk.marketer) for risk in risks], upper=1.0),
+        "journalist": artificial
+        or over_datasets([float(risk.journalist_average) for risk in risks], upper=1.0),
         "at_risk": artificial or over_datasets([float(risk.at_risk) for risk in risks], upper=1.0),
         "smallest": artificial or over_datasets([float(risk.smallest) for risk in risks]),
     }
-    return Measured(figures, {"smallest": f"Known: {', '.join(known)}."}, _histogram(risks[0]))
+    notes = {"smallest": f"Known: {', '.join(known)}."}
+    if sampled := sampled_note(fraction).strip():
+        sampled += " Counted in it." if counted else " Estimated from the fraction."
+        notes |= {"journalist": sampled, "marketer": sampled}
+    return Measured(figures, notes, _histogram(risks[0]))
 
 
 def _histogram(risk: ClassRisk) -> Detail:
@@ -207,6 +230,12 @@ MEASURE = Measure(
         "marketer": Meaning(
             "Marketer risk: expected share of released rows for which the right person is picked.",
             unit="rows",
+        ),
+        "journalist": Meaning(
+            "Journalist risk, average: probability that someone who does not know whether a person"
+            " is in the release picks the right person. Below the prosecutor risk where the release"
+            " is a random sample.",
+            unit="share",
         ),
         "at_risk": Meaning(
             f"People at risk: those in the release whose prosecutor risk is above {RISKY:g}.",

@@ -13,15 +13,14 @@ from veladura.base.deprecation import renamed
 from veladura.base.estimate import Estimate
 from veladura.errors import DataError, NotApplicable, PlanError
 from veladura.measures.measure import Meaning, Measure, Measured, Subject, over_datasets
-from veladura.measures.risk.uniqueness import known_columns
+from veladura.measures.risk.uniqueness import known_columns, sampled_note
 from veladura.numeric.coding import common_cells
+from veladura.numeric.individual_risk import class_risks
 from veladura.table.source import open_quietly
-from veladura.table.units import first_of_pairs, per_person, person_numbers
+from veladura.table.units import per_person, person_numbers
 
 if TYPE_CHECKING:
     from veladura.table.table import Table
-
-MANY = 30  # people in a class from which on the series is short
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +49,9 @@ class IndividualRisk:
 
 
 @renamed(keys="known")
-def individual(table: Any, known: Sequence[str], *, weight: str | None = None) -> IndividualRisk:
+def individual(
+    table: Any, known: Sequence[str], *, weight: str | None = None, fraction: float = 1.0
+) -> IndividualRisk:
     """Return the individual risk of each person, from sampling weights.
 
     With f people of the sample and F of the population who share the known values, F given f has a
@@ -69,6 +70,9 @@ def individual(table: Any, known: Sequence[str], *, weight: str | None = None) -
     weight
         The column of sampling weights; without one the table is the whole population, and the
         risk is 1 / f.
+    fraction
+        The share of its source that the table is a random sample of: it stands for 1 / fraction
+        times as many people as the weights say.
 
     Examples
     --------
@@ -88,6 +92,9 @@ def individual(table: Any, known: Sequence[str], *, weight: str | None = None) -
     if isinstance(known, str) or not known:
         msg = "individual needs a list of at least one column in known."
         raise PlanError(msg)
+    if not 0 < fraction <= 1:
+        msg = f"fraction ({fraction}) must be above 0 and at most 1."
+        raise PlanError(msg)
     opened = open_quietly(table, {name: {} for name in (*known, *([weight] if weight else []))})
     opened.schema.check("known", known)
     if opened.rows == 0:
@@ -95,52 +102,16 @@ def individual(table: Any, known: Sequence[str], *, weight: str | None = None) -
         raise DataError(msg)
     (cells,), number = common_cells([opened], known)
     persons = person_numbers(opened)
-    once = first_of_pairs(cells, persons) if opened.person else slice(None)
-    sizes = np.bincount(cells[once], minlength=number)
-    each = np.ones(cells.size) if weight is None else _weights(opened, weight)
-    total = np.bincount(cells[once], each[once], number).astype(np.float64)
-    risk = negative_binomial_risk(sizes, total)[cells]
-    people = per_person(risk, persons)
+    each = (np.ones(cells.size) if weight is None else _weights(opened, weight)) / fraction
+    classes = class_risks(cells, number, persons if opened.person else None, each)
+    people = per_person(classes.risk[cells], persons)
     figures = (float(people.max()), float(people.mean()), float(people.sum()))
-    return IndividualRisk(risk, sizes[cells], total[cells], *map(Estimate.exact, figures))
-
-
-def negative_binomial_risk(sizes: Ints, population: Floats) -> Floats:
-    """Return E(1/F | f) for f people of the sample and an estimated number of the population.
-
-    Examples
-    --------
-    >>> negative_binomial_risk(np.array([1, 2]), np.array([17.0, 110.0])).round(8).tolist()
-    [0.17707583, 0.01714426]
-    """
-    f = sizes.astype(np.float64)
-    p = np.minimum(f / population, 1.0)
-    return np.where((p < 1 / 2) & (f < MANY), _by_recurrence(f, p), _by_series(f, p))
-
-
-def _by_series(f: Floats, p: Floats) -> Floats:
-    """Return p / f 2F1(1, 1; f + 1; 1 - p) by its series.
-
-    60 terms are enough for p of a half and more, or many people.
-    """
-    term, total = np.ones_like(f), np.ones_like(f)
-    for k in range(60):
-        term = term * (1 - p) * (k + 1) / (f + 1 + k)
-        total = total + term
-    return p / f * total
-
-
-def _by_recurrence(f: Floats, p: Floats) -> Floats:
-    """Return p I_f with I_1 = -log(p) / (1 - p) and I_{f+1} = (1/f - p I_f) / (1 - p).
-
-    Errors shrink for p below a half. It equals the series: by parts of the integral
-    f I_f = 2F1(1, 1; f + 1; 1 - p) = f int (1-t)^(f-1) / (1 - (1-p) t) dt.
-    """
-    p = np.minimum(p, 1 / 2)  # larger values come from the series
-    integral = -np.log(p) / (1 - p)
-    for step in range(1, MANY):
-        integral = np.where(f > step, (1 / step - p * integral) / (1 - p), integral)
-    return p * integral
+    return IndividualRisk(
+        classes.risk[cells],
+        classes.sizes[cells],
+        classes.population[cells],
+        *map(Estimate.exact, figures),
+    )
 
 
 def _weights(table: Table, name: str) -> Floats:
@@ -155,15 +126,19 @@ def _weights(table: Table, name: str) -> Floats:
 def measure(subject: Subject) -> Measured:
     """Measure the released tables over the quasi-identifiers, with the declared weight."""
     weights = subject.tables[0].schema.of_role("weight")
-    if not weights:
-        msg = "no released column is declared a weight."
+    fraction = subject.release.fraction
+    if not weights and fraction == 1:
+        msg = "no released column is declared a weight, and the release is not a sample."
         raise NotApplicable(msg)
     known = [name for name in known_columns(subject) if name not in weights]
     if not known or not all(table.rows for table in subject.tables):
         msg = "the release has no rows, or no column that an intruder may know."
         raise NotApplicable(msg)
     try:
-        risks = [individual(table, known, weight=weights[0]) for table in subject.tables]
+        risks = [
+            individual(table, known, weight=next(iter(weights), None), fraction=fraction)
+            for table in subject.tables
+        ]
     except DataError as error:
         raise NotApplicable(str(error)) from None
     figures: dict[str, Estimate | NotApplicable] = {
@@ -171,7 +146,8 @@ def measure(subject: Subject) -> Measured:
         "average": over_datasets([float(risk.average) for risk in risks], upper=1.0),
         "expected": over_datasets([float(risk.expected) for risk in risks]),
     }
-    return Measured(figures, {"average": f"Known: {', '.join(known)}."})
+    note = f"Known: {', '.join(known)}." + sampled_note(fraction)
+    return Measured(figures, {"average": note})
 
 
 MEASURE = Measure(
@@ -179,7 +155,7 @@ MEASURE = Measure(
     figures={
         "highest": Meaning(
             "Individual risk, highest: probability of re-identifying the person at greatest risk in"
-            " the population, by the sampling weights.",
+            " the population, by the sampling weights or the sampling fraction.",
             unit="share",
         ),
         "average": Meaning(

@@ -56,7 +56,7 @@ class LocationRisk:
     telling
         The column of ``cell_by_column``.
     combinations
-        By combination of attributes: people, smallest and mean matched distance.
+        By name of the combination of attributes: people, smallest and mean matched distance.
     """
 
     matched_mean: Estimate
@@ -72,7 +72,7 @@ class LocationRisk:
     isolated_own: Estimate
     isolated_neighbour: Estimate
     telling: str = ""
-    combinations: Sequence[tuple[int, float, float]] = field(repr=False, default=())
+    combinations: Mapping[str, tuple[int, float, float]] = field(repr=False, default_factory=dict)
 
 
 def location(original: Any, release: Release) -> LocationRisk:
@@ -115,20 +115,22 @@ def risk_of(release: PlacedRelease) -> LocationRisk:
         over_datasets(attack.isolated_own, upper=1.0),
         over_datasets(attack.isolated_neighbour, upper=1.0),
         telling,
-        _by_combination(matched),
+        _by_combination(matched, release.combinations.names),
     )
 
 
-def _by_combination(matched: Sequence[Mapping[int, Floats]]) -> list[tuple[int, float, float]]:
-    return [
-        (
+def _by_combination(
+    matched: Sequence[Mapping[int, Floats]], names: Sequence[str]
+) -> dict[str, tuple[int, float, float]]:
+    return {
+        names[b]: (
             matched[0][b].size,
             min(float(each[b].min()) for each in matched),
             float(np.mean([each[b].mean() for each in matched])),
         )
         for b in matched[0]
         if matched[0][b].size
-    ]
+    }
 
 
 def _cells(release: PlacedRelease) -> tuple[Ints, Ints]:
@@ -195,8 +197,8 @@ def measure(subject: Subject) -> Measured:
         else "In the unit of the coordinates."
     )
     table = tuple(
-        (str(i), str(rows), f"{least:.4g}", f"{mean:.4g}")
-        for i, (rows, least, mean) in enumerate(risk.combinations, start=1)
+        (name, str(rows), f"{least:.4g}", f"{mean:.4g}")
+        for name, (rows, least, mean) in risk.combinations.items()
     )
     detail = Detail(
         "Distances of matched places by combination of attributes",

@@ -7,6 +7,7 @@ intruder picks for a target is the one that was made from it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from veladura.base.deprecation import renamed
@@ -24,6 +25,13 @@ from veladura.table.schema import LABELLED
 from veladura.table.source import open_quietly
 
 WITHIN, DAYS, MOST_TARGETS = 0.1, 30.0, 2_000
+
+
+@dataclass(frozen=True)
+class MatchCurve(Detail):
+    """The table behind the figures, with the risks it was made from: ``curve.plot(path)``."""
+
+    curve: Scenarios = field(default_factory=lambda: Scenarios({}), repr=False)
 
 
 @renamed(datasets="release")
@@ -93,7 +101,7 @@ def match(
 
 
 def measure(subject: Subject) -> Measured:
-    """Measure the aligned rows for an intruder who knows changed numbers within ten per cent."""
+    """Measure the aligned rows for an intruder who knows changed numbers roughly."""
     evidence = subject.one_row_a_person().aligned()
     original = evidence[0].original
     assert original is not None  # noqa: S101  # aligned rows have one
@@ -116,17 +124,22 @@ def measure(subject: Subject) -> Measured:
             f: risk if f == 1 else search(original, released, intruder.widened(f), targets)
             for f in FACTORS
         }
-        detail = Detail(
+        detail = MatchCurve(
             "Match risk by how precisely the changed columns are known",
             ("Times the radius", "EMR / n", "TMR", "FMR"),
             tuple(Scenarios(curve).rows()),
+            Scenarios(curve),
         )
+    dates = [name for name in rough if original.schema[name].kind == "date"]
     sampled = f" {MOST_TARGETS} targets." if targets and targets < original.rows else ""
-    return Measured(figures, {"emr": _knowledge(intruder, rough) + sampled}, detail)
+    return Measured(figures, {"emr": _knowledge(intruder, rough, dates) + sampled}, detail)
 
 
 def _default(subject: Subject, evidence: Evidence) -> Intruder:
-    """Return an intruder who knows unchanged columns exactly, and changed ones roughly."""
+    """Return an intruder who knows unchanged columns exactly, and changed ones roughly.
+
+    How roughly is in ``within`` of the plan's intruders; else within 10 %, and 30 days.
+    """
     changed, original = subject.changed, evidence.original
     assert original is not None  # noqa: S101  # aligned rows have one
     if not changed:
@@ -139,14 +152,18 @@ def _default(subject: Subject, evidence: Evidence) -> Intruder:
         )
         raise NotApplicable(msg)
     schema = evidence.released.schema
-    radius = {
-        name: DAYS if schema[name].kind == "date" else WITHIN
+    reaches = {
+        name: (DAYS, "days") if schema[name].kind == "date" else (WITHIN, "%")
         for name in changed
         if schema[name].kind not in LABELLED
     }
-    numbers = tuple(name for name in radius if schema[name].kind != "date")
+    for who in reversed(subject.intruders):  # the first of the plan decides
+        reaches |= {name: who.reach(name) for name in who.within if name in reaches}
     return Intruder(
-        known=_unchanged(subject), sensitive=tuple(changed), radius=radius, relative=numbers
+        known=_unchanged(subject),
+        sensitive=tuple(changed),
+        radius={name: number for name, (number, _) in reaches.items()},
+        relative=tuple(name for name, (_, unit) in reaches.items() if unit == "%"),
     )
 
 
@@ -157,18 +174,19 @@ def _unchanged(subject: Subject) -> tuple[str, ...]:
         return ()
 
 
-def _knowledge(intruder: Intruder, rough: Sequence[str]) -> str:
+def _knowledge(intruder: Intruder, rough: Sequence[str], dates: Sequence[str]) -> str:
     """Say what an intruder knows."""
     known = f"Known: {', '.join(intruder.known) or 'nothing else'}."
-    numbers = [name for name in rough if intruder.is_relative(name)]
-    dates = [name for name in rough if not intruder.is_relative(name)]
     exact = [name for name in intruder.sensitive if name not in rough]
-    parts = [
-        f"{', '.join(exact)} as in the original" if exact else "",
-        f"{', '.join(numbers)} within {WITHIN:.0%}" if numbers else "",
-        f"{', '.join(dates)} within {DAYS:g} days" if dates else "",
-    ]
-    return f"{known} Roughly: {'; '.join(filter(None, parts))}."
+    by_reach: dict[str, list[str]] = {}
+    for name in rough:
+        reach = intruder.reach(name)
+        unit = " days" if name in dates else ""
+        words = f"{reach:.4g}{unit}" if not intruder.is_relative(name) else f"{100 * reach:.4g}%"
+        by_reach.setdefault(words, []).append(name)
+    parts = [f"{', '.join(exact)} as in the original"] if exact else []
+    parts += [f"{', '.join(names)} within {words}" for words, names in by_reach.items()]
+    return f"{known} Roughly: {'; '.join(parts)}."
 
 
 MEASURE = Measure(

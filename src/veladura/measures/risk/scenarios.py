@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from veladura.base.deprecation import renamed
 from veladura.errors import PlanError
@@ -13,6 +14,9 @@ from veladura.measures.risk.intruder import Intruder
 from veladura.measures.risk.match_search import MatchRisk, search
 from veladura.table.source import open_quietly
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
 
 
@@ -20,7 +24,7 @@ FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
 class Scenarios(Mapping[Any, MatchRisk]):
     """Match risks by the name of the intruder, or by the factor of the radius.
 
-    Prints as a table.
+    Prints as a table; ``plot(path)`` draws the rates over the radius, or by intruder.
     """
 
     risks: Mapping[Any, MatchRisk]
@@ -41,6 +45,18 @@ class Scenarios(Mapping[Any, MatchRisk]):
             "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
             for line in lines
         )
+
+    def picture(self) -> Figure:
+        """Return the three rates: as curves over the radius, or as bars by intruder."""
+        from veladura.measures.risk.match_picture import match_figure
+
+        return match_figure(self.risks)
+
+    def plot(self, path: str | Path) -> Path:
+        """Write the picture: SVG, PNG or PDF by the name of the file. Private: of the original."""
+        from veladura.base.pictures import write_figure
+
+        return write_figure(self.picture(), Path(path))
 
     def rows(self) -> list[tuple[str, str, str, str]]:
         """Return each scenario with its three figures, as text."""

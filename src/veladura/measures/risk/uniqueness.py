@@ -18,8 +18,10 @@ from veladura.base.deprecation import renamed
 from veladura.base.estimate import Estimate
 from veladura.errors import NotApplicable, PlanError
 from veladura.measures.measure import Meaning, Measure, Measured, Subject, over_datasets
+from veladura.numeric.coding import common_cells
 from veladura.table.schema import LABELLED
 from veladura.table.source import open_quietly
+from veladura.table.units import people_per_cell, person_numbers
 
 
 @dataclass(frozen=True)
@@ -117,6 +119,11 @@ def known_columns(subject: Subject) -> list[str]:
     return known
 
 
+def sampled_note(fraction: float) -> str:
+    """Say that a release is a sample of its source, where it is one."""
+    return "" if fraction == 1 else f" A random sample: {100 * fraction:.3g} % of the source."
+
+
 def artificial_keys(subject: Subject, known: Sequence[str]) -> NotApplicable | None:
     """Return why nobody can be re-identified: a synthesizer replaced every known column."""
     if not subject.release.rule.synthetic or not set(known) <= set(subject.changed):
@@ -144,7 +151,30 @@ def measure(subject: Subject) -> Measured:
         "original_uniques": before.sample_uniques,
         "original_average_prosecutor": before.average_prosecutor,
     }
+    figures["population_uniques"] = artificial or _population_uniques(subject, known, released)
     return Measured(figures, {"average_prosecutor": f"Known: {', '.join(known)}."})
+
+
+def _population_uniques(
+    subject: Subject, known: Sequence[str], released: Sequence[Uniqueness]
+) -> Estimate:
+    """Return how many people of a sample are unique in its source too.
+
+    They are counted where the columns are those of the source. Else it is the expectation of the
+    negative binomial model of `individual`: P(F = 1 | f = 1) is the fraction.
+    """
+    fraction = subject.release.fraction
+    if fraction == 1 or set(known) & set(subject.changed):
+        return over_datasets([fraction * float(u.sample_uniques) for u in released])
+    counts = []
+    for table in subject.tables:
+        (sample, source), number = common_cells([table, subject.original], known)
+        people = [
+            people_per_cell(cells, person_numbers(one), number)
+            for cells, one in ((sample, table), (source, subject.original))
+        ]
+        counts.append(float(np.count_nonzero((people[0] == 1) & (people[1] == 1))))
+    return over_datasets(counts)
 
 
 MEASURE = Measure(
@@ -164,6 +194,11 @@ MEASURE = Measure(
             " release picks the right row.",
             unit="share",
             headline=True,
+        ),
+        "population_uniques": Meaning(
+            "Population uniques: sample uniques of the release who would be unique among all people"
+            " of its source too; fewer than those only where the release is a random sample.",
+            unit="count",
         ),
         "highest_prosecutor": Meaning(
             "Prosecutor risk, highest: the same probability for the person at greatest risk.",

@@ -13,17 +13,18 @@ from veladura.errors import NotApplicable
 from veladura.measures.measure import Meaning, Measure, Measured, Subject, over_datasets
 from veladura.methods.geography.fidelity import (
     bounds_of,
-    contrasted,
+    contrast_kept,
     intensity_correlations,
-    log_ratio,
     rectangle_overlap,
 )
-from veladura.methods.geography.patterns import correlation, moran, ripley_l
+from veladura.methods.geography.patterns import moran, ripley_l
 from veladura.methods.geography.placed import PlacedRelease, Scene, placed
 from veladura.table.source import open_quietly
 
 if TYPE_CHECKING:
     from veladura.core.release import Release
+
+FINE = 0.5  # bandwidths of a fine contrast
 
 
 @dataclass(frozen=True)
@@ -40,9 +41,14 @@ class LocationUtility:
         over distances up to a quarter of the region's shorter side.
     intensity
         Mean correlation of the smoothed maps of each combination, original and release.
-    contrast
-        Correlation of the smoothed log ratio between the most frequent value of the first attribute
-        and the rest, original against the mean over the datasets.
+    contrast, contrast_slope
+        Correlation and slope of the smoothed log ratio between the most frequent value of the first
+        attribute and the rest, original against the mean over the datasets.
+    contrast_resampled, contrast_fresh
+        The same correlation for resamples of the original, and what tables of other people of the
+        same population would have: the most that can be kept without repeating people.
+    fine_contrast, fine_slope, fine_resampled, fine_fresh
+        These four with half the bandwidth.
     moran
         Difference of Moran's I of the number of people by area, release minus original.
     """
@@ -52,6 +58,13 @@ class LocationUtility:
     intensity: Estimate | NotApplicable
     contrast: Estimate | NotApplicable
     moran: Estimate | NotApplicable
+    contrast_slope: Estimate | NotApplicable
+    contrast_resampled: Estimate | NotApplicable
+    contrast_fresh: Estimate | NotApplicable
+    fine_contrast: Estimate | NotApplicable
+    fine_slope: Estimate | NotApplicable
+    fine_resampled: Estimate | NotApplicable
+    fine_fresh: Estimate | NotApplicable
 
 
 def location(original: Any, release: Release) -> LocationUtility:
@@ -75,9 +88,24 @@ def _utility(release: PlacedRelease) -> LocationUtility:
         except NotApplicable as why:
             return why
 
-    return LocationUtility(
-        *(figure(function) for function in (_overlap, _k_function, _intensity, _contrast, _moran))
+    coarse, fine = (_contrasts(release, scale) for scale in (1.0, FINE))
+    overlap, k_function, intensity, moran_index = (
+        figure(function) for function in (_overlap, _k_function, _intensity, _moran)
     )
+    return LocationUtility(
+        overlap, k_function, intensity, coarse[0], moran_index, *coarse[1:], *fine
+    )
+
+
+def _contrasts(release: PlacedRelease, scale: float) -> list[Estimate | NotApplicable]:
+    """Return correlation, slope, and the correlations of resampled and of fresh people."""
+    try:
+        kept = contrast_kept(release, scale)
+    except NotApplicable as why:
+        return [why] * 4
+    figures = (kept.correlation, kept.slope, kept.resampled, kept.fresh)
+    flat = NotApplicable("the map of one group against the rest is flat.")
+    return [Estimate.exact(value) if np.isfinite(value) else flat for value in figures]
 
 
 def _overlap(release: PlacedRelease) -> Estimate:
@@ -99,12 +127,6 @@ def _k_function(release: PlacedRelease) -> Estimate:
             for scene in release.after
         ]
     )
-
-
-def _contrast(release: PlacedRelease) -> Estimate:
-    smoother, before, after = contrasted(release)
-    combined = np.mean([log_ratio(smoother, places) for places in after], axis=0)
-    return Estimate.exact(correlation(log_ratio(smoother, before), combined))
 
 
 def _moran(release: PlacedRelease) -> Estimate:
@@ -153,6 +175,30 @@ MEASURE = Measure(
             "Contrast: correlation of the smoothed log ratio between the most frequent value of"
             " the first attribute and the rest.",
             "high",
+        ),
+        "contrast_slope": Meaning(
+            "Contrast: slope of that log ratio, release on original. 1 keeps it whole, 0 not at"
+            " all.",
+            "high",
+        ),
+        "contrast_resampled": Meaning(
+            "Contrast, beside it: the correlation that resamples of the original have.", "neither"
+        ),
+        "contrast_fresh": Meaning(
+            "Contrast, beside it: the correlation that tables of other people of the same"
+            " population would have, estimated by halves of the original.",
+            "neither",
+        ),
+        "fine_contrast": Meaning(
+            "Contrast at half the bandwidth: correlation of the log ratio.", "high"
+        ),
+        "fine_slope": Meaning("Contrast at half the bandwidth: slope of the log ratio.", "high"),
+        "fine_resampled": Meaning(
+            "Contrast at half the bandwidth, beside it: the correlation of resamples.", "neither"
+        ),
+        "fine_fresh": Meaning(
+            "Contrast at half the bandwidth, beside it: the correlation of other people.",
+            "neither",
         ),
         "moran": Meaning(
             "Moran's I of the number of people by cell, release minus original: 0 is the same.",

@@ -17,16 +17,19 @@ from veladura.errors import NotApplicable, PlanError
 from veladura.measures.measure import Meaning, Measure, Measured, Subject, over_datasets
 from veladura.measures.pairing import pair
 from veladura.measures.utility.design import Design, design_of, read_columns
+from veladura.measures.utility.propensity import DatasetScores, PropensityScores
 from veladura.measures.utility.propensity_tree import TreeScores, tree_scores
 from veladura.numeric.logistic import logistic
 from veladura.numeric.sampling import matched_rows, sample_note
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from veladura.table.table import Table
 
 Synthesis = Literal["simple", "proper"]
 Model = Literal["logistic", "tree"]
-Score = tuple[float, float, float, Design]
+Score = tuple[float, float, float, Design, DatasetScores]
 NORMAL = 1.959963984540054
 
 
@@ -50,6 +53,9 @@ class PropensityScore:
         Which expectation it is: "simple" or "proper" synthesis; for a tree how it was simulated.
     note
         What was left out of the model to keep it small, and how many rows were used.
+    scores
+        The propensity scores of every dataset: ``scores.values`` is pMSE by dataset (G),
+        ``scores.percentiles()`` compares both tables, ``scores.plot(path)`` draws them. Private.
     """
 
     value: Estimate
@@ -58,6 +64,17 @@ class PropensityScore:
     slopes: int
     null: str
     note: str = field(default="", repr=False)
+    scores: PropensityScores = field(default_factory=PropensityScores, repr=False)
+
+    @property
+    def G(self) -> tuple[float, ...]:  # noqa: N802  # the name of the literature
+        """PMSE of each dataset; the G of Martins (2019) with ``pairs=False``."""
+        return self.scores.values
+
+    @property
+    def percentiles(self) -> pd.DataFrame:
+        """Percentiles of the scores in both tables, means over the datasets."""
+        return self.scores.percentiles()
 
 
 @renamed(synthetic="release", released="release")
@@ -137,7 +154,7 @@ def pmse(
         _score(pairing.original, table, names, replaced, pairs=pairs, null=null)
         for table in pairing.released
     ]
-    values, ratios, expected, designs = zip(*scores, strict=True)
+    values, ratios, expected, designs, each = zip(*scores, strict=True)
     spread = math.sqrt(2 / designs[0].slopes) if designs[0].slopes else 0.0
     value, ratio = _estimates(values, ratios, float(np.mean(expected)), spread)
     return PropensityScore(
@@ -147,6 +164,7 @@ def pmse(
         designs[0].slopes,
         null,
         f"{designs[0].note} {note}".strip(),
+        PropensityScores(tuple(each)),
     )
 
 
@@ -179,10 +197,12 @@ def _by_tree(scores: TreeScores, note: str) -> PropensityScore:
         )
         note = f"{why} {note}".strip()
         value = over_datasets(scores.values, upper=1.0)
-        return PropensityScore(value, missing, expected, scores.leaves, scores.null, note)
+        return PropensityScore(
+            value, missing, expected, scores.leaves, scores.null, note, scores.scores
+        )
     ratios = [value / expected for value in scores.values]
     value, ratio = _estimates(scores.values, ratios, expected, scores.spread / expected)
-    return PropensityScore(value, ratio, expected, scores.leaves, scores.null, note)
+    return PropensityScore(value, ratio, expected, scores.leaves, scores.null, note, scores.scores)
 
 
 def _estimates(
@@ -256,7 +276,8 @@ def _score(
     # a larger null.
     nearer = 0.0 if null == "proper" else share * rows.original.size / original.rows
     expected = design.slopes * share * (1 - share) * (1 - nearer) / label.size
-    return value, value / expected if expected > 0 else 0.0, expected, design
+    ratio = value / expected if expected > 0 else 0.0
+    return value, ratio, expected, design, DatasetScores.of(fitted, label)
 
 
 def measure(subject: Subject) -> Measured:

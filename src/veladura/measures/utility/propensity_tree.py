@@ -12,15 +12,16 @@ similar rows.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from veladura.base.arrays import Ints
+from veladura.base.arrays import Floats, Ints
 from veladura.base.streams import Streams
 from veladura.measures.utility.design import Raw, main_effects, read_columns
+from veladura.measures.utility.propensity import DatasetScores, PropensityScores
 from veladura.numeric.kmeans import k_means
 from veladura.numeric.sampling import matched_rows
 from veladura.numeric.trees.bins import Binning, Predictors, cuts, stack
@@ -60,6 +61,7 @@ class TreeScores:
     spread: float
     leaves: int
     null: str
+    scores: PropensityScores = field(default_factory=PropensityScores)
 
 
 def tree_scores(
@@ -78,13 +80,15 @@ def tree_scores(
     """
     kept = [name for name in names if name not in replaced]
     sides = [stacked(original, table, names, kept) for table in released]
-    scores = [_score(side, side.label) for side in sides]
-    values, leaves = [value for value, _ in scores], scores[0][1]
+    each = PropensityScores(tuple(_dataset_scores(side) for side in sides))
+    values, leaves = list(each.values), _score(sides[0], sides[0].label)[1]
     if not kept or all(side.aligned for side in sides):
-        return _by_shuffling(sides, values, leaves, synthesis)
-    if len(released) > 1:
-        return _by_pairs(sides[0], released, names, values, leaves, synthesis)
-    return TreeScores(values, np.nan, np.nan, leaves, "none")
+        result = _by_shuffling(sides, values, leaves, synthesis)
+    elif len(released) > 1:
+        result = _by_pairs(sides[0], released, names, values, leaves, synthesis)
+    else:
+        result = TreeScores(values, np.nan, np.nan, leaves, "none")
+    return replace(result, scores=each)
 
 
 def stacked(original: Table, released: Table, names: Sequence[str], kept: Sequence[str]) -> Side:
@@ -127,6 +131,12 @@ def predictors_of(columns: Mapping[str, Raw]) -> Predictors:
 
 def _score(side: Side, label: Ints) -> tuple[float, int]:
     """Return pMSE with the share of released rows in a leaf as score, and the number of leaves."""
+    share, size, _ = _leaves(side, label)
+    return float(np.sum(size * (share - label.mean()) ** 2) / label.size), size.size
+
+
+def _leaves(side: Side, label: Ints) -> tuple[Floats, Ints, Ints]:
+    """Return share of released rows and size of each leaf, and the rows, leaf by leaf."""
     growth = Growth(min_leaf=max(20, label.size // LEAVES))
     tree = grow(
         side.predictors,
@@ -140,8 +150,16 @@ def _score(side: Side, label: Ints) -> tuple[float, int]:
     start, end = tree.nodes[leaves, START], tree.nodes[leaves, END]
     sums = np.append(0, np.cumsum(label[tree.order]))
     size = end - start
-    share = (sums[end] - sums[start]) / size
-    return float(np.sum(size * (share - label.mean()) ** 2) / label.size), leaves.size
+    rows = np.concatenate([tree.order[a:b] for a, b in zip(start, end, strict=True)])
+    return (sums[end] - sums[start]) / size, size, rows
+
+
+def _dataset_scores(side: Side) -> DatasetScores:
+    """Return the score of every row: the share of released rows in its leaf."""
+    share, size, rows = _leaves(side, side.label)
+    scores = np.empty(side.label.size)
+    scores[rows] = np.repeat(share, size)
+    return DatasetScores.of(scores, side.label.astype(np.float64))
 
 
 def _by_shuffling(

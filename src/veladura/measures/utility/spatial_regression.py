@@ -24,7 +24,8 @@ from veladura.methods.geography.rectangles import overlap
 if TYPE_CHECKING:
     from veladura.core.release import Release
 
-MOST_ROWS = 2500
+MOST_DENSE = 2500  # rows whose covariance is decomposed whole
+MOST_ROWS = 100_000
 DECAYS = 24
 RATIOS = np.geomspace(0.02, 50.0, 25)  # tau2 / sigma2, each as likely
 
@@ -66,9 +67,18 @@ class _Table(NamedTuple):
 
 
 def fit_spatial(
-    points: Floats, y: Floats, design: Floats, rng: Generator, draws: int = 10_000
+    points: Floats,
+    y: Floats,
+    design: Floats,
+    rng: Generator,
+    draws: int = 10_000,
+    *,
+    dense: bool | None = None,
 ) -> Floats:
     """Return independent draws of beta, sigma2, tau2 and phi, a row each.
+
+    Up to 2,500 rows the covariance is decomposed; for more, nearest neighbours stand for all before
+    them (Vecchia 1988; `dense` chooses).
 
     Priors: beta flat, sigma2 proportional to 1 / sigma2, phi uniform between 3 / (largest distance)
     and 60 / (largest distance) on a grid, so that the correlation falls to 0.05 between a twentieth
@@ -78,8 +88,8 @@ def fit_spatial(
     n, p = design.shape
     if n > MOST_ROWS:
         msg = (
-            f"the regression has {n} rows; at most {MOST_ROWS} are possible, as it inverts a matrix"
-            " of that size.\n\nHint: take a sample of the rows."
+            f"the regression has {n} rows; at most {MOST_ROWS} are possible: their neighbours take"
+            " hours to find.\n\nHint: take a sample of the rows."
         )
         raise PlanError(msg)
     if n <= p or np.linalg.matrix_rank(design) < p:
@@ -88,15 +98,52 @@ def fit_spatial(
             " columns that are linearly independent."
         )
         raise DataError(msg)
-    distance = np.hypot(*(points[:, None, :] - points[None, :, :]).transpose(2, 0, 1))
-    decays = np.linspace(3.0, 60.0, DECAYS) / distance.max()
-    table = _tables(distance, y, design, decays)
+    decays = np.linspace(3.0, 60.0, DECAYS) / _widest(points)
+    if n <= MOST_DENSE if dense is None else dense:
+        distance = np.hypot(*(points[:, None, :] - points[None, :, :]).transpose(2, 0, 1))
+        table = _tables(distance, y, design, decays)
+    else:
+        table = _sparse_tables(points, y, design, decays)
     pick = rng.choice(table.weight.size, size=draws, p=table.weight)
     sigma2 = table.scale[pick] / (2 * rng.standard_gamma((n - p) / 2, draws))
     noise = np.einsum("dij,dj->di", table.root[pick], rng.standard_normal((draws, p)))
     beta = table.centre[pick] + np.sqrt(sigma2)[:, None] * noise
     phi, ratio = np.repeat(decays, RATIOS.size)[pick], np.tile(RATIOS, DECAYS)[pick]
     return np.column_stack([beta, sigma2, ratio * sigma2, phi])
+
+
+def _widest(points: Floats) -> float:
+    """Return the largest distance of two points, which are corners of their hull."""
+    from scipy.spatial import ConvexHull, QhullError
+    from scipy.spatial.distance import pdist
+
+    try:
+        corners = points[ConvexHull(points).vertices]
+    except (QhullError, ValueError):  # on a line
+        order = np.lexsort(points.T)
+        corners = points[order[[0, -1]]]
+    return float(pdist(corners).max())
+
+
+def _sparse_tables(points: Floats, y: Floats, design: Floats, decays: Floats) -> _Table:
+    """Return the same as `_tables`, with the likelihood of Vecchia (1988)."""
+    from veladura.measures.utility.vecchia import NEIGHBOURS, accumulate, nearest_before
+
+    n, p = design.shape
+    order = Streams(0)("vecchia").permutation(n)
+    points = np.ascontiguousarray(points[order], dtype=np.float64)
+    rows = np.ascontiguousarray(np.column_stack([y, design])[order], dtype=np.float64)
+    near = np.empty((n, NEIGHBOURS), dtype=np.int64)
+    nearest_before(points, near)
+    parts = []
+    for decay in decays:
+        products, log_size = np.zeros((RATIOS.size, p + 1, p + 1)), np.zeros(RATIOS.size)
+        accumulate(points, near, rows, float(decay), RATIOS, products, log_size)
+        inside, cross = products[:, 1:, 1:], products[:, 1:, 0]
+        at = np.linalg.solve(inside, cross[:, :, None])[:, :, 0]
+        squares = products[:, 0, 0] - np.einsum("rp,rp->r", at, cross)
+        parts.append(_part(n - p, log_size, inside, at, squares))
+    return _stacked(parts)
 
 
 def _tables(distance: Floats, y: Floats, design: Floats, decays: Floats) -> _Table:
@@ -106,7 +153,7 @@ def _tables(distance: Floats, y: Floats, design: Floats, decays: Floats) -> _Tab
     generalised sum of squares. One decomposition of R serves all ratios.
     """
     n, p = design.shape
-    logs, scale, centre, root = [], [], [], []
+    parts = []
     for decay in decays:
         values, vectors = np.linalg.eigh(np.exp(-decay * distance))
         turned_y, turned_x = vectors.T @ y, vectors.T @ design
@@ -114,22 +161,22 @@ def _tables(distance: Floats, y: Floats, design: Floats, decays: Floats) -> _Tab
         inside = np.einsum("rn,np,nq->rpq", weight, turned_x, turned_x, optimize=True)
         at = np.linalg.solve(inside, ((weight * turned_y) @ turned_x)[:, :, None])[:, :, 0]
         squares = np.sum(weight * (turned_y - at @ turned_x.T) ** 2, axis=1)
-        logs.append(
-            0.5
-            * (
-                np.log(weight).sum(axis=1)
-                - np.linalg.slogdet(inside)[1]
-                - (n - p) * np.log(squares)
-            )
-        )
-        scale.append(squares)
-        centre.append(at)
-        root.append(np.linalg.inv(np.linalg.cholesky(inside)).transpose(0, 2, 1))
-    log = np.concatenate(logs)
+        parts.append(_part(n - p, -np.log(weight).sum(axis=1), inside, at, squares))
+    return _stacked(parts)
+
+
+def _part(freedom: int, log_size: Floats, inside: Floats, at: Floats, squares: Floats) -> _Table:
+    """Return log weight, scale, centre and root of one decay; a row a ratio."""
+    size = log_size + np.linalg.slogdet(inside)[1]
+    log = -0.5 * (size + freedom * np.log(squares))
+    return _Table(log, squares, at, np.linalg.inv(np.linalg.cholesky(inside)).transpose(0, 2, 1))
+
+
+def _stacked(parts: Sequence[_Table]) -> _Table:
+    """Return all decays as one table, its weights normalised."""
+    log, scale, centre, root = (np.concatenate(each) for each in zip(*parts, strict=True))
     weights = np.exp(log - log.max())
-    return _Table(
-        weights / weights.sum(), np.concatenate(scale), np.concatenate(centre), np.concatenate(root)
-    )
+    return _Table(weights / weights.sum(), scale, centre, root)
 
 
 @renamed(data="release")
@@ -177,10 +224,12 @@ def spatial_regression(
     return Posterior((*names, "sigma2", "tau2", "phi"), np.concatenate(posteriors))
 
 
-def posterior_overlap(first: Posterior, second: Posterior, level: float = 0.95) -> dict[str, float]:
+def posterior_overlap(
+    original: Posterior, release: Posterior, level: float = 0.95
+) -> dict[str, float]:
     """Return by parameter the overlap of two credible intervals: the geometric mean of shares."""
-    shared = overlap(first.interval(level), second.interval(level))
-    return dict(zip(first.names, shared.tolist(), strict=True))
+    shared = overlap(original.interval(level), release.interval(level))
+    return dict(zip(original.names, shared.tolist(), strict=True))
 
 
 def _design(frame: Any, predictors: Sequence[str]) -> tuple[Floats, tuple[str, ...]]:

@@ -23,9 +23,18 @@ from veladura.base.expression import parse
 from veladura.core.gates import NO_HOLES, NUMBERS, SYNTHETIC
 from veladura.core.recipe import Recipe
 from veladura.errors import PlanError, VeladuraWarning
+from veladura.methods.cart.growing import (
+    CriterionName,
+    check_criterion,
+    check_kinds_of_settings,
+    check_transform,
+    check_variance,
+)
 from veladura.methods.cart.promises import CHECKS, implied_by
 from veladura.methods.cart.purpose import PRESETS, Preset, Purpose
 from veladura.methods.cart.rules import find_rules
+from veladura.methods.cart.skewed import propose_transforms
+from veladura.numeric.transforms import TransformName
 from veladura.numeric.trees.leaf import Draws
 from veladura.numeric.trees.variable import Smoothing, check_levels
 
@@ -112,10 +121,23 @@ class Cart(Recipe):
         Conditions that hold in every row, such as ``smoke == "NO" implies nociga == -8``.
     limits
         By column, the smallest and the largest number allowed.
+    transform
+        By column, a transformation of its numbers that is undone before they are rounded: "log",
+        "log1p" (log(1 + x), for numbers from zero), "sqrt", or "asinh" (for any sign). For numbers
+        with a long tail: quantiles between people and the outermost numbers are then taken on that
+        scale. Spikes, such as many zeros, are not transformed.
+    criterion
+        What a split lowers. For numbers the squares of ranks ("ranks", the default: no tail can
+        stretch them) or of values, after their transformation ("values"). For categories the Gini
+        impurity ("gini", the default), "deviance" (entropy) or "misclassification". One name, one
+        for each kind, or one by column.
     linear_scores
         Whether the linear predictor of a regression of the column on its predictors is one more
         predictor of its tree, where it explains more than chance. Without it, slopes on many
         columns and effects of rare groups are attenuated.
+    unbiased_splits
+        Whether a tree compares columns by what their best split gains above chance. Without it, as
+        in Breiman et al. (1984), columns with many values take splits from those that matter.
     min_leaf
         Fewest people in a leaf; 5 by default. A leaf of one person would copy it.
     min_people
@@ -123,6 +145,9 @@ class Cart(Recipe):
         is merged into another; 5 by default.
     min_distinct
         Smallest number of distinct values in a leaf.
+    min_variance
+        Smallest variance of numbers in a leaf, after their transformation: a split that would leave
+        less is not made. One for all columns of numbers, or by column.
     complexity
         Share of the root's impurity that every split must remove; 0 by default. Harmful for
         inference: weak effects are lost.
@@ -178,10 +203,14 @@ class Cart(Recipe):
     spikes: Mapping[str, Sequence[float]] = field(default_factory=dict, metadata={"private": True})
     rules: Sequence[str] = ()
     limits: Mapping[str, Bounds] = field(default_factory=dict)
+    transform: Mapping[str, TransformName] = field(default_factory=dict, metadata={"private": True})
+    criterion: CriterionName | Sequence[CriterionName] | Mapping[str, CriterionName] = ()
     linear_scores: bool = True
+    unbiased_splits: bool = True
     min_leaf: int | None = None
     min_people: int | None = None
     min_distinct: int = 1
+    min_variance: float | Mapping[str, float] = 0.0
     complexity: float = 0.0
     prune: int = 0
 
@@ -203,6 +232,9 @@ class Cart(Recipe):
         if self.purpose is not None:
             check_choice("purpose", self.purpose, get_args(Purpose))
         check_smoothing(self.smoothing)
+        check_criterion(self.criterion)
+        check_transform(self.transform)
+        check_variance(self.min_variance)
         for name, model in self.models.items():
             check_choice(f"models.{name}: model", model, get_args(ModelName))
         if isinstance(self.order, str):
@@ -276,6 +308,12 @@ class Cart(Recipe):
             ("groups", [name for group in self.groups for name in group]),
             ("models", list(self.models)),
             ("limits", list(self.limits)),
+            ("transform", list(self.transform)),
+            ("criterion", list(self.criterion) if isinstance(self.criterion, Mapping) else []),
+            (
+                "min_variance",
+                list(self.min_variance) if isinstance(self.min_variance, Mapping) else [],
+            ),
             ("spikes", list(self.spikes)),
             ("republish", list(self.republish)),
             ("smoothing", list(self.smoothing) if isinstance(self.smoothing, Mapping) else []),
@@ -284,6 +322,7 @@ class Cart(Recipe):
         ):
             if named:
                 check_named(setting, named, names)
+        check_kinds_of_settings(self, schema)
         return names
 
     @classmethod
@@ -309,12 +348,14 @@ class Cart(Recipe):
 
     @classmethod
     def suggest_for(cls, table: Table, facts: Mapping[str, Facts]) -> Cart:
-        """Suggest also the rules that the table seems to follow, for the holder to confirm."""
+        """Suggest also rules that the table seems to follow, and logarithms of long tails."""
         suggested = cls.suggest(table.schema, facts)
         codes = table.codes(table.names)
         for column in codes.values():
             check_levels(column)
-        return replace(suggested, rules=find_rules(codes))
+        return replace(
+            suggested, rules=find_rules(codes), transform=propose_transforms(codes.columns)
+        )
 
 
 def check_synthesisable(schema: Schema, names: Sequence[str]) -> None:

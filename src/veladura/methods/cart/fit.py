@@ -13,6 +13,7 @@ from veladura.base.context import Context
 from veladura.base.expression import Expression, parse
 from veladura.methods.cart.cart import Cart
 from veladura.methods.cart.fitted import FittedCart, UnitModel
+from veladura.methods.cart.growing import growth_of
 from veladura.methods.cart.joint import grow_joint
 from veladura.methods.cart.order import Unit, by_dependence, late, order_of_synthesis, predicting
 from veladura.methods.cart.rules import check_rules, decision_on
@@ -20,9 +21,10 @@ from veladura.methods.cart.strata import Strata, columns_of, find_strata
 from veladura.methods.masks.number_codes import find_codes
 from veladura.numeric.trees.bins import Predictors, bin_columns
 from veladura.numeric.trees.levels import merge_rare
-from veladura.numeric.trees.linear import ScoredModel, score_rows
+from veladura.numeric.trees.linear import ScoredModel, moments_of, score_rows
 from veladura.numeric.trees.model import Grow, Pair, TreeModel, grow_pair, load_kernels
 from veladura.numeric.trees.people import growing_people
+from veladura.numeric.trees.regression import Moments
 from veladura.numeric.trees.scores import Values
 from veladura.numeric.trees.tree import Growth, TrainingRows, grow_on
 from veladura.numeric.trees.variable import (
@@ -86,6 +88,9 @@ def fit(recipe: Cart, table: Table, context: Context) -> FittedCart:
     # the last have most predictors: they start first, so that no thread waits for one of them
     # one thread of BLAS: more would wait for each other, and change last digits
     with threadpool_limits(1, user_api="blas"):
+        if recipe.linear_scores:
+            moments = [grower.moments_of_run(run, units) for run in range(runs)]
+            grower = replace(grower, moments=moments)
         grown = context.map("growing trees", grower.grow, tasks[::-1])[::-1]
     return FittedCart(
         recipe,
@@ -174,6 +179,7 @@ def _variable(
         min_people=recipe.people_in_level,
         bandwidth=recipe.bandwidth,
         stratum=None if strata is None or column.name in strata.drawn else strata.place,
+        transform=recipe.transform.get(column.name),
     )
 
 
@@ -221,20 +227,33 @@ class _UnitGrower:
     binding: Mapping[str, Sequence[Expression]]
     context: Context
     growing: Grow
+    moments: Sequence[Moments] = ()
 
     def grow(self, task: tuple[int, Unit]) -> UnitModel:
         """Return the model of a unit, for all datasets or for the one with trees of its own."""
         run, unit = task
-        streams = self.context.streams
-        rows = np.arange(self.codes.rows.size)
-        if self.recipe.proper:
-            sampled = streams("cart", "bootstrap", run).integers(rows.size, size=rows.size)
-            rows = np.sort(sampled)
+        rows = self._rows(run)
         groups = None if self.strata is None else self.strata.groups(rows, unit.columns)
         training = TrainingRows(self.base, rows, groups)
         training = training.only(~self._decided(unit)[rows])
-        seed = int(streams("cart", "seed", unit.name, run).integers(2**63))
-        return self._model(unit, training, seed)
+        seed = int(self.context.streams("cart", "seed", unit.name, run).integers(2**63))
+        # where a rule decides some rows, the regressions are those of the others
+        every = self.moments and training.rows.size == rows.size
+        return self._model(unit, training, seed, self.moments[run] if every else None)
+
+    def moments_of_run(self, run: int, units: Sequence[Unit]) -> Moments:
+        """Return what the linear scores of all units share, for the trees of one run."""
+        given = {name for unit in units for name in unit.given}
+        features = [i for i, name in enumerate(self.predictors) if name in given]
+        return moments_of(TrainingRows(self.base, self._rows(run)), features)
+
+    def _rows(self, run: int) -> Ints:
+        """Return the rows that trees are grown on: all, or a bootstrap sample."""
+        rows = np.arange(self.codes.rows.size)
+        if not self.recipe.proper:
+            return rows
+        rng = self.context.streams("cart", "bootstrap", run)
+        return np.sort(rng.integers(rows.size, size=rows.size))
 
     def margin(self, unit: Unit) -> UnitModel:
         """Return the model of a unit without predictors: the last resort of rows against a rule."""
@@ -258,14 +277,12 @@ class _UnitGrower:
                 decided |= holds(decision.condition, self.codes)
         return decided
 
-    def _model(self, unit: Unit, training: TrainingRows, seed: int) -> UnitModel:
+    def _model(
+        self, unit: Unit, training: TrainingRows, seed: int, moments: Moments | None
+    ) -> UnitModel:
         recipe, variables = self.recipe, [self.variables[name] for name in unit.columns]
         kind = recipe.models.get(unit.columns[0], recipe.model)
-        growth = Growth(
-            min_leaf=recipe.people_in_leaf,
-            min_distinct=recipe.min_distinct,
-            complexity=recipe.complexity,
-        )
+        growth = growth_of(recipe, variables[0])
         grow = self.growing
         given = () if kind == "sample" else unit.given
         features = tuple(self.predictors.index(name) for name in given)
@@ -276,7 +293,9 @@ class _UnitGrower:
             from veladura.methods.cart.parametric import Regression
 
             return Regression(variable, training, features, recipe.kind_of_draws)
-        scored = score_rows(variable, training, features) if recipe.linear_scores else None
+        scored = None
+        if recipe.linear_scores:
+            scored = score_rows(variable, training, features, moments)
         if scored is not None:
             scores, training, features = scored
         if kind in ("bagging", "forest"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.random import Generator
@@ -28,6 +28,13 @@ from veladura.numeric.trees.model import Recipients, Values
 from veladura.numeric.trees.variable import Variable
 from veladura.table.codes import Column
 from veladura.table.conditions import holds
+
+if TYPE_CHECKING:
+    from veladura.methods.cart.confusion import Confusion
+    from veladura.methods.cart.leaves import Leaves
+    from veladura.methods.cart.readable import ReadableTree
+    from veladura.methods.cart.subtrees import Subtrees
+    from veladura.methods.cart.surface import Surface
 
 REDRAWS = 25
 CANDIDATES = 500
@@ -117,6 +124,70 @@ class FittedCart(Fitted[Cart]):
             pictures=lambda _: tree_texts(self),
             public_pictures=compared,
         )
+
+    def tree(self, column: str, most: int | None = None) -> ReadableTree:
+        """Return the tree of a column in words: print it, or ``plot`` it. For the custodian only.
+
+        Parameters
+        ----------
+        column
+            A replaced column. Of numbers it is the tree of the numbers.
+        most
+            Most leaves: the largest subtree of the pruning sequence that has no more.
+        """
+        from veladura.methods.cart.readable import readable
+
+        return readable(self, column, most)
+
+    def leaves(self, column: str, most: int | None = None, *, transformed: bool = True) -> Leaves:
+        """Return the leaves of a number column's tree as groups. For the custodian only.
+
+        Parameters
+        ----------
+        column, most
+            As for `tree`.
+        transformed
+            Whether figures are of transformed numbers, where the recipe has a transformation.
+        """
+        from veladura.methods.cart.leaves import leaves_of
+
+        return leaves_of(self, column, most, transformed=transformed)
+
+    def subtrees(self, column: str, folds: int = 10) -> Subtrees:
+        """Return the sequence of pruned subtrees and its cross-validation. For the custodian only.
+
+        Parameters
+        ----------
+        folds
+            Parts of the rows that are held out in turn.
+        """
+        from veladura.methods.cart.subtrees import subtrees_of
+
+        return subtrees_of(self, column, folds)
+
+    def confusion(self, column: str, most: int | None = None) -> Confusion:
+        """Return how a column's tree classifies its rows. For the custodian only.
+
+        Parameters
+        ----------
+        column, most
+            As for `tree`.
+        """
+        from veladura.methods.cart.confusion import confusion_of
+
+        return confusion_of(self, column, most)
+
+    def surface(self, column: str, most: int | None = None) -> Surface:
+        """Return partition and surface of a tree with two predictors. For the custodian only.
+
+        Parameters
+        ----------
+        column, most
+            As for `tree`.
+        """
+        from veladura.methods.cart.surface import surface_of
+
+        return surface_of(self, column, most)
 
     def _scored(self) -> list[str]:
         """Return the columns whose trees have linear scores among their predictors."""

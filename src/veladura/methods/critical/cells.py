@@ -122,10 +122,16 @@ class Cells:
 
     @classmethod
     def of(
-        cls, conditions: Mapping[str, Condition], columns: Mapping[str, Column], rows: Mask | None
+        cls,
+        conditions: Mapping[str, Condition],
+        columns: Mapping[str, Column],
+        rows: Mask | None,
+        masks: Mapping[str, Mask] | None = None,
     ) -> Cells:
-        """Return the cells that meet their condition, in the rows of a mask if there is one."""
+        """Return the cells that meet their condition, in the rows and cells of masks, if any."""
         marks = {name: condition.marks(columns) for name, condition in conditions.items()}
+        if masks is not None:
+            marks = {name: mark & masks[name] for name, mark in marks.items()}
         if rows is not None:
             marks = {name: mark & rows for name, mark in marks.items()}
         return cls(conditions, marks)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from veladura.base.bounds import Bounds, bounds_of
@@ -21,10 +22,13 @@ from veladura.core.recipe import Recipe
 from veladura.errors import PlanError
 from veladura.methods.cart.cart import SmoothingName, check_smoothing
 from veladura.methods.critical.cells import ALL, read_conditions
+from veladura.methods.critical.mask import is_frame, read_mask
 from veladura.methods.critical.promises import CHECKS, implied_by
 from veladura.numeric.trees.leaf import Draws
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from veladura.core.promise import Promise
     from veladura.methods.critical.fitted import FittedCritical
     from veladura.table.inspect import Facts
@@ -49,9 +53,16 @@ class CriticalCart(Recipe):
     ----------
     critical
         By column, a condition such as ``"income > 200_000"``, an interval, or "all"; or a list of
-        columns whose values are all critical.
+        columns whose values are all critical; or a frame of true and false, cell by cell, with a
+        column for each confidential one and the rows of the table in its order.
+    mask
+        The same cell by cell, as a frame or the path of a file: only cells that are true in it are
+        critical. In a plan: ``critical = {income = "all"}``, ``mask = "cells.csv"``.
     rows
         A condition, or true or false for each row: only cells of these rows are critical.
+    order
+        The confidential columns in the order of replacement; by default the one with most critical
+        cells first. `compare_orders` compares several.
     groups
         Lists of columns whose correlations are kept; proposed from the data by default. An empty
         list replaces column by column.
@@ -128,7 +139,9 @@ class CriticalCart(Recipe):
     proposed: ClassVar[tuple[str, ...]] = ("critical", "groups")
 
     critical: Mapping[str, str | Bounds] = field(metadata={"private": True})
+    mask: Any = field(default=None, repr=False, metadata={"private": True, "path": True})
     rows: str | Sequence[bool] | None = field(default=None, repr=False, metadata={"private": True})
+    order: Sequence[str] | None = None
     groups: Sequence[Sequence[str]] | None = None
     linked: float = 0.5
     m: int = 5
@@ -148,7 +161,18 @@ class CriticalCart(Recipe):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if is_frame(self.critical):
+            object.__setattr__(self, "mask", self.critical)
+            object.__setattr__(self, "critical", list(read_mask(self.critical)))
+        if self.mask is not None and not isinstance(self.mask, (str, Path)):
+            object.__setattr__(self, "mask", read_mask(self.mask))
         object.__setattr__(self, "critical", _conditions(self.critical))
+        if self.order is not None and sorted(self.order) != sorted(self.critical):
+            msg = (
+                f"order must name each confidential column once: {sorted(self.critical)}, got"
+                f" {sorted(self.order)}."
+            )
+            raise PlanError(msg)
         if self.groups is not None:
             object.__setattr__(self, "groups", _groups(self.groups))
         if self.rows is not None and not isinstance(self.rows, str):
@@ -188,6 +212,18 @@ class CriticalCart(Recipe):
         from veladura.methods.critical.fit import fit
 
         return fit(self, table, context)
+
+    def indicators(self, table: Any) -> pd.DataFrame:
+        """Return the indicator Z of the critical cells, in the order of the table. Private.
+
+        A column ``<name>_replaced`` of true and false for each confidential column. To hand Z out,
+        join them to the table before it is protected: they are then released as they are, named
+        in the manifest and measured like every other column. They tell of every person whether
+        the true value is critical.
+        """
+        from veladura.methods.critical.mask import indicators
+
+        return indicators(self, table)
 
     def settings(self) -> dict[str, Any]:
         """Return the settings that the recipient may see: the conditions only with ``tell``."""

@@ -28,6 +28,7 @@ from veladura.methods.critical.groups import (
     propose,
     report_groups,
 )
+from veladura.methods.critical.mask import checked_mask
 from veladura.methods.masks.number_codes import find_codes
 from veladura.numeric.trees.model import load_kernels
 from veladura.numeric.trees.variable import check_levels, check_rows
@@ -48,14 +49,14 @@ def fit(recipe: CriticalCart, table: Table, context: Context) -> FittedCritical:
     check_rows(codes.rows.size, recipe.min_leaf)
     for column in codes.values():
         check_levels(column)
-    cells = Cells.of(read_conditions(recipe.critical), codes, _mask(recipe, codes))
+    cells = cells_of(recipe, codes)
     _warn_of_cells(cells, codes.rows.size)
     load_kernels(context)
     people = person_numbers(table)[codes.rows] if table.people < codes.rows.size else None
     coded = find_codes(table, codes, list(cells.marks))
     grower = BranchGrower.of(recipe, codes, cells, predictors, people, coded)
     count = {name: cells.count[name] for name in table.names if name in cells.marks}
-    order = order_columns(count, grower.tree_of)
+    order = list(recipe.order or order_columns(count, grower.tree_of))
     members = [name for name in codes if codes[name].field.kind != "text"]
     ties: Sequence[Tie] = ()
     groups = recipe.groups
@@ -89,6 +90,20 @@ def fit(recipe: CriticalCart, table: Table, context: Context) -> FittedCritical:
         base=grower.base,
         branches=[*branches, *(branch for branch in rest if branch is not None)],
     )
+
+
+def needed_columns(recipe: CriticalCart) -> set[str]:
+    """Return the columns that say which cells are critical."""
+    return {*recipe.critical, *_named(recipe)}
+
+
+def cells_of(recipe: CriticalCart, codes: Codes) -> Cells:
+    """Return the critical cells of a table, rows in the order of the codes."""
+    masks = None
+    if recipe.mask is not None:
+        given = checked_mask(recipe.mask, list(recipe.critical), codes.rows.size)
+        masks = {name: mark[codes.rows] for name, mark in given.items()}
+    return Cells.of(read_conditions(recipe.critical), codes, _mask(recipe, codes), masks)
 
 
 def _check(recipe: CriticalCart, table: Table) -> list[str]:

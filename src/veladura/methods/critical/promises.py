@@ -53,6 +53,7 @@ def promises_of(fitted: FittedCritical) -> tuple[Promise, ...]:
         "critical": to_plain(recipe.critical),
         "rows": _rows(fitted),
         "left": _left(fitted),
+        **({} if recipe.mask is None else {"cells": _marked(fitted)}),
     }
     return tuple(
         Promise(
@@ -69,6 +70,17 @@ def _rows(fitted: FittedCritical) -> str | list[bool] | None:
     if rows is None or isinstance(rows, str):
         return rows
     return [rows[i] for i in fitted.table.codes([]).rows]
+
+
+def _marked(fitted: FittedCritical) -> dict[str, list[int]]:
+    """Return the critical rows of each column in canonical order, where a mask decides."""
+    order = fitted.table.codes([]).rows
+    place = np.empty_like(order)
+    place[order] = np.arange(order.size)
+    return {
+        name: sorted(int(row) for row in place[fitted.codes.rows[mark]])
+        for name, mark in fitted.cells.marks.items()
+    }
 
 
 def _left(fitted: FittedCritical) -> dict[str, list[int]]:
@@ -105,7 +117,7 @@ class _Original:
         }
         self.columns = {name: source_column(evidence, name) for name in named}
         self.size = next(iter(self.columns.values())).size
-        self.cells = Cells.of(conditions, self.columns, self._mask(rows))
+        self.cells = Cells.of(conditions, self.columns, self._mask(rows), self._masks())
 
     def _mask(self, rows: str | list[bool] | None) -> Mask | None:
         if rows is None or isinstance(rows, str):
@@ -113,6 +125,15 @@ class _Original:
         mask = np.zeros(self.size, dtype=bool)
         mask[self._order()] = rows
         return mask
+
+    def _masks(self) -> dict[str, Mask] | None:
+        """Return the critical cells that a mask decided."""
+        if (given := self.settings.get("cells")) is None:
+            return None
+        masks = {name: np.zeros(self.size, dtype=bool) for name in given}
+        for name, rows in given.items():
+            masks[name][self._order()[rows]] = True
+        return masks
 
     def _order(self) -> Ints:
         assert self.evidence.original is not None  # noqa: S101

@@ -157,9 +157,8 @@ def _candidate(recipe: Geography, table: Table, context: Context) -> GridCandida
     except NotApplicable:
         utility = float(np.mean(intensity_correlations(release)))
     distances = [np.concatenate(list(d.values())).mean() for d in matched_distances(release)]
-    across, up = release.grid.shape
     return GridCandidate(
-        (across, up),
+        fitted.recipe.grid,  # type: ignore[arg-type]  # a candidate has its own
         release.grid.cells,
         utility,
         float(np.mean(distances)),

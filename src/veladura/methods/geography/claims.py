@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
@@ -17,6 +17,7 @@ from veladura.methods.geography.region import Region, region_of
 from veladura.table.codes import MAX_DECIMALS
 
 if TYPE_CHECKING:
+    from veladura.methods.geography.tracts import Tracts
     from veladura.table.codes import Column
 
 REACH = 3  # steps of the last decimal that own places are compared with
@@ -37,6 +38,22 @@ def drawn_promise(x: str, y: str) -> Promise:
     return Promise("drawn-places", "source", {"columns": [x, y]})
 
 
+def tracts_promise(x: str, y: str, tracts: Tracts, column: str | None = None) -> Promise:
+    """Promise that every place lies in a declared cell and, with a column, that it names it."""
+    settings = {"columns": [x, y], "cells": tracts.declared.to_json()}
+    return Promise("in-cells", "package", settings | ({"column": column} if column else {}))
+
+
+def centres_promise(
+    x: str, y: str, centres: tuple[Floats, Floats], column: str | None, names: Sequence[str]
+) -> Promise:
+    """Promise that every place is the centre of a cell and, with a column, that it names it."""
+    settings: dict[str, Any] = {"columns": [x, y], "centres": np.column_stack(centres).tolist()}
+    if column:
+        settings |= {"column": column, "names": list(names)}
+    return Promise("cell-centres", "package", settings)
+
+
 def ring_promise(settings: Mapping[str, Any]) -> Promise:
     """Promise the smallest and largest distance of the moves; k is that of `reach_of`."""
     moved = {
@@ -55,6 +72,58 @@ def outside_region(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     region = region_of(settings["region"], settings.get("exclude"))
     outside = ~region.usable(x.values[present].astype(float), y.values[present].astype(float))
     return int(np.count_nonzero(outside)) + int(np.count_nonzero(x.missing != y.missing))
+
+
+def outside_tracts(evidence: Evidence, settings: Mapping[str, Any]) -> int:
+    """Return the number of places in none of the declared cells, or in another than is named."""
+    import shapely
+
+    from veladura.methods.geography.tracts import read_tracts
+
+    x, y, present = _points(evidence, settings)
+    declared = read_tracts(settings["cells"], "name")
+    point, tract = shapely.STRtree(declared.shapes).query(
+        shapely.points(x, y), predicate="intersects"
+    )
+    good = np.ones(point.size, dtype=bool)
+    if named := settings.get("column"):
+        labels = _texts(evidence.column(named))[present]
+        good = labels[point] == np.array(declared.names, dtype=object)[tract]
+    return int(x.size - np.unique(point[good]).size)
+
+
+def off_centre(evidence: Evidence, settings: Mapping[str, Any]) -> int:
+    """Return the number of places that are the centre of no cell, or of another than is named."""
+    x, y, present = _points(evidence, settings)
+    centres = {(float(at[0]), float(at[1])): i for i, at in enumerate(settings["centres"])}
+    cell = np.array(
+        [centres.get(point, -1) for point in zip(x.tolist(), y.tolist(), strict=True)],
+        dtype=np.int64,
+    )
+    good = cell >= 0
+    if named := settings.get("column"):
+        labels = _texts(evidence.column(named))[present]
+        good &= labels == np.array(settings["names"], dtype=object)[cell]
+    return int(np.count_nonzero(~good))
+
+
+def _points(evidence: Evidence, settings: Mapping[str, Any]) -> tuple[Floats, Floats, Mask]:
+    """Return the places of the rows that have one, and which rows these are."""
+    x, y = (evidence.column(name) for name in settings["columns"])
+    present = ~x.missing & ~y.missing
+    return x.values[present].astype(float), y.values[present].astype(float), present
+
+
+def _texts(column: Column) -> Any:
+    """Return the values of a column of names as text; missing as None."""
+    from veladura.table.codes import label_text
+
+    if column.labels is None:
+        return np.array([str(value) for value in column.values.tolist()], dtype=object)
+    labels = np.array([label_text(label.as_py()) for label in column.labels] or [""], dtype=object)
+    texts = labels[np.where(column.missing, 0, column.values)]
+    texts[column.missing] = None
+    return texts
 
 
 def kept_places(evidence: Evidence, settings: Mapping[str, Any]) -> int:
@@ -122,6 +191,21 @@ def _drawn(settings: Mapping[str, Any]) -> str:
     )
 
 
+def _in_cells(settings: Mapping[str, Any]) -> str:
+    cells, named = len(settings["cells"]["features"]), settings.get("column")
+    name = f", the one that {named} names" if named else ""
+    return f"Every place ({listed(settings)}) lies in one of the {cells} declared cells{name}."
+
+
+def _centred(settings: Mapping[str, Any]) -> str:
+    named = settings.get("column")
+    name = f", the one that {named} names" if named else ""
+    return (
+        f"Every place ({listed(settings)}) is the centre of one of {len(settings['centres'])}"
+        f" cells{name}: no point is released."
+    )
+
+
 def _moved(settings: Mapping[str, Any]) -> str:
     unit = " metres" if settings["coordinates"] == "degrees" else ""
     (inner, outer), k = settings["ring"], settings.get("k", 0)
@@ -141,6 +225,7 @@ _PAIR = shapes.listed(shapes.name, 2, 2)
 _AREA = shapes.table(
     {"type": shapes.one_of("Polygon", "MultiPolygon", "GeometryCollection")}, more=True
 )
+_FEATURE = shapes.table({"geometry": _AREA}, more=True)
 _BOX = shapes.listed(shapes.number(), 4, 4)
 CHECKS = {
     "inside-region": Check(
@@ -150,6 +235,30 @@ CHECKS = {
         stated=("region", "exclude"),
     ),
     "drawn-places": Check(kept_places, _drawn, shapes.table({"columns": _PAIR})),
+    "in-cells": Check(
+        outside_tracts,
+        _in_cells,
+        shapes.table(
+            {
+                "columns": _PAIR,
+                "cells": shapes.table({"features": shapes.listed(_FEATURE, 1)}, more=True),
+            },
+            {"column": shapes.name},
+        ),
+        stated=("cells",),
+    ),
+    "cell-centres": Check(
+        off_centre,
+        _centred,
+        shapes.table(
+            {
+                "columns": _PAIR,
+                "centres": shapes.listed(shapes.listed(shapes.number(), 2, 2), 1),
+            },
+            {"column": shapes.name, "names": shapes.listed(shapes.name, 1)},
+        ),
+        stated=("centres", "names"),
+    ),
     "moved-by": Check(
         moved_otherwise,
         _moved,

@@ -34,11 +34,20 @@ class Combinations:
         The zero-based level of each attribute by combination, shape (B, number of attributes).
     names
         The levels of each combination as text, for maps; missing is a level of its own.
+    words
+        By attribute, the text of each level.
     """
 
     of_row: Ints = field(repr=False)
     levels: Ints = field(repr=False)
     names: tuple[str, ...] = field(repr=False)
+    words: tuple[Sequence[str], ...] = field(repr=False, default=())
+
+    def parts(self, combination: int) -> list[str]:
+        """Return the attribute and level of each attribute of a combination, as text."""
+        return [
+            words[level] for words, level in zip(self.words, self.levels[combination], strict=True)
+        ]
 
     @property
     def rows(self) -> Ints:
@@ -60,7 +69,9 @@ def combinations_of(codes: Codes, attributes: Sequence[str], placed: Mask) -> Co
         ", ".join(word[level] for word, level in zip(words, row, strict=True))
         for row in levels.tolist()
     )
-    return Combinations(of_row.ravel().astype(np.int64), levels.astype(np.int64), names)
+    return Combinations(
+        of_row.ravel().astype(np.int64), levels.astype(np.int64), names, tuple(words)
+    )
 
 
 def _ranked(column: Column) -> tuple[Ints, list[str]]:

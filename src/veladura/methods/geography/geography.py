@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from veladura.base.checks import MOST, MOST_DATASETS, check_whole
+from veladura.base.bounds import Bounds, bounds_of
+from veladura.base.checks import MOST, MOST_DATASETS, check_choice, check_whole
 from veladura.base.context import Context
 from veladura.core.gates import SYNTHETIC
 from veladura.errors import PlanError
-from veladura.methods.geography.icar_model import Priors
+from veladura.methods.geography.icar_priors import Priors
 from veladura.methods.geography.located import LocationRecipe, check_grid
+from veladura.methods.geography.region import Shape, plain_cells
 
 if TYPE_CHECKING:
     from veladura.methods.geography.choose import Choice
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from veladura.table.table import Table
 
 MOST_SWEEPS = 10_000_000
+Unit = Literal["point", "cell"]
+ContinuousDraw = Literal["quantile", "normal"]
 Addresses = Path | tuple[tuple[float, float], ...]
 
 
@@ -43,6 +47,12 @@ class Geography(LocationRecipe):
         Columns of few categories: people with the same values in all of them share a map.
     continuous
         Number columns that enter the model by their cell means; their values are replaced too.
+    continuous_draw
+        How these values are drawn: "quantile" keeps the distribution within each combination, so
+        that bounds, skewness and whole numbers stay; "normal" draws from a normal law (Nunes 2018).
+    limits
+        Smallest and largest value that a continuous column may get, such as {"age": [0, 110]}.
+        Where nobody is below 0, nobody comes to be.
     region
         The declared region: a file (GeoJSON, WKT, shapefile, CSV with rings), geometry, or [west,
         south, east, north]. It comes from public knowledge, never from the data; "hull" draws a
@@ -52,6 +62,18 @@ class Geography(LocationRecipe):
     grid
         Squares from west to east and from south to north, or "choose" to take the size that
         `choose_grid` recommends.
+    cells
+        Declared polygons (census tracts, districts) as cells instead of squares: a file (GeoJSON
+        with one feature each, WKT, shapefile) or GeoJSON. The region is then their union, unless
+        it is given.
+    cell_name
+        The property of GeoJSON that names a polygon; by default "name", "id", "code", "geoid" or
+        "tract".
+    cell_column
+        A column of categories that names the cell of a person: it gets the name of the new cell.
+    release
+        "point" draws a uniform point in the new cell; "cell" releases its centre, which stands for
+        the cell.
     coordinates
         "planar", or "degrees" for longitude (x) and latitude (y).
     k
@@ -73,6 +95,10 @@ class Geography(LocationRecipe):
         Hyperparameters of the model.
     sweeps, burn, chains
         Sweeps of each Markov chain, burn-in sweeps that are dropped, and the number of chains.
+    most_sweeps
+        Chains that have not settled (R-hat above 1.05, or an effective sample size below 100) go
+        on, up to so many sweeps: eight times ``sweeps`` by default. A warning says when that was
+        not enough.
 
     Examples
     --------
@@ -106,7 +132,7 @@ class Geography(LocationRecipe):
     """
 
     method = "geography"
-    decisive = ("m", "grid")
+    decisive = ("m", "grid", "release")
     sentence = (
         "Synthetic geography: places were replaced by artificial ones, drawn from a statistical"
         " model of where people with the same attributes live."
@@ -116,7 +142,13 @@ class Geography(LocationRecipe):
 
     attributes: Sequence[str] = ()
     continuous: Sequence[str] = ()
+    continuous_draw: ContinuousDraw = "quantile"
+    limits: Mapping[str, Bounds] = field(default_factory=dict)
     grid: tuple[int, int] | Literal["choose"] = (20, 20)
+    cells: Shape | None = field(default=None, repr=False)
+    cell_name: str | None = None
+    cell_column: str | None = None
+    release: Unit = "point"
     k: int = 5
     m: int = 5
     addresses: Addresses | None = field(default=None, repr=False, metadata={"private": True})
@@ -124,9 +156,21 @@ class Geography(LocationRecipe):
     sweeps: int = 5000
     burn: int = 1000
     chains: int = 4
+    most_sweeps: int | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "cells", plain_cells(self.cells))
+        if self.cells is not None and self.region is None:
+            object.__setattr__(self, "region", self.cells)
         super().__post_init__()
+        checked = {name: bounds_of(pair, "limits") for name, pair in self.limits.items()}
+        object.__setattr__(self, "limits", checked)
+        if strange := sorted(set(self.limits) - set(self.continuous)):
+            msg = f"limits names columns that continuous does not: {strange}."
+            raise PlanError(msg)
+        check_choice("release", self.release, get_args(Unit))
+        check_choice("continuous_draw", self.continuous_draw, get_args(ContinuousDraw))
+        _check_cells(self)
         if self.grid != "choose":
             check_grid(self.grid)
         _check_names(self)
@@ -137,6 +181,8 @@ class Geography(LocationRecipe):
             ("chains", 1, MOST_DATASETS),
         ):
             check_whole(name, getattr(self, name), least, most)
+        if self.most_sweeps is not None:
+            check_whole("most_sweeps", self.most_sweeps, self.sweeps, MOST_SWEEPS)
         if (self.sweeps - self.burn) * self.chains < self.m:
             msg = (
                 f"sweeps ({self.sweeps}) minus burn ({self.burn}), times {self.chains} chains, must"
@@ -162,8 +208,9 @@ class Geography(LocationRecipe):
         return choose_grid(self, table, grids, seed=seed)
 
     def changes(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Return the coordinates, and the numbers that are drawn with them."""
-        return (*super().changes(names), *self.continuous)
+        """Return the coordinates, the name of the cell, and numbers that are drawn with them."""
+        named = (self.cell_column,) if self.cell_column else ()
+        return (*super().changes(names), *named, *self.continuous)
 
     @classmethod
     def suggest_for(cls, table: Table, facts: Mapping[str, Facts]) -> Geography:
@@ -173,15 +220,38 @@ class Geography(LocationRecipe):
         return cls(**settings(table, facts))
 
 
+def _check_cells(recipe: Geography) -> None:
+    """Refuse settings of cells that contradict each other."""
+    if recipe.cells is not None and recipe.grid == "choose":
+        msg = 'grid = "choose" chooses squares; cells are declared.\n\nHint: leave out one of them.'
+        raise PlanError(msg)
+    if recipe.cell_name is not None and recipe.cells is None:
+        msg = "cell_name names a property of the polygons of cells, and cells is not given."
+        raise PlanError(msg)
+    if recipe.cell_column is not None and recipe.cells is None and recipe.release == "point":
+        msg = (
+            "cell_column gets the name of a declared cell, and cells is not given.\n\nHint: give"
+            ' cells, or release = "cell" to release the squares of the grid.'
+        )
+        raise PlanError(msg)
+    if recipe.release == "cell" and recipe.addresses is not None:
+        msg = 'addresses are points, and release = "cell" releases none: leave out one of them.'
+        raise PlanError(msg)
+
+
 def _check_names(recipe: Geography) -> None:
     for setting in ("attributes", "continuous"):
         named = getattr(recipe, setting)
         if isinstance(named, str) or not all(isinstance(name, str) for name in named):
             msg = f"{setting} must be a list of column names.\n\nHint: write {setting}=[...]."
             raise PlanError(msg)
-    every = (recipe.x, recipe.y, *recipe.attributes, *recipe.continuous)
+    named = (recipe.cell_column,) if recipe.cell_column else ()
+    every = (recipe.x, recipe.y, *named, *recipe.attributes, *recipe.continuous)
     if twice := sorted({name for name in every if every.count(name) > 1}):
-        msg = f"x, y, attributes and continuous must be different columns; named twice: {twice}."
+        msg = (
+            f"x, y, attributes and continuous must be different columns (cell_column too); named"
+            f" twice: {twice}."
+        )
         raise PlanError(msg)
 
 

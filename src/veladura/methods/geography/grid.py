@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from veladura.base.arrays import Floats, Ints, Mask
 from veladura.errors import PlanError
+from veladura.methods.geography.cells import Cells
 from veladura.methods.geography.projection import Plane
 from veladura.methods.geography.region import Region
 
@@ -21,9 +22,11 @@ SLIVER = 0.1  # squares with less than this share of a whole one usable join a n
 MOST_SQUARES = 250_000
 
 
-@dataclass(frozen=True, eq=False)
-class Grid:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Grid(Cells):
     """Usable cells of a region. A cell is one square's usable part, with the slivers beside it.
+
+    Neighbours share a side or corner.
 
     Attributes
     ----------
@@ -31,32 +34,11 @@ class Grid:
         Edges of the squares in declared coordinates; equal steps in the plane.
     square
         The square of each piece, counted row by row from the south-west.
-    piece_cell, piece_area, piece_box
-        The cell of each piece, its usable area and its bounding box, both in the plane.
-    shapes
-        The piece itself, in declared coordinates.
-    area
-        Usable area of each cell, in the plane.
-    pairs
-        Cells that share a side or corner, each pair twice.
     """
 
-    region: Region
-    plane: Plane
     x_edges: Floats
     y_edges: Floats
     square: Ints = field(repr=False)
-    piece_cell: Ints = field(repr=False)
-    piece_area: Floats = field(repr=False)
-    piece_box: Floats = field(repr=False)
-    shapes: NDArray[Any] = field(repr=False)
-    area: Floats = field(repr=False)
-    pairs: Ints = field(repr=False)
-
-    @property
-    def cells(self) -> int:
-        """Number of usable cells."""
-        return int(self.area.size)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -83,14 +65,25 @@ class Grid:
             cell[astray] = self.piece_cell[tree.nearest(shapely.points(x[astray], y[astray]))]
         return cell
 
-    def centres(self) -> tuple[Floats, Floats]:
-        """Return the middle of each cell's largest piece, in declared coordinates."""
-        import shapely
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The square of each cell's largest piece: its column from the west, row from the south."""
+        row, column = np.divmod(self.square[self.largest_piece], self.shape[0])
+        return tuple(
+            f"column {c + 1} row {r + 1}"
+            for c, r in zip(column.tolist(), row.tolist(), strict=True)
+        )
 
-        largest = np.lexsort((self.piece_area, self.piece_cell))
-        last = np.append(np.flatnonzero(np.diff(self.piece_cell[largest])), largest.size - 1)
-        middle = shapely.get_coordinates(shapely.centroid(self.shapes[largest[last]]))
-        return middle[:, 0], middle[:, 1]
+    @property
+    def diagonal(self) -> Floats:
+        """The diagonal of a square, of every cell."""
+        west, south, east, north = _plane_bounds(self.region, self.plane)
+        across, up = (east - west) / self.shape[0], (north - south) / self.shape[1]
+        return np.full(self.cells, np.hypot(across, up))
+
+    def holds(self, piece: Ints, x: Floats, y: Floats) -> Mask:  # noqa: ARG002
+        """Return which points are usable: the bounding box of a piece lies in its square."""
+        return self.region.usable(x, y)
 
 
 def grid_over(region: Region, plane: Plane, shape: tuple[int, int]) -> Grid:
@@ -120,17 +113,17 @@ def grid_over(region: Region, plane: Plane, shape: tuple[int, int]) -> Grid:
     total = np.zeros(int(cell.max()) + 1)
     np.add.at(total, cell, area)
     return Grid(
-        region,
-        plane,
-        x_edges,
-        y_edges,
-        square,
-        cell,
-        area,
-        box,
-        shapes,
-        total,
-        _pairs(square, cell, shape),
+        region=region,
+        plane=plane,
+        x_edges=x_edges,
+        y_edges=y_edges,
+        square=square,
+        piece_cell=cell,
+        piece_area=area,
+        piece_box=box,
+        shapes=shapes,
+        area=total,
+        pairs=_pairs(square, cell, shape),
     )
 
 

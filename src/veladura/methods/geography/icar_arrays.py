@@ -34,7 +34,8 @@ class Model(NamedTuple):
     slopes: int  # K
     mean_precision: Floats  # F: prior precision of an effect's mean over a part; below 0: mean 0
     smooth: Ints  # F: 1 for intrinsic CAR, 0 for independent normals of fixed precision
-    gamma: Floats  # shape and rate of the effects' precisions, then of the precision of eps
+    # F + 1 x 3: p(tau) ~ tau^(a - 1) exp(-b tau - c tau^(-1/2)) of the effects, then of eps
+    scale_prior: Floats
 
 
 class State(NamedTuple):
@@ -74,7 +75,7 @@ MODEL = types.NamedTuple(
         INT,
         FLOATS,
         INTS,
-        FLOATS,
+        TABLE,
     ),
     Model,
 )

@@ -14,15 +14,21 @@ from veladura.errors import PlanError
 from veladura.methods.geography import icar_kernels as kernels
 from veladura.methods.geography import icar_slopes as slope_kernels
 from veladura.methods.geography.icar_arrays import Draw, Model, State, Weigh, Widen
-from veladura.methods.geography.icar_model import CellCounts, EffectDesign, Graph, Priors
+from veladura.methods.geography.icar_model import CellCounts, EffectDesign, Graph
+from veladura.methods.geography.icar_priors import Priors
 
 
 class Chain(NamedTuple):
-    """Intensities (draws, B, G) of a chain, their sum over kept sweeps, traces (kept, scalars)."""
+    """Intensities (draws, B, G) of a chain, their sum over kept sweeps, traces (kept, scalars).
+
+    Its last state and generator, to go on from.
+    """
 
     intensity: Floats
     total: Floats
     trace: Floats
+    state: State
+    rng: Generator
 
 
 def lay_out(counts: CellCounts, graph: Graph, design: EffectDesign, priors: Priors) -> Model:
@@ -78,10 +84,7 @@ def lay_out(counts: CellCounts, graph: Graph, design: EffectDesign, priors: Prio
         slopes=slopes,
         mean_precision=mean_precision,
         smooth=smooth,
-        gamma=np.array(
-            [priors.spatial_shape, priors.spatial_rate, priors.extra_shape, priors.extra_rate],
-            dtype=np.float64,
-        ),
+        scale_prior=priors.of_scales(graph, len(totals)),
     )
 
 
@@ -192,6 +195,7 @@ def run_chain(
     kept: int,
     thin: int,
     draws: list[int],
+    state: State | None = None,
 ) -> Chain:
     """Run one chain: burn-in, then ``kept`` times ``thin`` sweeps.
 
@@ -199,8 +203,10 @@ def run_chain(
     ----------
     draws
         The kept sweeps after which the intensities are stored.
+    state
+        Where to go on from; a first state by default.
     """
-    state = begin(rng, model, offset, priors)
+    state = begin(rng, model, offset, priors) if state is None else state
     trace = np.zeros((kept, scalars(model)))
     total = np.zeros_like(model.counts)
     sweep(rng, model, state, burn, 1, trace[:0], total)
@@ -211,7 +217,8 @@ def run_chain(
         intensity.append((state.rate * state.boost).T)
         done = last + 1
     sweep(rng, model, state, 0, thin, trace[done:], total)
-    return Chain(np.array(intensity).reshape(len(draws), *total.T.shape), total.T, trace)
+    drawn = np.array(intensity).reshape(len(draws), *total.T.shape)
+    return Chain(drawn, total.T, trace, state, rng)
 
 
 def scalars(model: Model) -> int:

@@ -235,13 +235,33 @@ def draw_centred_intercept(rng: Generator, model: Model, state: State, j: int) -
             boost[i, member[at]] *= factor
 
 
+@inner(NONE(RNG, TABLE, FLOATS, INT, REAL, REAL))
+def draw_precision(
+    rng: Generator, prior: Floats, precision: Floats, j: int, rank: float, squares: float
+) -> None:
+    """Draw precision j given the squares of its effect.
+
+    The prior's last part, exp(-c tau^(-1/2)), is no gamma law: the draw of the rest is accepted
+    with the ratio of it, and without that part always.
+    """
+    shape, pull = prior[j, 0] + 0.5 * rank, prior[j, 2]
+    if shape <= 0.0:
+        return
+    new = rng.standard_gamma(shape) / (prior[j, 1] + 0.5 * squares)
+    if (
+        pull == 0.0
+        or pull * (1.0 / np.sqrt(new) - 1.0 / np.sqrt(precision[j])) < rng.standard_exponential()
+    ):
+        precision[j] = new
+
+
 @inner(NONE(RNG, MODEL, STATE))
 def draw_precisions(rng: Generator, model: Model, state: State) -> None:
     """Draw the precisions given effects and eps (Nunes 2018, eqs. 2.15 to 2.17).
 
     The rank of an effect is the number of cells less that of parts, not the number of cells.
     """
-    gamma, start, neighbour, part = model.gamma, model.start, model.neighbour, model.part
+    prior, start, neighbour, part = model.scale_prior, model.start, model.neighbour, model.part
     effect, eps, precision = state.effect, state.eps, state.precision
     for j in range(effect.shape[0]):
         if model.smooth[j] == 1:
@@ -252,13 +272,13 @@ def draw_precisions(rng: Generator, model: Model, state: State) -> None:
                     rough += (effect[j, i] - state.mean[j, 0]) ** 2
                 for at in range(start[i], start[i + 1]):
                     rough += 0.5 * (effect[j, i] - effect[j, neighbour[at]]) ** 2
-            shape = gamma[0] + 0.5 * (part.size - state.mean.shape[1])
-            precision[j] = rng.standard_gamma(shape) / (gamma[1] + 0.5 * rough)
+            rank = float(part.size - state.mean.shape[1])
+            draw_precision(rng, prior, precision, j, rank, rough)
     squares = 0.0
     for i in range(eps.shape[0]):
         for b in range(eps.shape[1]):
             squares += eps[i, b] * eps[i, b]
-    precision[-1] = rng.standard_gamma(gamma[2] + 0.5 * eps.size) / (gamma[3] + 0.5 * squares)
+    draw_precision(rng, prior, precision, effect.shape[0], float(eps.size), squares)
 
 
 @inner(REAL(TABLE, TABLE, TABLE, REAL, INT))
@@ -360,10 +380,10 @@ def _walk(rng: Generator, step: Floats, j: int) -> float:
     return float(step[j] * rng.standard_normal())
 
 
-@inner(BOOL(RNG, FLOATS, FLOATS, FLOATS, INT, REAL, REAL, REAL))
+@inner(BOOL(RNG, TABLE, FLOATS, FLOATS, INT, REAL, REAL, REAL))
 def _accept(
     rng: Generator,
-    gamma: Floats,
+    prior: Floats,
     precision: Floats,
     step: Floats,
     j: int,
@@ -372,8 +392,9 @@ def _accept(
     tune: float,
 ) -> bool:
     """Accept or reject a step of log precision j; tune the step size in burn-in only."""
-    at = 0 if j < precision.size - 1 else 2
-    gain += gamma[at] * walk - gamma[at + 1] * precision[j] * (np.exp(walk) - 1.0)
+    gain += prior[j, 0] * walk - prior[j, 1] * precision[j] * (np.exp(walk) - 1.0)
+    if prior[j, 2] > 0.0:
+        gain -= prior[j, 2] / np.sqrt(precision[j]) * (np.exp(-0.5 * walk) - 1.0)
     if tune > 0.0:
         step[j] *= np.exp(tune * (np.exp(min(gain, 0.0)) - AIM))
     if gain > -rng.standard_exponential():
@@ -472,9 +493,9 @@ def run(
     ``thin``-th is kept, as many as the trace has rows, and its intensities are added to ``total``.
     The kernels of slopes come from icar_slopes.py.
     """
-    effects, gamma, precision, step = (
+    effects, prior, precision, step = (
         state.effect.shape[0],
-        model.gamma,
+        model.scale_prior,
         state.precision,
         state.step,
     )
@@ -484,7 +505,7 @@ def run(
         draw_eps(rng, model, state)
         walk = _walk(rng, step, effects)
         if _accept(
-            rng, gamma, precision, step, effects, walk, weigh_eps(model, state, 0, walk), tune
+            rng, prior, precision, step, effects, walk, weigh_eps(model, state, 0, walk), tune
         ):
             widen_eps(model, state, 0, walk)
         for j in range(effects - model.slopes):
@@ -493,7 +514,7 @@ def run(
             draw_centred_intercept(rng, model, state, j)
             walk = _walk(rng, step, j)
             if _accept(
-                rng, gamma, precision, step, j, walk, weigh_effect(model, state, j, walk), tune
+                rng, prior, precision, step, j, walk, weigh_effect(model, state, j, walk), tune
             ):
                 widen_effect(model, state, j, walk)
         for j in range(effects - model.slopes, effects):
@@ -501,7 +522,7 @@ def run(
             if model.smooth[j] == 1:
                 walk = _walk(rng, step, j)
                 if _accept(
-                    rng, gamma, precision, step, j, walk, weigh_slope(model, state, j, walk), tune
+                    rng, prior, precision, step, j, walk, weigh_slope(model, state, j, walk), tune
                 ):
                     widen_slope(model, state, j, walk)
         draw_precisions(rng, model, state)

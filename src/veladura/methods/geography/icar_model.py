@@ -8,15 +8,13 @@ usable area as offset).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, Self, get_args
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from veladura.base.arrays import Floats, Ints
 from veladura.errors import PlanError
-
-SlopePrior = Literal["normal", "icar"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -177,53 +175,6 @@ class EffectDesign:
             for j in range(1, levels)
         ]
         return ("common", *of_levels, *(f"covariate {k}" for k in range(len(self.covariates))))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Priors:
-    """Hyperparameters of the disease-mapping model (see docs/methods/geography.md).
-
-    Parameters
-    ----------
-    intercept_variance
-        Variance of the normal prior of mu and of every alpha; its mean is 0.
-    spatial_shape, spatial_rate
-        Gamma prior of the precision of each intrinsic CAR (ICAR) effect.
-    extra_shape, extra_rate
-        Gamma prior of the precision of the extra variation eps.
-    slope
-        Prior of the slopes of a covariate over the cells: ``normal``, N(0, v) independently, or
-        ``icar``.
-    slope_variance
-        v: the variance of the slopes (normal), or of their common part beta_0 (icar; 0 leaves it
-        out, as Nunes 2018 does). A large v discloses more about who lives where: compare risk and
-        utility.
-    """
-
-    intercept_variance: float = 100.0
-    spatial_shape: float = 1.0
-    spatial_rate: float = 0.1
-    extra_shape: float = 1.0
-    extra_rate: float = 1.0
-    slope: SlopePrior = "normal"
-    slope_variance: float = 1.0
-
-    def __post_init__(self) -> None:
-        for name in (
-            "intercept_variance",
-            "spatial_shape",
-            "spatial_rate",
-            "extra_shape",
-            "extra_rate",
-        ):
-            if not 0 < getattr(self, name) < np.inf:
-                msg = f"{name} must be a number above 0, got {getattr(self, name)!r}."
-                raise PlanError(msg)
-        if not 0 <= self.slope_variance < np.inf:
-            msg = f"slope_variance must be a number of at least 0, got {self.slope_variance!r}."
-            raise PlanError(msg)
-        if self.slope not in get_args(SlopePrior):
-            raise PlanError.unknown("slope prior", str(self.slope), get_args(SlopePrior))
 
 
 def standardise(means: ArrayLike, counts: ArrayLike) -> Floats:

@@ -17,6 +17,7 @@ from veladura.errors import DataError
 from veladura.methods.geography.projection import diagonal
 
 if TYPE_CHECKING:
+    from veladura.methods.geography.cells import Cells
     from veladura.methods.geography.located import Located
 
 MOST_TRIES = 4096
@@ -103,20 +104,16 @@ def ring_points(
     raise DataError(msg)
 
 
-def hidden_places(
-    rng: Generator, located: Located, shape: tuple[int, int], k: int
-) -> tuple[Floats, Floats]:
+def hidden_places(rng: Generator, located: Located, cells: Cells, k: int) -> tuple[Floats, Floats]:
     """Return the places that a map by cells may be drawn from: isolated ones are moved first.
 
-    A place is isolated if its k-th nearest other place is further than the diagonal of a square: no
-    square around it, wherever it is cut, holds k others, and its cell on the map would be that of
-    one home. It moves to a random point within `reach_of`, and so do the k nearest places. All
+    A place is isolated if its k-th nearest other place is further than the diagonal of its cell: no
+    such cell around it, wherever it is cut, holds k others, and its cell on the map would be that
+    of one home. It moves to a random point within `reach_of`, and so do the k nearest places. All
     others stay.
     """
     places, plane = located.places, located.plane
-    ends = np.array(located.region.bounds)
-    (west, east), (south, north) = plane.forward(ends[0::2], ends[1::2])
-    square = math.hypot((east - west) / shape[0], (north - south) / shape[1])
+    square = cells.diagonal[cells.locate(places.x, places.y)]
     points = np.column_stack(plane.forward(places.x, places.y))
     size = diagonal(plane, located.region.bounds)
     reach = reach_of(points, 0.0, k, size)

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.random import Generator
 
 from veladura.base.arrays import Floats
-from veladura.methods.geography.icar_model import CellCounts, EffectDesign, Graph, Priors
+from veladura.methods.geography.icar_model import CellCounts, EffectDesign, Graph
+from veladura.methods.geography.icar_priors import Priors
 
 ROUNDS = 40  # at most, of mode and precisions in turn
 CHANGE = 0.03  # relative, of a precision between rounds: below it, converged
@@ -51,6 +52,7 @@ class _System(NamedTuple):
     fixed: Floats  # prior precision of each unknown besides
     free: list[bool]  # whether the precision of an effect is estimated
     ranks: list[int]
+    scales: Floats  # a, b, c of the prior of each precision, as `Priors.of_scales` has them
 
 
 def approximate(
@@ -64,10 +66,10 @@ def approximate(
 ) -> Approximation:
     """Return an approximate fit with m approximate draws of the intensities.
 
-    Precisions follow Schall (1991): tau = (rank - tau tr(H^-1 Q) + 2 a) / (u'Qu + 2 b), a and b the
-    gamma prior's, H the precision of the normal law. Its traces come from draws, made by perturbing
-    and solving (Papandreou and Yuille 2010; at least ``PROBES``), with the same random numbers in
-    every round.
+    Precisions follow Schall (1991): tau = (rank - tau tr(H^-1 Q) + 2 a) / (u'Qu + 2 b) for a gamma
+    prior with a and b, H the precision of the normal law; `_scale` has other priors. Its traces
+    come from draws, made by perturbing and solving (Papandreou and Yuille 2010; at least
+    ``PROBES``), with the same random numbers in every round.
     """
     system = _system(counts, graph, design, priors)
     values = counts.values.ravel().astype(np.float64)
@@ -93,7 +95,7 @@ def approximate(
         # given the predictor's shift, eps follows it with the share that the counts do not hold
         slack = -(rate / (rate + precision[-1]))[:, None] * (system.matrix @ spread)
         slack += noise[-1] / np.sqrt(rate + precision[-1])[:, None]
-        precision = _update(system, priors, precision, effect, spread, eps, slack)
+        precision = _update(system, precision, effect, spread, eps, slack)
         if np.max(np.abs(np.log(precision / before))) < CHANGE:
             break
     linear = (offset + system.matrix @ effect + eps)[:, None] + system.matrix @ spread + slack
@@ -130,6 +132,7 @@ def _system(counts: CellCounts, graph: Graph, design: EffectDesign, priors: Prio
         np.concatenate(fixed),
         free,
         [graph.rank] * len(rows),
+        model.scale_prior,
     )
 
 
@@ -210,7 +213,6 @@ def _perturb(
 
 def _update(
     system: _System,
-    priors: Priors,
     precision: Floats,
     effect: Floats,
     spread: Floats,
@@ -225,11 +227,26 @@ def _update(
             at = slice(j * cells, (j + 1) * cells)
             lost = precision[j] * np.mean(np.sum((rows @ spread[at]) ** 2, axis=0))
             kept = max(system.ranks[j] - lost, 0.0)
-            updated[j] = (kept + 2 * priors.spatial_shape) / (
-                np.sum((rows @ effect[at]) ** 2) + 2 * priors.spatial_rate
-            )
+            updated[j] = _scale(kept, float(np.sum((rows @ effect[at]) ** 2)), system.scales[j])
     lost = precision[-1] * np.mean(np.sum(slack**2, axis=0))
-    updated[-1] = (max(eps.size - lost, 0.0) + 2 * priors.extra_shape) / (
-        np.sum(eps**2) + 2 * priors.extra_rate
-    )
+    updated[-1] = _scale(max(eps.size - lost, 0.0), float(np.sum(eps**2)), system.scales[-1])
     return updated
+
+
+def _scale(kept: float, squares: float, prior: Floats) -> float:
+    """Return the precision at the mode: kept + 2 a + c tau^(-1/2) = tau (squares + 2 b).
+
+    In q = tau^(-1/2) that is (kept + 2 a) q^2 + c q^3 = squares + 2 b, whose one positive root a
+    few Newton steps find; without c it has a closed form.
+    """
+    shape, rate, pull = kept + 2 * prior[0], squares + 2 * prior[1], prior[2]
+    if pull == 0:
+        return float(shape / rate)
+    rate = max(rate, 1e-12)
+    q = (rate / pull) ** (1 / 3) + max(-shape / pull, 0.0)  # right of the root: steps only shrink
+    for _ in range(60):
+        step = (shape * q * q + pull * q**3 - rate) / (2 * shape * q + 3 * pull * q * q)
+        q -= step
+        if abs(step) < 1e-9 * q:
+            break
+    return float(q**-2)

@@ -12,7 +12,7 @@ import numpy as np
 from veladura.base.arrays import Floats, Mask
 from veladura.base.checks import MOST_DATASETS, check_choice, check_whole
 from veladura.base.limits import Limit
-from veladura.core.gates import HOLES, MASKED
+from veladura.core.gates import MASKED
 from veladura.core.promise import Check, Promise
 from veladura.core.recipe import Recipe
 from veladura.errors import DataError, PlanError
@@ -44,11 +44,10 @@ class LocationRecipe(Recipe):
     declared_by_holder: ClassVar[tuple[str, ...]] = ("region",)
     checks: ClassVar[Mapping[str, Check]] = CHECKS
     gate: ClassVar[Mapping[str, Limit]] = MASKED
-    firm_gate: ClassVar[Mapping[str, Limit]] = HOLES
 
     x: str
     y: str
-    region: Shape = field(repr=False)
+    region: Shape | None = field(default=None, repr=False)
     exclude: Shape | Sequence[Shape] | None = field(default=None, repr=False)
     coordinates: Coordinates = "planar"
     m: int = 1
@@ -84,7 +83,7 @@ class LocationRecipe(Recipe):
             x, y = (codes[name].numbers() for name in (self.x, self.y))
             hull = hull_around(x, y, degrees=self.coordinates == "degrees")
             land = plain_shape(hull, "region")
-        region = region_of(land, self.exclude)
+        region = region_of(land, self.exclude)  # type: ignore[arg-type]  # None is refused
         return region, plane_of(region.bounds, self.coordinates)
 
     def changes(self, names: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG002
@@ -96,7 +95,7 @@ class LocationRecipe(Recipe):
         return {
             name: value
             for name, value in super().settings().items()
-            if name not in ("region", "exclude", "addresses") and value not in (None, [])
+            if name not in ("region", "exclude", "addresses", "cells") and value not in (None, [])
         }
 
     @classmethod
@@ -104,8 +103,15 @@ class LocationRecipe(Recipe):
         """Return the promises about places; the region itself is stated in its promise only."""
         columns = [settings["x"], settings["y"]]
         inside = Promise("inside-region", "package", {"columns": columns})
-        # beside an address there may be none to compare it with
-        return (inside,) if settings.get("addresses") else (inside, drawn_promise(*columns))
+        named = {"column": settings["cell_column"]} if settings.get("cell_column") else {}
+        promises = [inside]
+        if "cells" in settings and "grid" not in settings:  # declared ones, not squares
+            promises.append(Promise("in-cells", "package", {"columns": columns, **named}))
+        if settings.get("release") == "cell":
+            promises.append(Promise("cell-centres", "package", {"columns": columns, **named}))
+        elif not settings.get("addresses"):  # beside one there may be none to compare it with
+            promises.append(drawn_promise(*columns))
+        return tuple(promises)
 
     @classmethod
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> Recipe:  # noqa: ARG003

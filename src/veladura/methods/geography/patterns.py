@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from veladura.base.arrays import Floats, Ints
-from veladura.methods.geography.grid import Grid
+from veladura.methods.geography.cells import Cells
 
 
 def ripley_l(points: Floats, area: float, radii: Floats) -> Floats:
@@ -60,7 +60,7 @@ class Smoother:
 
     FINE = 64
 
-    def __init__(self, grid: Grid, bandwidth: float) -> None:
+    def __init__(self, grid: Cells, bandwidth: float) -> None:
         west, south, east, north = grid.region.bounds
         (self.west, self.east), (self.south, self.north) = grid.plane.forward(
             np.array([west, east]), np.array([south, north])

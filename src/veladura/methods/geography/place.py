@@ -13,7 +13,7 @@ from veladura.base.arrays import Floats, Ints, Mask
 from veladura.core.recipe import Draw
 from veladura.core.rules import AsReleased, Partial, Rule
 from veladura.errors import DataError
-from veladura.methods.geography.grid import Grid
+from veladura.methods.geography.cells import Cells
 
 if TYPE_CHECKING:
     from veladura.base.context import Context
@@ -81,7 +81,7 @@ def rule_of_masks(m: int) -> Rule:
 
 def draw_points(
     rng: Generator,
-    grid: Grid,
+    grid: Cells,
     cells: Ints,
     writing: Writing,
     another: Callable[[Ints], Ints] | None = None,
@@ -99,7 +99,7 @@ def draw_points(
     waiting = np.arange(cells.size)
     for tries in range(1, MOST_TRIES + 1):
         new_x, new_y = writing.written(*_points_in(rng, grid, piece[waiting]))
-        good = grid.region.usable(new_x, new_y)
+        good = grid.holds(piece[waiting], new_x, new_y)
         x[waiting[good]], y[waiting[good]] = new_x[good], new_y[good]
         waiting = waiting[~good]
         if not waiting.size:
@@ -114,7 +114,7 @@ def draw_points(
     raise DataError(msg)
 
 
-def _ladder(grid: Grid) -> tuple[tuple[Ints, Floats], Floats]:
+def _ladder(grid: Cells) -> tuple[tuple[Ints, Floats], Floats]:
     """Return pieces by cell with their running area, and the running area before each cell."""
     order = np.argsort(grid.piece_cell, kind="stable")
     running = np.cumsum(grid.piece_area[order])
@@ -130,7 +130,7 @@ def _pick_pieces(rng: Generator, ladder: tuple[Ints, Floats], before: Floats, ce
     return np.asarray(order[np.minimum(np.searchsorted(running, rung), order.size - 1)])
 
 
-def _points_in(rng: Generator, grid: Grid, piece: Ints) -> tuple[Floats, Floats]:
+def _points_in(rng: Generator, grid: Cells, piece: Ints) -> tuple[Floats, Floats]:
     """Draw a point in the bounding box of each piece, uniform in the plane."""
     west, south, east, north = grid.piece_box[piece].T
     across, up = rng.random((2, piece.size))

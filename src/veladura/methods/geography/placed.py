@@ -11,11 +11,13 @@ import numpy as np
 
 from veladura.base.arrays import Floats, Ints
 from veladura.errors import NotApplicable
-from veladura.methods.geography.combinations import combinations_of
-from veladura.methods.geography.grid import Grid, grid_over
+from veladura.methods.geography.cells import Cells
+from veladura.methods.geography.combinations import Combinations, combinations_of
+from veladura.methods.geography.grid import grid_over
 from veladura.methods.geography.located import LocationRecipe
 from veladura.methods.geography.projection import Plane, plane_of
 from veladura.methods.geography.region import Region, region_of
+from veladura.methods.geography.tracts import read_tracts, tracts_over
 from veladura.table.codes import Codes, encode
 
 if TYPE_CHECKING:
@@ -57,7 +59,7 @@ class PlacedRelease:
     step: Step
     region: Region
     plane: Plane
-    grid: Grid
+    grid: Cells
     attributes: tuple[str, ...]
 
     @property
@@ -80,12 +82,17 @@ class PlacedRelease:
         return [np.asarray(link) for link in links]
 
     @cached_property
-    def group(self) -> Ints:
-        """The combination of each row of the original; attributes are released unchanged."""
+    def combinations(self) -> Combinations:
+        """The combinations of the original; attributes are released unchanged."""
         everything = np.ones(self.original.rows, dtype=bool)
         return combinations_of(
             _columns(self.original, self.attributes), self.attributes, everything
-        ).of_row
+        )
+
+    @property
+    def group(self) -> Ints:
+        """The combination of each row of the original."""
+        return self.combinations.of_row
 
     @property
     def looked_at(self) -> tuple[str, ...]:
@@ -171,16 +178,23 @@ def placed(original: Table, release: Release) -> PlacedRelease:
         raise NotApplicable(msg)
     region = region_of(promise.settings["region"], promise.settings.get("exclude"))
     plane = plane_of(region.bounds, step.settings["coordinates"])
-    across, up = step.settings.get("grid", DEFAULT_GRID)
     names, changed = release.tables[0].table.names, changed_columns(release)
     attributes = tuple(
         name
         for name in step.settings.get("attributes", ())
         if name in names and name not in changed
     )
-    return PlacedRelease(
-        original, release, step, region, plane, grid_over(region, plane, (across, up)), attributes
-    )
+    cells = _cells_of(release, step, region, plane)
+    return PlacedRelease(original, release, step, region, plane, cells, attributes)
+
+
+def _cells_of(release: Release, step: Step, region: Region, plane: Plane) -> Cells:
+    """Return the cells of a release: those it declares, or squares."""
+    declared = next((p for p in release.promises if p.name == "in-cells"), None)
+    if declared is not None:
+        return tracts_over(region, plane, read_tracts(declared.settings["cells"], "name"))
+    across, up = step.settings.get("grid", DEFAULT_GRID)
+    return grid_over(region, plane, (across, up))
 
 
 def _columns(table: Table, names: tuple[str, ...]) -> Codes:

@@ -64,6 +64,24 @@ def settings(table: Table, facts: Mapping[str, Facts]) -> dict[str, Any]:
     }
 
 
+def quarters(box: tuple[float, float, float, float]) -> dict[str, tuple[float, ...]]:
+    """Return the four quarters of a box by name.
+
+    Examples
+    --------
+    >>> quarters((0.0, 0.0, 4.0, 2.0))["north-west"]
+    (0.0, 1.0, 2.0, 2.0)
+    """
+    west, south, east, north = box
+    x, y = (west + east) / 2, (south + north) / 2
+    return {
+        "north-west": (west, y, x, north),
+        "north-east": (x, y, east, north),
+        "south-west": (west, south, x, y),
+        "south-east": (x, south, east, y),
+    }
+
+
 def _columns(table: Table, facts: Mapping[str, Facts]) -> tuple[str, str]:
     """Return the columns with names of coordinates."""
     numbers = {field.name.lower(): field.name for field in table.schema if field.kind in NUMERIC}

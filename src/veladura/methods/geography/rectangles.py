@@ -68,15 +68,49 @@ def overlaps(
         return Overlaps(np.empty(0), boxes[good])
     truth = _interval(share[good], share[good] * (1 - share[good]) / rows[good], level)
     drawn = [_shares(dataset, boxes[good]) for dataset in datasets]
-    q = np.array([share for _, share in drawn])
     empty = np.array([rows == 0 for rows, _ in drawn]).any(axis=0)
+    _, _, low, high = _combined(drawn, level)
+    return Overlaps(np.where(empty, 0.0, overlap(truth, (low, high))), boxes[good])
+
+
+def share_in(
+    datasets: Sequence[Marked], boxes: Floats, level: float = 0.95
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return people, share of yes and the ends of its interval in each rectangle.
+
+    People are the mean over the datasets, and intervals are combined over them.
+    """
+    return _combined([_shares(dataset, boxes) for dataset in datasets], level)
+
+
+def _combined(
+    drawn: Sequence[tuple[Floats, Floats]], level: float
+) -> tuple[Floats, Floats, Floats, Floats]:
+    q = np.array([share for _, share in drawn])
     v = np.array([share * (1 - share) / np.maximum(rows, 1) for rows, share in drawn])
-    if len(datasets) > 1:
+    if len(drawn) > 1:
         total, freedom = Partial().total(len(q), q.var(axis=0, ddof=1), v.mean(axis=0))
         ends = _interval(q.mean(axis=0), total, level, freedom)
     else:
         ends = _interval(q[0], v[0], level)
-    return Overlaps(np.where(empty, 0.0, overlap(truth, ends)), boxes[good])
+    return np.mean([rows for rows, _ in drawn], axis=0), q.mean(axis=0), *ends
+
+
+def shares_in(
+    original: Marked, datasets: Sequence[Marked], boxes: Floats, level: float = 0.95
+) -> tuple[Floats, Floats]:
+    """Return the ends of intervals for the share of yes in each rectangle.
+
+    Combined over the datasets of a release; without datasets those of the original (Nunes 2018,
+    eqs. 3.3 to 3.5 and Fig. 7).
+    """
+    drawn = [_shares(one, boxes) for one in datasets] or [_shares(original, boxes)]
+    q = np.array([share for _, share in drawn])
+    v = np.array([share * (1 - share) / np.maximum(rows, 1) for rows, share in drawn])
+    if len(drawn) == 1:
+        return _interval(q[0], v[0], level)
+    total, freedom = Partial().total(len(q), q.var(axis=0, ddof=1), v.mean(axis=0))
+    return _interval(q.mean(axis=0), total, level, freedom)
 
 
 def overlap(first: tuple[Floats, Floats], second: tuple[Floats, Floats]) -> Floats:

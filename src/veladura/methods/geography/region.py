@@ -157,6 +157,24 @@ def plain_shape(given: Any, setting: str) -> Any:
     raise PlanError(msg)
 
 
+def plain_cells(given: Any) -> Any:
+    """Return polygons of cells as a recipe stores them: a path, or GeoJSON.
+
+    A frame of geometries (GeoPandas) has GeoJSON as its interface.
+    """
+    if hasattr(given, "__geo_interface__"):
+        given = given.__geo_interface__
+    if given is None or isinstance(given, (str, Path)):
+        return None if given is None else Path(given)
+    if isinstance(given, Mapping):
+        return json.loads(json.dumps(given))
+    msg = (
+        "cells must be the path of a file with polygons (GeoJSON, WKT, shapefile) or GeoJSON, got"
+        f" {type(given).__name__}."
+    )
+    raise PlanError(msg)
+
+
 def _from_text(given: str, setting: str) -> Any:
     """Return well-known text as GeoJSON, and any other text as the path of a file."""
     if not given.lstrip().upper().startswith(("POLYGON", "MULTIPOLYGON", "SRID=")):
@@ -184,10 +202,10 @@ def read_shape(given: Any, setting: str) -> Any:
         if given.suffix.lower() in FILES:
             from veladura.methods.geography.region_files import read_region
 
-            return _checked(read_region(given, setting), setting)
-        return _checked(_from_geojson(_read_json(given, setting), setting), setting)
+            return checked_polygons(read_region(given, setting), setting)
+        return checked_polygons(from_geojson(read_json(given, setting), setting), setting)
     if isinstance(given, Mapping):
-        return _checked(_from_geojson(given, setting), setting)
+        return checked_polygons(from_geojson(given, setting), setting)
     import shapely
 
     west, south, east, north = given
@@ -197,10 +215,11 @@ def read_shape(given: Any, setting: str) -> Any:
             " south < north."
         )
         raise PlanError(msg)
-    return _checked(shapely.box(west, south, east, north), setting)
+    return checked_polygons(shapely.box(west, south, east, north), setting)
 
 
-def _read_json(path: Path, setting: str) -> Any:
+def read_json(path: Path, setting: str) -> Any:
+    """Return the content of a JSON file, or refuse the setting that named it."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except OSError:
@@ -213,7 +232,7 @@ def _read_json(path: Path, setting: str) -> Any:
     raise PlanError(msg)
 
 
-def _from_geojson(content: Any, setting: str) -> Any:
+def from_geojson(content: Any, setting: str) -> Any:
     """Return the geometry of GeoJSON (RFC 7946): a geometry, feature or feature collection."""
     import shapely
 
@@ -223,10 +242,10 @@ def _from_geojson(content: Any, setting: str) -> Any:
         if not isinstance(features, list) or not features:
             msg = f"{setting} is a collection without features.\n\nHint: give at least one polygon."
             raise PlanError(msg)
-        shapes = [_checked(_from_geojson(feature, setting), setting) for feature in features]
+        shapes = [checked_polygons(from_geojson(feature, setting), setting) for feature in features]
         return shapely.union_all(shapes)
     if kind == "Feature":
-        return _from_geojson(content.get("geometry"), setting)
+        return from_geojson(content.get("geometry"), setting)
     try:
         return shapely.from_geojson(json.dumps(content))
     except (shapely.GEOSException, TypeError):
@@ -237,7 +256,7 @@ def _from_geojson(content: Any, setting: str) -> Any:
         raise PlanError(msg) from None
 
 
-def _checked(shape: Any, setting: str) -> Any:
+def checked_polygons(shape: Any, setting: str) -> Any:
     """Return valid polygons; a ring that crosses itself is repaired, with a warning."""
     import shapely
 

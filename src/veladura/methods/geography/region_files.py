@@ -24,14 +24,22 @@ _FEWEST_CORNERS = 3
 
 
 def read_region(path: Path, setting: str) -> Any:
-    """Return the polygons in a CSV, WKT or shapefile; the caller checks them.
+    """Return the area of the polygons in a CSV, WKT or shapefile; the caller checks it."""
+    import shapely
+
+    shapes = read_polygons(path, setting)
+    return shapely.union_all(shapes) if len(shapes) != 1 else shapes[0]
+
+
+def read_polygons(path: Path, setting: str) -> list[Any]:
+    """Return the polygons in a CSV, WKT or shapefile one by one; the caller checks them.
 
     Raises
     ------
     PlanError
         With the name of the file and what it should hold.
     """
-    readers: dict[str, tuple[Callable[[Path], Any], str]] = {
+    readers: dict[str, tuple[Callable[[Path], list[Any]], str]] = {
         ".csv": (
             _read_csv,
             (
@@ -74,7 +82,7 @@ def even_odd(rings: Sequence[Floats]) -> Any:
     return whole
 
 
-def _read_csv(path: Path) -> Any:
+def _read_csv(path: Path) -> list[Any]:
     text = path.read_text(encoding="utf-8-sig")
     heading = text.partition("\n")[0]
     separator = max(",;\t", key=heading.count)
@@ -94,7 +102,7 @@ def _read_csv(path: Path) -> Any:
             msg = f"line {number}"
             raise _RegionFileError(msg) from None
         corners.setdefault("" if ring is None else row[ring], []).append(point)
-    return even_odd([np.array(points) for points in corners.values()])
+    return [even_odd([np.array(points) for points in corners.values()])]
 
 
 def _column(names: Sequence[str], known: Sequence[str]) -> int | None:
@@ -106,13 +114,19 @@ def _number(cell: str, separator: str) -> float:
     return float(cell.replace(",", ".") if separator != "," else cell)
 
 
-def _read_wkt(path: Path) -> Any:
-    text = path.read_text(encoding="utf-8-sig").strip()
-    return from_wkt(text)
+def _read_wkt(path: Path) -> list[Any]:
+    return _from_lines(path.read_text(encoding="utf-8-sig").strip())
 
 
 def from_wkt(text: str) -> Any:
     """Return the union of the geometries in a text, one on each line or one over several."""
+    import shapely
+
+    shapes = _from_lines(text)
+    return shapely.union_all(shapes) if len(shapes) != 1 else shapes[0]
+
+
+def _from_lines(text: str) -> list[Any]:
     import shapely
 
     shapes = []
@@ -122,7 +136,7 @@ def from_wkt(text: str) -> Any:
         except shapely.GEOSException:
             msg = f"line {line}"
             raise _RegionFileError(msg) from None
-    return shapely.union_all(shapes) if len(shapes) != 1 else shapes[0]
+    return shapes
 
 
 def _geometries(text: str) -> Iterator[tuple[int, str]]:
@@ -149,10 +163,8 @@ def _without_srid(text: str) -> str:
     return rest if head.strip().upper().startswith("SRID=") else text
 
 
-def _read_shapefile(path: Path) -> Any:
-    """Return the union of all polygons (ESRI Shapefile Technical Description, 1998)."""
-    import shapely
-
+def _read_shapefile(path: Path) -> list[Any]:
+    """Return all polygons (ESRI Shapefile Technical Description, 1998)."""
     content = path.read_bytes()
     if struct.unpack_from(">i", content)[0] != _SHAPEFILE:
         msg = "it is not a shapefile"
@@ -166,7 +178,7 @@ def _read_shapefile(path: Path) -> Any:
         if rings := _rings(content, place + 8):
             shapes.append(even_odd(rings))
         place += 8 + 2 * words
-    return shapely.union_all(shapes)
+    return shapes
 
 
 def _rings(content: bytes, place: int) -> list[Floats]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from veladura.base.arrays import Floats
 from veladura.errors import DataError
-from veladura.methods.geography.grid import Grid
+from veladura.methods.geography.cells import Cells
 from veladura.methods.geography.place import Writing
 from veladura.methods.geography.projection import Plane
 
@@ -38,7 +38,7 @@ class Addresses:
 def addresses_of(
     given: Path | tuple[tuple[float, float], ...],
     names: tuple[str, str],
-    grid: Grid,
+    grid: Cells,
     writing: Writing,
 ) -> Addresses:
     """Return the usable addresses with the decimals of the source, each once."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +13,15 @@ from veladura.base.arrays import Mask
 from veladura.base.context import Context
 from veladura.core.recipe import Draw, Drawn, Fitted
 from veladura.methods.kanonymity.cell_suppression import blank_cells
-from veladura.methods.kanonymity.choice import Node, choose
+from veladura.methods.kanonymity.choice import Node, preferred
 from veladura.methods.kanonymity.claims import model_settings, promises_of
 from veladura.methods.kanonymity.coarse import warn_of_coarse_columns
+from veladura.methods.kanonymity.kept import KEPT_FILE, choice_words, kept_result, kept_text
 from veladura.methods.kanonymity.lattice import Lattice, Vector
 from veladura.methods.kanonymity.local_recoding import diversity_of, raise_levels
 from veladura.methods.kanonymity.mondrian import mondrian
 from veladura.methods.kanonymity.pictures import custodian_pictures, public_pictures
+from veladura.methods.kanonymity.quality import QUALITIES, best_nodes
 from veladura.methods.kanonymity.recoding import (
     Recoding,
     by_levels,
@@ -66,8 +68,43 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
         """The generalisation that the policies prefer, or the given one."""
         if given := self.recipe.levels:
             return self.node([given[name] for name in self.recipe.attributes])
-        candidates = [self.node(vector) for vector in self.best] or self.minimal
-        return choose(list(candidates), self.recipe.prefer, self.recipe.weights)
+        return min(self.equally_preferred, key=lambda node: tuple(node.levels.values()))
+
+    @cached_property
+    def equally_preferred(self) -> tuple[Node, ...]:
+        """The generalisations between which the policies do not decide, the chosen one included.
+
+        Of them, the one with the smallest levels from left to right is taken.
+        """
+        if given := self.recipe.levels:
+            return (self.node([given[name] for name in self.recipe.attributes]),)
+        candidates = [self.node(vector) for vector in self.best] or list(self.minimal)
+        recipe = self.recipe
+        return tuple(preferred(candidates, recipe.prefer, recipe.weights, recipe.named_sets))
+
+    def choose(
+        self,
+        prefer: str | Sequence[str] | Sequence[Sequence[str]],
+        weights: Mapping[str, float] | None = None,
+    ) -> FittedKAnonymity:
+        """Return the same with another choice among the generalisations found: no new search.
+
+        Parameters
+        ----------
+        prefer, weights
+            Those of `KAnonymity`. A quality model needs a search that was complete.
+        """
+        levels: dict[str, int] = {}
+        recipe = replace(self.recipe, prefer=prefer, weights=dict(weights or {}), levels=levels)
+        best: tuple[Vector, ...] = ()
+        if recipe.prefer and recipe.prefer[0] in QUALITIES:
+            found = kept_result(self)
+            searched = self.criteria
+            if recipe.recoding != "global":
+                searched = searched.of_k(self.lattice)
+            named = str(recipe.prefer[0])
+            best = tuple(best_nodes(searched, named, recipe.weights, self.lattice, found))
+        return replace(self, recipe=recipe, best=best)
 
     @property
     def vector(self) -> Vector:
@@ -126,9 +163,20 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
             promises=promises_of(
                 recipe, settings, self.criteria, self.vector, blank, self.table.person
             ),
-            pictures=lambda _: custodian_pictures(self),
+            pictures=lambda _: {**custodian_pictures(self), **self._choice_in_words()},
+            records={KEPT_FILE: kept_text(self)} if self._was_searched else {},
             public_pictures=lambda _: public_pictures(settings),
         )
+
+    def _choice_in_words(self) -> dict[str, str]:
+        """Return what the search found and how one was chosen, for the custodian."""
+        if self.recipe.recoding == "mondrian":  # it does not use the lattice
+            return {}
+        return {"k-anonymity: how the generalisation was chosen": choice_words(self)}
+
+    @property
+    def _was_searched(self) -> bool:
+        return not self.recipe.levels and self.recipe.recoding != "mondrian"
 
     def _recoded_rows(self) -> Draw:
         """Return the recoded rows of a table in memory."""
@@ -224,6 +272,7 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
             return {"levels_given": True}
         return {
             "minimal_generalisations": len(self.vectors),
+            "equally_preferred": len(self.equally_preferred),
             "search_complete": self.complete,
         }
 

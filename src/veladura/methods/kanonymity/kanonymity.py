@@ -16,9 +16,10 @@ from veladura.methods.kanonymity.cautions import cautions_of
 from veladura.methods.kanonymity.claims import CHECKS, implied_by
 from veladura.methods.kanonymity.counting import count_tuples
 from veladura.methods.kanonymity.fitted import FittedKAnonymity
+from veladura.methods.kanonymity.kept import read_kept
 from veladura.methods.kanonymity.privacy_models import Model, column_of
 from veladura.methods.kanonymity.quality import BALANCED, QUALITIES, best_nodes
-from veladura.methods.kanonymity.search import BAR_STEPS, find_minimal, watching
+from veladura.methods.kanonymity.search import BAR_STEPS, at_or_above, find_minimal, watching
 from veladura.methods.kanonymity.settings import (
     allowed_rows,
     check_given,
@@ -32,6 +33,8 @@ from veladura.numeric.hierarchies.hierarchy import Hierarchy
 from veladura.numeric.hierarchies.suggest import suggest_from
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from veladura.core.promise import Promise
     from veladura.core.release import Release, Step
     from veladura.table.inspect import Facts
@@ -84,7 +87,10 @@ class KAnonymity(Recipe):
         applied in turn to the k-minimal ones. The first may be a quality model instead: "loss",
         "non-uniform-entropy", "discernibility", "average-class-size". With "balanced" and with a
         quality model the best of all generalisations that keep the promise is taken, k-minimal or
-        not.
+        not. With several quasi-identifiers a list of policies for each may be given, in their
+        order: ``[["min-distance"], ["max-distinct"]]``; each decides by its own columns, the first
+        one first. `FittedKAnonymity.equally_preferred` has those between which nothing decides,
+        `FittedKAnonymity.choose` takes another policy without a new search.
     weights
         What a level of a column costs, when columns matter unequally; applied before ``prefer``, or
         within the quality model.
@@ -152,7 +158,7 @@ class KAnonymity(Recipe):
     pairs: Sequence[Sequence[str]] = ()
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
     levels: Mapping[str, int] = field(default_factory=dict)
-    prefer: Sequence[str] = (BALANCED,)
+    prefer: Sequence[str] | Sequence[Sequence[str]] = (BALANCED,)
     weights: Mapping[str, float] = field(default_factory=dict)
     suppressed: Literal["drop", "star", "cells"] = "drop"
     preserve_type: bool = False
@@ -161,8 +167,7 @@ class KAnonymity(Recipe):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.prefer, str):
-            object.__setattr__(self, "prefer", (self.prefer,))
+        object.__setattr__(self, "prefer", _listed_policies(self.prefer))
         if any(not isinstance(names, str) for names in self.quasi_identifiers):
             sets = tuple(
                 (names,) if isinstance(names, str) else tuple(names)
@@ -201,6 +206,12 @@ class KAnonymity(Recipe):
         return tuple(tuple(dict.fromkeys(place[name] for name in names)) for names in self.sets)
 
     @property
+    def named_sets(self) -> tuple[tuple[str, ...], ...]:
+        """The quasi-identifiers, each as the names of its attributes."""
+        names = list(self.attributes)
+        return tuple(tuple(names[place] for place in places) for places in self.attribute_sets)
+
+    @property
     def sensitive(self) -> tuple[str, ...]:
         """The sensitive columns of the models, each once."""
         columns = map(column_of, self.models)
@@ -219,6 +230,12 @@ class KAnonymity(Recipe):
 
     def apply(self, table: Table, context: Context) -> FittedKAnonymity:
         """Count the tuples where the data lives and find every k-minimal generalisation."""
+        return self.fitted_to(table, context)
+
+    def fitted_to(
+        self, table: Table, context: Context, kept: Path | None = None
+    ) -> FittedKAnonymity:
+        """Fit, without a search where a file of the custodian holds the result of the same one."""
         for setting, columns in (("quasi_identifiers", self.names), ("models", self.sensitive)):
             table.schema.check(setting, columns)
         check_rows(self, table.rows, table.people)
@@ -231,9 +248,13 @@ class KAnonymity(Recipe):
             return FittedKAnonymity(
                 self, table, no_codes(), lattice, (vector,), complete=True, criteria=criteria
             )
-        label = f"searching {lattice.nodes:,} generalisations"
-        with context.progress(label, BAR_STEPS) as advance:
-            result = find_minimal(lattice, searched, allowed, watch=watching(advance))
+        result = None if kept is None else read_kept(kept, self, lattice)
+        if result is None:
+            label = f"searching {lattice.nodes:,} generalisations"
+            with context.progress(label, BAR_STEPS) as advance:
+                result = find_minimal(lattice, searched, allowed, watch=watching(advance))
+        elif result.complete and (searched.only_k or searched.only_people):
+            result = replace(result, good=at_or_above(result.minimal, lattice.heights))
         if not result.minimal:
             raise no_solution(self)
         if not result.complete:
@@ -247,7 +268,7 @@ class KAnonymity(Recipe):
             )
         best = []
         if self.prefer and self.prefer[0] in QUALITIES:
-            best = best_nodes(searched, self.prefer[0], self.weights, lattice, result)
+            best = best_nodes(searched, str(self.prefer[0]), self.weights, lattice, result)
         return FittedKAnonymity(
             self,
             table,
@@ -291,3 +312,14 @@ class KAnonymity(Recipe):
         for name in drafted.names:
             hierarchies[name] = suggest_from(table.people_counts([name]), drafted.k)
         return replace(drafted, hierarchies=hierarchies)
+
+
+def _listed_policies(given: object) -> Any:
+    """Return policies as they stay: a tuple of them, or one tuple for each quasi-identifier."""
+    if isinstance(given, str):
+        return (given,)
+    if not isinstance(given, (list, tuple)):
+        return given
+    if any(not isinstance(policy, str) for policy in given):
+        return tuple((p,) if isinstance(p, str) else tuple(p) for p in given)
+    return tuple(given)

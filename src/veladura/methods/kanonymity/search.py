@@ -71,7 +71,7 @@ def find_minimal(
             nodes = descend(shown, k, allowed, watch)
             return SearchResult(tuple(nodes), None, complete=False)
         nodes, complete = walk_lattice(shown, k, allowed, budget, watch)
-        return SearchResult(tuple(nodes), _at_or_above(nodes, lattice.heights), complete)
+        return SearchResult(tuple(nodes), at_or_above(nodes, lattice.heights), complete)
     if lattice.nodes > MOST_NODES:
         msg = (
             f"the generalisation lattice has {lattice.nodes:,} nodes, too many to search with"
@@ -93,7 +93,7 @@ def _find_by_criteria(
     if len(criteria.sets) == 1 and criteria.smallest > 1:
         nodes, complete = walk_lattice(lattice, criteria.smallest, allowed)
         if complete:
-            tags[~_at_or_above(nodes, heights)] = -1
+            tags[~at_or_above(nodes, heights)] = -1
     if len(criteria.sets) == 1 and criteria.people is not None:
         _tag_by_bounds(lattice, criteria, criteria.people, allowed, tags)
     traversal = Traversal(criteria, tags, allowed)
@@ -113,12 +113,12 @@ def _tag_by_bounds(
     packed, k = _counting_people(lattice, people, criteria.k)
     nodes, complete = walk_lattice(packed, k, allowed)
     if complete:
-        tags[~_at_or_above(nodes, lattice.heights)] = -1
+        tags[~at_or_above(nodes, lattice.heights)] = -1
     if criteria.models:
         return
     nodes, complete = walk_lattice(lattice, criteria.k * people.most, allowed)
     if complete:  # so many rows are of at least k people
-        tags[_at_or_above(nodes, lattice.heights)] = 1
+        tags[at_or_above(nodes, lattice.heights)] = 1
 
 
 def _counting_people(lattice: Lattice, people: People, k: int) -> tuple[Lattice, int]:
@@ -198,7 +198,7 @@ def minimal_of(good: Mask) -> list[Vector]:
     return [tuple(vector) for vector in np.argwhere(good & ~below).tolist()]
 
 
-def _at_or_above(nodes: Sequence[Vector], heights: Ints) -> Mask:
+def at_or_above(nodes: Sequence[Vector], heights: Ints) -> Mask:
     """Return which nodes are at or above some of the given ones."""
     good = np.zeros(tuple(heights + 1), dtype=bool)
     for vector in nodes:

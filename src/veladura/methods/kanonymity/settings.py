@@ -121,6 +121,9 @@ def _check_suppression(recipe: KAnonymity) -> None:
 
 
 def _check_preferences(recipe: KAnonymity) -> None:
+    if recipe.prefer and not isinstance(recipe.prefer[0], str):
+        _check_preferences_by_set(recipe)
+        return
     for policy in recipe.prefer:
         if policy not in (*POLICIES, *QUALITIES):
             raise PlanError.unknown("prefer", str(policy), (*POLICIES, *QUALITIES))
@@ -142,6 +145,23 @@ def _check_preferences(recipe: KAnonymity) -> None:
             f"weights do not go with {first!r}: it measures equivalence classes, not columns."
             f"\n\nHint: {', '.join(map(repr, BY_COLUMN))} take weights."
         )
+        raise PlanError(msg)
+
+
+def _check_preferences_by_set(recipe: KAnonymity) -> None:
+    """Refuse lists of policies that do not fit the quasi-identifiers."""
+    if len(recipe.prefer) != len(recipe.sets):
+        msg = (
+            f"prefer has {len(recipe.prefer)} lists of policies, but there are"
+            f" {len(recipe.sets)} quasi-identifiers: give one list each, in the same order."
+        )
+        raise PlanError(msg)
+    for policies in recipe.prefer:
+        for policy in policies:
+            if policy not in POLICIES:
+                raise PlanError.unknown("prefer of a quasi-identifier", str(policy), POLICIES)
+    if recipe.weights:
+        msg = "weights do not go with policies for each quasi-identifier."
         raise PlanError(msg)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, overload
 
 import tomli_w
 
-from veladura.methods.kanonymity.choice import Node
+from veladura.methods.kanonymity.choice import Node, strategies_to
 from veladura.methods.kanonymity.quality import measure, numbers_given_up
 from veladura.numeric.hierarchies.level_words import KEPT, level_words
 
@@ -36,6 +36,8 @@ class Way:
         Whether another way is exactly as good.
     minimal
         Whether no other way is below it in every column.
+    equal
+        Whether the policies prefer it as much as the chosen one.
     """
 
     rank: int
@@ -45,6 +47,7 @@ class Way:
     tied: bool
     chosen: bool
     minimal: bool
+    equal: bool = False
 
     @property
     def line(self) -> str:
@@ -57,6 +60,7 @@ class Way:
     def cells(self) -> tuple[str, ...]:
         """The way as a row of a table."""
         marks = [f"{self.rank}", "tie" if self.tied else "", "chosen" if self.chosen else ""]
+        marks.append("as preferred" if self.equal and not self.chosen else "")
         marks.append("" if self.minimal else "not minimal")
         rows = self.node.lattice.rows
         return (
@@ -101,7 +105,9 @@ class Ways(Sequence[Node]):
         quality = measure("loss", fitted.lattice, fitted.recipe.weights)
         given_up = numbers_given_up(fitted.lattice, vectors).tolist()
         ordered = sorted(zip(given_up, quality.least_costs(vectors), vectors, strict=True))
-        shown = list(dict.fromkeys([*(v for _, _, v in ordered[:MOST_SHOWN]), fitted.vector]))
+        equal = [tuple(node.levels.values()) for node in fitted.equally_preferred[:MOST_SHOWN]]
+        best = [v for _, _, v in ordered[:MOST_SHOWN]]
+        shown = list(dict.fromkeys([*best, *equal, fitted.vector]))
         costs: dict[Vector, tuple[int, float]] = {
             vector: (number, quality.value(vector, fitted.criteria.at(vector)))
             for vector, number in zip(
@@ -113,6 +119,7 @@ class Ways(Sequence[Node]):
     def _ranked(self, costs: dict[Vector, tuple[int, float]]) -> Iterator[Way]:
         """Yield the ways from the best; those whose costs agree to nine digits tie."""
         fitted, rank = self.fitted, 1
+        preferred = {tuple(node.levels.values()) for node in fitted.equally_preferred}
         ordered = sorted(costs, key=lambda vector: (*costs[vector], vector))
         rounded = {v: (costs[v][0], round(costs[v][1], DIGITS)) for v in ordered}
         for _, group in groupby(ordered, key=rounded.__getitem__):
@@ -133,6 +140,7 @@ class Ways(Sequence[Node]):
                     tied=len(equal) > 1,
                     chosen=vector == fitted.vector,
                     minimal=vector in fitted.vectors,
+                    equal=vector in preferred,
                 )
             rank += len(equal)
 
@@ -147,6 +155,18 @@ class Ways(Sequence[Node]):
         return (
             f"{ways}{some} to reach k = {recipe.k} with max_suppression ="
             f" {recipe.max_suppression}{best}. Every other way makes some column coarser."
+            f"{self._size}"
+        )
+
+    @property
+    def _size(self) -> str:
+        """How large the lattice is, and between how many ways the policies do not decide."""
+        lattice, equal = self.fitted.lattice, len(self.fitted.equally_preferred)
+        top = [int(height) for height in lattice.heights]
+        ties = f" The policies prefer {equal:,} ways equally." if equal > 1 else ""
+        return (
+            f" The lattice has {lattice.nodes:,} nodes and {strategies_to(top):,} strategies"
+            f" (paths from the values to the top).{ties}"
         )
 
     @property

@@ -33,7 +33,9 @@ class Recode(Recipe):
         By column one rule: ``{"groups": {"new": ["old", ...]}, "other": "rest"}`` merges
         categories, ``{"keep": ["a", "b"]}`` merges those that are not listed, ``{"round": 1000}``
         rounds numbers to multiples, ``{"digits": 2}`` to significant digits, ``{"date": "month"}``
-        (or "quarter", "year", "decade") takes the first day of a period.
+        (or "quarter", "year", "decade") takes the first day of a period, ``{"cuts": [18, 65]}``
+        cuts numbers or dates into ordered bands, with ``"labels"`` of your own and ``"closed"``
+        (by default "left": 18 is in the band from 18).
 
     Examples
     --------
@@ -45,6 +47,9 @@ class Recode(Recipe):
     >>> recipe = vd.Recode(columns={"job": care, "income": {"round": 5000}})
     >>> recipe.protect(table).datasets[0].to_numpy().tolist()
     [['care', 40000], ['else', 55000], ['else', 40000]]
+    >>> bands = vd.Recode(columns={"income": {"cuts": [40_000, 50_000]}}).protect(table)
+    >>> bands.datasets[0]["income"].tolist()
+    ['[40000, 50000)', '>= 50000', '< 40000']
 
     References
     ----------
@@ -81,7 +86,8 @@ class Recode(Recipe):
                 table.schema,
                 (name,),
                 rule.kinds,
-                "use groups for categories, round or digits for numbers, date for dates.",
+                "use groups for categories; round, digits or cuts of numbers for numbers; date or"
+                " cuts of dates (as in '1950-01-01') for dates.",
             )
             if table.schema[name].kind == "integer" and (rule.round or 0) % 1:
                 msg = f"round of column {name!r} must be a whole number, as its values are."

@@ -17,6 +17,7 @@ from veladura.base.checks import check_choice, is_number
 from veladura.base.shapes import Shape
 from veladura.core.promise import CATEGORIES, Check, Evidence, Promise, still_coded
 from veladura.errors import PlanError
+from veladura.methods.masks.bands import BANDS, Cut, banded, checked_cuts, checked_labels
 from veladura.methods.masks.dates import PERIODS, start_of
 from veladura.table.codes import label_texts
 from veladura.table.schema import LABELLED, NUMERIC
@@ -48,6 +49,15 @@ class Coarser:
         Significant digits that a number keeps, for amounts of very different size.
     date
         The period whose first day replaces a date.
+    cuts
+        The points, in rising order, at which numbers or dates (ISO text) are cut into ordered
+        bands; the first and the last band have no end.
+    labels
+        The names of the bands, lowest first: one more than cuts. By default intervals, as in
+        ``< 18``, ``[18, 65)``, ``>= 65``.
+    closed
+        Which end belongs to a band: with "left" a value that equals a cut is in the band above
+        it, with "right" in the band below.
     """
 
     groups: Mapping[str, Sequence[str]] | None = None
@@ -56,12 +66,25 @@ class Coarser:
     round: int | float | None = None
     digits: int | None = None
     date: Literal["month", "quarter", "year", "decade"] | None = None
+    cuts: Sequence[Cut] | None = None
+    labels: Sequence[str] | None = None
+    closed: Literal["left", "right"] = "left"
 
     def __post_init__(self) -> None:
-        rules = [self.groups, self.keep, self.round, self.digits, self.date]
+        rules = [self.groups, self.keep, self.round, self.digits, self.date, self.cuts]
         if rules.count(None) != len(rules) - 1:
-            msg = "a column is recoded by exactly one of groups, keep, round, digits and date."
+            msg = (
+                "a column is recoded by exactly one of groups, keep, round, digits, date and cuts."
+            )
             raise PlanError(msg)
+        check_choice("closed", self.closed, ("left", "right"))
+        if self.cuts is None and (self.labels is not None or self.closed != "left"):
+            msg = "labels and closed go with cuts only."
+            raise PlanError(msg)
+        if self.cuts is not None:
+            object.__setattr__(self, "cuts", checked_cuts(self.cuts))
+            labels = checked_labels(self.labels, self.cuts, self.closed)
+            object.__setattr__(self, "labels", labels)
         if self.digits is not None and self.digits not in range(1, MOST_DIGITS + 1):
             msg = f"digits ({self.digits}) must be a whole number from 1 to {MOST_DIGITS}."
             raise PlanError(msg)
@@ -88,7 +111,8 @@ class Coarser:
         """The kinds of columns that this can be done to."""
         if self.groups is not None or self.keep is not None:
             return LABELLED
-        return ("date",) if self.date is not None else NUMERIC
+        of_dates = self.cuts is not None and isinstance(self.cuts[0], str)
+        return ("date",) if self.date is not None or of_dates else NUMERIC
 
     @property
     def new(self) -> list[str]:
@@ -118,6 +142,8 @@ class Coarser:
             return column.with_values(start_of(column, self.date))
         if self.groups is not None or self.keep is not None:
             return self._merged(column)
+        if self.cuts is not None:
+            return banded(column, self.cuts, self.labels or (), self.closed)
         return column.with_values(self.rounded(column.values))
 
     def rounded(self, values: NDArray[Any]) -> NDArray[Any]:
@@ -289,6 +315,9 @@ def promises_of(rules: Mapping[str, Coarser]) -> tuple[Promise, ...]:
         "digits": {name: rule.digits for name, rule in rules.items() if rule.digits is not None},
         "period-starts": {name: rule.date for name, rule in rules.items() if rule.date is not None},
     }
+    wanted["bands"] = {
+        name: list(rule.labels or ()) for name, rule in rules.items() if rule.cuts is not None
+    }
     return tuple(
         Promise(check, "package", {"columns": columns})
         for check, columns in wanted.items()
@@ -309,6 +338,7 @@ def _recoded(count: Callable[[Evidence, Mapping[str, Any]], int], what: str, rul
 
 _LABELS = shapes.listed(shapes.text, least=1)
 CHECKS = {
+    "bands": BANDS,
     "categories": CATEGORIES,
     "merged": _recoded(not_merged, "is in no category that was merged into another", _LABELS),
     "multiples": _recoded(

@@ -59,8 +59,9 @@ class Reweight(Recipe):
     column
         The column of sampling weights.
     total
-        What the released weights add up to, such as the size of the population. By default what
-        the weights add up to when the step begins. Whole weights may miss it by a few: people
+        What the released weights add up to, such as the size of the population, best from public
+        knowledge: the total of the data tells the weight of somebody who was left out. By default
+        what the weights add up to when the step begins. Whole weights may miss it by a few: people
         with equal weights keep equal ones, and the promise states the total that is reached.
     digits
         Significant digits that a weight keeps before it is scaled.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from veladura.base.arrays import Ints, Mask
+from veladura.base.arrays import Floats, Ints, Mask
 from veladura.errors import DataError, PlanError
 from veladura.table.codes import Column, label_text
 from veladura.table.schema import LABELLED, Field
@@ -40,7 +40,7 @@ class Domain:
         Columns whose missing values are a category of their own, after the declared ones.
     zeros
         Structural zeros, combinations that cannot occur: each gives columns the values that are
-        impossible together.
+        impossible together, None for missing.
     """
 
     values: Values
@@ -75,7 +75,10 @@ class Domain:
         if name not in zero:
             return list(range(self.shape[self.names.index(name)]))
         texts = self.texts(name)
-        return [texts.index(label_text(value)) for value in listed(zero[name])]
+        return [
+            len(texts) if value is None else texts.index(label_text(value))
+            for value in listed(zero[name])
+        ]
 
     @cached_property
     def _texts(self) -> dict[str, list[str]]:
@@ -101,7 +104,8 @@ class Domain:
     def tuples(self, table: Table) -> tuple[list[Ints], Ints]:
         """Return the distinct rows as categories of each column, and how often each occurs.
 
-        Values outside the domain are an error, which gives their number only.
+        Values outside the domain, and rows in cells declared as impossible, are an error, which
+        gives their number only.
         """
         distinct = table.counts(self.names)
         codes = [self._codes(column) for column in distinct.columns]
@@ -111,25 +115,59 @@ class Domain:
             if (code < 0).any()
         }
         if outside:
+            raise _outside(outside)
+        if impossible := int(distinct.size[self._never(codes)].sum()):
             msg = (
-                f"rows with values outside the declared domain, by column: {outside}.\n\nHint: the"
-                " domain comes from public knowledge; complete it, recode the column, or name it"
-                " in missing if values are missing."
+                f"{impossible} rows are in cells declared as impossible.\n\nHint: correct"
+                " structural_zeros or rules, or the rows."
             )
             raise DataError(msg)
         return codes, distinct.size
+
+    def _never(self, codes: Sequence[Ints]) -> Mask:
+        """Return which rows are in a cell declared as impossible."""
+        never = np.zeros(codes[0].size, dtype=bool)
+        for zero in self.zeros:
+            here = np.ones(codes[0].size, dtype=bool)
+            for name in zero:
+                here &= np.isin(codes[self.names.index(name)], self._places(name, zero))
+            never |= here
+        return never
+
+    def zero_tables(self) -> list[tuple[tuple[int, ...], Floats]]:
+        """Return the structural zeros by the columns they are about, as positions.
+
+        Each table has 1 for its possible cells and 0 for the others.
+        """
+        tables: dict[tuple[int, ...], Floats] = {}
+        for zero in self.zeros:
+            columns = tuple(sorted(self.names.index(name) for name in zero))
+            sizes = [self.shape[column] for column in columns]
+            table = tables.setdefault(columns, np.ones(sizes))
+            table[np.ix_(*(self._places(self.names[c], zero) for c in columns))] = 0.0
+        return list(tables.items())
+
+    def with_zeros(self, zeros: Sequence[Zero]) -> Domain:
+        """Return the domain with further structural zeros."""
+        return replace(self, zeros=(*self.zeros, *zeros))
+
+    def of_rows(self, table: Table) -> Ints:
+        """Return the cell of each row, in the order of the table."""
+        codes = [self._codes(table.column(name)) for name in self.names]
+        outside = {
+            name: int((code < 0).sum())
+            for name, code in zip(self.names, codes, strict=True)
+            if (code < 0).any()
+        }
+        if outside:
+            raise _outside(outside)
+        return np.ravel_multi_index(codes, self.shape).astype(np.int64)
 
     def count(self, table: Table) -> Ints:
         """Return the rows of each cell, counted where the data lives."""
         codes, size = self.tuples(table)
         counts = np.zeros(self.cells, dtype=np.int64)
         np.add.at(counts, np.ravel_multi_index(codes, self.shape), size)
-        if impossible := int(counts[~self.possible].sum()):
-            msg = (
-                f"{impossible} rows are in cells declared as impossible.\n\nHint: correct"
-                " structural_zeros, or the rows."
-            )
-            raise DataError(msg)
         return counts
 
     def _codes(self, column: Column) -> Ints:
@@ -192,6 +230,15 @@ class Domain:
             for zero in settings.get("structural_zeros", ())
         )
         return cls(values, tuple(settings.get("missing", ())), zeros)
+
+
+def _outside(rows: Mapping[str, int]) -> DataError:
+    """Return the error about values that are not declared: their number only."""
+    return DataError(
+        f"rows with values outside the declared domain, by column: {dict(rows)}.\n\nHint: the"
+        " domain comes from public knowledge; complete it, recode the column, or name it"
+        " in missing if values are missing."
+    )
 
 
 def declare(
@@ -262,11 +309,12 @@ def _check_zeros(domain: Domain) -> None:
         if undeclared := [
             name
             for name, value in zero.items()
-            if not {label_text(v) for v in listed(value)} <= set(domain.texts(name))
+            if not {None if v is None else label_text(v) for v in listed(value)}
+            <= {*domain.texts(name), *([None] if name in domain.missing else [])}
         ]:
             msg = f"structural_zeros has values of {undeclared} that the domain does not declare."
             raise PlanError(msg)
-    if domain.zeros and not domain.possible.any():
+    if domain.zeros and domain.cells <= MOST_CELLS and not domain.possible.any():
         msg = "structural_zeros leaves no cell that can occur."
         raise PlanError(msg)
 

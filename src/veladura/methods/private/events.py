@@ -12,7 +12,10 @@ from veladura.errors import BudgetError
 from veladura.methods.private.exact import text
 
 REPLACE_ONE = "replace-one"  # neighbouring tables: one row replaced; the number of rows is public
-REPLACE_PERSON = "replace-person"  # the rows of one person replaced by as many others
+REPLACE_PERSON = "replace-person"  # one person replaced; the number of people is public
+ADD_REMOVE = "add-remove"  # one row more or less; nothing about the number of rows is public
+ADD_REMOVE_PERSON = "add-remove-person"  # one person more or less
+RELATIONS = (REPLACE_ONE, ADD_REMOVE)  # what a holder chooses from
 _UP = Fraction(10**12 + 1, 10**12)  # rounds a conversion up by more than floating point can err
 
 

@@ -100,6 +100,34 @@ def keeps(epsilon: Fraction, alpha: Fraction, size: int, m: int = 1) -> bool:
     return alpha > 0 and ratio(alpha, size) <= growth_below(epsilon / m)
 
 
+def amplified(epsilon: Fraction, fraction: Fraction) -> Fraction:
+    """Return the epsilon of a mechanism that sees a secret random sample, rounded up.
+
+    log(1 + q (exp(epsilon) - 1)) for a share q of the people: a sample without replacement where
+    one person is replaced, each person by an own coin where one is added or removed (Balle, Barthe
+    and Gaboardi 2018, theorems 8 and 9).
+
+    Examples
+    --------
+    >>> round(float(amplified(Fraction(1), Fraction(1, 10))), 4)
+    0.1586
+    """
+    with localcontext(Precision(prec=DIGITS)):
+        power = (Decimal(epsilon.numerator) / Decimal(epsilon.denominator)).exp()
+        sampled = Decimal(fraction.numerator) / Decimal(fraction.denominator)
+        bound = (1 + sampled * (power - 1)).ln()
+    digits = 10**SIGNIFICANT
+    return min(epsilon, Fraction(math.ceil(Fraction(bound) * digits), digits))
+
+
+def unamplified(epsilon: Fraction, fraction: Fraction) -> Fraction:
+    """Return the epsilon that a sample of a share q brings down to this one."""
+    with localcontext(Precision(prec=DIGITS)):
+        power = (Decimal(epsilon.numerator) / Decimal(epsilon.denominator)).exp()
+        sampled = Decimal(fraction.numerator) / Decimal(fraction.denominator)
+        return Fraction((1 + (power - 1) / sampled).ln())
+
+
 def logarithm(value: Fraction) -> Decimal:
     """Return the natural logarithm of a fraction, to many digits."""
     with localcontext(Precision(prec=DIGITS)):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from veladura.table.files.digest import file_digest
+from veladura.table.files.digest import content_digest, file_digest
 
 if TYPE_CHECKING:
     from veladura.table.table import Table
@@ -58,6 +58,8 @@ def identity_of(table: Table, data_id: str | None = None) -> Identity:
         keys.append(f"file:{Path(source.file).resolve()}")
         if digest := file_digest(source.file):
             keys.append(f"content:{digest}")
+    if digest := content_digest(table, sorted(table.names)):  # in another file, order or format
+        keys.append(f"rows:{digest}")
     return Identity(source.name, tuple(keys), columns)
 
 

@@ -1,10 +1,8 @@
-"""OpenDP and mbi, loaded when used: vetted noise, private choice, models of noisy tables."""
+"""OpenDP, loaded when used: vetted noise and private choice."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -12,15 +10,6 @@ import numpy as np
 
 from veladura.base.arrays import Floats, Ints
 from veladura.errors import PlanError
-
-
-@dataclass(frozen=True)
-class NoisyTable:
-    """One noisy table: its columns, its numbers, and the standard deviation of the noise."""
-
-    names: tuple[str, ...]
-    noisy: Floats = field(repr=False)
-    sigma: float
 
 
 def opendp() -> Any:
@@ -73,37 +62,3 @@ def noisy_maximum(scores: Sequence[float], sensitivity: float, rho: float) -> in
     return int(
         dp.m.make_noisy_max(*space, dp.zero_concentrated_divergence(), scale=high)(list(scores))
     )
-
-
-def mbi() -> Any:
-    """Return mbi in double precision, or say how to install it."""
-    try:
-        import jax
-    except ModuleNotFoundError:
-        msg = "this method needs mbi.\n\nHint: pip install 'veladura[dp]'."
-        raise PlanError(msg) from None
-    jax.config.update("jax_enable_x64", True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about caches of JAX that are not used
-        import mbi as library
-    return library
-
-
-def fit_model(
-    names: Sequence[str],
-    shape: tuple[int, ...],
-    measured: Sequence[NoisyTable],
-    n: int,
-    before: Any,
-) -> Any:
-    """Return the graphical model nearest to the noisy tables, starting from the one before."""
-    library = mbi()
-    tables = [
-        library.LinearMeasurement(table.noisy, table.names, table.sigma) for table in measured
-    ]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        estimator = library.estimation.MirrorDescent()
-        return estimator.estimate(
-            library.Domain(names, shape), tables, known_total=float(n), iters=300, warm_start=before
-        )

@@ -1,6 +1,7 @@
-"""Many columns at once: a graphical model of noisy marginals that are chosen one by one.
+"""Many columns at once: a graphical model of noisy tables that are chosen one by one.
 
-Adaptive, after AIM (McKenna et al. 2022), with the noise of OpenDP and the models of mbi.
+Adaptive, after AIM (McKenna et al. 2022), with the noise of OpenDP. The noisy tables go into the
+manifest, and inference from them is noise-aware, after NAPSU-MQ (Räisä et al. 2023).
 """
 
 from __future__ import annotations
@@ -16,39 +17,59 @@ import numpy as np
 
 from veladura.base.arrays import Floats, Ints
 from veladura.base.context import Context
+from veladura.base.expression import parse
+from veladura.core.promise import Promise
 from veladura.core.recipe import Recipe, no_codes
-from veladura.core.rules import PrivateRows, Rule
+from veladura.core.rules import NoiseAwareRows, Rule
 from veladura.errors import PlanError
-from veladura.methods.private import exact, propose
+from veladura.methods.private import exact, propose, workload
+from veladura.methods.private.domain import Domain, Zero
 from veladura.methods.private.events import Event, rho_for, zcdp_epsilon
-from veladura.methods.private.libraries import (
-    NoisyTable,
-    fit_model,
-    gaussian,
-    mbi,
-    noisy_maximum,
-    opendp,
+from veladura.methods.private.expected import Expected, expected_error
+from veladura.methods.private.libraries import gaussian, noisy_maximum, opendp
+from veladura.methods.private.measuring import (
+    Design,
+    Measurements,
+    Noise,
+    closure,
+    measure,
+    sigma_for,
 )
-from veladura.methods.private.private import FittedPrivate, Outcome, PrivateRecipe
+from veladura.methods.private.model import positive_number
+from veladura.methods.private.noise_aware import NoiseAware
+from veladura.methods.private.noisy import nearest
+from veladura.methods.private.private import (
+    FittedPrivate,
+    Outcome,
+    PrivateRecipe,
+    as_lists,
+    check_count,
+)
+from veladura.methods.private.proof import NOISE, stated
+from veladura.numeric.graphical.fit import NoisyTable
+from veladura.numeric.graphical.junction import Columns
+from veladura.numeric.graphical.model import Beliefs
+from veladura.numeric.graphical.rows import draw_rows
 
 if TYPE_CHECKING:
+    from veladura.core.release import Release
+    from veladura.table.codes import Column
     from veladura.table.inspect import Facts
     from veladura.table.table import Table
 
-Pair = tuple[str, ...]
-SINGLES = 0.15  # share of rho for the columns by themselves
-CHOOSING = 0.1  # share of the rest for choosing pairs
-MOST_PAIR = 20_000  # cells of a pair
+MOST_DATASETS = 200
+MOST_ROUNDS = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
 class Marginals(PrivateRecipe):
-    """Draw artificial rows of many columns from noisy marginals, with (epsilon, delta)-DP.
+    """Draw artificial rows of many columns from noisy tables, with (epsilon, delta)-DP.
 
     (epsilon, delta)-differential privacy, by zero-concentrated privacy. Gaussian noise is added to
-    the table of every column. Then, round by round, the pair of columns that the model fits worst
-    is chosen privately, its table gets noise too, and the graphical model is fitted anew. Noise and
-    choice come from OpenDP, the model from mbi (``pip install 'veladura[dp]'``).
+    the table of every column. Then, round by round, the table that the model fits worst is chosen
+    privately, gets noise too, and the graphical model is fitted anew. Noise and choice come from
+    OpenDP (``pip install 'veladura[dp]'``). The noisy tables are in the manifest: from them
+    `veladura.posterior` and ``release.analyze`` give intervals that include the noise.
 
     Parameters
     ----------
@@ -62,17 +83,36 @@ class Marginals(PrivateRecipe):
     delta
         The probability by which the bound of epsilon may be exceeded.
     size
-        Rows of the dataset. As many as the table has, unless given.
+        Rows of a dataset. As many as the table has, unless given.
     missing
         Columns whose missing values are a category of their own.
     rows_per_person
         With a person column, the most rows of a person that are counted, drawn at random: the rho
         of a person is its square times that of a row, and the ledger is charged with it.
+    neighbours
+        "replace-one": the number of rows is public, and the release hardly changes when one person
+        is replaced.
+    fraction
+        Not for this method.
+    structural_zeros
+        Combinations that cannot occur: ``[{"age": ["0-14"], "marital": ["married", "widowed"]}]``.
+    rules
+        Rules between columns that every person keeps, for example ``'age == "0-14" implies income
+        == "none"'``. Combinations that break one are structural zeros.
+    workload
+        The tables to keep well, for example ``[["age", "sex"], ["age", "income"]]``; only these
+        and parts of them get noise. All pairs of columns, unless given.
+    weights
+        How much each table of the workload matters; equally, unless given.
+    m
+        Number of datasets. One is drawn from the model nearest to the noisy tables. Several are
+        drawn from the posterior, for software that combines them by itself; they cost no more.
     rounds
-        Number of pairs of columns to measure. As many as there are columns, unless given.
+        Number of tables to choose, each with the same noise. Unless given, the noise falls from
+        round to round until the budget is spent.
     fits
-        How often the model is fitted anew before the next pairs are chosen. More often is better
-        and takes longer.
+        With ``rounds``, how often the model is fitted anew while choosing; every round, unless
+        given.
     model_size
         The largest model, in megabytes. A larger one fits better and takes longer.
 
@@ -81,7 +121,8 @@ class Marginals(PrivateRecipe):
     McKenna, R., Mullins, B., Sheldon, D. and Miklau, G. (2022). AIM: an adaptive and iterative
     mechanism for differentially private synthetic data. PVLDB 15(11), algorithms 2 to 4. McKenna,
     R., Sheldon, D. and Miklau, G. (2019). Graphical-model based estimation and inference for
-    differential privacy. ICML.
+    differential privacy. ICML. Räisä, O., Jälkö, J., Kaski, S. and Honkela, A. (2023). Noise-aware
+    statistical inference with differentially private synthetic data. AISTATS.
     """
 
     method = "marginals"
@@ -89,35 +130,69 @@ class Marginals(PrivateRecipe):
         "Differential privacy: all rows are artificial, drawn from a model of counts with random"
         " noise, so that the release hardly depends on any one person's row."
     )
-    rule: ClassVar[Rule] = PrivateRows()
+    rule: ClassVar[Rule] = NoiseAwareRows()
     seedable: ClassVar[bool] = False
-    needs: ClassVar[tuple[str, ...]] = ("opendp", "mbi")
+    needs: ClassVar[tuple[str, ...]] = ("opendp",)
     most_cells: ClassVar[int | None] = None
+    posterior_needs: ClassVar[tuple[str, ...]] = ("domain", "n", "measured", "noisy")
+    declared_by_holder: ClassVar[tuple[str, ...]] = ("domain", "structural_zeros", "rules")
 
     delta: float = 1e-9
+    structural_zeros: Sequence[Mapping[str, Sequence[str | int | bool]]] = ()
+    rules: Sequence[str] = ()
+    workload: Sequence[Sequence[str]] | None = None
+    weights: Sequence[float] | None = None
+    m: int = 1
     rounds: int | None = None
-    fits: int = 4
-    model_size: float = 2.0
+    fits: int | None = None
+    model_size: float = 4.0
 
     def __post_init__(self) -> None:
+        if isinstance(self.structural_zeros, (list, tuple)):
+            zeros = tuple(map(as_lists, self.structural_zeros))
+            object.__setattr__(self, "structural_zeros", zeros)
         super().__post_init__()
         if not exact.share(self.delta):
             msg = "delta must be above 0: Gaussian noise has no epsilon without one."
             raise PlanError(msg)
         if self.rounds is not None and (
-            isinstance(self.rounds, bool) or not isinstance(self.rounds, int) or self.rounds < 0
+            isinstance(self.rounds, bool)
+            or not isinstance(self.rounds, int)
+            or not 0 <= self.rounds <= MOST_ROUNDS
         ):
             msg = (
-                f"rounds ({self.rounds}) must be a whole number of at least 0: the number of pairs"
-                " of columns to measure."
+                f"rounds ({self.rounds}) must be a whole number from 0 to {MOST_ROUNDS}: the number"
+                " of tables to choose."
             )
             raise PlanError(msg)
-        if isinstance(self.fits, bool) or not isinstance(self.fits, int) or self.fits < 1:
-            msg = f"fits ({self.fits}) must be a whole number of at least 1."
-            raise PlanError(msg)
-        if not self.model_size > 0:
+        if self.fits is not None:
+            check_count("fits", self.fits, 10_000, "how often the model is fitted while choosing")
+        check_count("m", self.m, MOST_DATASETS, "the number of datasets")
+        if isinstance(self.model_size, bool) or not self.model_size > 0:
             msg = f"model_size ({self.model_size}) must be above 0, in megabytes."
             raise PlanError(msg)
+        for rule in self.rules:
+            parse(rule)
+        workload.check_workload(self.columns, self.workload, self.weights)
+        if not isinstance(self.domain, str):
+            self.design(self.declared(), 1)
+
+    def zeros(self) -> tuple[Zero, ...]:
+        """Return the structural zeros: combinations that cannot occur."""
+        return tuple(self.structural_zeros)
+
+    def design(self, domain: Domain, n: int | None) -> Design:
+        """Return what may be measured, or refuse a domain that is too large: no row decides it."""
+        workload.check_size(domain, self.model_size)
+        return Design(
+            domain.shape,
+            closure(workload.compiled(domain, self.workload, self.weights)),
+            n,
+            tuple(domain.zero_tables()),
+            self.model_size,
+            self.rounds,
+            self.fits,
+        )
 
     def cost(self) -> tuple[Fraction, Fraction]:
         """Return the epsilon and delta of one release, for a row."""
@@ -129,7 +204,7 @@ class Marginals(PrivateRecipe):
         The rho of r rows is r^2 times that of one (Bun and Steinke 2016, proposition 1.9).
         """
         about, rho = ", ".join(self.columns), rho_for(*self.cost()) * self.rows_each**2
-        return Event(self.method, about, rho=rho, neighbours=self.neighbours)
+        return Event(self.method, about, rho=rho, neighbours=self.relation)
 
     def loss(self) -> tuple[Fraction, Fraction]:
         """Return the epsilon and delta of one release, for a person."""
@@ -142,12 +217,48 @@ class Marginals(PrivateRecipe):
     def apply(self, table: Table, context: Context) -> FittedMarginals:
         """Count the distinct rows."""
         opendp()
-        mbi()
         chosen, domain = self.prepare(table, context)
+        if self.rules:
+            domain = domain.with_zeros(workload.rule_zeros(chosen, domain, self.rules))
+            self.design(domain, 1)
         codes, counts = domain.tuples(self.contributed(chosen, context))
-        return FittedMarginals(
-            self, chosen, no_codes(), domain, distinct=tuple(codes), counts=counts
-        )
+        return FittedMarginals(self, chosen, no_codes(), domain, counts, distinct=tuple(codes))
+
+    def table_cells(self) -> int:
+        """Return the cells of a table of two columns, the middle one of all pairs."""
+        shape = self.declared().shape
+        pairs = sorted(a * b for a, b in combinations(shape, 2)) or [shape[0]]
+        return pairs[len(pairs) // 2]
+
+    def expected(self, n: int) -> Expected:
+        """Return the expected error of one measured table of two columns, for n rows.
+
+        As if rho were spent evenly on every column and as many pairs: the choice of pairs by the
+        data, and what the model adds to each, cannot be told before.
+        """
+        sigma = sigma_for(float(rho_for(*self.cost())) / (2 * len(self.columns)))
+
+        def noisy(counts: Ints, rng: np.random.Generator) -> Floats:
+            moved = counts + rng.normal(0.0, sigma, counts.size)
+            return nearest(moved, float(counts.sum()))
+
+        return expected_error(noisy, n, self.table_cells())
+
+    @classmethod
+    def implied(cls, settings: Mapping[str, Any], person: str | None) -> tuple[Promise, ...]:
+        """Return the promises: privacy loss, declared cells, and noise that is paid for."""
+        return *super().implied(settings, person), stated("dp-noise", NOISE, settings)
+
+    @classmethod
+    def read_model(cls, settings: Mapping[str, Any], release: Release) -> NoiseAware:  # noqa: ARG003
+        """Return the noisy tables of a release, from which the posterior is computed."""
+        domain = Domain.from_json(settings)
+        n = int(positive_number(settings["n"]))
+        tables = [
+            _read_table(domain, measured, noisy)
+            for measured, noisy in zip(settings["measured"], settings["noisy"], strict=True)
+        ]
+        return NoiseAware(domain, n, tables)
 
     @classmethod
     def suggest_for(cls, table: Table, facts: Mapping[str, Facts]) -> Recipe:
@@ -155,117 +266,81 @@ class Marginals(PrivateRecipe):
         return cls(**propose.settings(table, facts, cells=10**9, columns=6))
 
 
+def _read_table(domain: Domain, measured: Mapping[str, Any], noisy: Sequence[int]) -> NoisyTable:
+    """Return a noisy table of a manifest; a ValueError says that it does not fit the domain."""
+    columns = tuple(domain.names.index(name) for name in measured["columns"])
+    counts = np.asarray(noisy, dtype=np.float64)
+    cells = math.prod(domain.shape[column] for column in columns)
+    fits = counts.shape == (cells,) and np.isfinite(counts).all()
+    if not fits or list(columns) != sorted(set(columns)):
+        raise ValueError
+    return NoisyTable(columns, counts, float(positive_number(measured["sigma"])))
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class FittedMarginals(FittedPrivate[Marginals]):
     """The distinct rows and how often each occurs. Holds original values: never released."""
 
     distinct: tuple[Ints, ...] = field(repr=False)
-    counts: Ints = field(repr=False)
 
     def mechanism(self, context: Context, event: Event) -> Outcome:
-        """Measure, choose and fit; then draw rows from the model."""
-        recipe, n = self.recipe, int(self.counts.sum())
-        rounds = len(recipe.columns) if recipe.rounds is None else recipe.rounds
-        rounds = min(rounds, len(self._pairs()))
-        measured, model = self._measure(context, float(event.rho / recipe.rows_each**2), rounds)
+        """Measure, choose and fit; then draw rows from the model, or from the posterior."""
+        recipe = self.recipe
+        # where one person decides the number of rows, it is estimated from the noisy tables
+        hidden = recipe.contribution.total_sensitivity
+        public = None if hidden else int(self.counts.sum())
+        rho = float(event.rho / recipe.rows_each**2)
+        noise = Noise(lambda counts, s: gaussian(counts.astype(np.int64), s), noisy_maximum)
+        with context.progress("choosing and measuring tables", 0) as advance:
+            measured = measure(
+                recipe.design(self.domain, public), self.table_of, rho, noise, advance
+            )
+        n = round(measured.n)
         size = recipe.size or n
-        synthetic = model.synthetic_data(size).to_dict()
-        rows = [np.asarray(synthetic[name], dtype=np.int64) for name in recipe.columns]
-        order = np.lexsort(rows[::-1])
-        columns = self.domain.columns_of(self.table, [row[order] for row in rows])
+        streams = context.streams
+        datasets = [
+            self._columns(beliefs, size, streams("private", "rows", number))
+            for number, beliefs in enumerate(self._models(measured, n, context))
+        ]
         epsilon, delta = map(exact.text, recipe.loss())
+        names = self.domain.names
         parameters = {
             "epsilon": epsilon,
             "delta": delta,
             "n": n,
             "size": size,
-            "m": 1,
+            "m": recipe.m,
             "measured": [
-                {"columns": list(noisy.names), "sigma": noisy.sigma} for noisy in measured
+                {"columns": [names[column] for column in table.columns], "sigma": table.sigma}
+                for table in measured.tables
             ],
+            "choosing": exact.text(Fraction(measured.spending.choosing)),
+            "noisy": [table.noisy.astype(np.int64).tolist() for table in measured.tables],
         }
-        return Outcome([columns], parameters)
+        return Outcome(datasets, parameters)
 
-    def _measure(self, context: Context, rho: float, rounds: int) -> tuple[list[NoisyTable], Any]:
-        """Measure every column, then pair after pair; spend all of rho and no more."""
-        names, n = self.recipe.columns, int(self.counts.sum())
-        sigma = (len(names) / (SINGLES * rho)) ** 0.5 if rounds else (len(names) / rho) ** 0.5
-        measured = [self._noisy((name,), sigma) for name in names]
-        model = fit_model(names, self.domain.shape, measured, n, None)
-        each = (1 - SINGLES) * rho / rounds if rounds else 0.0
-        batches = np.array_split(np.arange(rounds), min(self.recipe.fits, rounds) or 1)
-        with context.progress("choosing and measuring pairs", len(batches)) as advance:
-            for batch in batches if rounds else ():
-                before = len(measured)
-                measured += self._batch(model, measured, batch.size, each)
-                if len(measured) > before:
-                    model = fit_model(names, self.domain.shape, measured, n, model)
-                advance()
-        return measured, model
+    def _models(self, measured: Measurements, n: int, context: Context) -> list[Beliefs]:
+        """Return what each dataset is drawn from: the nearest model, or draws of the posterior."""
+        m = self.recipe.m
+        if m == 1:
+            assert measured.fitted is not None  # noqa: S101  # measure fits at the end
+            return [measured.fitted.beliefs]
+        model = NoiseAware(self.domain, n, measured.tables)
+        protected = model.protected(context.streams("private", "posterior"), m)
+        apart = np.linspace(0, len(protected.draws) - 1, m).astype(int)
+        rng = context.streams("private", "population")
+        return [protected.one_population(int(place), rng) for place in apart]
 
-    def _batch(
-        self, model: Any, measured: Sequence[NoisyTable], rounds: int, rho: float
-    ) -> list[NoisyTable]:
-        """Choose and measure some pairs by one model; each costs rho."""
-        sigma = (1 / ((1 - CHOOSING) * rho)) ** 0.5
-        scores = self._scores(model, sigma)
-        batch: list[NoisyTable] = []
-        for _ in range(rounds):
-            if not (pairs := self._allowed([*measured, *batch])):
-                break
-            chosen = pairs[noisy_maximum([scores[pair] for pair in pairs], 2.0, CHOOSING * rho)]
-            batch.append(self._noisy(chosen, sigma))
-        return batch
+    def _columns(
+        self, beliefs: Beliefs, size: int, rng: np.random.Generator
+    ) -> Mapping[str, Column]:
+        rows = draw_rows(beliefs, size, rng)
+        order = np.lexsort(rows[::-1])
+        return self.domain.columns_of(self.table, [row[order] for row in rows])
 
-    def _pairs(self) -> list[Pair]:
-        size = dict(zip(self.recipe.columns, self.domain.shape, strict=True))
-        return [
-            pair
-            for pair in combinations(self.recipe.columns, 2)
-            if size[pair[0]] * size[pair[1]] <= MOST_PAIR
-        ]
-
-    def _allowed(self, measured: Sequence[NoisyTable]) -> list[Pair]:
-        """Return the unmeasured pairs that keep the model small; no row decides which they are."""
-        library = mbi()
-        domain = library.Domain(self.recipe.columns, self.domain.shape)
-        names = [table.names for table in measured]
-        size = library.junction_tree.hypothetical_model_size
-        return [
-            pair
-            for pair in self._pairs()
-            if pair not in names and size(domain, [*names, pair]) <= self.recipe.model_size
-        ]
-
-    def _scores(self, model: Any, sigma: float) -> dict[Pair, float]:
-        """Return how badly the model fits each pair, less what noise alone would do.
-
-        A replaced row moves the distance of a table to the model by at most 2.
-        """
-        data = model.synthetic_data(int(self.counts.sum())).to_dict()
-        synthetic = [np.asarray(data[name], dtype=np.int64) for name in self.recipe.columns]
-        ones = np.ones(synthetic[0].size, dtype=np.int64)
-        scores = {}
-        for pair in self._pairs():
-            true = self._table(pair, self.distinct, self.counts)
-            distance = np.abs(true - self._table(pair, synthetic, ones)).sum()
-            scores[pair] = float(distance) - (2 / np.pi) ** 0.5 * sigma * self._cells(pair)
-        return scores
-
-    def _cells(self, names: Pair) -> int:
-        return int(np.prod([self.domain.shape[self.recipe.columns.index(name)] for name in names]))
-
-    def _table(self, names: Pair, codes: Sequence[Ints], counts: Ints) -> Floats:
+    def table_of(self, columns: Columns) -> Floats:
         """Return the counts of a table of some columns, flat."""
-        places = [self.recipe.columns.index(name) for name in names]
-        shape = [self.domain.shape[place] for place in places]
-        flat = np.ravel_multi_index([codes[place] for place in places], shape)
-        table: Floats = np.bincount(
-            flat, weights=counts.astype(np.float64), minlength=int(np.prod(shape))
-        )  # type: ignore[assignment]
-        return table
-
-    def _noisy(self, names: Pair, sigma: float) -> NoisyTable:
-        """Return a table with Gaussian noise; a replaced row moves it by at most sqrt(2)."""
-        counts = self._table(names, self.distinct, self.counts).astype(np.int64)
-        return NoisyTable(names, gaussian(counts, sigma), sigma)
+        shape = tuple(self.domain.shape[column] for column in columns)
+        flat = np.ravel_multi_index([self.distinct[column] for column in columns], shape)
+        weights = self.counts.astype(np.float64)
+        return np.bincount(flat, weights=weights, minlength=math.prod(shape)).astype(np.float64)

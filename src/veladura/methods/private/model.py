@@ -23,7 +23,7 @@ class ReleaseModel:
     released
         What the mechanism released: datasets in rows, cells in columns.
     alpha
-        The Dirichlet parameter of each cell, for a Dirichlet-multinomial.
+        The Dirichlet parameter of every cell, for a Dirichlet-multinomial.
     scale
         The scale of two-sided geometric noise.
     """
@@ -31,7 +31,25 @@ class ReleaseModel:
     domain: Domain
     n: int
     released: Floats
-    alpha: Fraction | None = None
+    alpha: Floats | None = None
+    scale: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Rehearsal:
+    """A release of invented counts, to see what a design gives: nothing of it is private.
+
+    Attributes
+    ----------
+    rows
+        The rows of each cell that would be released.
+    released
+        What inference would start from: the rows, or the noisy counts.
+    """
+
+    rows: Floats
+    released: Floats
+    alpha: Floats | None = None
     scale: float | None = None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,27 +15,28 @@ from veladura.core.recipe import no_codes
 from veladura.errors import PlanError
 from veladura.methods.private import exact
 from veladura.methods.private.domain import Domain
-from veladura.methods.private.events import Event
+from veladura.methods.private.events import ADD_REMOVE, REPLACE_ONE, Event
 from veladura.methods.private.libraries import geometric
-from veladura.methods.private.model import ReleaseModel, positive_number
+from veladura.methods.private.model import Rehearsal, ReleaseModel, positive_number
 from veladura.methods.private.private import CellRecipe, FittedPrivate, Outcome
 
 if TYPE_CHECKING:
     from veladura.core.release import Release
     from veladura.table.table import Table
 
-SENSITIVITY = 2  # one row replaced takes one from a cell and adds one to another
+# One row replaced takes one from a cell and adds one to another; one added changes one cell.
+SENSITIVITY = {REPLACE_ONE: 2, ADD_REMOVE: 1}
 
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyCounts(CellRecipe):
     """Add two-sided geometric noise to every count and release rows to match, with epsilon-DP.
 
-    The geometric mechanism for counts of sensitivity 2 (one replaced row changes two cells), which
-    gives epsilon-differential privacy. The noise comes from OpenDP (``pip install
-    'veladura[dp]'``). The rows are the noisy counts brought to the nearest ones that are not
-    negative and add up; the manifest has the noisy counts themselves, and `veladura.posterior` uses
-    them.
+    The geometric mechanism for counts, which gives epsilon-differential privacy: of sensitivity 2
+    where a row is replaced (two cells change), of 1 where one is added or removed. The noise comes
+    from OpenDP (``pip install 'veladura[dp]'``). The rows are the noisy counts brought to the
+    nearest ones that are not negative and add up; the manifest has the noisy counts themselves, and
+    `veladura.posterior` uses them.
 
     Parameters
     ----------
@@ -53,6 +54,13 @@ class NoisyCounts(CellRecipe):
     rows_per_person
         With a person column, the most rows of a person that are counted, drawn at random: the
         privacy loss of a person is that many times epsilon, and the ledger is charged with it.
+    neighbours
+        "replace-one": the number of rows is public, and the release hardly changes when one person
+        is replaced. "add-remove": it hardly changes when one is added or removed, and the number
+        of rows is stated with noise.
+    fraction
+        The share of the people that is counted, drawn at random and in secret: less privacy loss,
+        and a smaller table. All of them, unless given.
     structural_zeros
         Combinations that cannot occur: ``[{"age": ["0-14"], "marital": ["married", "widowed"]}]``.
 
@@ -75,9 +83,9 @@ class NoisyCounts(CellRecipe):
 
     def apply(self, table: Table, context: Context) -> FittedNoisyCounts:
         """Count the rows of each cell, once OpenDP agrees that its noise keeps epsilon."""
-        epsilon = self.cost()[0]
-        scale = SENSITIVITY / epsilon
-        if geometric(scale, SENSITIVITY)[1] > epsilon * (1 + Fraction(1, 10**9)):
+        epsilon, sensitivity = self.cost()[0], SENSITIVITY[self.neighbours]
+        scale = sensitivity / epsilon
+        if geometric(scale, sensitivity)[1] > epsilon * (1 + Fraction(1, 10**9)):
             msg = (
                 f"OpenDP states a privacy loss above epsilon ({self.epsilon}) for its noise:"
                 " nothing was drawn.\n\nHint: use another epsilon, or DirichletMultinomial."
@@ -85,7 +93,15 @@ class NoisyCounts(CellRecipe):
             raise PlanError(msg)
         chosen, domain = self.prepare(table, context)
         counts = domain.count(self.contributed(chosen, context))
-        return FittedNoisyCounts(self, chosen, no_codes(), domain, counts=counts, scale=scale)
+        return FittedNoisyCounts(self, chosen, no_codes(), domain, counts, scale)
+
+    def rehearsal(self, counts: Ints, rng: np.random.Generator) -> Rehearsal:
+        """Release invented counts, to see what the design gives."""
+        scale = SENSITIVITY[self.neighbours] / float(self.cost()[0])
+        stop = -np.expm1(-1 / scale)
+        noise = rng.geometric(stop, counts.size) - rng.geometric(stop, counts.size)
+        noisy, total = (counts + noise).astype(np.float64), float(counts.sum())
+        return Rehearsal(nearest(noisy, total), noisy, scale=scale)
 
     @classmethod
     def read_model(cls, settings: Mapping[str, Any], release: Release) -> ReleaseModel:  # noqa: ARG003
@@ -101,16 +117,20 @@ class NoisyCounts(CellRecipe):
 class FittedNoisyCounts(FittedPrivate[NoisyCounts]):
     """The counts of the cells, and the scale of their noise. Holds original counts."""
 
-    counts: Ints = field(repr=False)
     scale: Fraction
 
     def mechanism(self, context: Context, event: Event) -> Outcome:  # noqa: ARG002
-        """Add the noise, and bring the counts to ones that rows can have."""
-        recipe, n = self.recipe, int(self.counts.sum())
-        size = recipe.size or n
-        noise, _ = geometric(self.scale, SENSITIVITY)
+        """Add the noise, and bring the counts to ones that rows can have.
+
+        Where the number of rows is not public, the noisy counts say how many there are.
+        """
+        recipe = self.recipe
+        noise, _ = geometric(self.scale, SENSITIVITY[recipe.neighbours])
         cells = np.flatnonzero(self.domain.possible)
         noisy = noise(self.counts[cells].tolist())
+        public = not recipe.contribution.total_sensitivity
+        n = self.counted_rows() if public else max(1, sum(noisy))
+        size = recipe.size or n
         rows = whole_numbers(nearest(np.array(noisy, dtype=np.float64), float(n)), size)
         parameters = {
             "epsilon": exact.text(event.epsilon),
@@ -118,6 +138,7 @@ class FittedNoisyCounts(FittedPrivate[NoisyCounts]):
             "scale": exact.text(self.scale),
             "noisy": list(map(int, noisy)),
             "n": n,
+            **({} if public else {"n_is_noisy": True}),
             "size": size,
             "m": 1,
         }

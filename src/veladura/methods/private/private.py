@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from veladura.base.checks import check_columns
+from veladura.base.arrays import Ints
+from veladura.base.checks import check_choice, check_columns
 from veladura.base.context import Context
 from veladura.core.promise import Check, Promise
 from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
+from veladura.core.release import Dataset
 from veladura.core.rules import ExactPosterior, Rule
-from veladura.errors import DataError, PlanError
-from veladura.methods.private import propose
-from veladura.methods.private.contribution import contributed
+from veladura.errors import DataError, PlanError, VeladuraWarning
+from veladura.methods.private import exact, propose
+from veladura.methods.private.contribution import Contribution
 from veladura.methods.private.domain import (
     KINDS,
     MOST_CELLS,
@@ -25,14 +28,17 @@ from veladura.methods.private.domain import (
     declare,
     listed,
 )
-from veladura.methods.private.events import REPLACE_ONE, REPLACE_PERSON, Event
-from veladura.methods.private.exact import positive
+from veladura.methods.private.events import RELATIONS, REPLACE_ONE, Event
+from veladura.methods.private.expected import Expected, expected
 from veladura.methods.private.proof import CHECKS, DOMAIN, LOSS, stated
 from veladura.table.schema import check_kinds
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from veladura.core.release import Release
-    from veladura.methods.private.model import ReleaseModel
+    from veladura.methods.private.model import Rehearsal, ReleaseModel
+    from veladura.methods.private.noise_aware import NoiseAware
     from veladura.table.codes import Column
     from veladura.table.inspect import Facts
     from veladura.table.schema import Schema
@@ -55,6 +61,8 @@ class PrivateRecipe(Recipe):
     most_cells: ClassVar[int | None] = MOST_CELLS
     rule: ClassVar[Rule] = ExactPosterior()
     posterior_needs: ClassVar[tuple[str, ...]] = ()  # settings of the manifest; () : no posterior
+    relations: ClassVar[tuple[str, ...]] = RELATIONS  # which tables may count as neighbouring
+    subsamples: ClassVar[bool] = False  # whether a secret sample may come before the noise
 
     columns: Sequence[str]
     domain: Mapping[str, Sequence[str | int | bool]] | str | None = field(
@@ -64,11 +72,15 @@ class PrivateRecipe(Recipe):
     size: int | None = None
     missing: Sequence[str] = ()
     rows_per_person: int | None = None
+    neighbours: str = REPLACE_ONE
+    fraction: float | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_columns(self.columns, "the columns to release")
-        positive(self.epsilon, "epsilon")
+        check_choice("neighbours", self.neighbours, self.relations)
+        self._check_fraction()
+        exact.positive(self.epsilon, "epsilon")
         if isinstance(self.domain, Mapping):
             values = {name: checked_values(name, given) for name, given in self.domain.items()}
             object.__setattr__(self, "domain", values)
@@ -80,33 +92,51 @@ class PrivateRecipe(Recipe):
         if not isinstance(self.domain, str):
             self.declared()
 
+    def _check_fraction(self) -> None:
+        if self.fraction is None:
+            return
+        if not self.subsamples:
+            msg = (
+                f"fraction was given, and {self.method} does not count less for a sample.\n\nHint:"
+                " leave it out, or use NoisyCounts or DirichletMultinomial."
+            )
+            raise PlanError(msg)
+        if not 0 < exact.fraction(self.fraction, "fraction") <= 1:
+            msg = (
+                f"fraction ({self.fraction}) must be above 0 and at most 1: the share of the people"
+                " that is counted."
+            )
+            raise PlanError(msg)
+
+    @property
+    def contribution(self) -> Contribution:
+        """Whose data the release may depend on, and by how many rows."""
+        share = None if self.fraction is None else exact.fraction(self.fraction, "fraction")
+        return Contribution(self.neighbours, self.rows_per_person, share)
+
     @property
     def rows_each(self) -> int:
         """The most rows that one person contributes."""
-        return self.rows_per_person or 1
+        return self.contribution.rows_each
 
     @property
-    def neighbours(self) -> str:
-        """Which tables count as neighbouring: one row or one person replaced."""
-        return REPLACE_ONE if self.rows_per_person is None else REPLACE_PERSON
+    def relation(self) -> str:
+        """Which tables count as neighbouring, as manifest and ledger say it."""
+        return self.contribution.relation
 
     def cost(self) -> tuple[Fraction, Fraction]:
         """Return the epsilon and delta of one release, for a row."""
-        return positive(self.epsilon, "epsilon"), Fraction(0)
+        return exact.positive(self.epsilon, "epsilon"), Fraction(0)
 
     def loss(self) -> tuple[Fraction, Fraction]:
-        """Return the epsilon and delta of one release, for a person.
-
-        Group privacy: the epsilon of r rows is r times that of one (Dwork and Roth 2014, theorem
-        2.2); all tables between have the same number of rows.
-        """
+        """Return the epsilon and delta of one release, for a person."""
         epsilon, delta = self.cost()
-        return epsilon * self.rows_each, delta
+        return self.contribution.loss(epsilon), delta
 
     def event(self) -> Event:
         """Return the privacy loss of one release, as the ledger is charged with it."""
         about, epsilon = ", ".join(self.columns), self.loss()[0]
-        return Event(self.method, about, epsilon=epsilon, neighbours=self.neighbours)
+        return Event(self.method, about, epsilon=epsilon, neighbours=self.relation)
 
     def zeros(self) -> tuple[Zero, ...]:
         """Return the structural zeros: combinations that cannot occur."""
@@ -126,13 +156,9 @@ class PrivateRecipe(Recipe):
             raise DataError(msg)
         return table.select(self.columns), self.declared()
 
-    def clipping(self) -> dict[str, int]:
-        """Return what the manifest says of the rows of a person; nothing where rows are people."""
-        return {} if self.rows_per_person is None else {"rows_per_person": self.rows_per_person}
-
     def contributed(self, table: Table, context: Context) -> Table:
         """Return the rows that are counted: at most ``rows_per_person`` of each person."""
-        return contributed(table, self.rows_per_person, context)
+        return self.contribution.counted(table, context)
 
     @classmethod
     def implied(cls, settings: Mapping[str, Any], person: str | None) -> tuple[Promise, ...]:  # noqa: ARG003
@@ -146,7 +172,7 @@ class PrivateRecipe(Recipe):
         raise PlanError(msg)
 
     @classmethod
-    def read_model(cls, settings: Mapping[str, Any], release: Release) -> ReleaseModel:
+    def read_model(cls, settings: Mapping[str, Any], release: Release) -> ReleaseModel | NoiseAware:
         """Return the model of a release from the settings that its manifest states.
 
         A method with an exact posterior names these settings in ``posterior_needs``.
@@ -159,12 +185,13 @@ class CellRecipe(PrivateRecipe):
     """A private recipe that counts every cell of the product of its columns."""
 
     declared_by_holder: ClassVar[tuple[str, ...]] = ("domain", "structural_zeros")
+    subsamples: ClassVar[bool] = True
 
     structural_zeros: Sequence[Mapping[str, Sequence[str | int | bool]]] = ()
 
     def __post_init__(self) -> None:
         if isinstance(self.structural_zeros, (list, tuple)):
-            zeros = tuple(map(_as_lists, self.structural_zeros))
+            zeros = tuple(map(as_lists, self.structural_zeros))
             object.__setattr__(self, "structural_zeros", zeros)
         super().__post_init__()
 
@@ -172,13 +199,48 @@ class CellRecipe(PrivateRecipe):
         """Return the structural zeros: combinations that cannot occur."""
         return tuple(self.structural_zeros)
 
+    def rehearsal(self, counts: Ints, rng: np.random.Generator) -> Rehearsal:
+        """Release invented counts of the possible cells, to see what the design gives."""
+        raise NotImplementedError
+
+    def table_cells(self) -> int:
+        """Return the number of cells that can occur."""
+        return int(self.declared().possible.sum())
+
+    def expected(self, n: int) -> Expected:
+        """Return the expected error of a release of n rows: from public quantities only."""
+        return expected(self, n, int(self.declared().possible.sum()))
+
+    def prepare(self, table: Table, context: Context) -> tuple[Table, Domain]:
+        """Return the released columns and their domain; say when the design says little."""
+        chosen, domain = super().prepare(table, context)
+        self._advise(table.rows, int(domain.possible.sum()))
+        return chosen, domain
+
+    def _advise(self, n: int, cells: int) -> None:
+        """Warn when noise is expected to outweigh the data.
+
+        Where the number of rows is not public, of tables of 1,000 rows: a warning would tell it.
+        """
+        rows = self.size or 1000 if self.contribution.total_sensitivity else n
+        if (gives := expected(self, rows, cells)).verdict != "useful":
+            warnings.warn(
+                f"the release says little: at epsilon = {self.epsilon} over {cells} cells its"
+                f" expected error is {gives.error:.2f}, where a table that ignores the data has"
+                f" {gives.ignorance:.2f}.\n\nHint: fewer or coarser columns, a larger epsilon,"
+                " NoisyCounts, or fewer released rows (size); veladura budget --what-if"
+                " plan.toml compares designs.",
+                VeladuraWarning,
+                stacklevel=2,
+            )
+
     @classmethod
     def suggest_for(cls, table: Table, facts: Mapping[str, Facts]) -> Recipe:
         """Suggest a few columns of few values; the holder must confirm the proposed domain."""
-        return cls(**propose.settings(table, facts, cells=400, columns=3))
+        return cls(**propose.settings(table, facts, cells=40, columns=3))
 
 
-def _as_lists(zero: object) -> object:
+def as_lists(zero: object) -> object:
     """Return a structural zero with a tuple of values for each column."""
     if not isinstance(zero, Mapping):
         return zero
@@ -192,12 +254,12 @@ class Outcome:
     Attributes
     ----------
     datasets
-        The columns of each dataset; their rows are artificial.
+        The columns of each dataset, whose rows are artificial; or a whole table of statistics.
     settings
         The parameters of the mechanism, as the manifest states them.
     """
 
-    datasets: Sequence[Mapping[str, Column]] = field(repr=False)
+    datasets: Sequence[Mapping[str, Column] | Dataset] = field(repr=False)
     settings: Mapping[str, Any]
 
 
@@ -206,6 +268,7 @@ class FittedPrivate(Fitted[P]):
     """Counts of a table over a declared domain, ready for a private mechanism."""
 
     domain: Domain
+    counts: Ints = field(repr=False)
 
     def draw(self, context: Context) -> Drawn:
         """Refuse a seed, charge the ledger, draw, and describe what was drawn: in this order."""
@@ -218,19 +281,30 @@ class FittedPrivate(Fitted[P]):
         settings = {
             "columns": list(recipe.columns),
             **self.domain.to_json(),
-            "neighbours": recipe.neighbours,
-            **recipe.clipping(),
+            "neighbours": recipe.relation,
+            **recipe.contribution.settings(),
             "events": [event.to_json()],
             "repeatable": context.seeded,
             **outcome.settings,
         }
         return Drawn(
-            datasets=[Draw(columns, linked=False) for columns in outcome.datasets],
-            changed=recipe.columns,
+            datasets=[
+                drawn if isinstance(drawn, Dataset) else Draw(drawn, linked=False)
+                for drawn in outcome.datasets
+            ],
+            changed=tuple(settings["columns"]),
             rule=recipe.rule,
             settings=settings,
-            promises=recipe.implied(settings, None),
+            promises=tuple(map(self._for_the_record, recipe.implied(settings, None))),
         )
+
+    def _for_the_record(self, promise: Promise) -> Promise:
+        """Return a promise with what only the custodian's record says of it: the rows left out."""
+        return replace(promise, private={"rows_left_out": self.table.rows - self.counted_rows()})
+
+    def counted_rows(self) -> int:
+        """Return how many rows were counted."""
+        return int(self.counts.sum())
 
     @abstractmethod
     def mechanism(self, context: Context, event: Event) -> Outcome:

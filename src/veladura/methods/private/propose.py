@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from veladura.errors import PlanError
 from veladura.table.codes import label_text
-from veladura.table.schema import LABELLED
+from veladura.table.schema import LABELLED, NUMERIC
 
 if TYPE_CHECKING:
     from veladura.table.inspect import Facts
     from veladura.table.table import Table
 
 MANY = 30
+FEW = 12  # groups of a summary
+NOT_AMOUNTS = ("weight", "identifier", "dropped", "geographic", "person", "household")
 _RANK = {"sensitive": 0, "quasi-identifier": 1}
 
 
@@ -43,6 +46,44 @@ def settings(
         "epsilon": 1.0,
         **({"rows_per_person": 1} if table.people < table.rows else {}),
     }
+
+
+def summary_settings(table: Table, facts: Mapping[str, Facts]) -> dict[str, Any]:
+    """Return columns, bounds, groups and epsilon for a private summary; all to be confirmed.
+
+    Bounds are powers of ten around the values: rounder than the data, and still read off them.
+    """
+    numbers = [
+        field.name
+        for field in table.schema
+        if field.kind in NUMERIC and field.role not in NOT_AMOUNTS
+    ]
+    numbers = [name for name in numbers if facts[name].distinct > MANY][:3]
+    if not numbers:
+        msg = f"the table has no column of numbers with more than {MANY} values to summarise."
+        raise PlanError(msg)
+    groups = [name for name, width in _candidates(table, facts) if width <= FEW][:1]
+    return {
+        "columns": tuple(numbers),
+        "bounds": {name: _round_bounds(table, name) for name in numbers},
+        "by": tuple(groups),
+        "domain": {name: seen(table, name) for name in groups} or None,
+        "missing": tuple(name for name in groups if facts[name].present < table.rows),
+        "epsilon": 1.0,
+        **({"rows_per_person": 1} if table.people < table.rows else {}),
+    }
+
+
+def _round_bounds(table: Table, name: str) -> tuple[float, float]:
+    """Return bounds of a column, each the next power of ten away from zero, or zero."""
+    column = table.counts([name]).columns[0]
+    values = column.values[~column.missing].astype(float)
+
+    def away(value: float) -> float:
+        return math.copysign(10.0 ** math.ceil(math.log10(abs(value))), value) if value else 0.0
+
+    low, high = min(0.0, float(values.min())), max(0.0, float(values.max()))
+    return away(low), away(high)
 
 
 def _candidates(table: Table, facts: Mapping[str, Facts]) -> list[tuple[str, int]]:

@@ -134,6 +134,24 @@ class Hierarchy:
         return cls(file=Path(path))
 
     @classmethod
+    def from_areas(
+        cls, path: str | Path, levels: Sequence[str], outside: str = "outside"
+    ) -> Hierarchy:
+        """Return a hierarchy of areas, from the properties of their polygons in a GeoJSON file.
+
+        Parameters
+        ----------
+        levels
+            The properties that name the area at each level, smallest areas first, as in
+            ``["district", "city", "state"]``. Above them all is ``*``.
+        outside
+            What `Areas` calls places outside all of them.
+        """
+        from veladura.numeric.hierarchies.area_levels import rows_of
+
+        return cls(rows=rows_of(Path(path), levels, outside))
+
+    @classmethod
     def explicit(cls, rows: Sequence[Sequence[str]]) -> Hierarchy:
         """Return a hierarchy from rows: a value, then what it becomes at each level."""
         return cls(rows=tuple(tuple(map(str, row)) for row in rows))
@@ -221,6 +239,27 @@ class Hierarchy:
         rows = self.rows or table_of(self, values)
         with Path(path).open("w", newline="", encoding="utf-8") as out:
             csv.writer(out, delimiter=";", lineterminator="\n").writerows(rows)
+
+    def to_svg(self, values: Sequence[Any] = (), name: str = "Z") -> str:
+        """Return the hierarchy drawn: the chain of its domains, and the tree of its values.
+
+        Parameters
+        ----------
+        values
+            The values to draw a rule for; a hierarchy of rows needs none.
+        name
+            What the domains are called: Z0, Z1, ...
+        """
+        from veladura.numeric.hierarchies.levels import table_of
+        from veladura.numeric.hierarchies.picture import hierarchy_svg
+
+        return hierarchy_svg(self.rows or table_of(self, values), name).decode()
+
+    def plot(self, path: str | Path, values: Sequence[Any] = (), name: str = "Z") -> Path:
+        """Write the picture of `to_svg` to a file, and return its path."""
+        place = Path(path)
+        place.write_text(self.to_svg(values, name), encoding="utf-8")
+        return place
 
     def declared(self) -> dict[str, Any]:
         """Return the rule as it was declared, for the manifest; never the values that occur."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from veladura.table.codes import Column
 
 MAX_BINS = 255
+TOGETHER = 64  # values that are looked up at the same time
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,11 +88,15 @@ def cuts(values: Floats, most: int = MAX_BINS) -> Floats:
 
 
 class Predictors(NamedTuple):
-    """Binned columns side by side, with what the kernel must know of each."""
+    """Binned columns side by side, with what the kernel must know of each.
+
+    The last ``scores`` of them are linear scores.
+    """
 
     bins: NDArray[np.uint16]
     categorical: Mask
     levels: Ints
+    scores: int = 0
 
 
 def stack(columns: Sequence[NDArray[np.uint16]], binnings: Sequence[Binning]) -> Predictors:
@@ -114,21 +119,27 @@ def bin_columns(columns: Mapping[str, Column]) -> tuple[dict[str, Binning], Pred
     return binnings, stack(codes, list(binnings.values()))
 
 
-@compiled("uint16[::1](float64[::1], float64[::1])")
+@compiled("uint16[::1](float64[::1], float64[::1])", wraparound=False)
 def bin_of(edges: Floats, values: Floats) -> NDArray[np.uint16]:
     """Return how many edges lie below each value.
 
-    The same as ``searchsorted``, and faster for few edges and many values in no order.
+    The same as ``searchsorted``, and faster for few edges and many values in no order: some values
+    are halved together, so that none waits for another.
     """
     bins = np.zeros(values.size, dtype=np.uint16)
     if edges.size == 0:
         return bins
-    for i in range(values.size):
-        low = 0
+    low = np.empty(TOGETHER, dtype=np.int64)
+    for first in range(0, values.size, TOGETHER):
+        size = min(TOGETHER, values.size - first)
+        for i in range(size):
+            low[i] = 0
         left = edges.size
         while left > 1:
             half = left >> 1
-            low += half * (edges[low + half - 1] < values[i])
+            for i in range(size):
+                low[i] += half if edges[low[i] + half - 1] < values[first + i] else 0
             left -= half
-        bins[i] = low + (edges[low] < values[i])
+        for i in range(size):
+            bins[first + i] = low[i] + (edges[low[i]] < values[first + i])
     return bins

@@ -10,6 +10,7 @@ because Numba's cache does not notice a change in another one.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,11 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from veladura.base import jit
 from veladura.base.arrays import Floats, Ints
-from veladura.base.jit import compiled, inner
+
+compiled = partial(jit.compiled, wraparound=False)  # no index is below zero
+inner = partial(jit.inner, wraparound=False)
 
 Bytes = NDArray[np.uint8]
 Words = NDArray[np.uint64]
@@ -30,10 +34,16 @@ TINY = 1e-11
 BLOCK = 512  # records read at a time, so that they stay in the cache for every predictor
 DENSE = 4  # counts by code and class may be this many times the rows
 FEW_CLASSES = 8  # up to here a branch that cannot be guessed costs more than it saves
+CUT_LUCK, SET_LUCK = 0.85, 0.64  # what the best of several cuts gains by chance: see `_luck`
 LARGE = 2  # a node is large when its codes, times this, outnumber the cells of a histogram
 
 TARGET, ROW, HEAD = 0, 1, 2  # words of a record before its codes
-FEATURE, AT, HIGH, LEVELS, CATEGORICAL, BASE = range(6)  # of each predictor: see `grow_nodes`
+FEATURE, AT, HIGH, LEVELS, CATEGORICAL, BASE, LUCK = range(7)  # of a predictor: see `grow_nodes`
+NEEDED, UNIT, RAW = (
+    1,
+    2,
+    3,
+)  # beside the best gain: the least, that of one cut by chance, unadjusted
 BEST, DISTINCT, CUT = range(
     3
 )  # the best split so far: predictor, codes present, codes that go left
@@ -105,6 +115,39 @@ def _sort_by_score(present: Ints, distinct: int, score: Floats) -> None:
         gap = gap // 2
 
 
+@inner("float64(int64[:, ::1], int64, int64, float64[::1])")
+def _luck(layout: Ints, f: int, distinct: int, gain: Floats) -> float:
+    """Return what the best cut of a predictor gains by chance, beyond what a single cut does.
+
+    In units of what one cut gains by chance, the maximum over the cuts between d values in order is
+    1 + 0.85 log(d - 1) on average, over the sets of d categories in order of their means
+    1 + 0.64 (d - 2), to within 0.7 for 20 to 1000 rows (by simulation).
+    """
+    if layout[f, LUCK] == 0 or distinct < 3:  # noqa: PLR2004
+        return 0.0
+    if layout[f, CATEGORICAL] > 0:
+        return float(SET_LUCK * (distinct - 2) * gain[UNIT])
+    return float(CUT_LUCK * np.log(distinct - 1) * gain[UNIT])
+
+
+@inner("float64(float64[::1], float64)")
+def _handicap(gain: Floats, luck: float) -> float:
+    """Raise what a predictor must gain by its luck; return the best gain so far."""
+    before = gain[0]
+    gain[0] = max(before + luck, gain[NEEDED])
+    return float(before)
+
+
+@inner("void(float64[::1], float64, float64, int64)")
+def _settle(gain: Floats, luck: float, before: float, cut: int) -> None:
+    """Write the best gain after a predictor was tried: without its luck, or that of before."""
+    if cut > 0:
+        gain[RAW] = gain[0]
+        gain[0] -= luck
+    else:
+        gain[0] = before
+
+
 @inner("int64(int64[::1], int64, int64, int64, int64, int64, float64[::1])")
 def _sweep_sums(
     mass: Ints, distinct: int, rows: int, whole: int, shift: int, min_leaf: int, gain: Floats
@@ -116,15 +159,19 @@ def _sweep_sums(
     """
     counted = (1 << shift) - 1
     before = 0
-    cut = 0
-    # the best gain so far as a fraction: comparing products is faster than dividing
-    over = gain[0] * rows
-    under = 1.0
-    for i in range(distinct - 1):
+    i = 0
+    while i < distinct - 1 and (before + mass[i]) & counted < min_leaf:
         before += mass[i]
+        i += 1
+    # the best gain so far as a fraction: comparing products is faster than dividing
+    first = gain[0]
+    over = first * rows
+    under = 1.0
+    cut = 0
+    while i < distinct - 1:
+        before += mass[i]
+        i += 1
         left = before & counted
-        if left < min_leaf:
-            continue
         right = rows - left
         if right < min_leaf:
             break
@@ -134,10 +181,16 @@ def _sweep_sums(
         if square * under > over * sides:
             over = square
             under = sides
-            cut = i + 1
-    if cut > 0:
-        gain[0] = over / under / rows
+            cut = i
+            gain[0] = 0.0  # a store: without it every step would wait for the one before
+    gain[0] = over / under / rows if cut > 0 else first
     return cut
+
+
+@inner("float64(float64)")
+def _surely_less(value: float) -> float:
+    """Return a little less: only what is above it is worth two divisions."""
+    return value * (1 - TINY)
 
 
 @inner(
@@ -160,18 +213,20 @@ def _sweep_classes(
     """Return the cut that lowers the Gini impurity most.
 
     The cost depends on the rows, not on the number of classes: rows move one by one to the left,
-    and squares of class counts are updated, not summed again.
+    and squares of class counts are updated, not summed again. With n_k rows of a class, a_k of them
+    on the left, the squares on the right are those of all, less twice the sum of n_k a_k, plus
+    those on the left.
     """
-    squares_left = 0.0
-    squares_right = squares
+    squares_left, crossed, every = 0, 0, int(squares)
     level = squares / rows
+    least = _surely_less(gain[0] + level)
     left = cut = 0
     for i in range(distinct - 1):
         code = sequence[i]
         for at in range(first[code], first[code] + count[code]):
             k = classes[at]
             squares_left += 2 * moved[k] + 1
-            squares_right -= 2 * (of_class[k] - moved[k]) - 1
+            crossed += of_class[k]
             moved[k] += 1
         left += count[code]
         right = rows - left
@@ -179,10 +234,14 @@ def _sweep_classes(
             continue
         if right < min_leaf:
             break
-        less = squares_left / left + squares_right / right - level
-        if less > gain[0]:
-            gain[0] = less
-            cut = i + 1
+        squares_right = every - 2 * crossed + squares_left
+        sides = float(left) * right
+        if float(squares_left) * right + float(squares_right) * left > least * sides:
+            less = squares_left / left + squares_right / right - level
+            if less > gain[0]:
+                gain[0] = less
+                least = _surely_less(less + level)
+                cut = i + 1
     for i in range(rows):
         moved[classes[i]] = 0
     return cut
@@ -208,6 +267,7 @@ def _sweep_counts(
     """Return the same cut from counts by code and class: faster where rows outnumber counts."""
     squares_left, squares_right = 0, int(squares)
     level = squares / rows
+    least = _surely_less(gain[0] + level)
     left = cut = 0
     wide = of_class.size
     few = wide <= FEW_CLASSES
@@ -226,10 +286,13 @@ def _sweep_counts(
             continue
         if right < min_leaf:
             break
-        less = squares_left / left + squares_right / right - level
-        if less > gain[0]:
-            gain[0] = less
-            cut = i + 1
+        sides = float(left) * right
+        if float(squares_left) * right + float(squares_right) * left > least * sides:
+            less = squares_left / left + squares_right / right - level
+            if less > gain[0]:
+                gain[0] = less
+                least = _surely_less(less + level)
+                cut = i + 1
     for k in range(wide):
         moved[k] = 0
     return cut
@@ -561,11 +624,14 @@ def _search_sums(
         categorical = layout[f, CATEGORICAL] > 0
         if categorical and distinct > 2:  # noqa: PLR2004
             _sort_by_mean(present, mass, distinct, shift, spare, scores[0])
+        luck = _luck(layout, f, distinct, gain)
         for way in range(1 + int(not categorical and present[distinct - 1] == levels - 1)):
             if way == 1:  # missing before all values instead of after them
                 _turn(present, distinct)
                 _turn(mass, distinct)
+            before = _handicap(gain, luck)
             cut = _sweep_sums(mass, distinct, end - start, whole, shift, min_leaf, gain)
+            _settle(gain, luck, before, cut)
             if cut > 0:
                 _keep(f, present, distinct, cut, split, kept)
     return active
@@ -720,11 +786,13 @@ def _search_classes(  # noqa: C901, PLR0912  # compiled: one loop over predictor
                 scores[2],
             )
             _sort_by_score(present, distinct, scores[0])
+        luck = _luck(layout, f, distinct, gain)
         for way in range(
             0 if distinct == 1 else 1 + int(not categorical and present[distinct - 1] == levels - 1)
         ):
             if way == 1:  # missing before all values instead of after them
                 _turn(present, distinct)
+            before = _handicap(gain, luck)
             if dense:
                 cut = _sweep_counts(
                     present,
@@ -753,6 +821,7 @@ def _search_classes(  # noqa: C901, PLR0912  # compiled: one loop over predictor
                     min_leaf,
                     gain,
                 )
+            _settle(gain, luck, before, cut)
             if cut > 0:
                 _keep(f, present, distinct, cut, split, kept)
         for i in range(distinct):
@@ -911,8 +980,9 @@ def grow_nodes(  # noqa: C901, PLR0912, PLR0915  # compiled: one loop over nodes
         holds the sum of the numbers and how many they are.
     layout
         For each predictor its column, the byte of its code in a record, that of the high part (0
-        for none), its number of codes, whether they are categories, and how many codes the
-        predictors before it have. The last code of a number column means missing.
+        for none), its number of codes, whether they are categories, how many codes the
+        predictors before it have, and whether its gains are compared without what chance gives
+        them. The last code of a number column means missing.
     roots
         Where the records of each root begin and end.
     complexity
@@ -969,7 +1039,7 @@ def grow_nodes(  # noqa: C901, PLR0912, PLR0915  # compiled: one loop over nodes
         _table(room, 3),
     )  # on the stack: node, predictors that vary, its histogram or -1
     risks, sets, used = _floats(2 * room), _words(64), 0
-    gain, whole, split, random = _floats(1), _ints(1), _ints(3), _words(1)
+    gain, whole, split, random = _floats(4), _ints(1), _ints(3), _words(1)
     random[0] = seed
     made = roots.size - 1
     for i in range(made):
@@ -988,7 +1058,11 @@ def grow_nodes(  # noqa: C901, PLR0912, PLR0915  # compiled: one loop over nodes
         risks[2 * node] = impurity
         if nodes[node, 7] < 0:
             needed = complexity * impurity
-        gain[0] = max(needed, TINY * impurity)
+        gain[NEEDED] = max(needed, TINY * impurity)
+        gain[0] = -np.inf  # the best split is made even if chance would explain it
+        gain[UNIT] = impurity / rows
+        if gini:  # the gain is a sum over classes: the more there are, the less it varies
+            gain[UNIT] /= np.sqrt(max(1.0, rows / (rows - impurity) - 1))
         split[BEST] = -1
         if rows >= 2 * min_leaf and impurity > TINY:
             _choose(choice, active, tried, random)
@@ -1064,7 +1138,7 @@ def grow_nodes(  # noqa: C901, PLR0912, PLR0915  # compiled: one loop over nodes
         sets = _lengthened(sets, used, layout[split[BEST], LEVELS] // 64 + 1)
         larger_left = at - start >= end - at
         used = _write_split(nodes, node, layout, kept, split, fill, larger_left, sets, used)
-        risks[2 * node + 1] = gain[0]
+        risks[2 * node + 1] = gain[RAW]
         nodes[node, 2] = made
         _write_node(nodes, made, start, at, node, nodes[node, 8] + 1)
         _write_node(nodes, made + 1, at, end, node, nodes[node, 8] + 1)

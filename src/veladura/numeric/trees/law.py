@@ -27,6 +27,7 @@ import numpy as np
 from numpy.random import Generator
 
 from veladura.base.arrays import Floats, Ints, Mask
+from veladura.numeric.transforms import Transform
 from veladura.numeric.trees.habits import Habits
 from veladura.numeric.trees.leaf import leaf_steps
 from veladura.numeric.trees.numbers import NumberGrid
@@ -95,6 +96,7 @@ class NumberLaw:
         bandwidth: float = 1.0,
         stratum: Ints | None = None,
         everyone: Mask | None = None,
+        transform: Transform | None = None,
     ) -> NumberLaw:
         """Return the law of a column.
 
@@ -120,6 +122,8 @@ class NumberLaw:
             The zero-based stratum of each row; one for all by default.
         everyone
             Which rows have a number at all; by default those that may move.
+        transform
+            The scale on which Q is straight between its knots, and its tails are fitted.
         """
         numbers, origin = _as_read(grid, places, present, dates=dates)
         held = values.by_row() if holders is None else holders
@@ -136,7 +140,7 @@ class NumberLaw:
             pool |= here
             rows = most_rows(None if people is None else people[here])
             score[here], isolation[here] = scores_of(values.place[here], rows)
-            quantiles[int(part)] = Quantiles.of(np.sort(numbers[here]), rows)
+            quantiles[int(part)] = Quantiles.of(np.sort(numbers[here]), rows, scale=transform)
         habits = Habits()
         if grid.decimals is not None and not dates:
             habits = Habits.of(np.rint(numbers[moves]).astype(np.int64))

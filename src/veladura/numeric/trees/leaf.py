@@ -47,25 +47,19 @@ class Donors:
 
     def places(self, rng: Generator, nodes: Ints) -> Ints:
         """Return for each row a donor of its node, as a place in the order of the tree."""
-        uniforms = self._balanced(rng, nodes) if self.draws == "plain" else rng.random(nodes.size)
+        if self.draws == "plain":
+            return pick_evenly(self.tree.stretches, nodes, self._balanced(rng, nodes))
+        uniforms = rng.random(nodes.size)
         places: Ints = pick(self.heights, self.tree.stretches, nodes, uniforms)
         return places
 
     def _balanced(self, rng: Generator, nodes: Ints) -> Floats:
         """Return a uniform variate for each row: in a block of 200, one in each 200th."""
         size = nodes.size
-        whole = size // BLOCK * BLOCK
-        strata = np.empty(size)
-        strata[:whole] = rng.permuted(
-            np.tile(np.arange(BLOCK), (whole // BLOCK, 1)), axis=1
-        ).reshape(-1)
-        strata[whole:] = rng.permutation(size - whole)
-        width = np.full(size, BLOCK)
-        width[whole:] = size - whole
         rank = np.empty(len(self.tree.nodes), dtype=np.int64)  # leaves from left to right
         rank[np.argsort(self.tree.nodes[:, START], kind="stable")] = np.arange(rank.size)
         uniforms = np.empty(size)
-        uniforms[by_node(rank[nodes], rank.size)] = (strata + rng.random(size)) / width
+        uniforms[by_node(rank[nodes], rank.size)] = stratified(rng.random(size), rng.random(size))
         return uniforms
 
 
@@ -125,6 +119,36 @@ def pick(heights: Floats, stretches: Ints, which: Ints, uniforms: Floats) -> Int
             left -= half
         picked[i] = low
     return picked
+
+
+@compiled("int64[::1](int64[:, ::1], int64[::1], float64[::1])", wraparound=False)
+def pick_evenly(stretches: Ints, which: Ints, uniforms: Floats) -> Ints:
+    """Return what `pick` does for equal weights."""
+    picked = np.empty(uniforms.size, dtype=np.int64)
+    for i in range(uniforms.size):
+        start, end = stretches[which[i], 0], stretches[which[i], 1]
+        picked[i] = min(int(start + uniforms[i] * (end - start)), end - 1)
+    return picked
+
+
+@compiled("float64[::1](float64[::1], float64[::1])", wraparound=False)
+def stratified(shuffle: Floats, within: Floats) -> Floats:
+    """Return a uniform variate for each row: in a block of 200, one in each 200th.
+
+    The 200ths are in random order (Fisher and Yates; Knuth 1998, algorithm 3.4.2P).
+    """
+    uniforms = np.empty(within.size)
+    order = np.empty(BLOCK)
+    for first in range(0, within.size, BLOCK):
+        size = min(BLOCK, within.size - first)
+        for i in range(size):
+            order[i] = i
+        for i in range(size - 1, 0, -1):
+            j = min(int(shuffle[first + i] * (i + 1)), i)
+            order[i], order[j] = order[j], order[i]
+        for i in range(size):
+            uniforms[first + i] = (order[i] + within[first + i]) / size
+    return uniforms
 
 
 @inner("void(float64[::1])")

@@ -18,8 +18,8 @@ from veladura.base.arrays import Floats, Ints
 from veladura.numeric.normal import normal_quantile
 from veladura.numeric.trees.bins import Binning, Predictors, cuts
 from veladura.numeric.trees.model import Recipients, TreeModel, Values
-from veladura.numeric.trees.regression import MOST_LEVELS, Terms, sums
-from veladura.numeric.trees.tree import TrainingRows, ranks
+from veladura.numeric.trees.regression import MOST_LEVELS, Moments, sums
+from veladura.numeric.trees.tree import TrainingRows
 from veladura.numeric.trees.variable import Variable
 
 MOST_ROWS = 50_000  # a sample is enough for slopes; the tree sees every row
@@ -52,22 +52,21 @@ class LinearScores:
 
     def extended(self, predictors: Predictors, rows: Ints) -> Predictors:
         """Return predictors at some rows, with the scores beside them."""
-        bins = np.ascontiguousarray(predictors.bins[rows])
-        return self.beside(
-            predictors._replace(bins=bins), sums(bins, self.features, self.start, self.tables)
-        )
+        scores = sums(predictors.bins, rows, self.features, self.start, self.tables)
+        return self.beside(predictors, rows, scores)
 
-    def beside(self, predictors: Predictors, scores: Floats) -> Predictors:
-        """Return predictors with scores beside them, as codes."""
-        none = np.zeros(len(scores), dtype=bool)
-        codes = [
-            binning.codes(np.ascontiguousarray(score), none)
-            for binning, score in zip(self.binnings, scores.T, strict=True)
-        ]
+    def beside(self, predictors: Predictors, rows: Ints, scores: Floats) -> Predictors:
+        """Return predictors at some rows with scores beside them, as codes."""
+        columns, none = predictors.levels.size, np.zeros(rows.size, dtype=bool)
+        bins = np.empty((rows.size, columns + len(scores)), dtype=np.uint16)
+        bins[:, :columns] = predictors.bins.take(rows, axis=0)
+        for i, (binning, score) in enumerate(zip(self.binnings, scores, strict=True)):
+            bins[:, columns + i] = binning.codes(score, none)
         return Predictors(
-            np.ascontiguousarray(np.column_stack([predictors.bins, *codes])),
-            np.append(predictors.categorical, np.zeros(len(codes), dtype=bool)),
+            bins,
+            np.append(predictors.categorical, np.zeros(len(scores), dtype=bool)),
             np.append(predictors.levels, [binning.levels for binning in self.binnings]),
+            len(scores),
         )
 
 
@@ -86,8 +85,19 @@ class ScoredModel:
         )
 
 
+def moments_of(training: TrainingRows, features: Sequence[int]) -> Moments:
+    """Return what the regressions of all variables on some columns share, of a sample of rows."""
+    rows = training.rows
+    if rows.size > MOST_ROWS:
+        rows = rows[np.linspace(0, rows.size - 1, MOST_ROWS).astype(np.int64)]
+    return Moments.of(training.predictors, rows, features)
+
+
 def score_rows(
-    variable: Variable, training: TrainingRows, features: Sequence[int]
+    variable: Variable,
+    training: TrainingRows,
+    features: Sequence[int],
+    shared: Moments | None = None,
 ) -> tuple[LinearScores, TrainingRows, tuple[int, ...]] | None:
     """Return the linear scores of a variable, the rows with them, and the predictors of its tree.
 
@@ -99,27 +109,28 @@ def score_rows(
 
     None where fewer than two columns predict, rows are few, or the regressions explain no more
     than twice what chance does.
+
+    Parameters
+    ----------
+    shared
+        Moments of these rows that other variables use too; their own by default.
     """
     if len(features) < 2 or training.rows.size < FEWEST_ROWS:  # noqa: PLR2004
         return None
-    predictors, rows = training.predictors, training.rows
-    if rows.size > MOST_ROWS:
-        rows = rows[np.linspace(0, rows.size - 1, MOST_ROWS).astype(np.int64)]
-    terms = Terms.of(predictors, rows, np.asarray(features, dtype=np.int64))
-    found = (
-        _of_states(variable, predictors, terms, rows),
-        _of_numbers(variable, predictors, terms, rows),
-    )
+    predictors = training.predictors
+    moments = moments_of(training, features) if shared is None else shared.among(features)
+    found = (_of_states(variable, moments), _of_numbers(variable, moments))
     slopes = [part for part in found if part is not None]
     if not slopes:
         return None
+    terms, everyone = moments.terms, np.arange(len(predictors.bins))
     tables = _rounded(terms.tables(np.column_stack(slopes)))
-    scores = sums(np.ascontiguousarray(predictors.bins), terms.features, terms.start, tables)
-    edges = [cuts(np.ascontiguousarray(score)) for score in scores[rows].T]
+    scores = sums(moments.predictors.bins, everyone, terms.features, terms.start, tables)
+    edges = [cuts(score[moments.rows]) for score in scores]
     binnings = tuple(Binning(each.size + 2, each) for each in edges)
     linear = LinearScores(terms.features, terms.start, tables, binnings)
     first = predictors.levels.size
-    extended = replace(training, predictors=linear.beside(predictors, scores))
+    extended = replace(training, predictors=linear.beside(predictors, everyone, scores))
     return linear, extended, (*features, *range(first, first + len(binnings)))
 
 
@@ -133,10 +144,9 @@ def _rounded(tables: Floats) -> Floats:
     return np.ascontiguousarray(np.round(tables / largest * STEPS) / STEPS)
 
 
-def _of_states(
-    variable: Variable, predictors: Predictors, terms: Terms, rows: Ints
-) -> Floats | None:
+def _of_states(variable: Variable, moments: Moments) -> Floats | None:
     """Return the slopes of the directions between states that explain more than chance does."""
+    rows = moments.rows
     state = variable.state[rows]
     count = np.bincount(state)
     present = np.flatnonzero(count)
@@ -146,25 +156,24 @@ def _of_states(
     place = np.full(count.size, frequent.size)  # rarer states are one
     place[frequent] = np.arange(frequent.size)
     code = place[state]
-    slopes, spread = terms.fit(predictors, rows, code, np.ones(rows.size))
+    slopes, spread = moments.fit(code, np.ones(rows.size))
     root = np.sqrt(np.bincount(code) / rows.size)
     values, vectors = np.linalg.eigh(spread / np.outer(root, root))
     best = np.argsort(-values, kind="stable")[:DIRECTIONS]
-    best = best[values[best] > CHANCE * terms.number / rows.size]
+    best = best[values[best] > CHANCE * moments.terms.number / rows.size]
     return slopes @ (vectors[:, best] / root[:, None]) if best.size else None
 
 
-def _of_numbers(
-    variable: Variable, predictors: Predictors, terms: Terms, rows: Ints
-) -> Floats | None:
+def _of_numbers(variable: Variable, moments: Moments) -> Floats | None:
     """Return the slopes of the normal scores of numbers, if they explain more than chance does."""
     if variable.places is None:
         return None
-    inside = rows[variable.state[rows] == 0]
+    numbers = variable.state[moments.rows] == 0
+    inside = moments.rows[numbers]
     if inside.size < FEWEST_ROWS:
         return None
-    share = ranks(variable.places[inside]) / (2 * inside.size) + 0.5
+    share = variable.ranks(inside) / (2 * inside.size) + 0.5
     score = normal_quantile(np.clip(share, 0.5 / inside.size, 1 - 0.5 / inside.size))
-    slopes, spread = terms.fit(predictors, inside, np.zeros(inside.size, dtype=np.int64), score)
+    slopes, spread = moments.at(numbers).fit(np.zeros(inside.size, dtype=np.int64), score)
     explained = spread[0, 0] / max(float(score.var()), 1e-12)
-    return slopes if explained > CHANCE * terms.number / inside.size else None
+    return slopes if explained > CHANCE * moments.terms.number / inside.size else None

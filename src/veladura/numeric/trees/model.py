@@ -12,9 +12,10 @@ from veladura.base.arrays import Floats, Ints, Mask
 from veladura.base.context import Context
 from veladura.base.jit import native
 from veladura.numeric.trees.bins import Predictors
+from veladura.numeric.trees.criteria import number_target, with_variance
 from veladura.numeric.trees.law import LeafLaw
 from veladura.numeric.trees.leaf import Donors, Draws, by_node, by_value
-from veladura.numeric.trees.tree import PARENT, Growth, TrainingRows, Tree, grow_on, ranks
+from veladura.numeric.trees.tree import PARENT, Growth, TrainingRows, Tree, grow_on
 from veladura.numeric.trees.variable import Variable
 
 Values = tuple[Ints, Floats | None]  # a state for each row and, for numbers, the numbers
@@ -198,8 +199,14 @@ def grow_pair(
     if variable.places is not None and np.any(here == 0):
         inside = training.only(here == 0)
         target = np.zeros(variable.state.size, dtype=np.int64)
-        target[inside.rows] = ranks(variable.places[inside.rows])
+        target[inside.rows] = (
+            variable.ranks(inside.rows)
+            if growth.numbers == "ranks"
+            else number_target(variable.scaled()[inside.rows], growth.numbers)
+        )
         numbers = grow(inside, features, target, 0, growth, seed)
+        if growth.min_variance > 0:
+            numbers = with_variance(numbers, variable.scaled(), growth.min_variance)
     return paired(variable, states, numbers, draws)
 
 

@@ -6,30 +6,35 @@ a byte or two each.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.base.arrays import Ints
-from veladura.base.jit import compiled, inner
+from veladura.base import jit
+from veladura.base.arrays import Ints, Mask
+
+compiled = partial(jit.compiled, wraparound=False)  # no index is below zero
+inner = partial(jit.inner, wraparound=False)
 
 Bytes = NDArray[np.uint8]
 Words = NDArray[np.uint64]
 
 
-def layout_of(levels: Ints, head: int) -> tuple[Ints, Ints, int]:
+def layout_of(levels: Ints, categorical: Mask, head: int) -> tuple[Ints, Ints, int]:
     """Return where codes stand in a record: their bytes, their high bytes, the words of a record.
 
     A code of one byte has 0 for its high byte.
 
     Examples
     --------
-    >>> [part.tolist() for part in layout_of(np.array([2, 1000, 3]), head=1)[:2]]
-    [[8, 9, 11], [0, 10, 0]]
+    >>> at, high, words = layout_of(np.array([256, 256]), np.array([True, False]), head=1)
+    >>> at.tolist(), high.tolist(), words
+    ([8, 10], [9, 0], 2)
     """
     # a category that is new to the tree has a code of its own, above the others
-    size = 1 + (levels > 255).astype(np.int64)  # noqa: PLR2004
+    size = 1 + (levels + categorical > 256).astype(np.int64)  # noqa: PLR2004
     at = 8 * head + np.cumsum(size) - size
     return at, np.where(size > 1, at + 1, 0), head + -(-int(size.sum()) // 8)
 

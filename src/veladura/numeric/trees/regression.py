@@ -1,20 +1,25 @@
-"""Ridge regressions on binned columns, in one pass over the rows.
+"""Ridge regressions on binned columns: products of terms are counted once for all regressions.
 
 Predictors are codes already: a linear predictor is a sum over columns of one number a code. The fit
-needs the products of the terms, counted row by row, and one system of equations.
+of one column needs a block of the products, its own responses, which are one short pass over the
+rows, and one system of equations.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from veladura.base.arrays import Floats, Ints
-from veladura.base.jit import compiled
+from veladura.base import jit
+from veladura.base.arrays import Floats, Ints, Mask
 from veladura.numeric.normal import normal_quantile
 from veladura.numeric.trees.bins import Predictors
+
+compiled = partial(jit.compiled, wraparound=False)  # no index is below zero
 
 MOST_LEVELS = 30  # categories with a term of their own; rarer ones share none
 ENTRIES = 2  # terms of a code, at most: those of a number
@@ -36,15 +41,20 @@ class Terms:
         Where the codes of each column begin in ``place`` and ``value``.
     place, value
         By code, the terms that it has (-1 for none) and their values.
-    number
-        How many terms there are; the first is the intercept.
+    first
+        The first term of each column, and how many terms there are; term 0 is the intercept.
     """
 
     features: Ints
     start: Ints
     place: Ints
     value: Floats
-    number: int
+    first: Ints
+
+    @property
+    def number(self) -> int:
+        """How many terms there are."""
+        return int(self.first[-1])
 
     @classmethod
     def of(cls, predictors: Predictors, rows: Ints, features: Ints) -> Terms:
@@ -53,45 +63,110 @@ class Terms:
         start = np.append(0, np.cumsum(levels))
         place = np.full((int(start[-1]), ENTRIES), -1, dtype=np.int64)
         value = np.zeros((int(start[-1]), ENTRIES))
-        number = 1
+        first = [1]
         for f, column in enumerate(features):
             count = np.bincount(predictors.bins[rows, column], minlength=levels[f])[: levels[f]]
             at = slice(int(start[f]), int(start[f + 1]))
             write = _categories if predictors.categorical[column] else _numbers
-            number += write(count, place[at], value[at], number)
-        return cls(features, start, place, value, number)
+            first.append(first[-1] + write(count, place[at], value[at], first[-1]))
+        return cls(features, start, place, value, np.array(first))
 
-    def fit(
-        self, predictors: Predictors, rows: Ints, code: Ints, weight: Floats
-    ) -> tuple[Floats, Floats]:
-        """Return ridge regressions of some responses (Hoerl and Kennard 1970), and their spread.
+    def among(self, features: Ints) -> tuple[Terms, Ints]:
+        """Return the terms of some of the columns, and which of all terms they are."""
+        at = [int(np.flatnonzero(self.features == column)[0]) for column in features]
+        codes = [np.arange(self.start[f], self.start[f + 1]) for f in at]
+        which = np.concatenate([[0], *(np.arange(self.first[f], self.first[f + 1]) for f in at)])
+        renumbered = np.full(self.number + 1, -1)  # the last one is of place -1
+        renumbered[which] = np.arange(which.size)
+        size = np.cumsum([0, *(part.size for part in codes)])
+        terms = np.cumsum([1, *(self.first[f + 1] - self.first[f] for f in at)])
+        every = np.concatenate(codes)
+        return Terms(features, size, renumbered[self.place[every]], self.value[every], terms), which
 
-        Response c is the weight of the rows with code c, and 0 elsewhere. The slopes have a column
-        for each response; the spread is the covariance of the fitted values.
-        """
-        products, right = moments(
-            np.ascontiguousarray(predictors.bins[rows]),
+    def products(self, predictors: Predictors, rows: Ints) -> Floats:
+        """Return the products of the terms with each other, summed over some rows."""
+        lower = moments(
+            predictors.bins,
+            rows,
             self.features,
             self.start,
             self.place,
             self.value,
-            code,
-            weight,
             np.zeros((self.number, self.number)),
-            np.zeros((self.number, int(code.max()) + 1)),
         )
-        ridge = np.full(self.number, RIDGE)
-        ridge[0] = 1e-9
-        products += np.tril(products, -1).T
-        slopes: Floats = np.asarray(np.linalg.solve(products + np.diag(ridge), right), np.float64)
-        mean = slopes.T @ products[:, 0] / rows.size
-        return slopes, slopes.T @ products @ slopes / rows.size - np.outer(mean, mean)
+        return np.asarray(lower + np.tril(lower, -1).T)
 
     def tables(self, slopes: Floats) -> Floats:
         """Return what each code adds to the linear predictors."""
         padded = np.vstack([slopes, np.zeros(slopes.shape[1])])  # place -1 adds nothing
         added = padded[self.place] * self.value[:, :, None]
         return np.ascontiguousarray(added.sum(axis=1))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Moments:
+    """The terms of some columns, and their products over some rows: regressions share them.
+
+    Attributes
+    ----------
+    rows
+        The rows that regressions are fitted on.
+    """
+
+    predictors: Predictors
+    rows: Ints
+    terms: Terms
+    products: Floats
+
+    @classmethod
+    def of(cls, predictors: Predictors, rows: Ints, features: Sequence[int]) -> Moments:
+        """Return the products of the terms of some columns, in one pass over the rows."""
+        predictors = predictors._replace(bins=np.ascontiguousarray(predictors.bins))
+        terms = Terms.of(predictors, rows, np.asarray(features, dtype=np.int64))
+        return cls(predictors, rows, terms, terms.products(predictors, rows))
+
+    def among(self, features: Sequence[int]) -> Moments:
+        """Return the moments of some of the columns."""
+        terms, which = self.terms.among(np.asarray(features, dtype=np.int64))
+        return Moments(self.predictors, self.rows, terms, self.products[np.ix_(which, which)])
+
+    def at(self, inside: Mask) -> Moments:
+        """Return the moments over some of the rows: counted there, or subtracted elsewhere."""
+        if inside.all():
+            return self
+        rows, others = self.rows[inside], self.rows[~inside]
+        if rows.size <= others.size:
+            products = self.terms.products(self.predictors, rows)
+        else:
+            products = self.products - self.terms.products(self.predictors, others)
+        return Moments(self.predictors, rows, self.terms, products)
+
+    def fit(self, code: Ints, weight: Floats) -> tuple[Floats, Floats]:
+        """Return ridge regressions of some responses (Hoerl and Kennard 1970), and their spread.
+
+        Response c is the weight of the rows with code c, and 0 elsewhere. The slopes have a column
+        for each response; the spread is the covariance of the fitted values.
+        """
+        terms = self.terms
+        right = responses(
+            self.predictors.bins,
+            self.rows,
+            terms.features,
+            terms.start,
+            terms.place,
+            terms.value,
+            code,
+            weight,
+            np.zeros((terms.number, int(code.max()) + 1)),
+        )
+        ridge = np.full(terms.number, RIDGE)
+        ridge[0] = 1e-9
+        slopes: Floats = np.asarray(
+            np.linalg.solve(self.products + np.diag(ridge), right), np.float64
+        )
+        mean = slopes.T @ self.products[:, 0] / self.rows.size
+        spread = slopes.T @ self.products @ slopes / self.rows.size
+        return slopes, spread - np.outer(mean, mean)
 
 
 def _categories(count: Ints, place: Ints, value: Floats, first: int) -> int:
@@ -119,43 +194,72 @@ def _standardised(values: Floats, weight: Floats) -> Floats:
 
 
 @compiled(
-    "Tuple((float64[:, ::1], float64[:, ::1]))(uint16[:, ::1], int64[::1], int64[::1],"
-    " int64[:, ::1], float64[:, ::1], int64[::1], float64[::1], float64[:, ::1], float64[:, ::1])"
+    "float64[:, ::1](uint16[:, ::1], int64[::1], int64[::1], int64[::1], int64[:, ::1],"
+    " float64[:, ::1], float64[:, ::1])"
 )
 def moments(
     bins: NDArray[np.uint16],
+    rows: Ints,
+    features: Ints,
+    start: Ints,
+    place: Ints,
+    value: Floats,
+    products: Floats,
+) -> Floats:
+    """Return the products of the terms, on the diagonal and below."""
+    at = np.empty(ENTRIES * features.size + 1, dtype=np.int64)
+    much = np.empty(ENTRIES * features.size + 1)
+    at[0], much[0] = 0, 1.0
+    for i in range(rows.size):
+        size = 1
+        for f in range(features.size):
+            code = min(start[f] + bins[rows[i], features[f]], start[f + 1] - 1)
+            for e in range(ENTRIES):
+                if place[code, e] >= 0:
+                    at[size], much[size] = place[code, e], value[code, e]
+                    size += 1
+        for a in range(size):
+            for b in range(a + 1):
+                products[at[a], at[b]] += much[a] * much[b]
+    return products
+
+
+@compiled(
+    "float64[:, ::1](uint16[:, ::1], int64[::1], int64[::1], int64[::1], int64[:, ::1],"
+    " float64[:, ::1], int64[::1], float64[::1], float64[:, ::1])"
+)
+def responses(
+    bins: NDArray[np.uint16],
+    rows: Ints,
     features: Ints,
     start: Ints,
     place: Ints,
     value: Floats,
     code: Ints,
     weight: Floats,
-    products: Floats,
     right: Floats,
-) -> tuple[Floats, Floats]:
-    """Return the products of the terms (on the diagonal and below), and those with responses."""
-    at = np.empty(ENTRIES * features.size + 1, dtype=np.int64)
-    much = np.empty(ENTRIES * features.size + 1)
-    at[0], much[0] = 0, 1.0
-    for i in range(len(bins)):
-        size = 1
+) -> Floats:
+    """Return the products of the terms with the responses."""
+    for i in range(rows.size):
+        right[0, code[i]] += weight[i]
         for f in range(features.size):
-            one = min(start[f] + bins[i, features[f]], start[f + 1] - 1)
+            held = min(start[f] + bins[rows[i], features[f]], start[f + 1] - 1)
             for e in range(ENTRIES):
-                if place[one, e] >= 0:
-                    at[size], much[size] = place[one, e], value[one, e]
-                    size += 1
-        for a in range(size):
-            right[at[a], code[i]] += much[a] * weight[i]
-            for b in range(a + 1):
-                products[at[a], at[b]] += much[a] * much[b]
-    return products, right
+                if place[held, e] >= 0:
+                    right[place[held, e], code[i]] += value[held, e] * weight[i]
+    return right
 
 
-def sums(bins: NDArray[np.uint16], features: Ints, start: Ints, tables: Floats) -> Floats:
-    """Return the linear predictors of some rows."""
-    scores = np.zeros((len(bins), tables.shape[1]))
-    for f, column in enumerate(features):
-        last = start[f + 1] - 1  # a category that is new to the tree
-        scores += tables[np.minimum(start[f] + bins[:, column].astype(np.int64), last)]
+@compiled("float64[:, ::1](uint16[:, ::1], int64[::1], int64[::1], int64[::1], float64[:, ::1])")
+def sums(
+    bins: NDArray[np.uint16], rows: Ints, features: Ints, start: Ints, tables: Floats
+) -> Floats:
+    """Return the linear predictors of some rows, one after the other."""
+    scores = np.zeros((tables.shape[1], rows.size))
+    for i in range(rows.size):
+        for f in range(features.size):
+            # the last code of a column is a category that is new to the tree
+            held = min(start[f] + bins[rows[i], features[f]], start[f + 1] - 1)
+            for d in range(tables.shape[1]):
+                scores[d, i] += tables[held, d]
     return scores

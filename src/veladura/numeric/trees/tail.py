@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from veladura.base.arrays import Floats
+from veladura.numeric.transforms import Transform
 
 FEWEST, MOST = 5, 20  # people whose mean is a knot
 KNOTS = 200  # so many knots are enough: more people share one
@@ -14,6 +15,7 @@ TAIL_PEOPLE = 20
 PERCENT = 0.1  # p of the p-% rule
 RANK, TIMES = 3, 3.0  # exceedances are cut at so many times that of the third largest
 PRIOR, PRIOR_PEOPLE = 0.2, 10.0  # the shape of a tail, and how many people it counts as
+SCALED_PRIOR = 0.0  # on the log scale a tail without shape is a Pareto one
 SHAPES = (-0.5, 0.8)
 LAST = 4.0  # a tail ends where this many times its people would have one beyond
 POINTS = 64
@@ -27,13 +29,22 @@ class Quantiles:
     ----------
     shares, numbers
         The knots; straight between them.
+    scale
+        The transformation that the numbers of the knots have gone through; None for none.
     """
 
     shares: Floats = field(repr=False)
     numbers: Floats = field(repr=False)
+    scale: Transform | None = None
 
     @classmethod
-    def of(cls, ordered: Floats, rows: int = 1, percent: float = PERCENT) -> Quantiles:
+    def of(
+        cls,
+        ordered: Floats,
+        rows: int = 1,
+        percent: float = PERCENT,
+        scale: Transform | None = None,
+    ) -> Quantiles:
         """Return the quantile function of some sorted numbers.
 
         A knot is the mean of 5 to 20 people. Where the outermost number is more than ``percent``
@@ -43,6 +54,9 @@ class Quantiles:
         ----------
         rows
             Most rows of a person: five people are in any five times as many rows.
+        scale
+            A transformation: knots are means of transformed numbers, straight lines and tails are
+            on that scale. Who stands out is judged by the numbers themselves.
 
         Examples
         --------
@@ -50,7 +64,8 @@ class Quantiles:
         >>> quantiles.at(np.array([0.25, 0.5])).tolist()
         [249.5, 499.5]
         """
-        size = ordered.size
+        raw, size = ordered, ordered.size
+        ordered = raw if scale is None else scale.of(raw)
         each = rows * int(np.clip(size // (rows * KNOTS), FEWEST, MOST))
         blocks = max(size // each, 1)
         edges = np.linspace(0, size, blocks + 1).astype(np.int64)
@@ -59,26 +74,29 @@ class Quantiles:
         shares = (edges[1:] + edges[:-1]) / (2 * size)
         low, high = _ends(ordered, means)
         knots = cls(np.concatenate([[0.0], shares, [1.0]]), np.concatenate([[low], means, [high]]))
-        knots = knots.with_tail(ordered, rows, percent)
-        return knots.turned().with_tail(-ordered[::-1], rows, percent).turned()
+        upper = needs_tail(raw, rows, percent)
+        prior = PRIOR if scale is None else SCALED_PRIOR
+        knots = knots.with_tail(ordered, rows, prior) if upper else knots
+        if needs_tail(-raw[::-1], rows, percent):
+            knots = knots.turned().with_tail(-ordered[::-1], rows, prior).turned()
+        return replace(knots, scale=scale)
 
     def at(self, shares: Floats) -> Floats:
         """Return the numbers at some shares of the people."""
-        return np.interp(shares, self.shares, self.numbers)
+        numbers = np.interp(shares, self.shares, self.numbers)
+        return numbers if self.scale is None else self.scale.undone(numbers)
 
     def turned(self) -> Quantiles:
         """Return the quantile function of the numbers with the other sign."""
         return Quantiles(1.0 - self.shares[::-1], -self.numbers[::-1])
 
-    def with_tail(self, ordered: Floats, rows: int, percent: float) -> Quantiles:
-        """Return the function with a fitted upper tail, where the outermost people need one."""
+    def with_tail(self, ordered: Floats, rows: int, prior: float = PRIOR) -> Quantiles:
+        """Return the function with a fitted upper tail."""
         size = rows * tail_people(ordered.size // rows)
-        if size > ordered.size // 2 or not stands_out(ordered[-size:], rows, percent):
-            return self
         start = 1 - size / ordered.size
         kept = self.shares < start
         base = float(self.at(np.array([start]))[0])
-        beyond = tail_of(ordered[-size:] - base, rows)
+        beyond = tail_of(ordered[-size:] - base, rows, prior)
         if ordered[-1] <= 0:  # a tail towards zero does not cross it
             beyond = np.minimum(beyond, -base)
         places = 1 - (1 - start) * _beyond(_survival(size))
@@ -107,6 +125,12 @@ def tail_people(size: int) -> int:
     return max(TAIL_PEOPLE, int(min(0.2 * size, 3 * np.sqrt(size))))
 
 
+def needs_tail(ordered: Floats, rows: int, percent: float) -> bool:
+    """Whether the outermost people need a fitted tail, and are enough for one."""
+    size = rows * tail_people(ordered.size // rows)
+    return size <= ordered.size // 2 and stands_out(ordered[-size:], rows, percent)
+
+
 def stands_out(tail: Floats, rows: int = 1, percent: float = PERCENT) -> bool:
     """Whether the outermost number can be told from the mean of the outermost five.
 
@@ -126,13 +150,13 @@ def stands_out(tail: Floats, rows: int = 1, percent: float = PERCENT) -> bool:
     return gap > percent * abs(outer) and away
 
 
-def tail_of(exceedances: Floats, rows: int = 1) -> Floats:
+def tail_of(exceedances: Floats, rows: int = 1, prior: float = PRIOR) -> Floats:
     """Return the quantiles of a generalised Pareto tail at the shares of `_survival`.
 
     Fitted to exceedances cut at three times the third largest, so that no person carries the fit,
     by probability-weighted moments (Hosking and Wallis 1987, eq. 7): with a0 the mean and a1 that
-    of y (1 - F), shape 2 - a0 / (a0 - 2 a1), shrunk as if ten more people had shape 0.2. The
-    scale is such that the tail, which ends at a quantile, has the mean of the cut exceedances.
+    of y (1 - F), shape 2 - a0 / (a0 - 2 a1), shrunk as if ten more people had that of the prior.
+    The scale is such that the tail, which ends at a quantile, has the mean of the cut exceedances.
     """
     cut = np.sort(np.clip(exceedances, 0.0, TIMES * np.sort(exceedances)[-RANK * rows]))
     size, mean = cut.size, float(cut.mean())
@@ -141,7 +165,7 @@ def tail_of(exceedances: Floats, rows: int = 1) -> Floats:
     left = 1 - (np.arange(1, size + 1) - 0.35) / size
     weighted = float((left * cut).mean())
     raw = 2 - mean / max(mean - 2 * weighted, 1e-12 * mean)
-    shape = (size * float(np.clip(raw, *SHAPES)) + PRIOR_PEOPLE * PRIOR) / (size + PRIOR_PEOPLE)
+    shape = (size * float(np.clip(raw, *SHAPES)) + PRIOR_PEOPLE * prior) / (size + PRIOR_PEOPLE)
     survival = _survival(size)
     quantiles = np.expm1(-shape * np.log(survival)) / shape if shape else -np.log(survival)
     return np.asarray(quantiles * mean / _mean_of(quantiles, _beyond(survival)))

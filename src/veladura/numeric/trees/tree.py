@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,8 @@ from veladura.numeric.trees.records import find_leaves, layout_of, pack
 
 FEATURE, CUT, LEFT, MISSING_LEFT = range(4)  # column 4, the set of a split, is for kernels only
 START, END, PARENT, DEPTH = range(5, 9)
+NumberCriterion = Literal["ranks", "values"]
+ClassCriterion = Literal["gini", "deviance", "misclassification"]
 THREAD_ROWS = 20_000  # a thread costs more than it saves for fewer
 
 
@@ -39,7 +42,7 @@ class TrainingRows:
 
 @dataclass(frozen=True, kw_only=True)
 class Growth:
-    """When a tree stops growing.
+    """What a split lowers, and when a tree stops growing.
 
     Attributes
     ----------
@@ -51,12 +54,27 @@ class Growth:
         Share of the root's impurity that a split must remove.
     tried
         Columns tried at each split, at random; 0 for all.
+    numbers
+        Whether squares of ranks or of values are lowered.
+    classes
+        The impurity of classes that is lowered.
+    min_variance
+        Smallest variance of numbers in a leaf: a split that would leave less is not made.
+    unbiased
+        Whether columns are compared by what their best split gains above chance: one with many
+        values has many splits to choose from (the selection bias of Loh and Shih 1997). Linear
+        scores are compared by their whole gain; so is every column by deviance and by
+        misclassification.
     """
 
     min_leaf: int = 5
     min_distinct: int = 1
     complexity: float = 0.0
     tried: int = 0
+    numbers: NumberCriterion = "ranks"
+    classes: ClassCriterion = "gini"
+    min_variance: float = 0.0
+    unbiased: bool = False
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -140,7 +158,7 @@ class Tree:
                 np.append(0, np.cumsum(np.bincount(root))),
             )
         used = np.flatnonzero(np.bincount(self.nodes[:, FEATURE] + 1)[1:])
-        at, high, words = layout_of(predictors.levels[used], head=1)
+        at, high, words = layout_of(predictors.levels[used], predictors.categorical[used], head=1)
         layout = np.zeros((predictors.levels.size, 4), dtype=np.int64)
         layout[used] = np.column_stack(
             [at, high, predictors.levels[used], predictors.categorical[used]]
@@ -188,12 +206,15 @@ def grow(
     else:
         roots = np.append(0, np.cumsum(np.bincount(groups)))
         which = which[np.argsort(groups, kind="stable")]
+    if classes and growth.classes != "gini":
+        return _grow_by_class(predictors, features, target, classes, which, roots, growth, seed)
     shift = which.size.bit_length()
     layout, records = _records(
         predictors,
         features,
         target if classes > 2 else _masses(target, which.size, shift),  # noqa: PLR2004
         which,
+        unbiased=growth.unbiased,
     )
     nodes, risks, sets, made, used = grow_nodes(
         records,
@@ -215,6 +236,40 @@ def grow(
         sets[:used].copy(),
         np.zeros(made, dtype=np.int64),
     )
+
+
+def _grow_by_class(
+    predictors: Predictors,
+    features: Sequence[int],
+    target: Ints,
+    classes: int,
+    rows: Ints,
+    roots: Ints,
+    growth: Growth,
+    seed: int,
+) -> Tree:
+    """Return a classification tree by deviance or by misclassification."""
+    from veladura.numeric.trees.class_kernels import DEVIANCE, MISCLASSIFICATION, grow_classes
+
+    order = np.array(rows, dtype=np.int64)
+    nodes, risks, sets, made, used = grow_classes(
+        np.ascontiguousarray(predictors.bins),
+        np.asarray(features, dtype=np.int64),
+        predictors.levels,
+        predictors.categorical,
+        np.ascontiguousarray(target, dtype=np.int64),
+        classes,
+        order,
+        np.asarray(roots, dtype=np.int64),
+        DEVIANCE if growth.classes == "deviance" else MISCLASSIFICATION,
+        growth.min_leaf,
+        growth.min_distinct,
+        growth.complexity,
+        growth.tried,
+        seed,
+    )
+    stop = np.zeros(made, dtype=np.int64)
+    return Tree(order, nodes[:made].copy(), risks[:made].copy(), sets[:used].copy(), stop)
 
 
 def grow_on(
@@ -239,17 +294,19 @@ def grow_on(
 
 
 def _records(
-    predictors: Predictors, features: Sequence[int], target: Ints, rows: Ints
+    predictors: Predictors, features: Sequence[int], target: Ints, rows: Ints, *, unbiased: bool
 ) -> tuple[Ints, Ints]:
     """Return the layout of a record, and the records: target, row, a byte or two a predictor."""
     from veladura.numeric.trees.kernels import HEAD, ROW, TARGET
 
     columns = np.asarray(features, dtype=np.int64)
-    levels = predictors.levels[columns]
-    at, high, words = layout_of(levels, HEAD)
-    layout = np.column_stack(
-        [columns, at, high, levels, predictors.categorical[columns], np.cumsum(levels) - levels]
-    ).astype(np.int64)
+    levels, categorical = predictors.levels[columns], predictors.categorical[columns]
+    at, high, words = layout_of(levels, categorical, HEAD)
+    handicap = unbiased & (columns < predictors.levels.size - predictors.scores)
+    before = np.cumsum(levels) - levels
+    layout = np.column_stack([columns, at, high, levels, categorical, before, handicap]).astype(
+        np.int64
+    )
     records = np.zeros((rows.size, words), dtype=np.int64)
     records[:, TARGET], records[:, ROW] = target[rows], rows
     pack(predictors.bins, rows, columns, at, high, records.view(np.uint8))
@@ -279,8 +336,18 @@ def ranks(values: Floats) -> Ints:
     >>> ranks(np.array([10.0, 30.0, 10.0])).tolist()
     [-1, 2, -1]
     """
-    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
-    above = np.cumsum(count)
-    doubled = 2 * above - count + 1  # twice the mean of the ranks first to last
-    centred: Ints = doubled[place.reshape(-1)] - (values.size + 1)
+    return ranks_of_places(np.unique(values, return_inverse=True)[1].reshape(-1))
+
+
+def ranks_of_places(place: Ints) -> Ints:
+    """Return the same for values known by their places in order: no need to sort again.
+
+    Examples
+    --------
+    >>> ranks_of_places(np.array([0, 7, 0])).tolist()
+    [-1, 2, -1]
+    """
+    count = np.bincount(place)
+    doubled = 2 * np.cumsum(count) - count + 1  # twice the mean of the ranks first to last
+    centred: Ints = doubled[place] - (place.size + 1)
     return centred

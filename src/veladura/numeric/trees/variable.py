@@ -14,9 +14,11 @@ import numpy as np
 
 from veladura.base.arrays import Floats, Ints, Mask
 from veladura.errors import DataError
+from veladura.numeric.transforms import Transform, TransformName
 from veladura.numeric.trees.law import MIN_PEOPLE, NumberLaw
 from veladura.numeric.trees.numbers import NumberGrid
 from veladura.numeric.trees.scores import Values
+from veladura.numeric.trees.tree import ranks, ranks_of_places
 from veladura.table.codes import Column
 
 Smoothing = Literal["local", "none"]
@@ -42,6 +44,10 @@ class Variable:
         The smallest and the largest place that the holder allows.
     law
         How its numbers move from those of their donors.
+    transform
+        The transformation of its numbers, from places; None for none.
+    order
+        The place of each row's number among the distinct ones.
     """
 
     column: Column
@@ -52,6 +58,8 @@ class Variable:
     spikes: Floats | None = None
     limits: tuple[float, float] = (-np.inf, np.inf)
     law: NumberLaw | None = None
+    transform: Transform | None = None
+    order: Ints | None = None
 
     def __repr__(self) -> str:
         return f"Variable({self.column.name!r})"
@@ -65,6 +73,28 @@ class Variable:
     def moves(self) -> bool:
         """Whether it holds numbers that are moved."""
         return self.law is not None and bool(self.law.moves.any())
+
+    def numbers(self) -> Floats:
+        """Return the numbers of all rows in the units of the column; 0 where a row has none."""
+        if self.places is None or self.grid is None:
+            return np.zeros(self.state.size)
+        numbers: Floats = self.places * self.grid.unit + self.grid.base
+        return np.where(self.state == 0, numbers, 0.0)
+
+    def scaled(self) -> Floats:
+        """Return the numbers of all rows as trees see them: transformed, if they are."""
+        numbers = self.numbers()
+        if self.transform is None:
+            return numbers
+        here = self.state == 0
+        numbers[here] = self.transform.of(numbers[here])
+        return numbers
+
+    def ranks(self, rows: Ints) -> Ints:
+        """Return the doubled mid-ranks about zero of the numbers of some rows, transformed."""
+        if self.transform is None and self.order is not None:
+            return ranks_of_places(self.order[rows])
+        return ranks(self.scaled()[rows])
 
     def inside(self, places: Floats) -> Mask:
         """Return which numbers are within the limits."""
@@ -99,6 +129,7 @@ def variable_of(
     among: Mask | None = None,
     bandwidth: float = 1.0,
     stratum: Ints | None = None,
+    transform: TransformName | None = None,
 ) -> Variable:
     """Return how a column is synthesised.
 
@@ -116,6 +147,8 @@ def variable_of(
         Factor on the bandwidth of the leaves.
     stratum
         The zero-based stratum of each row, where strata are synthesised separately.
+    transform
+        The transformation of its numbers, by name.
     """
     if column.labels is not None and column.field.kind != "ordered":
         levels = len(column.labels)
@@ -142,6 +175,7 @@ def variable_of(
     if among is not None:  # who holds a number outside of them does not hide it
         present &= among
         holders = Values.of(places, present, people).by_row()
+    scale = _transform(transform, grid, places, state == 0, column.name)
     law = NumberLaw.of(
         grid,
         places,
@@ -154,6 +188,7 @@ def variable_of(
         bandwidth=bandwidth,
         stratum=stratum,
         everyone=state == 0 if among is not None else None,
+        transform=scale,
     )
     return Variable(
         column,
@@ -164,7 +199,27 @@ def variable_of(
         marked,
         (ends[0], ends[1]),
         law,
+        None if transform is None else Transform(transform),
+        values.place,
     )
+
+
+def _transform(
+    name: TransformName | None, grid: NumberGrid, places: Floats, present: Mask, column: str
+) -> Transform | None:
+    """Return the transformation of numbers in steps of the grid; refuse a column it cannot take."""
+    if name is None:
+        return None
+    step = 1.0 if grid.decimals is None else grid.step
+    plain = Transform(name)
+    if outside := plain.outside(places[present] * grid.unit + grid.base):
+        msg = (
+            f"transform.{column}: {name} takes numbers that are {plain.domain}, and {outside} rows"
+            ' hold others.\n\nHint: use "log1p" for numbers from 0 or "asinh" for numbers of any'
+            " sign; or name a value that many rows share in spikes, which are not transformed."
+        )
+        raise DataError(msg)
+    return Transform(name, step * grid.unit)
 
 
 def is_few(count: Ints, min_people: int) -> bool:

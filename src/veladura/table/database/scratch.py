@@ -26,7 +26,7 @@ def custodian_home() -> Path:
 def scratch_below(custodian: Path | None) -> None:
     """Keep all scratch of this process below the custodian folder of its plan, if it names one."""
     global _named  # noqa: PLW0603  # a process runs one plan, and spills wherever rows are counted
-    _named = custodian
+    _named = None if custodian is None else custodian.absolute()  # wherever the process goes next
 
 
 def scratch_folder(custodian: Path | None = None) -> Path:

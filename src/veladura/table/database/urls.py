@@ -1,15 +1,22 @@
-"""Databases by path or URL: DuckDB and SQLite files, PostgreSQL servers."""
+"""Databases by path or URL: DuckDB and SQLite files, PostgreSQL and other servers.
+
+Tables of MariaDB, MySQL, SQL Server and Oracle are read into our own DuckDB when they are opened:
+their usual collations take texts for equal that differ in case, accents or blanks at the end, so
+that a count made there would not be that of the values.
+"""
 
 from __future__ import annotations
 
 import sqlite3
+import sys
+import warnings
 import weakref
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from veladura.errors import DataError, PlanError
-from veladura.table.database.connection import find, private_settings, run_sql
+from veladura.table.database.connection import fetch, find, private_settings, run_sql
 from veladura.table.database.passwords import with_password, without_password
 from veladura.table.database.scratch import scratch_folder
 from veladura.table.database_errors import without_values
@@ -17,7 +24,8 @@ from veladura.table.database_errors import without_values
 if TYPE_CHECKING:
     import ibis
 
-SCHEMES = ("duckdb", "sqlite", "postgresql", "postgres")
+READ_HERE = {"mysql": "mysql", "mariadb": "mysql", "mssql": "mssql", "oracle": "oracle"}
+SCHEMES = ("duckdb", "sqlite", "postgresql", "postgres", *READ_HERE)
 _MOST_NAMES = 20
 _EMPTY = "the database has no tables."
 _HEADER = 16  # bytes that tell the two kinds of files apart
@@ -53,7 +61,7 @@ def find_table(
         with without_values(f"the {scheme} database"):
             backend = _connect(scheme, url, writable=writable, custodian=custodian)
     except ModuleNotFoundError as error:
-        extra = "postgres" if scheme.startswith("postgres") else scheme
+        extra = READ_HERE.get(scheme, "postgres" if scheme.startswith("postgres") else scheme)
         msg = (
             f"reading {scheme} needs the package {error.name}, which is not installed.\n\nHint: pip"
             f" install 'veladura[{extra}]'."
@@ -61,7 +69,16 @@ def find_table(
         raise PlanError(msg) from None
     weakref.finalize(backend, _close, backend.con)  # when the last expression on it is gone
     name = table or _only_table(backend)
-    return _table(backend, name), without_password(url), name
+    found = _table(backend, name)
+    return (_here(found, name) if scheme in READ_HERE else found), without_password(url), name
+
+
+def _here(table: ibis.Table, name: str) -> ibis.Table:
+    """Return the rows of a table of a server as a table of our own DuckDB."""
+    import ibis
+
+    with without_values(f"table {name!r}"):
+        return ibis.memtable(fetch(table))
 
 
 def _close(connection: Any) -> None:
@@ -83,7 +100,32 @@ def _connect(scheme: str, url: str, *, writable: bool, custodian: Path | None) -
         backend = _connect_sqlite(_file(scheme, url), writable=writable)
         backend.list_tables()  # connecting alone does not open the file
         return backend
+    if READ_HERE.get(scheme) == "mysql":
+        return _connect_mysql(with_password(f"mysql://{url.partition('://')[2]}"))
     return ibis.connect(with_password(url))
+
+
+def _connect_mysql(url: str) -> Any:
+    """Return a connection whose times are in UTC; a server may not know the zone by its name."""
+    import ibis
+
+    _use_pymysql()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Unable to set session timezone")
+        backend = ibis.connect(url)
+    with backend.con.cursor() as cursor:
+        cursor.execute("SET time_zone = '+00:00'")
+    return backend
+
+
+def _use_pymysql() -> None:
+    """Let Ibis use PyMySQL, which needs no compiler, where mysqlclient is not installed."""
+    from importlib.util import find_spec
+
+    if "MySQLdb" not in sys.modules and find_spec("MySQLdb") is None:
+        import pymysql  # type: ignore[import-untyped]
+
+        pymysql.install_as_MySQLdb()
 
 
 def _connect_sqlite(path: Path, *, writable: bool) -> Any:

@@ -11,6 +11,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 
+def new_frame(arrow: pa.Table) -> pa.Table:
+    """Return a table with columns of its own, without metadata."""
+    return arrow.replace_schema_metadata(None)
+
+
 def arrays_of(frame: pa.Table) -> list[pa.ChunkedArray]:
     """Return the columns of a pyarrow table."""
     return list(frame.columns)
@@ -30,6 +35,15 @@ def restore(
         )
         columns.append(column)
     return pa.table(columns, names=list(changed))
+
+
+def ordered(frame: pa.Table, place: int, labels: list[str]) -> pa.Table:
+    """Return a table with one of its columns of text as an ordered dictionary."""
+    values = frame.column(place)
+    names = pa.array(labels, pa.string())
+    codes = pc.index_in(values.cast(pa.string()), value_set=names).combine_chunks()
+    column = pa.DictionaryArray.from_arrays(codes, names, ordered=True)
+    return frame.set_column(place, frame.column_names[place], column)
 
 
 def _take(column: pa.ChunkedArray, rows: NDArray[np.int64]) -> pa.ChunkedArray:

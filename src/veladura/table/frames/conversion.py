@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,9 @@ from veladura.table.codes import label_text
 from veladura.table.equal_values import has_twins
 from veladura.table.frames.arrow import is_text, labels_of
 from veladura.table.schema import Declared
+
+if TYPE_CHECKING:
+    from veladura.table.table import Table
 
 _MODULES = {"pandas": "pandas", "polars": "polars", "pyarrow": "arrow"}
 
@@ -83,7 +86,11 @@ def _plain(array: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def restore(
-    frame: Any, arrow: pa.Table, changed: Mapping[str, bool], rows: NDArray[np.int64] | None
+    frame: Any,
+    arrow: pa.Table,
+    changed: Mapping[str, bool],
+    rows: NDArray[np.int64] | None,
+    orders: Mapping[str, Sequence[str]] | None = None,
 ) -> Any:
     """Return released columns as the caller's kind of frame.
 
@@ -95,11 +102,40 @@ def restore(
         The released columns, and whether their values were replaced.
     rows
         The row of ``frame`` that each released row comes from; None without such a link.
+    orders
+        Columns that a method turned into ordered categories, each with its categories in order.
     """
+    library = "pandas" if frame is None else library_of(frame) or ""
+    restored = _restored(frame, arrow, changed, rows)
+    for name, order in (orders or {}).items():
+        used = set(arrow.column(name).drop_null().unique().to_pylist())
+        labels = [label for label in order if label in used]
+        restored = _library(library).ordered(restored, list(changed).index(name), labels)
+    return restored
+
+
+def _restored(
+    frame: Any, arrow: pa.Table, changed: Mapping[str, bool], rows: NDArray[np.int64] | None
+) -> Any:
     if frame is None:
         return _library("pandas").new_frame(arrow.select(list(changed)))
     replaced = {name: new or _looks_double(frame, name) for name, new in changed.items()}
     return _library(library_of(frame) or "").restore(frame, arrow, replaced, rows)
+
+
+def count_frame(table: Table, columns: list[str]) -> Any:
+    """Return how many rows have each combination of values that occurs, most frequent first."""
+    table.schema.check("the release", columns)
+    counted = table.fetched().arrow.select(columns).group_by(columns).aggregate([([], "count_all")])
+    name = next(name for name in ("n", "count", "number of rows") if name not in columns)
+    named = counted.select([*columns, "count_all"]).rename_columns([*columns, name])
+    keys = [(name, "descending"), *((column, "ascending") for column in columns)]
+    return _library("pandas").new_frame(named.sort_by(keys))
+
+
+def new_frame(frame: Any, arrow: pa.Table) -> Any:
+    """Return a table with columns of its own as the caller's kind of frame; pandas for a file."""
+    return _library(library_of(frame) or "pandas").new_frame(arrow)
 
 
 def _looks_double(frame: Any, name: str) -> bool:

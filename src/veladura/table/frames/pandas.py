@@ -65,11 +65,18 @@ def restore(
 
 
 def new_frame(arrow: pa.Table) -> Any:
-    """Return a pandas frame of a table that was not made of a frame."""
+    """Return a pandas frame of a table with columns of its own, or that was no frame."""
     return pd.DataFrame(
         {name: arrow.column(name).to_pandas() for name in arrow.column_names},
         index=pd.RangeIndex(arrow.num_rows),
     )
+
+
+def ordered(frame: Any, place: int, labels: list[str]) -> Any:
+    """Return a frame with one of its columns of text as ordered categories."""
+    values = pd.Categorical(frame.iloc[:, place], categories=labels, ordered=True)
+    frame.isetitem(place, values)
+    return frame
 
 
 def like(column: pa.ChunkedArray, dtype: Any) -> Any:

@@ -13,6 +13,11 @@ from numpy.typing import NDArray
 from veladura.errors import DataError
 
 
+def new_frame(arrow: pa.Table) -> Any:
+    """Return a polars frame of a table with columns of its own."""
+    return pl.from_arrow(arrow)
+
+
 def arrays_of(frame: Any) -> list[pa.ChunkedArray]:
     """Return the columns of a polars frame as Arrow arrays; an Enum is an ordered dictionary."""
     return [_array_of(series) for series in frame.get_columns()]
@@ -46,6 +51,11 @@ def restore(
             else _compact(own.gather(rows), own)
         )
     return pl.DataFrame(columns)
+
+
+def ordered(frame: Any, place: int, labels: list[str]) -> Any:
+    """Return a frame with one of its columns of text as an Enum."""
+    return frame.with_columns(frame.to_series(place).cast(pl.Enum(labels)))
 
 
 def like(column: pa.ChunkedArray, own: Any) -> Any:

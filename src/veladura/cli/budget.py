@@ -1,0 +1,79 @@
+"""The terminal's view of privacy budgets: what was spent, and what a budget would buy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.markup import escape
+from rich.table import Table
+
+from veladura.cli.show import say
+from veladura.cli.tables import PlainConsole, print_table
+
+_console = PlainConsole(highlight=False)
+
+
+def show_budget(folder: Path | None, *, events: bool) -> None:
+    """Show the ledgers of all sources, or of another home than the user's."""
+    from veladura.errors import PlanError
+    from veladura.methods.private.kept import budget_rows, event_lines, ledger_home
+
+    if folder is not None and folder.suffix != ".toml" and not folder.is_dir():
+        msg = f"{folder} is not a folder.\n\nHint: name the home of the ledgers, or none."
+        raise PlanError(msg)
+    home = ledger_home() if folder is None or folder.suffix == ".toml" else folder
+    rows = budget_rows(home)
+    if not rows:
+        say(f"No private draws are recorded in {home}.", quiet=False)
+        return
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for heading in ("source", "budget", "spent", "left", "draws"):
+        table.add_column(heading)
+    for row in rows:
+        table.add_row(*map(escape, row))
+    print_table(_console, table)
+    for line in event_lines(home) if events else ():
+        say(line, quiet=False)
+
+
+def show_what_if(path: Path, rows: int | None) -> None:
+    """Show what the private step of a plan can be expected to give for several epsilons."""
+    from veladura.plan.plan import read_plan
+    from veladura.plan.what_if import PRIORS, what_if
+
+    seen = what_if(read_plan(path), rows)
+    say(
+        f"{seen.method} of {', '.join(seen.columns)}: {seen.cells:,} cells, {seen.rows:,} rows."
+        " Computed from these public quantities: no value of the data was looked at.\n",
+        quiet=False,
+    )
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("")
+    for heading in ("epsilon", "a person's epsilon", "expected error", "interval of a share, +/-"):
+        table.add_column(heading, justify="right")
+    table.add_column("verdict")
+    table.add_column("odds at most times", justify="right")
+    for prior in PRIORS:
+        table.add_column(f"belief of {prior:.0%} becomes at most", justify="right")
+    for row in seen.outlooks:
+        table.add_row(
+            "->" if row.epsilon == seen.own.epsilon else "",
+            f"{row.epsilon:g}",
+            f"{row.loss:.3g}",
+            f"{row.expected.error:.3f}",
+            "-" if row.half_width is None else f"{row.half_width:.4f}",
+            row.expected.verdict,
+            f"{row.odds:.3g}",
+            *(f"{row.belief(prior):.1%}" for prior in PRIORS),
+        )
+    print_table(_console, table)
+    say(
+        f"\nexpected error: the share of rows that would have to move to make the released table"
+        f" the true one; a table that ignores the data has {seen.own.expected.ignorance:.3f}."
+        " Computed on an invented table whose shares fall as 1, 1/2, 1/3, ...\n"
+        "belief: what someone who knows everybody else can at most come to believe about one"
+        " person, who believed that much before.",
+        quiet=False,
+    )
+    for words in seen.better:
+        say(f"better: {words}", quiet=False)

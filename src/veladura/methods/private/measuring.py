@@ -1,0 +1,257 @@
+"""Choose, measure and fit: which tables of a workload get noise, and how much, round by round."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import numpy as np
+
+from veladura.base.arrays import Floats
+from veladura.base.context import Advance
+from veladura.numeric.graphical.fit import Fit, NoisyTable, fit
+from veladura.numeric.graphical.junction import Columns, model_megabytes
+
+SINGLES = 0.3  # share of rho for the columns by themselves
+FALL = 2**0.5  # of the noise, when a round told no more than noise
+CHOOSING = 0.1  # share of the rho of a round that chooses the table
+PATIENCE = 6  # rounds a column that the first noise would last for; it falls as rounds go by
+ROUND_STEPS = 40  # of the fit between rounds
+LAST_STEPS = 300
+TABLE_SENSITIVITY = 2**0.5  # L2: a replaced row takes one from a cell and adds one to another
+SCORE_SENSITIVITY = 2.0  # L1, and so the distance of a table to the model
+
+
+@dataclass(frozen=True, eq=False)
+class Noise:
+    """Where the noise comes from: counts with Gaussian noise, and a private choice of the best."""
+
+    gaussian: Callable[[Floats, float], Floats]
+    choose: Callable[[Sequence[float], float, float], int]
+
+
+@dataclass(eq=False)
+class Spending:
+    """The rho of one release: what each measurement and each choice costs, and what is left."""
+
+    total: float
+    measuring: float = 0.0
+    choosing: float = 0.0
+
+    @property
+    def left(self) -> float:
+        """The rho that is not spent yet."""
+        return max(0.0, self.total - self.measuring - self.choosing)
+
+
+def measure_cost(sigma: float) -> float:
+    """Return the rho of a table with Gaussian noise: the squared sensitivity over 2 sigma^2."""
+    return TABLE_SENSITIVITY**2 / (2 * sigma**2)
+
+
+def sigma_for(rho: float) -> float:
+    """Return the noise of a table that costs rho."""
+    return TABLE_SENSITIVITY / math.sqrt(2 * rho)
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """What may be measured: all of it is public.
+
+    Attributes
+    ----------
+    shape
+        The number of categories of each column.
+    weights
+        The tables that may be measured, with the weight of each.
+    n
+        The number of rows; None where it is not public, and is estimated from the noisy columns.
+    zeros
+        Structural zeros: columns, and which cells of their table are possible.
+    megabytes
+        The largest model.
+    rounds
+        How many tables are chosen; None to spend the budget in falling noise.
+    fits
+        How often the model is fitted before the last time; None for every round.
+    """
+
+    shape: tuple[int, ...]
+    weights: Mapping[Columns, float]
+    n: int | None
+    zeros: tuple[tuple[Columns, Floats], ...] = ()
+    megabytes: float = 8.0
+    rounds: int | None = None
+    fits: int | None = None
+
+    def cells(self, columns: Columns) -> int:
+        """Return the number of cells of a table."""
+        return math.prod(self.shape[column] for column in columns)
+
+
+@dataclass(eq=False)
+class Measurements:
+    """The noisy tables so far, and the model that was fitted to them."""
+
+    design: Design
+    count: Callable[[Columns], Floats] = field(repr=False)
+    noise: Noise
+    spending: Spending
+    tables: list[NoisyTable] = field(default_factory=list)
+    fitted: Fit | None = None
+
+    def add(self, columns: Columns, sigma: float) -> None:
+        """Measure a table with noise."""
+        noisy = self.noise.gaussian(self.count(columns), sigma)
+        self.spending.measuring += measure_cost(sigma)
+        self.tables.append(NoisyTable(columns, noisy, sigma))
+
+    @property
+    def n(self) -> float:
+        """The number of rows, or its estimate: sums of noisy columns, averaged by precision."""
+        if self.design.n is not None:
+            return float(self.design.n)
+        singles = [table for table in self.tables if len(table.columns) == 1]
+        precision = np.array([1 / (table.noisy.size * table.sigma**2) for table in singles])
+        sums = np.array([table.noisy.sum() for table in singles])
+        return max(1.0, float(precision @ sums / precision.sum()))
+
+    def refit(self, steps: int) -> Fit:
+        """Fit the model to all tables, starting from the last one."""
+        design = self.design
+        self.fitted = fit(
+            design.shape,
+            self.tables,
+            self.n,
+            zeros=design.zeros,
+            start=self.fitted,
+            steps=steps,
+        )
+        return self.fitted
+
+    def allowed(self, share: float) -> list[Columns]:
+        """Return the tables that keep the model within a share of its size; no row decides it."""
+        design = self.design
+        measured = [
+            *dict.fromkeys(table.columns for table in self.tables),
+            *(columns for columns, _ in design.zeros),
+        ]
+        held = [set(clique) for clique in self.fitted.model.tree.cliques] if self.fitted else []
+        return [
+            columns
+            for columns in design.weights
+            if any(set(columns) <= clique for clique in held)
+            or model_megabytes(design.shape, [*measured, columns]) <= share * design.megabytes
+        ]
+
+    def choose(self, candidates: Sequence[Columns], sigma: float, rho: float) -> Columns:
+        """Return the table that the model fits worst, chosen privately at a cost of rho.
+
+        The score of a table is its weight times its L1 distance to the model, less what the noise
+        alone would do (McKenna et al. 2022, algorithm 2).
+        """
+        fitted, n = self.fitted, self.n
+        assert fitted is not None  # noqa: S101  # columns are measured and fitted first
+        scores, most = [], 0.0
+        for columns in candidates:
+            weight = self.design.weights[columns]
+            expected = n * fitted.beliefs.table(columns).ravel()
+            distance = float(np.abs(self.count(columns) - expected).sum())
+            bias = (2 / math.pi) ** 0.5 * sigma * expected.size
+            scores.append(weight * (distance - bias))
+            most = max(most, weight)
+        self.spending.choosing += rho
+        return candidates[self.noise.choose(scores, SCORE_SENSITIVITY * most, rho)]
+
+
+def measure(
+    design: Design,
+    count: Callable[[Columns], Floats],
+    rho: float,
+    noise: Noise,
+    advance: Advance = lambda: None,
+) -> Measurements:
+    """Measure every column, then table after table; spend all of rho and no more.
+
+    Without a number of rounds, the noise falls as rounds go by (McKenna et al. 2022, algorithm 4):
+    when a new table tells the model no more than noise would, the next ones get half of it.
+    """
+    spending = Spending(rho)
+    state = Measurements(design, count, noise, spending)
+    columns = [(column,) for column in range(len(design.shape))]
+    tables = [table for table in design.weights if len(table) > 1]
+    rounds = design.rounds
+    if not tables or rounds == 0:
+        for column in columns:
+            state.add(column, sigma_for(rho / len(columns)))
+        state.refit(LAST_STEPS)
+        return state
+    for column in columns:
+        state.add(column, sigma_for(SINGLES * rho / len(columns)))
+    state.refit(ROUND_STEPS)
+    if rounds is None:
+        each = spending.left / (PATIENCE * len(columns))
+        _annealed(state, sigma_for((1 - CHOOSING) * each), advance)
+    else:
+        _fixed(state, rounds, advance)
+    state.refit(LAST_STEPS)
+    return state
+
+
+def _annealed(state: Measurements, sigma: float, advance: Advance) -> None:
+    """Choose and measure with falling noise until the budget is spent."""
+    spending, last = state.spending, False
+    while not last:
+        each = measure_cost(sigma) / (1 - CHOOSING)
+        last = spending.left < 2 * each
+        if last:
+            each = spending.left
+            sigma = sigma_for((1 - CHOOSING) * each)
+        share = 1 - (spending.left - each) / spending.total
+        chosen = state.choose(state.allowed(share), sigma, CHOOSING * each)
+        before = state.fitted
+        state.add(chosen, sigma)
+        after = state.refit(ROUND_STEPS)
+        assert before is not None  # noqa: S101
+        moved = state.n * np.abs(before.beliefs.table(chosen) - after.beliefs.table(chosen)).sum()
+        if moved <= (2 / math.pi) ** 0.5 * sigma * state.design.cells(chosen):
+            sigma /= FALL
+        advance()
+
+
+def _fixed(state: Measurements, rounds: int, advance: Advance) -> None:
+    """Choose and measure a given number of tables, each at the same cost."""
+    each = state.spending.left / rounds
+    sigma = sigma_for((1 - CHOOSING) * each)
+    batches = rounds if state.design.fits is None else min(rounds, state.design.fits)
+    for batch in np.array_split(np.arange(rounds), batches):
+        for _ in batch:
+            known = {table.columns for table in state.tables}
+            fresh = [table for table in state.allowed(1.0) if table not in known]
+            if candidates := fresh or state.allowed(1.0):
+                state.add(state.choose(candidates, sigma, CHOOSING * each), sigma)
+            advance()
+        state.refit(ROUND_STEPS)
+
+
+def closure(workload: Mapping[Columns, float]) -> dict[Columns, float]:
+    """Return every table within the workload, weighted by what it shares with its tables.
+
+    The weight of a table is the sum over the workload of the columns in common, times the weight
+    there (McKenna et al. 2022, section 4.3).
+    """
+    parts = sorted(
+        {
+            part
+            for columns in workload
+            for size in range(1, len(columns) + 1)
+            for part in combinations(columns, size)
+        },
+        key=lambda part: (len(part), part),
+    )
+    return {
+        part: sum(weight * len(set(part) & set(columns)) for columns, weight in workload.items())
+        for part in parts
+    }

@@ -1,0 +1,293 @@
+"""Private linear and logistic regression, from noisy sufficient statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from veladura.base.arrays import Floats
+from veladura.base.checks import check_choice
+from veladura.base.context import Context
+from veladura.core.recipe import Recipe, no_codes
+from veladura.core.release import Dataset
+from veladura.errors import PlanError
+from veladura.methods.private import exact, propose
+from veladura.methods.private.domain import Domain, declare
+from veladura.methods.private.events import Event
+from veladura.methods.private.libraries import opendp
+from veladura.methods.private.private import FittedPrivate, Outcome, refuse_seed
+from veladura.methods.private.queries import Query
+from veladura.methods.private.regression_rows import coefficient_rows, linear, logistic, products
+from veladura.methods.private.statistics_recipe import StatisticsRecipe, bounds_of
+from veladura.methods.private.statistics_table import OWN, table_of
+from veladura.methods.private.summary import numbers_of
+from veladura.table.schema import LABELLED, NUMERIC, check_kinds
+from veladura.table.table import from_arrow
+
+if TYPE_CHECKING:
+    from veladura.table.inspect import Facts
+    from veladura.table.table import Table
+
+FAMILIES = ("linear", "logistic")
+MOST_CELLS = 5000
+MOST_BINS = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrivateRegression(StatisticsRecipe):
+    """Release the coefficients of a regression with noise, and intervals that include it.
+
+    Differential privacy: the sufficient statistics get integer noise from OpenDP (``pip install
+    'veladura[dp]'``), Gaussian with a delta and two-sided geometric without; coefficients and
+    intervals are computed from these alone. Linear: sums of products of all terms and the outcome.
+    Logistic: counts of every cell of the terms, numbers in bins.
+
+    Parameters
+    ----------
+    outcome
+        The column to explain: numbers with bounds, or for "logistic" a category of two values.
+    columns
+        The columns that explain it: numbers with bounds, categories with a domain.
+    family
+        "linear" or "logistic".
+    bounds
+        By column of numbers the least and the greatest value that can occur, from public
+        knowledge: values beyond are clipped.
+    domain
+        By column of categories the values that can occur; the first is the reference. Of a logistic
+        outcome: the two values, the second is the one to explain.
+    bins
+        Bins of equal width of each number, for "logistic".
+    epsilon
+        The privacy loss of the release.
+    delta
+        The probability by which the bound of epsilon may be exceeded; 0 for geometric noise.
+    level
+        Of the intervals.
+    rows_per_person
+        With a person column, the most rows of a person that are counted, drawn at random.
+    neighbours
+        "replace-one" or "add-remove".
+    missing, fraction, size
+        Not used: rows with a missing value are left out.
+
+    References
+    ----------
+    Bernstein, G. and Sheldon, D. (2019). Differentially private Bayesian linear regression.
+    NeurIPS 32.
+    """
+
+    method = "private-regression"
+    sentence = (
+        "Differential privacy: no rows are released. Coefficients come from sums and counts with"
+        " random noise, so that they hardly depend on any one person's row."
+    )
+    declared_by_holder: ClassVar[tuple[str, ...]] = ("domain", "bounds")
+    proposed: ClassVar[tuple[str, ...]] = ("columns", "outcome")
+    most_cells: ClassVar[int | None] = None
+
+    outcome: str
+    family: str = "linear"
+    bins: int = 10
+    delta: float = 1e-9
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_choice("family", self.family, FAMILIES)
+        if self.outcome in self.columns:
+            msg = f"the outcome {self.outcome!r} is among the columns that explain it."
+            raise PlanError(msg)
+        whole = isinstance(self.bins, int) and not isinstance(self.bins, bool)
+        if not whole or not 1 < self.bins <= MOST_BINS:
+            msg = f"bins ({self.bins}) must be a whole number from 2 to {MOST_BINS}."
+            raise PlanError(msg)
+        if self.missing:
+            msg = "missing was given: rows with a missing value are left out of a regression."
+            raise PlanError(msg)
+        if isinstance(self.domain, str):
+            return
+        for name in (*self.columns, *((self.outcome,) if self.family == "linear" else ())):
+            if name not in (self.domain or {}):
+                bounds_of(name, self.bounds)
+        self._check_outcome()
+
+    def _check_outcome(self) -> None:
+        two = (self.domain if isinstance(self.domain, Mapping) else None) or {}
+        if self.family == "logistic" and len(two.get(self.outcome, ())) != 2:  # noqa: PLR2004
+            msg = f"domain must declare the two values of the outcome {self.outcome!r}."
+            raise PlanError(msg)
+        if self.family == "logistic" and len(self.cells()) > MOST_CELLS:
+            msg = (
+                f"the terms have {len(self.cells())} cells, more than {MOST_CELLS}.\n\nHint: fewer"
+                " columns or bins."
+            )
+            raise PlanError(msg)
+
+    def declared(self) -> Domain:
+        """Return the domain of the columns of categories."""
+        given = self.domain
+        names = [n for n in (*self.columns, self.outcome) if not given or n in given]
+        if isinstance(given, str):
+            from veladura.methods.private.domain import read_values
+
+            given = read_values(given)
+            names = [n for n in (*self.columns, self.outcome) if n in given]
+        if not given:
+            return Domain({})
+        return declare(names, given, (), (), None)
+
+    def changes(self, names: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG002
+        """Return the columns that the regression is of: no row of them is released."""
+        return (self.outcome, *self.columns)
+
+    def terms(self) -> list[str]:
+        """Return the names of the coefficients: the constant, numbers, categories but the first."""
+        domain, listed = self.declared(), ["constant"]
+        for name in self.columns:
+            if name in domain.names:
+                listed += [f"{name} = {text}" for text in domain.texts(name)[1:]]
+            else:
+                listed.append(name)
+        return listed
+
+    def _parts(self) -> list[list[list[float]]]:
+        """Return the terms of every category or bin of each column, on the scale from -1 to 1."""
+        domain, parts = self.declared(), []
+        for name in self.columns:
+            if name in domain.names:
+                size = len(domain.texts(name))
+                parts.append([[float(i == j) for j in range(1, size)] for i in range(size)])
+            else:
+                parts.append([[-1 + (2 * i + 1) / self.bins] for i in range(self.bins)])
+        return parts
+
+    def cells(self) -> list[list[float]]:
+        """Return the terms of every cell, the last column fastest."""
+        return [[1.0, *(t for part in cell for t in part)] for cell in product(*self._parts())]
+
+    def back(self) -> tuple[Floats, float]:
+        """Return how coefficients of scaled terms become those of the columns.
+
+        A number x is scaled as u = (2 x - high - low) / (high - low), the outcome of a linear
+        regression likewise; the second part is what the constant gets besides.
+        """
+        names, domain = self.terms(), self.declared()
+        half, middle = 1.0, 0.0
+        if self.family == "linear":
+            low, high = bounds_of(self.outcome, self.bounds)
+            half, middle = (high - low) / 2, (high + low) / 2
+        matrix = np.eye(len(names)) * half
+        for i, name in enumerate(names):
+            if name in self.columns and name not in domain.names:
+                least, most = bounds_of(name, self.bounds)
+                matrix[i, i] = half * 2 / (most - least)
+                matrix[0, i] = -half * (most + least) / (most - least)
+        return matrix, middle
+
+    def apply(self, table: Table, context: Context) -> FittedRegression:
+        """Add up the sufficient statistics."""
+        opendp()
+        refuse_seed(context, seedable=self.seedable)
+        domain = self.declared()
+        used = [self.outcome, *self.columns]
+        numbers = [name for name in used if name not in domain.names]
+        check_kinds(table.schema, numbers, NUMERIC, "declare the domain of categories.")
+        labelled = [name for name in used if name in domain.names]
+        check_kinds(table.schema, labelled, (*LABELLED, "integer"), "categories have a domain.")
+        chosen = table.select(used)
+        counted = self.contributed(chosen, context).fetched()
+        gone = np.any([counted.column(name).missing for name in used], axis=0)
+        whole = counted.arrow.filter(pa.array(~gone))
+        query = self._query(from_arrow(whole, counted.schema, counted.source), domain)
+        counts = np.array([counted.rows], dtype=np.int64)
+        return FittedRegression(self, chosen, no_codes(), domain, counts, query)
+
+    def _query(self, table: Table, domain: Domain) -> Query:
+        codes = {name: Domain({name: domain.values[name]}).of_rows(table) for name in domain.names}
+        scaled = {
+            name: self._scaled(table, name)
+            for name in (self.outcome, *self.columns)
+            if name not in domain.names
+        }
+        if self.family == "linear":
+            columns = [np.ones(table.rows)]
+            for name in self.columns:
+                if name in codes:
+                    size = len(domain.texts(name))
+                    columns += [(codes[name] == i).astype(float) for i in range(1, size)]
+                else:
+                    columns.append(scaled[name])
+            return products(np.column_stack(columns), scaled[self.outcome], 2.0 + len(self.columns))
+        places = [
+            codes[name] if name in codes else self._bins(scaled[name]) for name in self.columns
+        ]
+        shape = [len(part) for part in self._parts()]
+        flat = np.ravel_multi_index(places, shape) * 2 + codes[self.outcome]
+        table_ = np.bincount(flat, minlength=2 * int(np.prod(shape))).astype(np.int64)
+        return Query("histogram", "", 1, table_.reshape(-1, 2))
+
+    def _scaled(self, table: Table, name: str) -> Floats:
+        low, high = bounds_of(name, self.bounds)
+        clipped = np.clip(numbers_of(table, name), low, high)
+        scaled: Floats = 2 * (clipped - low) / (high - low) - 1
+        return scaled
+
+    def _bins(self, scaled: Floats) -> Any:
+        # an edge belongs to the bin above it, whatever the last digit of the scale
+        places = np.floor((scaled + 1) / 2 * self.bins + 1e-9).astype(np.int64)
+        return np.clip(places, 0, self.bins - 1)
+
+    @classmethod
+    def suggest_for(cls, table: Table, facts: Mapping[str, Facts]) -> Recipe:
+        """Suggest a linear regression of the first number on the next and a category."""
+        given = propose.summary_settings(table, facts)
+        outcome, *numbers = given["columns"]
+        given["columns"] = (*numbers, *given.pop("by"))
+        given.pop("missing")
+        if not given["columns"]:
+            msg = "the table has one number and no category: nothing explains it."
+            raise PlanError(msg)
+        return cls(outcome=outcome, **given)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FittedRegression(FittedPrivate[PrivateRegression]):
+    """The sufficient statistics. Holds original sums."""
+
+    query: Query = field(repr=False)
+
+    def mechanism(self, context: Context, event: Event) -> Outcome:  # noqa: ARG002
+        """Add the noise; coefficients and intervals come from the noisy numbers alone."""
+        recipe = self.recipe
+        (noisy,) = recipe.measured([self.query])
+        terms = recipe.terms()
+        value, draws = (
+            linear(noisy, len(terms))
+            if recipe.family == "linear"
+            else logistic(noisy, np.array(recipe.cells()))
+        )
+        rows = coefficient_rows(terms, value, draws, recipe.back(), recipe.level)
+        epsilon, delta = map(exact.text, recipe.loss())
+        numbers = [n for n in recipe.changes(()) if n not in self.domain.names]
+        parameters = {
+            "epsilon": epsilon,
+            "delta": delta,
+            "columns": list(OWN),
+            "summarised": terms,
+            "by": [],
+            "outcome": recipe.outcome,
+            "explained_by": list(recipe.columns),
+            "family": recipe.family,
+            "bounds": {name: list(bounds_of(name, recipe.bounds)) for name in numbers},
+            "bins": recipe.bins,
+            "statistics": ["coefficient"],
+            "level": recipe.level,
+            "noisy": [noisy.to_json()],
+            "m": 1,
+        }
+        return Outcome([Dataset(table_of(Domain({}), self.table, rows))], parameters)

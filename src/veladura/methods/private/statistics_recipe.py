@@ -1,0 +1,113 @@
+"""What private releases of statistics share: bounds, noise by epsilon or rho, no rows of people."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from veladura.core.promise import Check, Promise
+from veladura.core.rules import PrivateStatistics, Rule
+from veladura.errors import PlanError
+from veladura.methods.private import exact
+from veladura.methods.private.events import Event, rho_for, zcdp_epsilon
+from veladura.methods.private.private import PrivateRecipe
+from veladura.methods.private.proof import CHECKS, LOSS, stated
+from veladura.methods.private.queries import Noisy, Query, measured
+from veladura.methods.private.statistics_table import TABLE_CHECK
+
+
+@dataclass(frozen=True, kw_only=True)
+class StatisticsRecipe(PrivateRecipe):
+    """A private recipe that releases statistics of bounded numbers instead of rows."""
+
+    rule: ClassVar[Rule] = PrivateStatistics()
+    seedable: ClassVar[bool] = False
+    needs: ClassVar[tuple[str, ...]] = ("opendp",)
+    checks: ClassVar[Mapping[str, Check]] = {**CHECKS, "private-statistics": TABLE_CHECK}
+
+    bounds: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    delta: float = 0.0
+    level: float = 0.95
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "bounds", as_tuples(self.bounds))
+        super().__post_init__()
+        if self.size is not None:
+            msg = "size was given, and statistics have no rows to release: leave it out."
+            raise PlanError(msg)
+        exact.share(self.delta)
+        if not 0 < self.level < 1:
+            msg = f"level ({self.level}) must be above 0 and below 1."
+            raise PlanError(msg)
+
+    def cost(self) -> tuple[Fraction, Fraction]:
+        """Return the epsilon and delta of one release, for a row."""
+        return exact.positive(self.epsilon), exact.share(self.delta)
+
+    def rho(self) -> Fraction | None:
+        """Return the rho of a row, where the noise is Gaussian."""
+        return rho_for(*self.cost()) if self.delta else None
+
+    def loss(self) -> tuple[Fraction, Fraction]:
+        """Return the epsilon and delta of one release, for a person."""
+        rho = self.rho()
+        if rho is None or self.rows_each == 1:
+            return super().loss()
+        bound = zcdp_epsilon(rho * self.rows_each**2, self.cost()[1])
+        return Fraction(math.ceil(bound * 10**6), 10**6), self.cost()[1]
+
+    def event(self) -> Event:
+        """Return the privacy loss of one release, as the ledger is charged with it."""
+        about, rho = ", ".join(self.changes(())), self.rho()
+        if rho is None:
+            return Event(self.method, about, epsilon=self.loss()[0], neighbours=self.relation)
+        return Event(self.method, about, rho=rho * self.rows_each**2, neighbours=self.relation)
+
+    def measured(self, queries: Sequence[Query]) -> list[Noisy]:
+        """Return queries with their noise: each has an equal share of epsilon, or of rho."""
+        rho, number = self.rho(), len(queries)
+        share = {
+            "epsilon": self.cost()[0] / number if rho is None else None,
+            "rho": None if rho is None else rho / number,
+        }
+        return [measured(query, self.neighbours, **share) for query in queries]
+
+    @classmethod
+    def implied(cls, settings: Mapping[str, Any], person: str | None) -> tuple[Promise, ...]:  # noqa: ARG003
+        """Return the promises: the privacy loss, and that nothing but declared rows are there."""
+        keys = ("columns", "summarised", "by", "domain", "missing", "statistics", "bounds")
+        return (
+            stated("dp-events", LOSS, settings),
+            Promise("private-statistics", "package", {key: settings[key] for key in keys}),
+        )
+
+
+def as_tuples(given: Any) -> Any:
+    """Return a mapping with tuples for lists, which are what people type."""
+    if not isinstance(given, Mapping):
+        return given
+    return {k: tuple(v) if isinstance(v, list) else v for k, v in given.items()}
+
+
+def bounds_of(name: str, bounds: Mapping[str, Sequence[float]]) -> tuple[float, float]:
+    """Return the declared bounds of a column, or say what is wrong with them."""
+    given = bounds.get(name)
+    if given is None:
+        msg = (
+            f"bounds declares nothing for {name!r}: give the least and the greatest value that can"
+            f" occur, from public knowledge.\n\nHint: bounds={{{name!r}: [0, 100]}}."
+        )
+        raise PlanError(msg)
+    pair = tuple(given) if isinstance(given, Sequence) and not isinstance(given, str) else ()
+    numbers = [v for v in pair if isinstance(v, (int, float)) and not isinstance(v, bool)]
+    if len(pair) != 2 or len(numbers) != 2 or not all(map(math.isfinite, numbers)):  # noqa: PLR2004
+        msg = f"bounds of {name!r} must be two finite numbers."
+        raise PlanError(msg)
+    low, high = map(float, numbers)
+    if low >= high:
+        msg = f"bounds of {name!r} are reversed or equal: the first must be below the second."
+        raise PlanError(msg)
+    return low, high

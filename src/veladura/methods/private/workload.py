@@ -1,0 +1,173 @@
+"""The workload: which tables a private release must keep well, and which cells are impossible."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from veladura.base.expression import parse
+from veladura.errors import ColumnError, PlanError
+from veladura.methods.private.domain import MOST_CELLS, Domain, Zero
+from veladura.numeric.graphical.junction import Columns, model_megabytes
+from veladura.table.conditions import holds
+
+if TYPE_CHECKING:
+    from veladura.table.table import Table
+
+MOST_TABLE = 20_000  # cells of a table that gets noise
+
+
+def check_workload(
+    columns: Sequence[str],
+    workload: Sequence[Sequence[str]] | None,
+    weights: Sequence[float] | None,
+) -> None:
+    """Refuse a workload that names unknown or repeated columns, and weights that do not fit it."""
+    if workload is None:
+        if weights is not None:
+            msg = "weights were given without a workload.\n\nHint: one weight for each table of it."
+            raise PlanError(msg)
+        return
+    if isinstance(workload, str) or not workload:
+        msg = 'workload must be a list of tables.\n\nHint: workload=[["age", "sex"], ...].'
+        raise PlanError(msg)
+    for table in workload:
+        if isinstance(table, str) or not table or not all(isinstance(c, str) for c in table):
+            msg = (
+                "every table of the workload must be a list of columns.\n\nHint:"
+                ' workload=[["age", "sex"], ["age", "income"]].'
+            )
+            raise PlanError(msg)
+        if unknown := [name for name in table if name not in columns]:
+            setting = "workload"
+            raise ColumnError.missing(setting, unknown, list(columns))
+        if len(set(table)) < len(table):
+            msg = f"a table of the workload names a column twice: {list(table)}."
+            raise PlanError(msg)
+    if weights is None:
+        return
+    fit = all(
+        isinstance(weight, (int, float)) and math.isfinite(weight) and weight > 0
+        for weight in weights
+    )
+    if len(weights) != len(workload) or not fit:
+        msg = (
+            f"weights must be {len(workload)} numbers above 0, one for each table of the workload;"
+            f" got {len(weights)}."
+        )
+        raise PlanError(msg)
+
+
+def compiled(
+    domain: Domain,
+    workload: Sequence[Sequence[str]] | None,
+    weights: Sequence[float] | None,
+) -> dict[Columns, float]:
+    """Return the tables of the workload by the positions of their columns, with weights.
+
+    Without a workload, all pairs of columns of at most 20,000 cells.
+    """
+    place = {name: i for i, name in enumerate(domain.names)}
+    if workload is None:
+        pairs = combinations(range(len(place)), 2)
+        return {pair: 1.0 for pair in pairs if _cells(domain, pair) <= MOST_TABLE}
+    result: dict[Columns, float] = {}
+    for number, names in enumerate(workload):
+        columns = tuple(sorted(place[name] for name in names))
+        if (cells := _cells(domain, columns)) > MOST_TABLE:
+            msg = (
+                f"the table of {list(names)} has {cells:,} cells, more than {MOST_TABLE:,}: noise"
+                " would bury it.\n\nHint: take a column out of it, or recode its columns into"
+                " fewer values."
+            )
+            raise PlanError(msg)
+        result[columns] = result.get(columns, 0.0) + (1.0 if weights is None else weights[number])
+    return result
+
+
+def _cells(domain: Domain, columns: Columns) -> int:
+    return math.prod(domain.shape[column] for column in columns)
+
+
+def check_size(domain: Domain, megabytes: float) -> None:
+    """Refuse columns and structural zeros that need a larger model than was declared."""
+    singles = [(column,) for column in range(len(domain.shape))]
+    zeros = [tuple(sorted(domain.names.index(name) for name in zero)) for zero in domain.zeros]
+    if large := [
+        name for name, k in zip(domain.names, domain.shape, strict=True) if k > MOST_TABLE
+    ]:
+        msg = (
+            f"columns of more than {MOST_TABLE:,} declared values: {large}.\n\nHint: recode them"
+            " into groups first."
+        )
+        raise PlanError(msg)
+    needed = model_megabytes(domain.shape, [*singles, *zeros])
+    if needed > megabytes:
+        msg = (
+            f"the columns and their structural zeros need a model of {needed:,.1f} megabytes, and"
+            f" model_size allows {megabytes:g}.\n\nHint: raise model_size, recode columns into"
+            " fewer values, or use rules between fewer columns."
+        )
+        raise PlanError(msg)
+
+
+def rule_zeros(table: Table, domain: Domain, rules: Sequence[str]) -> list[Zero]:
+    """Return the combinations of declared values that rules between columns exclude."""
+    zeros: list[Zero] = []
+    for text in rules:
+        rule = parse(text)
+        names = [name for name in domain.names if name in rule.columns]
+        if absent := [name for name in rule.columns if name not in domain.names]:
+            setting = "rules"
+            raise ColumnError.missing(setting, absent, list(domain.names))
+        part = Domain(
+            {name: domain.values[name] for name in names},
+            tuple(name for name in domain.missing if name in names),
+        )
+        if part.cells > MOST_CELLS:
+            msg = (
+                f"the columns of the rule {text!r} have {part.cells:,} combinations, more than"
+                f" {MOST_CELLS:,}.\n\nHint: write it as rules between fewer columns."
+            )
+            raise PlanError(msg)
+        codes = np.unravel_index(np.arange(part.cells), part.shape)
+        kept = holds(rule, part.columns_of(table.select(names), codes))
+        if not kept.any():
+            msg = f"the rule {text!r} holds for no combination of the declared values."
+            raise PlanError(msg)
+        zeros += _listed_zeros(part, ~kept)
+    return zeros
+
+
+def _listed_zeros(domain: Domain, never: object) -> list[Zero]:
+    """Return impossible cells as structural zeros: values of the last column by the others."""
+    table = np.asarray(never).reshape(-1, domain.shape[-1])
+    *first, last = domain.names
+    labels = [[*domain.values[name], *([None] * (name in domain.missing))] for name in domain.names]
+    zeros: list[Mapping[str, Sequence[object]]] = []
+    for row in np.flatnonzero(table.any(axis=1)).tolist():
+        places = np.unravel_index(row, domain.shape[:-1]) if first else ()
+        zero: dict[str, Sequence[object]] = {
+            name: (labels[i][int(place)],)
+            for i, (name, place) in enumerate(zip(first, places, strict=True))
+        }
+        zero[last] = tuple(labels[-1][i] for i in np.flatnonzero(table[row]).tolist())
+        zeros.append(zero)
+    return _merged(zeros)
+
+
+def _merged(zeros: Sequence[Mapping[str, Sequence[object]]]) -> list[Zero]:
+    """Return structural zeros, those that differ in the first column only put together."""
+    groups: dict[tuple[object, ...], dict[str, Sequence[object]]] = {}
+    for zero in zeros:
+        first, *others = zero.items()
+        key = (first[0], *others)
+        if key in groups and others:
+            groups[key][first[0]] = (*groups[key][first[0]], *first[1])
+        else:
+            groups[key if others else (len(groups), first)] = dict(zero)
+    return list(groups.values())  # type: ignore[arg-type]

@@ -1,0 +1,208 @@
+"""Attack: guess from the output which of two neighbouring tables a private mechanism has seen.
+
+An auditor runs the mechanism many times on two tables that differ in one person, picks on the first
+half of the outputs the event that tells them apart best, and gets on the second half a lower bound
+of epsilon: log((p - delta) / q) with exact (Clopper-Pearson) limits of both probabilities, at a
+false alarm of 1e-5. The bound must stay below what the ledger is charged with; for each mechanism
+that is broken on purpose it must exceed it. The table of docs/methods/differential-privacy.md:
+
+    python -m tests.attacks.test_private_audit
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from veladura.base.streams import Streams
+from veladura.methods.private.contribution import Contribution
+from veladura.methods.private.events import rho_for
+from veladura.methods.private.exact import amplified, smallest_alpha
+from veladura.methods.private.geometric import discrete_laplace
+from veladura.methods.private.libraries import gaussian, geometric
+from veladura.methods.private.queries import STEPS, Query, measured
+from veladura.methods.private.urn import Bits, draw
+
+LEVEL = 1e-5
+Floats = np.ndarray
+
+
+def lower_bound(one: Floats, other: Floats, delta: float = 0.0) -> float:
+    """Return a lower bound of epsilon from one number per output, on either table."""
+    half = one.size // 2
+    cuts = np.unique(np.quantile(np.concatenate([one[:half], other[:half]]), np.linspace(0, 1, 60)))
+    events = [(float(cut), sign) for cut in cuts for sign in (1, -1)]
+    best = max(events, key=lambda event: _bound(one[:half], other[:half], event, delta))
+    return _bound(one[half:], other[half:], best, delta)
+
+
+def _bound(one: Floats, other: Floats, event: tuple[float, int], delta: float) -> float:
+    """Return log((p - delta) / q), p and q at the unfavourable ends of their intervals."""
+    cut, sign = event
+    n, (p, q) = one.size, ((int((sign * x >= sign * cut).sum())) for x in (one, other))
+    low = stats.beta.ppf(LEVEL / 2, p, n - p + 1) if p else 0.0
+    high = stats.beta.ppf(1 - LEVEL / 2, q + 1, n - q) if q < n else 1.0
+    return math.log((low - delta) / high) if low > delta else -math.inf
+
+
+def bits() -> Bits:
+    return Bits(Streams(11)("audit").bytes)
+
+
+def urn(counts: list[int], alpha: Fraction, number: int) -> Floats:
+    """Return whether the one released row is in the first cell."""
+    random = bits()
+    return np.array([draw(random, [alpha] * 2, counts, 1)[0] for _ in range(number)], float)
+
+
+def noisy_counts(counts: tuple[int, int], scale: Fraction, number: int, away: int = 1) -> Floats:
+    """Return the likelihood ratio of two tables of eight rows, from noisy counts of one of them."""
+    noise, _ = geometric(scale, 2)
+    out = np.array(noise([*counts] * number), float).reshape(number, 2)
+    return np.abs(out - [4, 4]).sum(axis=1) - np.abs(out - [4 + away, 4 - away]).sum(axis=1)
+
+
+def summed(value: int, epsilon: Fraction, number: int, largest: int = STEPS) -> Floats:
+    """Return noisy sums of one person's value among none others."""
+    query = Query("sum", "income", largest, np.full((number, 1), value))
+    return measured(query, "replace-one", epsilon=epsilon, rho=None).values.ravel()
+
+
+@dataclass(frozen=True)
+class Case:
+    """A mechanism on two neighbouring tables, what it claims, and how often it is run."""
+
+    name: str
+    claim: float
+    run: Callable[[], tuple[Floats, Floats]]
+    delta: float = 0.0
+    broken: bool = False
+
+
+ONE = Fraction(1)
+THIRD = Fraction(3, 10)
+
+
+def _sampled() -> tuple[Floats, Floats]:
+    """One of two rows in secret, then an urn: one row replaced."""
+    random, rng = bits(), np.random.default_rng(5)
+    alpha = smallest_alpha(ONE, 1)
+
+    def outputs(ones: int) -> Floats:
+        seen = rng.hypergeometric(ones, 2 - ones, 1, 40_000).tolist()
+        return np.array([draw(random, [alpha] * 2, [one, 1 - one], 1)[0] for one in seen], float)
+
+    return outputs(0), outputs(1)
+
+
+def _totals() -> tuple[Floats, Floats]:
+    people = Contribution("replace-one", 3, None)
+    random = bits()
+    scale = people.total_scale(ONE)
+    return tuple(  # type: ignore[return-value]
+        np.array([n + discrete_laplace(random, scale) for _ in range(60_000)], float)
+        for n in (10, 12)
+    )
+
+
+SIGMA = 2**0.5 / float(2 * rho_for(ONE, Fraction(1, 1000))) ** 0.5
+CASES = [
+    Case(
+        "dirichlet-multinomial",
+        1,
+        lambda: (
+            urn([1, 0], smallest_alpha(ONE, 1), 40_000),
+            urn([0, 1], smallest_alpha(ONE, 1), 40_000),
+        ),
+    ),
+    Case("dirichlet-multinomial of a secret half", float(amplified(ONE, Fraction(1, 2))), _sampled),
+    Case(
+        "noisy-counts",
+        1,
+        lambda: (
+            noisy_counts((5, 3), Fraction(2), 40_000),
+            noisy_counts((4, 4), Fraction(2), 40_000),
+        ),
+    ),
+    Case(
+        "private-summary: a sum",
+        1,
+        lambda: (summed(STEPS, ONE, 40_000), summed(-STEPS, ONE, 40_000)),
+    ),
+    Case("number of rows of people (three each)", 0.15, _totals),
+    Case(
+        "marginals: Gaussian table, delta = .001",
+        1,
+        lambda: tuple(  # type: ignore[arg-type,return-value]
+            np.diff(gaussian(np.array([*t] * 40_000), SIGMA).reshape(-1, 2)).ravel()
+            for t in ((5, 3), (4, 4))
+        ),
+        delta=1e-3,
+    ),
+]
+BROKEN = [
+    Case(
+        "alpha as Marcolin (2018) prints it",
+        0.3,
+        lambda: (
+            urn([1, 0], Fraction(1 / math.exp(-0.7)), 60_000),
+            urn([0, 1], Fraction(1 / math.exp(-0.7)), 60_000),
+        ),
+        broken=True,
+    ),
+    Case(
+        "noise for one cell where two change",
+        1,
+        lambda: (
+            noisy_counts((5, 3), Fraction(1), 40_000),
+            noisy_counts((4, 4), Fraction(1), 40_000),
+        ),
+        broken=True,
+    ),
+    Case(
+        "three rows of a person charged as one",
+        1,
+        lambda: (
+            noisy_counts((7, 1), Fraction(2), 40_000, 3),
+            noisy_counts((4, 4), Fraction(2), 40_000, 3),
+        ),
+        broken=True,
+    ),
+    Case(
+        "a value beyond its bounds, not clipped",
+        1,
+        lambda: (summed(3 * STEPS, ONE, 40_000), summed(-STEPS, ONE, 40_000)),
+        broken=True,
+    ),
+    Case(
+        "the exact number of rows",
+        0.15,
+        lambda: (np.full(40_000, 10.0), np.full(40_000, 12.0)),
+        broken=True,
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_no_auditor_shows_more_than_is_claimed(case: Case) -> None:
+    bound = lower_bound(*case.run(), case.delta)
+    assert bound <= case.claim
+    assert bound > 0  # the auditor sees something: the test is not empty
+
+
+@pytest.mark.parametrize("case", BROKEN, ids=lambda case: case.name)
+def test_the_auditor_sees_a_broken_mechanism(case: Case) -> None:
+    assert lower_bound(*case.run(), case.delta) > case.claim
+
+
+if __name__ == "__main__":
+    for case in [*CASES, *BROKEN]:
+        bound = lower_bound(*case.run(), case.delta)
+        verdict = "exceeds the claim" if bound > case.claim else "below the claim"
+        print(f"| {case.name} | {case.claim:.3g} | {bound:.2f} | {verdict} |")  # noqa: T201

@@ -1,0 +1,232 @@
+"""Private statistics of numbers: sensitivities, intervals, bad input, and what a package proves."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import veladura as vd
+from veladura.errors import DataError, PlanError
+from veladura.methods.private.queries import STEPS, measured, queries
+from veladura.methods.private.summary_rows import Below, Wanted, rows_of
+from veladura.release.verify import holds, verify
+
+BOUNDS = {"age": (0.0, 100.0), "income": (0.0, 150_000.0)}
+EDGES = {name: np.linspace(low, high, 31) for name, (low, high) in BOUNDS.items()}
+ALL = ("count", "sum", "mean", "sd", "quantiles", "histogram")
+CANARY = 98_765.25
+
+
+def people(n: int = 1500, seed: int = 3) -> pd.DataFrame:
+    """Rounded and skewed incomes with gaps, whole ages, two groups."""
+    rng = np.random.default_rng(seed)
+    income = np.round(rng.lognormal(10, 0.5, n), -2)
+    income[rng.random(n) < 0.05] = np.nan
+    return pd.DataFrame(
+        {"sex": rng.choice(["f", "m"], n), "age": rng.integers(18, 90, n), "income": income}
+    )
+
+
+def recipe(**settings: Any) -> vd.PrivateSummary:
+    return vd.PrivateSummary(
+        **{
+            "columns": ["age", "income"],
+            "bounds": BOUNDS,
+            "by": ["sex"],
+            "domain": {"sex": ["f", "m"]},
+            "statistics": ALL,
+            "epsilon": 2,
+            **settings,
+        }
+    )
+
+
+def asked(frame: pd.DataFrame) -> list[Any]:
+    columns = {name: (frame[name].to_numpy(float), BOUNDS[name], EDGES[name]) for name in BOUNDS}
+    return queries(columns, (frame["sex"] == "m").to_numpy(np.int64), 2, ALL)
+
+
+@pytest.mark.parametrize("neighbours", ["replace-one", "add-remove"])
+def test_no_row_changes_the_sums_by_more_than_is_said(neighbours: str) -> None:
+    """Brute force: all extreme rows put in the place of another, or left out."""
+    rows = pd.DataFrame(
+        [(s, a, i) for s in "fm" for a in (-50, 0, 37, 100, 900) for i in (np.nan, 0, 7e4, 1e9)],
+        columns=["sex", "age", "income"],
+    )
+    base = people(20)
+    worst: dict[tuple[str, str], np.ndarray] = {}
+    for _, one in rows.iterrows():
+        with_one = asked(pd.concat([base, one.to_frame().T.astype(base.dtypes)]))
+        others = (
+            [asked(base)]
+            if neighbours == "add-remove"
+            else [
+                asked(pd.concat([base, other.to_frame().T.astype(base.dtypes)]))
+                for _, other in rows.iterrows()
+            ]
+        )
+        for another in others:
+            for a, b in zip(with_one, another, strict=True):
+                away = np.abs(a.values - b.values).astype(float)
+                moved = np.array([away.sum(), (away**2).sum() ** 0.5])
+                key = a.kind, a.column
+                worst[key] = np.maximum(worst.get(key, np.zeros(2)), moved)
+    for query in asked(base):
+        amounts, root = query.change(neighbours)
+        reached = worst[query.kind, query.column]
+        assert reached[0] <= amounts
+        assert reached[1] <= root + 1e-9
+        assert reached[0] == amounts  # and some row reaches it
+        assert reached[1] == pytest.approx(root)
+
+
+def test_statistics_without_noise_are_those_of_pandas() -> None:
+    frame = people()
+    exact = [
+        measured(query, "replace-one", epsilon=Fraction(10**6), rho=None) for query in asked(frame)
+    ]
+    rows = rows_of(exact, Wanted(ALL, (0.5,), BOUNDS, EDGES, 0.95))
+    seen = {(row.group, row.column, row.statistic): row.value for row in rows}
+    for number, sex in enumerate("fm"):
+        own = frame[frame["sex"] == sex]
+        assert seen[number, "", "rows"] == len(own)
+        for name, bounds in BOUNDS.items():
+            values = own[name].dropna().clip(*bounds)
+            assert seen[number, name, "count"] == len(values)
+            assert seen[number, name, "sum"] == pytest.approx(values.sum(), rel=1e-5)
+            assert seen[number, name, "mean"] == pytest.approx(values.mean(), rel=1e-5)
+            assert seen[number, name, "sd"] == pytest.approx(values.std(ddof=0), rel=1e-3)
+            width = EDGES[name][1]
+            assert abs(seen[number, name, "quantile 0.5"] - values.median()) < width
+            inside = ((values >= EDGES[name][3]) & (values < EDGES[name][4])).mean()
+            share = seen[number, name, f"share from {EDGES[name][3]:g} to {EDGES[name][4]:g}"]
+            assert share == pytest.approx(inside, abs=1e-9)
+
+
+def test_the_interval_of_a_quantile_is_where_the_share_below_can_be_it() -> None:
+    below = Below(np.array([0.0, 10.0, 20.0]), np.array([50.0, 50.0]), 0.0)
+    value, lower, upper = below.quantile(0.25, 0.95)
+    half = 1.959964 * (0.5 * 0.5 / 100) ** 0.5  # at the only inner edge
+    assert value == pytest.approx(5.0)
+    assert lower == pytest.approx(10 * 0.25 / (0.5 + half))
+    assert upper > value
+
+
+def coverage(repetitions: int, *, naive: bool = False) -> dict[str, float]:
+    """Share of the intervals that hold what they are about, over samples and noise."""
+    truth = np.clip(np.round(np.random.default_rng(0).lognormal(10, 0.5, 10**6), -2), 0, 150_000)
+    known = {"mean": truth.mean(), "quantile 0.25": np.quantile(truth, 0.25)}
+    known |= {"quantile 0.9": np.quantile(truth, 0.9)}
+    hits: dict[str, list[bool]] = {}
+    for seed in range(repetitions):
+        frame = people(1500, seed)
+        group = frame["sex"] == "m"
+        columns = {"income": (frame["income"].to_numpy(), BOUNDS["income"], EDGES["income"])}
+        listed = queries(columns, group.to_numpy(np.int64), 2, ("count", "mean", "quantiles"))
+        each = Fraction(1, len(listed))
+        noisy = [measured(query, "replace-one", epsilon=each, rho=None) for query in listed]
+        if naive:  # a broken control: the noisy sums taken for exact ones
+            noisy = [type(q)(q.kind, q.column, q.values, 1e-3, q.gaussian) for q in noisy]
+        wanted = Wanted(("count", "mean", "quantiles"), (0.25, 0.9), BOUNDS, EDGES, 0.95)
+        for row in rows_of(
+            noisy, Wanted(**(vars(wanted) | {"bounds": {"income": BOUNDS["income"]}}))
+        ):
+            about = {
+                "rows": float((group == bool(row.group)).sum()),
+                "count": float(frame["income"][group == bool(row.group)].notna().sum()),
+                **known,
+            }[row.statistic]
+            hits.setdefault(row.statistic, []).append(row.lower <= about <= row.upper)
+    return {name: float(np.mean(held)) for name, held in hits.items()}
+
+
+@pytest.mark.slow
+def test_intervals_cover_with_the_noise_inside() -> None:
+    """Nominal 95 % over 200 samples x 2 groups: within four standard errors (.044) of it."""
+    held = coverage(200)
+    assert min(held.values()) > 0.95 - 0.044, held
+    control = coverage(60, naive=True)
+    assert control["count"] < 0.5
+    assert control["mean"] < 0.9
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"bounds": {"age": [0, 100]}}, "bounds declares nothing for 'income'"),
+        ({"bounds": {**BOUNDS, "age": [100, 0]}}, "reversed"),
+        ({"bounds": {**BOUNDS, "age": [0, float("inf")]}}, "two finite numbers"),
+        ({"bounds": {**BOUNDS, "age": [1]}}, "two finite numbers"),
+        ({"bounds": {**BOUNDS, "other": [0, 1]}}, "not summarised"),
+        ({"statistics": []}, "statistics is empty"),
+        ({"statistics": ["mode"]}, "statistics"),
+        ({"quantiles": [0, 0.5]}, "quantiles"),
+        ({"bins": 0}, "bins"),
+        ({"bins": {"age": [50, 20]}}, "bins"),
+        ({"level": 1}, "level"),
+        ({"by": ["age"], "domain": {"age": [1]}}, "at once"),
+        ({"size": 5}, "size"),
+        ({"fraction": 0.5}, "fraction"),
+        ({"epsilon": 0}, "epsilon"),
+        ({"delta": 1}, "delta"),
+    ],
+)
+def test_bad_settings_are_refused_in_words(wrong: dict[str, Any], words: str) -> None:
+    with pytest.raises(PlanError, match=words):
+        recipe(**wrong)
+
+
+def test_undeclared_groups_are_counted_and_not_named() -> None:
+    frame = people(50)
+    frame.loc[0, "sex"] = "canary-value"
+    with pytest.raises(DataError, match=r"\{'sex': 1\}") as error:
+        recipe().protect(frame)
+    assert "canary" not in str(error.value)
+
+
+@pytest.mark.parametrize("settings", [{}, {"delta": 1e-6}, {"by": [], "domain": None}])
+def test_a_package_proves_that_it_holds_statistics_only(
+    tmp_path: Path, settings: dict[str, Any]
+) -> None:
+    frame = people(400)
+    frame.loc[0, "income"] = CANARY
+    ledger = vd.Ledger(epsilon=2, delta=1e-6)
+    release = recipe(**settings).protect(frame, ledger=ledger)
+    folder = release.save(tmp_path / "a" / "out", tmp_path / "b" / "safe", format="csv")
+    assert holds(verify(folder))
+    assert float(ledger.spent) == pytest.approx(2, rel=1e-6)
+    files = [file for file in folder.rglob("*") if file.suffix in (".csv", ".json", ".html")]
+    assert not [file for file in files if "98765" in file.read_text()]
+    loaded = vd.load(folder)
+    with pytest.raises(PlanError, match="no rows of people"):
+        loaded.analyze("value ~ lower")
+    data = next((folder / "data").glob("*.csv"))
+    data.write_text(data.read_text().replace("mean", "name of a person"))
+    assert not holds(verify(folder))
+
+
+def test_rows_of_a_person_are_bounded_and_charged() -> None:
+    frame = people(300)
+    frame["patient"] = np.repeat([f"p{i}" for i in range(100)], 3)
+    ledger = vd.Ledger(epsilon=4)
+    opened = vd.open(frame, {"patient": {"role": "person"}})
+    with pytest.raises(PlanError, match="rows_per_person"):
+        recipe().protect(opened, ledger=ledger)
+    release = recipe(rows_per_person=2, neighbours="add-remove").protect(opened, ledger=ledger)
+    assert ledger.spent == 4
+    assert "adding or removing the rows of any one person (at most 2" in release.claims[0]
+    assert "200" not in json.dumps(release.manifest["steps"][0]["settings"].get("n", ""))
+
+
+def test_noise_has_the_scale_of_its_share_of_epsilon() -> None:
+    listed = asked(people(50))
+    noisy = measured(listed[2], "replace-one", epsilon=Fraction(1, 7), rho=None)
+    assert (listed[2].kind, noisy.scale) == ("sum", 2 * STEPS * 7)
+    gaussian = measured(listed[2], "replace-one", epsilon=None, rho=Fraction(1, 2))
+    assert gaussian.scale == pytest.approx(2 * STEPS)

@@ -1,0 +1,119 @@
+"""Gaps that tell people's numbers are refused though no plan asks for it, in every method."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from veladura.base.limits import Limit
+from veladura.core import registry
+from veladura.core.gates import HOLES, NO_HOLES, default_limits
+from veladura.errors import GateError, PlanError
+from veladura.methods.cart.cart import Cart
+from veladura.methods.masks.microaggregation import Microaggregation
+from veladura.methods.masks.noise import Noise
+from veladura.methods.private.dirichlet import DirichletMultinomial
+from veladura.plan.plan import parse_plan, read_plan
+from veladura.plan.run import run
+from veladura.release.certificate import certificate
+from veladura.release.verify import holds, verify
+
+PLAN = """
+[source]
+path = "people.csv"
+[columns]
+income = {{kind = "integer", role = "sensitive"}}
+[release]
+folder = "out/people"
+[custodian]
+folder = "safe/people"
+{gate}
+[[step]]
+method = "{method}"
+columns = ["income"]
+{more}
+"""
+REASON = "the numbers of visits are in a public register"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Whole numbers so dense that groups of three leave out numbers of one or two people."""
+    rng = np.random.default_rng(1)
+    incomes = np.rint(rng.gamma(4, 600, 20_000)).astype(int)
+    pd.DataFrame({"income": incomes}).to_csv(tmp_path / "people.csv", index=False)
+    return tmp_path
+
+
+def plan(folder, method="microaggregation", gate="", more=""):
+    text = PLAN.format(method=method, gate=gate, more=more)
+    (folder / "plan.toml").write_text(text, encoding="utf-8")
+    return read_plan(folder / "plan.toml")
+
+
+def test_every_method_that_is_not_private_has_the_limit():
+    for name in registry.METHODS:
+        recipe = registry.find(name)
+        limits = default_limits([recipe])
+        assert ("risk.holes.ratio" in limits) == (not recipe.private), name
+
+
+def test_the_loosest_limit_of_a_chain_holds_and_none_beside_a_private_step():
+    noise, cart = Noise(columns=["x"]), Cart(columns=["y"])
+    assert default_limits([noise]) == HOLES
+    assert default_limits([noise, cart]) == default_limits([cart, noise]) == NO_HOLES
+    private = DirichletMultinomial(columns=["s"], domain={"s": ["a", "b"]}, epsilon=1)
+    assert default_limits([noise, private]) == {}
+
+
+def test_a_plan_without_a_gate_refuses_gaps_that_tell_people(folder):
+    with pytest.raises(GateError, match=r"risk\.holes\.ratio is [2-9].*\n.*Hole attack") as refused:
+        run(plan(folder))
+    assert "reason" in str(refused.value)
+    assert not (folder / "out" / "people").exists()
+    outcome = run(plan(folder, more="k = 15"))  # larger groups have no such gaps
+    assert [(v.figure, v.passed) for v in outcome.verdicts] == [("risk.holes.ratio", True)]
+    assert "loosened" not in json.loads((outcome.folder / "manifest.json").read_text())
+
+
+def test_the_holder_may_accept_the_gaps_with_a_reason_that_is_published(folder):
+    gate = '[gate]\n"risk.holes.ratio" = {{max = 3{}}}'
+    with pytest.raises(PlanError, match=r"at most 3 is looser than .* by default, at most 1\.25"):
+        plan(folder, gate=gate.format(""))
+    with pytest.raises(PlanError, match="looser"):
+        plan(folder, gate=gate.format(', reason = "  "'))
+    outcome = run(plan(folder, gate=gate.format(f', reason = "{REASON}"')))
+    assert outcome.assessment.light("risk.holes.ratio") == "green"
+    manifest = json.loads((outcome.folder / "manifest.json").read_text(encoding="utf-8"))
+    loosened = {"figure": "risk.holes.ratio", "limit": "at most 3", "default": "at most 1.25"}
+    assert manifest["loosened"] == [{**loosened, "reason": REASON}]
+    assert REASON in (outcome.folder / "report.html").read_text(encoding="utf-8")
+    assert holds(verify(outcome.folder))
+    assert REASON in certificate(outcome.folder)
+
+
+def test_a_stricter_limit_needs_no_reason(folder):
+    outcome = run(plan(folder, more="k = 15", gate='[gate]\n"risk.holes.ratio" = {max = 1.2}'))
+    assert [str(v.limit) for v in outcome.verdicts] == ["at most 1.2"]
+
+
+@pytest.mark.parametrize("text", ["{min = 0}", '{min = 0, reason = ""}'])
+def test_a_limit_of_the_other_end_is_looser(text):
+    gate = f'[gate]\n"risk.holes.ratio" = {text}'
+    with pytest.raises(PlanError, match="looser"):
+        parse_plan(PLAN.format(method="noise", gate=gate, more=""))
+
+
+def test_limits_are_compared_end_by_end():
+    assert Limit(min=0.4).looser_than(Limit(min=0.5))
+    assert Limit(max=1).looser_than(Limit(min=0.5))
+    assert not Limit(min=0.6, max=2).looser_than(Limit(min=0.5))
+    assert not Limit(max=1.25).looser_than(Limit(max=1.25))
+
+
+def test_groups_of_three_fail_and_noise_does_not(folder):
+    assert Microaggregation.firm_gate == Noise.firm_gate == HOLES
+    assert [v.passed for v in run(plan(folder, method="noise")).verdicts] == [True]
