@@ -56,6 +56,7 @@ def settings_of(cls: type[Recipe], given: Mapping[str, Any]) -> list[Setting]:
         default = None if field.default is MISSING else to_plain(field.default)
         if field.default_factory is not MISSING:
             default = to_plain(field.default_factory())
+        default = None if default in ({}, [], ()) else default
         widget, options = _widget(hints[field.name])
         value = given.get(field.name)
         shown = value if value is not None else (default if widget == "check" else None)
@@ -106,12 +107,13 @@ def _is_names(part: Any) -> bool:
 
 def _typed(name: str, value: Any, widget: str) -> str:
     """Return a value as people type it."""
-    if value is None or value in ({}, [], ()):
+    if value is None:
         return ""
     if widget == "check":
         return "yes" if value else ""
     if widget == "names":
-        return ", ".join(value) if not any("," in item for item in value) else _line(value)
+        plain = value and not any("," in item for item in value)
+        return ", ".join(value) if plain else _line(value)
     if widget == "table":
         return tomli_w.dumps({name: value}).strip()
     return value if isinstance(value, str) else _line(value)

@@ -66,6 +66,7 @@ def _bound(port: int) -> socket.socket:
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         bound.bind(("127.0.0.1", port))
+        bound.listen(64)  # before the address is told: the first request waits, and is not refused
     except (OSError, OverflowError):
         msg = f"port {port} is taken or not allowed.\n\nHint: name another with --port, or none."
         raise PlanError(msg) from None

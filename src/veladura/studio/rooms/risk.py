@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from veladura.errors import PlanError
 from veladura.measures.knowledge import Scenario, check_intruders
@@ -123,7 +124,8 @@ def _save(session: Session, form: Form) -> Answer:
     except PlanError as error:
         raise FieldError("name", str(error)) from None
     session.edit(lambda text: _with(text, who), f"intruder {name}")
-    return Answer(f"Intruder {name!r} is in the plan: every run counts who is found by it.")
+    said = f"Intruder {name!r} is in the plan: every run counts who is found by it."
+    return Answer(said, go=f"risk?intruder={quote(name)}")
 
 
 def _reach(value: str) -> float | str:

@@ -53,13 +53,13 @@ function row(form, cut, i) {
     const tick = document.createElement("input");
     tick.type = "checkbox"; tick.checked = cut.level >= level; tick.disabled = level === 1;
     tick.setAttribute("aria-label", `Cut ${i + 1} stays at level ${level}`);
-    tick.addEventListener("change", () => { cut.level = tick.checked ? level : level - 1; draw(form); });
+    tick.addEventListener("change", () => { cut.level = tick.checked ? level : level - 1; change(form); });
     label.append(tick, String(level), " ");
     ticks.append(label);
   }
   const button = document.createElement("button");
   button.type = "button"; button.className = "plain danger"; button.textContent = "Take away";
-  button.addEventListener("click", () => { cuts.splice(i, 1); draw(form); });
+  button.addEventListener("click", () => { cuts.splice(i, 1); change(form); });
   const cells = [document.createElement("td"), ticks, document.createElement("td")];
   cells[0].append(value); cells[2].append(button);
   line.append(...cells);
@@ -68,8 +68,12 @@ function row(form, cut, i) {
 
 function sort(form, cut) {
   cuts.sort((a, b) => a.at - b.at);
-  draw(form, cut ? cuts.indexOf(cut) : undefined);
-  form.querySelector("#widths").value = "";
+  change(form, cut ? cuts.indexOf(cut) : undefined);
+}
+
+function change(form, focus) {
+  draw(form, focus);
+  form.querySelector("#widths").value = ""; // the cuts count now
 }
 
 function place(form, event) {
@@ -106,7 +110,7 @@ function start(form) {
     } else if (event.key === "Delete" || event.key === "Backspace") {
       event.preventDefault();
       cuts.splice(cuts.indexOf(cut), 1);
-      draw(form);
+      change(form);
     }
   });
   form.querySelector("#add-cut").addEventListener("click", () => {
@@ -114,7 +118,7 @@ function start(form) {
     cuts.push({ at: axis.round((axis.low + axis.high) / 2), level: 1 });
     sort(form);
   });
-  form.querySelector("#add-level").addEventListener("click", () => { depth += 1; draw(form); });
+  form.querySelector("#add-level").addEventListener("click", () => { depth += 1; change(form); });
 }
 
 function send(form) {

@@ -97,7 +97,7 @@ export async function act(path, body, element) {
     const target = document.querySelector(answer.target);
     if (target) { target.innerHTML = answer.html; target.dispatchEvent(new CustomEvent("shown", { bubbles: true })); }
   } else if (answer.go) {
-    location.hash = `#/${answer.go}`;
+    if (location.hash === `#/${answer.go}`) await load(false); else location.hash = `#/${answer.go}`;
   } else if (!answer.html) {
     await load(false);
   }
@@ -157,7 +157,7 @@ document.addEventListener("change", (event) => {
   if (!path) return;
   act(path, values(form), event.target);
   const second = form.dataset.then;
-  if (second) { clearTimeout(later); later = setTimeout(() => act(second, values(form)), 250); }
+  if (second) { clearTimeout(later); later = setTimeout(() => { if (form.isConnected) act(second, values(form)); }, 250); }
 });
 
 // What somebody has typed and not sent yet is not thrown away by news from another tab.
