@@ -72,14 +72,14 @@ def risk_lines(release: Release) -> list[Line]:
         if counts:
             lines.append(_compared(risk, counts))
     if before:
-        detail = f"and how many {others} of them find now" if others else ""
-        claim = f"The number of people that {_intruders(before)} found before protection."
-        lines.append(Line(claim, "attested", detail))
-    return lines
+        now = f", and {others} of them now" if others else ""
+        claim = f"How many people the {_intruders(before)} found before protection{now}."
+        lines.append(Line(claim, "attested"))
+    return list(dict.fromkeys(lines))
 
 
 def _intruders(number: int) -> str:
-    return "1 intruder" if number == 1 else f"{number} intruders"
+    return "intruder" if number == 1 else f"{number} intruders"
 
 
 def _counts(release: Release, risk: Risk) -> dict[str, int]:
