@@ -12,11 +12,14 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 import pytest
-from playwright.sync_api import Page, expect
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 NO_BROWSER = "no Chromium: make servers, or apt-get install chromium"
 PLACES = ("chromium", "chromium-browser", "google-chrome")
@@ -86,7 +89,9 @@ class Rooms:
     """What people do in the rooms."""
 
     def __init__(self, page: Page) -> None:
-        self.page = page
+        from playwright.sync_api import expect
+
+        self.page, self.expect = page, expect
         page.set_default_timeout(1000 * SECONDS)
         expect.set_options(timeout=1000 * SECONDS)
 
@@ -99,14 +104,14 @@ class Rooms:
         self.page.wait_for_selector(selector)
 
     def says(self, words: str) -> None:
-        expect(self.page.locator("#say")).to_contain_text(words)
+        self.expect(self.page.locator("#say")).to_contain_text(words)
 
     def confirm_columns(self) -> None:
         self.go("columns", "table.columns")
         buttons = self.page.locator("button.confirm")
         for left in range(buttons.count(), 0, -1):
             buttons.first.click()
-            expect(buttons).to_have_count(left - 1)
+            self.expect(buttons).to_have_count(left - 1)
 
     def draft(self, method: str, region: str = "") -> None:
         self.go("protect", "#audience")
