@@ -15,7 +15,7 @@ from tests.studio.browser import Rooms, chromium, studio, write_people
 FEWER = {
     "cart": {"m": "2"},
     "critical-cart": {"m": "2"},
-    "geography": {"m": "1", "grid": "[5, 5]", "attributes": "sex"},
+    "geography": {"m": "2", "grid": "[5, 5]", "attributes": "sex"},
 }
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 NO_BROWSER = "no Chromium: make servers, or apt-get install chromium"
 PLACES = ("chromium", "chromium-browser", "google-chrome")
-SECONDS = 45  # a busy machine is no bug
+SECONDS = 90  # a busy machine is no bug
 
 
 def chromium() -> str:

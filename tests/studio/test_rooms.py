@@ -173,3 +173,26 @@ def test_a_form_gives_back_the_step_it_shows(session, method):
     form = {s.name: s.value for s in settings_of(cls, step) if s.value}
     assert step_from(cls, method, form) == step
     assert all(s.meaning for s in settings_of(cls, step)), "a setting without a help text"
+
+
+def test_the_map_puts_the_safer_left_and_the_more_useful_above():
+    from veladura.base.estimate import Estimate
+    from veladura.comparison.candidate import Candidate
+    from veladura.comparison.result import Comparison
+    from veladura.measures.measure import Figure
+    from veladura.studio.rooms.run import map_of
+
+    def candidate(name, risk, error, fit):
+        figures = {
+            "risk.intruders.strongest": Figure("r", "R: r.", "low", Estimate.exact(risk)),
+            "utility.detail.two": Figure("d", "D: d.", "low", Estimate.exact(error)),
+            "utility.fit": Figure("f", "F: f.", "high", Estimate.exact(fit)),
+        }
+        return Candidate(name, "noise", figures=figures)
+
+    both = (candidate("safe", 0.1, 0.5, 0.2), candidate("useful", 0.9, 0.1, 0.8))
+    for utility in ("utility.detail.two", "utility.fit"):
+        drawn = map_of(Comparison(both, "risk.intruders.strongest", utility))["points"]
+        safe, useful = drawn
+        assert safe.x < useful.x
+        assert useful.y < safe.y  # a picture counts from its upper edge

@@ -217,7 +217,7 @@ def _ways(session: Session) -> dict[str, Any] | None:
         return None
     ways = kept["ways"]
     across = spread([way["suppressed"] for way in ways["ways"]], WIDTH)
-    down = spread([-way["loss"] for way in ways["ways"]], HEIGHT)
+    down = spread([way["loss"] for way in ways["ways"]], HEIGHT)
     chosen = _chosen(session)
     points = [
         {**way, "x": x, "y": y, "with": json.dumps({"levels": way["levels"]})}

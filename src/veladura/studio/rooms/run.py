@@ -46,7 +46,7 @@ def show(session: Session, query: Mapping[str, str]) -> str:
         "run",
         cards=[{**card, "headline": headline(card)} for card in reversed(cards)],
         current=plan.text,
-        map=_map(comparison_of(cards)) if cards else None,
+        map=map_of(comparison_of(cards)) if cards else None,
         private=None if private is None else _outlook(session),
         problem=job.problem if job is not None and job.state == "failed" else "",
         what=job.words if job is not None else "",
@@ -69,15 +69,14 @@ def _outlook(session: Session) -> dict[str, Any]:
     return {"seen": seen, "priors": PRIORS, "why": ""}
 
 
-def _map(comparison: Comparison) -> dict[str, Any]:
+def map_of(comparison: Comparison) -> dict[str, Any]:
     """Return the cards as points: safer to the left, more useful above."""
     placed, front = comparison.placed, comparison.frontier
     sides = []
     for name, length in ((comparison.risk, WIDTH), (comparison.utility, HEIGHT)):
         figure = figure_of(comparison, name)
-        # small figures stand left and below; utility where less is better is turned around
-        less = figure is None or figure.better != "high"
-        sign = 1 if (length == WIDTH) == less else -1
+        # left and above is better; in a picture both begin at 0
+        sign = -1 if figure is not None and figure.better == "high" else 1
         values = [c.figures[name].estimate.value for c in placed]  # type: ignore[union-attr]
         sides.append((spread([sign * value for value in values], length), figure, name))
     (across, risk, risk_name), (down, utility, utility_name) = sides
