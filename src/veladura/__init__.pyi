@@ -27,6 +27,9 @@ from veladura.methods.kanonymity.privacy_models import KMap as KMap
 from veladura.methods.kanonymity.privacy_models import LDiversity as LDiversity
 from veladura.methods.kanonymity.privacy_models import TCloseness as TCloseness
 from veladura.methods.kanonymity.relation import generalisation_of as generalisation_of
+from veladura.methods.kanonymity.risk_models import AverageRisk as AverageRisk
+from veladura.methods.kanonymity.risk_models import BetaLikeness as BetaLikeness
+from veladura.methods.kanonymity.risk_models import Uniqueness as Uniqueness
 from veladura.methods.masks.microaggregation import Microaggregation as Microaggregation
 from veladura.methods.masks.noise import Noise as Noise
 from veladura.methods.masks.pram import Pram as Pram
@@ -58,7 +61,9 @@ from veladura.table.source import open as open
 __version__: str
 __all__ = [
     "Areas",
+    "AverageRisk",
     "BetaBinomial",
+    "BetaLikeness",
     "Cart",
     "CriticalCart",
     "DeltaPresence",
@@ -89,6 +94,7 @@ __all__ = [
     "Swap",
     "TCloseness",
     "TopCode",
+    "Uniqueness",
     "__version__",
     "assess",
     "choose_grid",

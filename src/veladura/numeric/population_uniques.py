@@ -7,6 +7,7 @@ the histogram of the sample: how many classes have each number of people.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -96,18 +97,36 @@ def population_uniques(sizes: Ints, fraction: float) -> PopulationUniques:
     if alone == 0 or fraction >= 1:
         share = alone / sample.people if sample.people else 0.0
         return PopulationUniques(share, share, share, share, "counted")
-    estimates = {
-        "pitman": pitman(sample, fraction),
-        "zayatz": zayatz(sample, fraction),
-        "snb": slide_negative_binomial(sample, fraction),
-    }
-    if fraction <= SMALL_FRACTION and estimates["pitman"] is not None:
-        chosen = "pitman"
-    else:
-        possible = ("zayatz",) if fraction <= SMALL_FRACTION else ("zayatz", "snb")
-        known = [name for name in possible if estimates[name] is not None]
-        chosen = min(known, key=lambda name: float(estimates[name] or 0.0))
+    estimates = {name: model(sample, fraction) for name, model in MODELS.items()}
+    chosen = _chosen(estimates, fraction)
     return PopulationUniques(**estimates, share=float(estimates[chosen] or 0.0), chosen=chosen)
+
+
+def _chosen(estimates: Mapping[str, float | None], fraction: float) -> str:
+    """Return the model that the rule takes; Zayatz's always has an estimate."""
+    if fraction <= SMALL_FRACTION:
+        return "zayatz" if estimates["pitman"] is None else "pitman"
+    known = [name for name in ("zayatz", "snb") if estimates[name] is not None]
+    return min(known, key=lambda name: float(estimates[name] or 0.0))
+
+
+def share_by(sizes: Ints, fraction: float, estimator: str) -> float | None:
+    """Return the share of the population that is unique, by one model only.
+
+    Parameters
+    ----------
+    estimator
+        "pitman", "zayatz", "snb", or "dankar" for the rule; None where a model does not converge.
+    """
+    sample = ClassSizes.of(sizes)
+    if sample.having(1) == 0 or fraction >= 1:
+        return population_uniques(sizes, fraction).share
+    if estimator != "dankar":
+        return MODELS[estimator](sample, fraction)
+    if fraction > SMALL_FRACTION:
+        return population_uniques(sizes, fraction).share
+    share = pitman(sample, fraction)
+    return zayatz(sample, fraction) if share is None else share
 
 
 def pitman(sample: ClassSizes, fraction: float) -> float | None:
@@ -228,3 +247,10 @@ def _shlosser(sample: ClassSizes, fraction: float) -> float:
     grow = number @ ((1 - q**2) ** size - rest)
     ratio = (number @ rest) / (number @ (size * q * (1 - q) ** (size - 1)))
     return float(sample.classes + sample.having(1) * shrink / grow * ratio**2)
+
+
+MODELS: dict[str, Callable[[ClassSizes, float], float | None]] = {
+    "pitman": pitman,
+    "zayatz": zayatz,
+    "snb": slide_negative_binomial,
+}
