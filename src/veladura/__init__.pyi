@@ -12,6 +12,10 @@ from veladura.core.steps import Steps as Steps
 from veladura.inference.combined import combine as combine
 from veladura.inference.posterior.posterior import posterior as posterior
 from veladura.inference.stacking import stack as stack
+from veladura.inference.survey import Sampling as Sampling
+from veladura.inference.totals import survey_mean as survey_mean
+from veladura.inference.totals import survey_ratio as survey_ratio
+from veladura.inference.totals import survey_total as survey_total
 from veladura.measures.source.register import link as link
 from veladura.methods.cart.cart import Cart as Cart
 from veladura.methods.critical.critical import CriticalCart as CriticalCart
@@ -30,6 +34,7 @@ from veladura.methods.kanonymity.relation import generalisation_of as generalisa
 from veladura.methods.kanonymity.risk_models import AverageRisk as AverageRisk
 from veladura.methods.kanonymity.risk_models import BetaLikeness as BetaLikeness
 from veladura.methods.kanonymity.risk_models import Uniqueness as Uniqueness
+from veladura.methods.masks.calibrate import Calibrate as Calibrate
 from veladura.methods.masks.microaggregation import Microaggregation as Microaggregation
 from veladura.methods.masks.noise import Noise as Noise
 from veladura.methods.masks.pram import Pram as Pram
@@ -64,6 +69,7 @@ __all__ = [
     "AverageRisk",
     "BetaBinomial",
     "BetaLikeness",
+    "Calibrate",
     "Cart",
     "CriticalCart",
     "DeltaPresence",
@@ -89,6 +95,7 @@ __all__ = [
     "Release",
     "Reweight",
     "Sample",
+    "Sampling",
     "Steps",
     "Suppress",
     "Swap",
@@ -114,6 +121,9 @@ __all__ = [
     "sign",
     "stack",
     "study",
+    "survey_mean",
+    "survey_ratio",
+    "survey_total",
     "testing",
     "utility",
     "verify",

@@ -76,6 +76,12 @@ RECIPES: Sequence[Recipe] = (
     ),
     vd.Pram(columns=["sex", "marital"]),
     vd.Reweight(column="income", total=1_000_000),
+    vd.Calibrate(
+        column="stay",
+        totals={"sex": {"female": 1_000, "male": 900}},
+        lower=None,
+        upper=None,
+    ),
     vd.KAnonymity(quasi_identifiers=["sex", "marital", "zip"], k=3),
     vd.KAnonymity(quasi_identifiers=[["birth", "sex"], ["zip", "marital"]], k=3, suppressed="star"),
     vd.KAnonymity(

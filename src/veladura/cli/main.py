@@ -534,6 +534,10 @@ def analyze(
     ] = "gaussian",
     level: Annotated[float, typer.Option(help="The confidence level of the intervals.")] = 0.95,
     weights: Annotated[str | None, typer.Option(help="A column of sampling weights.")] = None,
+    design: Annotated[
+        bool,
+        typer.Option(help="Use the declared weights, strata and clusters of the survey design."),
+    ] = True,
     robust: Annotated[
         bool, typer.Option("--robust", help="Robust (sandwich) standard errors.")
     ] = False,
@@ -613,6 +617,7 @@ def analyze(
             family,
             level,
             weights,
+            design=design,
             robust=robust,
             ratios=ratios,
             tests=test or [],
@@ -621,6 +626,47 @@ def analyze(
             out=out,
             large=large,
         )
+
+
+@app.command()
+def survey(
+    folder: Annotated[Path, typer.Argument(help="A release folder.")],
+    mean: Annotated[list[str] | None, typer.Option(help="A column; repeat it.")] = None,
+    total: Annotated[list[str] | None, typer.Option(help="A column; repeat it.")] = None,
+    ratio: Annotated[
+        list[str] | None, typer.Option(help="Two columns, as in income/members; repeat it.")
+    ] = None,
+    by: Annotated[str | None, typer.Option(help="One estimate for each value of it.")] = None,
+    level: Annotated[float, typer.Option(help="The confidence level of the intervals.")] = 0.95,
+    weights: Annotated[str | None, typer.Option(help="The column of sampling weights.")] = None,
+    strata: Annotated[str | None, typer.Option(help="The column of strata.")] = None,
+    cluster: Annotated[str | None, typer.Option(help="The column of clusters.")] = None,
+    replicate: Annotated[
+        list[str] | None, typer.Option(help="A column of replicate weights; repeat it.")
+    ] = None,
+    replication: Annotated[
+        str, typer.Option(help="How they were made: brr, fay, jackknife or bootstrap.")
+    ] = "brr",
+    out: Annotated[Path | None, typer.Option(help="Write the table (.csv).")] = None,
+    large: Large = False,
+) -> None:
+    """Estimate means, totals and ratios of a release by its survey design.
+
+    By default weights, strata and clusters are those that the roles of the columns declare.
+    """
+    from veladura.cli.survey import show_survey
+
+    show_survey(
+        folder,
+        {"mean": mean or [], "total": total or [], "ratio": ratio or []},
+        by=by,
+        level=level,
+        design={"weights": weights, "strata": strata, "cluster": cluster},
+        replicates=replicate or [],
+        replication=replication,
+        out=out,
+        large=large,
+    )
 
 
 @app.command()
