@@ -77,7 +77,7 @@ RECIPES: Sequence[Recipe] = (
     vd.Pram(columns=["sex", "marital"]),
     vd.Reweight(column="income", total=1_000_000),
     vd.Calibrate(
-        column="stay",
+        column="income",
         totals={"sex": {"female": 1_000, "male": 900}},
         lower=None,
         upper=None,

@@ -629,6 +629,29 @@ def analyze(
 
 
 @app.command()
+def risk(
+    plan: Annotated[Path, typer.Argument(help="A plan file of a k-anonymous release.")],
+    against: Annotated[
+        str | None, typer.Option(help="The series of earlier releases; by default the plan's own.")
+    ] = None,
+) -> None:
+    """Show what the release of a plan would add to earlier ones of its series. Private.
+
+    Nothing is written. The exit code is 4 where an earlier promise would be broken.
+    """
+    from veladura.plan.plan import read_plan
+    from veladura.plan.run import past
+
+    results = past(read_plan(plan), against)
+    if not results:
+        typer.echo("The series has no release yet.")
+    for result in results:
+        typer.echo(str(result))
+    if any(result.below for result in results):
+        raise typer.Exit(4)
+
+
+@app.command()
 def survey(
     folder: Annotated[Path, typer.Argument(help="A release folder.")],
     mean: Annotated[list[str] | None, typer.Option(help="A column; repeat it.")] = None,
