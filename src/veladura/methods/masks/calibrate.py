@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
 from veladura.base import shapes
 from veladura.base.arrays import Floats
@@ -19,7 +18,7 @@ from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
 from veladura.errors import DataError, PlanError
 from veladura.numeric.calibration import rake
 from veladura.table.codes import Column, label_texts
-from veladura.table.schema import NUMERIC, Field, check_kinds
+from veladura.table.schema import NUMERIC, check_kinds
 
 if TYPE_CHECKING:
     from veladura.table.inspect import Facts
@@ -79,10 +78,10 @@ class Calibrate(Recipe):
         The column of sampling weights.
     totals
         Public totals of the population: for a column of categories the people of every category,
-        for a number column its sum. They are in the manifest.
+        for a number column its sum. They are in the manifest. Whole weights stay whole and may miss
+        a total by a few people: the promise then states the totals that are reached.
     lower, upper
-        Smallest and largest factor by which a weight is multiplied, below and above 1. None for no
-        bound.
+        Smallest and largest factor by which a weight is multiplied, below and above 1.
 
     Examples
     --------
@@ -109,8 +108,8 @@ class Calibrate(Recipe):
 
     column: str
     totals: Mapping[str, float | Mapping[str, float]]
-    lower: float | None = 0.2
-    upper: float | None = 5.0
+    lower: float = 0.2
+    upper: float = 5.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -131,9 +130,9 @@ class Calibrate(Recipe):
             if isinstance(wanted, Mapping) and not all(number > 0 for number in numbers):
                 msg = f"totals of {name!r} must be above 0: they are numbers of people."
                 raise PlanError(msg)
-        low, high = self.lower, self.upper
-        if (low is not None and not 0 <= low < 1) or (high is not None and not high > 1):
-            msg = f"lower ({low}) must be at least 0 and below 1, upper ({high}) above 1."
+        ends = is_number(self.lower) and is_number(self.upper)
+        if not (ends and 0 <= self.lower < 1 < self.upper):
+            msg = f"lower ({self.lower}) must be at least 0 and below 1, upper ({self.upper}) above 1."
             raise PlanError(msg)
         self._check_people()
 
@@ -161,11 +160,11 @@ class Calibrate(Recipe):
         check_kinds(table.schema, (self.column,), NUMERIC, "weights are numbers.")
         table.schema.check("totals", list(self.totals))
         codes = table.codes((self.column, *self.totals))
-        weights = codes[self.column].numbers()
-        if codes[self.column].missing.any() or (weights < 0).any() or not weights.sum() > 0:
+        weights = _present(codes[self.column])
+        if (weights < 0).any() or not weights.sum() > 0:
             msg = (
-                f"column {self.column!r} cannot hold sampling weights: none may be missing or below"
-                " 0, and they must add up to more than 0."
+                f"column {self.column!r} cannot hold sampling weights: none may be below 0, and"
+                " they must add up to more than 0."
             )
             raise DataError(msg)
         for name, wanted in self.totals.items():
@@ -226,6 +225,11 @@ def _texts(column: Column) -> Any:
     return texts
 
 
+def _present(column: Column) -> Floats:
+    """Return weights, 0 where one is missing: it stays missing."""
+    return np.where(column.missing, 0.0, column.numbers())
+
+
 def _sides(column: Column, wanted: float | Mapping[str, float]) -> list[Floats]:
     """Return what each row adds to each total: whether it is in a category, or its number."""
     if not isinstance(wanted, Mapping):
@@ -247,7 +251,7 @@ class FittedCalibrate(Fitted[Calibrate]):
             sides += _sides(self.codes[other], wanted)
             totals += list(wanted.values()) if isinstance(wanted, Mapping) else [wanted]
         raked = rake(
-            self.codes[name].numbers(),
+            _present(self.codes[name]),
             np.column_stack(sides),
             np.array(totals, dtype=np.float64),
             lower=recipe.lower,
@@ -260,12 +264,23 @@ class FittedCalibrate(Fitted[Calibrate]):
                 " to the population first (reweight), or widen lower and upper."
             )
             raise DataError(msg)
-        old = self.codes[name].field
-        field = Field(name, "number", pa.float64(), old.role, (), old.labels)
-        settings = recipe.settings()
+        column, settings = self.codes[name], recipe.settings()
+        if column.values.dtype.kind != "f":  # whole weights stay whole
+            raked = np.rint(raked)
+            settings["totals"] = self._reached(raked)
         return Drawn(
-            datasets=[Draw({name: Column(field, raked, np.zeros(raked.size, dtype=bool))})],
+            datasets=[Draw({name: column.with_values(raked.astype(column.values.dtype))})],
             changed=(name,),
             settings=settings,
             promises=recipe.implied(settings, None),
         )
+
+    def _reached(self, weights: Floats) -> dict[str, Any]:
+        """Return what whole weights add up to: a few people more or less than was declared."""
+        reached: dict[str, Any] = {}
+        for name, wanted in self.recipe.totals.items():
+            sums = [float(weights @ side) for side in _sides(self.codes[name], wanted)]
+            reached[name] = (
+                dict(zip(wanted, sums, strict=True)) if isinstance(wanted, Mapping) else sums[0]
+            )
+        return reached
