@@ -130,9 +130,9 @@ class Calibrate(Recipe):
             if isinstance(wanted, Mapping) and not all(number > 0 for number in numbers):
                 msg = f"totals of {name!r} must be above 0: they are numbers of people."
                 raise PlanError(msg)
-        ends = is_number(self.lower) and is_number(self.upper)
-        if not (ends and 0 <= self.lower < 1 < self.upper):
-            msg = f"lower ({self.lower}) must be at least 0 and below 1, upper ({self.upper}) above 1."
+        low, high = self.lower, self.upper
+        if not (is_number(low) and is_number(high) and 0 <= low < 1 < high):
+            msg = f"lower ({low}) must be at least 0 and below 1, upper ({high}) above 1."
             raise PlanError(msg)
         self._check_people()
 
