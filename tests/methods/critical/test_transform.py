@@ -80,9 +80,7 @@ def test_clusters_by_deviation_are_those_of_the_transformed_numbers():
         sorted(
             tuple(sorted(fitted.codes.rows[tree.order[start:end]]))
             for fitted, tree in [(fitted, fitted.branches[0].model.tree)]
-            for start, end in [
-                tree.nodes[leaf, [START, END]] for leaf in tree.leaves()
-            ]
+            for start, end in [tree.nodes[leaf, [START, END]] for leaf in tree.leaves()]
         )
         for fitted in (given, taken, plain)
     ]
