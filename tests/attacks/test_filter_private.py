@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from tests.attacks.test_private_audit import lower_bound
 
 import veladura as vd
-from tests.attacks.test_private_audit import lower_bound
 from veladura.errors import VeladuraError
 
 EPSILON, RUNS = 0.5, 60
