@@ -48,7 +48,7 @@ def bands_text(table: Table, facts: Mapping[str, Facts]) -> str:
     step = '[[step]]\nmethod = "recode"\n' + "".join(
         tomli_w.dumps({"step": {"columns": {name: rule}}}) for name, rule in cuts.items()
     )
-    lines = [*comment(WORDS), *(f"# {line}".rstrip() for line in step.splitlines())]
+    lines = [*comment(WORDS), *(f"#   {line}".rstrip() for line in step.splitlines())]
     return "\n".join(lines) + "\n"
 
 
