@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from veladura.base.arrays import Floats, Ints, Mask
+from veladura.numeric.distinct import places
 from veladura.numeric.normal import normal_quantile
 from veladura.numeric.trees.tail import FEWEST
 from veladura.table.units import people_per_cell
@@ -47,8 +48,7 @@ class Values:
         >>> Values.of(numbers, everywhere, np.array([0, 1, 1, 2])).holders.tolist()
         [2, 1]
         """
-        distinct, inverse = np.unique(values[present], return_inverse=True)
-        inverse = inverse.reshape(-1)
+        distinct, inverse = places(values[present])
         place = np.zeros(values.size, dtype=np.int64)
         place[present] = inverse
         if people is None:
