@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from veladura.table.schema import Schema
 
 CriterionName = Literal["ranks", "values", "gini", "deviance", "misclassification"]
-FEW = 4  # columns that small nodes are split by: of 4 to all, none gave a better release
+FEW = 4  # columns that small nodes are split by: a linear score holds the sum of all effects
+SAMPLE = 8192  # rows are enough to choose a split that many more rows are divided by
 CRITERIA = (*NUMBER_CRITERIA, *CLASS_CRITERIA)
 
 
@@ -93,7 +94,8 @@ def growth_of(recipe: Cart, variable: Variable) -> Growth:
         min_distinct=recipe.min_distinct,
         complexity=recipe.complexity,
         unbiased=recipe.unbiased_splits,
-        few=FEW,
+        few=FEW if recipe.linear_scores else 0,
+        sample=SAMPLE,
     )
     least = recipe.min_variance
     if isinstance(least, Mapping):

@@ -36,6 +36,7 @@ DENSE = 4  # counts by code and class may be this many times the rows
 FEW_CLASSES = 8  # up to here a branch that cannot be guessed costs more than it saves
 CUT_LUCK, SET_LUCK = 0.85, 0.64  # what the best of several cuts gains by chance: see `_luck`
 SMALL = 200  # rows of a node below which only the foremost predictors are looked at
+LEAVES = 100  # smallest leaves that a sample has room for
 LARGE = 2  # a node is large when its codes, times this, outnumber the cells of a histogram
 
 TARGET, ROW, HEAD = 0, 1, 2  # words of a record before its codes
@@ -931,6 +932,35 @@ def _choose(choice: Ints, active: int, tried: int, random: Words) -> None:
         choice[i], choice[other] = choice[other], choice[i]
 
 
+@inner("int64(int64[:, ::1], int64, int64, int64, int64[:, ::1])")
+def _sample(records: Ints, start: int, end: int, stride: int, target: Ints) -> int:
+    """Copy every so manieth record of a node; return where the copies end."""
+    last = start
+    for i in range(start, end, stride):
+        for k in range(records.shape[1]):
+            target[last, k] = records[i, k]
+        last += 1
+    return last
+
+
+@inner("boolean(uint8[:, ::1], int64, int64, int64, int64, int64[::1])")
+def _more_left(codes: Bytes, start: int, end: int, at: int, high: int, mark: Ints) -> bool:
+    """Whether at least half of some records go left."""
+    left = 0
+    for i in range(start, end):
+        left += mark[_code(codes, i, at, high)]
+    return 2 * left >= end - start
+
+
+@inner("void(int64[:, ::1], int64, int64, boolean, int64[::1])")
+def _mark_unseen(nodes: Ints, node: int, levels: int, categorical: bool, mark: Ints) -> None:
+    """Mark codes that a sample did not have, as `_write_split` says where they go."""
+    for code in range(levels + 1):
+        if mark[code] < 0:
+            by_cut = not categorical and code < levels - 1
+            mark[code] = int(code <= nodes[node, 1]) if by_cut else nodes[node, 3]
+
+
 @inner("int64(int64[::1], int64, int64, float64[::1])")
 def _foremost(choice: Ints, active: int, few: int, worth: Floats) -> int:
     """Put the predictors that gained most in front, and return how many they are."""
@@ -966,7 +996,7 @@ def _push(stack: Ints, place: int, node: int, active: int, slot: int, moved: int
 @compiled(
     "Tuple((int64[:, ::1], float64[::1], uint64[::1], int64, int64))(int64[:, ::1], uint8[:, ::1],"
     " int64[:, ::1], uint8[:, ::1], int64[:, ::1], int64, int64, int64[::1], int64, int64, float64,"
-    " int64, int64, uint64)"
+    " int64, int64, int64, uint64)"
 )
 def grow_nodes(  # noqa: C901, PLR0912, PLR0915  # compiled: one loop over nodes
     first_records: Ints,
@@ -982,6 +1012,7 @@ def grow_nodes(  # noqa: C901, PLR0912, PLR0915  # compiled: one loop over nodes
     complexity: float,
     tried: int,
     few: int,
+    sample: int,
     seed: int,
 ) -> tuple[Ints, Floats, Words, int, int]:
     """Grow trees; return nodes, impurities and gains, sets of categories, used nodes and words.
@@ -992,9 +1023,10 @@ def grow_nodes(  # noqa: C901, PLR0912, PLR0915  # compiled: one loop over nodes
     ----------
     first_records
         A record a line: target, row, then codes. ``first_codes`` is the same memory in bytes;
-        ``spare`` is as large. A split copies records from one to the other. The target is a class below ``class_count`` or, for numbers and for no more than two
-        classes, a mass: a whole number shifted by ``shift`` bits, plus one, so that a sum of masses
-        holds the sum of the numbers and how many they are.
+        ``spare`` is as large, and a split copies records from one to the other. The target is a
+        class below ``class_count`` or, for numbers and for no more than two classes, a mass: a
+        whole number shifted by ``shift`` bits, plus one, so that a sum of masses holds the sum of
+        the numbers and how many they are.
     layout
         For each predictor its column, the byte of its code in a record, that of the high part (0
         for none), its number of codes, whether they are categories, how many codes the
@@ -1008,6 +1040,9 @@ def grow_nodes(  # noqa: C901, PLR0912, PLR0915  # compiled: one loop over nodes
         Predictors tried at each node, at random; 0 for all.
     few
         Predictors looked at below a node of fewer than 200 rows: those that gain most there.
+    sample
+        Rows that choose the split of a node with at least twice as many, at least 100 smallest
+        leaves of them; 0 for all.
 
     Notes
     -----
@@ -1052,10 +1087,8 @@ def grow_nodes(  # noqa: C901, PLR0912, PLR0915  # compiled: one loop over nodes
     )
     scores = (_floats(widest), _floats(wide), _floats(wide), _floats(predictors))
     room = 2 * (size // max(min_leaf, 1) + roots.size) + 2
-    nodes, stack = (
-        _table(room, 9),
-        _table(room, 4),
-    )  # on the stack: node, predictors looked at, its histogram or -1, whether its records are aside
+    # on the stack: node, predictors looked at, its histogram or -1, whether records are in spare
+    nodes, stack = _table(room, 9), _table(room, 4)
     risks, sets, used = _floats(2 * room), _words(64), 0
     gain, whole, split, random = _floats(5), _ints(1), _ints(3), _words(1)
     random[0] = seed
@@ -1079,7 +1112,20 @@ def grow_nodes(  # noqa: C901, PLR0912, PLR0915  # compiled: one loop over nodes
         risks[2 * node] = impurity
         if nodes[node, 7] < 0:
             needed = complexity * impurity
-        gain[NEEDED] = max(needed, TINY * impurity)
+        stride = rows // max(sample, LEAVES * min_leaf) if sample > 0 else 1
+        sampled = stride > 1 and impurity > TINY
+        everyone = rows
+        if sampled:
+            for k in range(of_class.size):
+                of_class[k] = 0
+            last = _sample(records, start, end, stride, other)
+            looked, looked_codes = other, spare_codes if aside == 0 else first_codes
+            rows = last - start
+            impurity = _impurity(looked, start, last, of_class, gini, shift, whole)
+        else:
+            looked, looked_codes, last = records, codes, end
+        share = everyone / rows
+        gain[NEEDED] = max(needed / share, TINY * impurity)
         gain[0] = -np.inf  # the best split is made even if chance would explain it
         gain[UNIT] = impurity / rows
         if gini:  # the gain is a sum over classes: the more there are, the less it varies
@@ -1087,26 +1133,36 @@ def grow_nodes(  # noqa: C901, PLR0912, PLR0915  # compiled: one loop over nodes
         split[BEST] = -1
         if rows >= 2 * min_leaf and impurity > TINY:
             _choose(choice, active, tried, random)
-            if rows >= least and slot < 0:
+            large = rows >= least
+            if large and slot < 0:
                 slot = free[in_use]
                 in_use += 1
                 _fill_cells(
-                    records, codes, start, end, layout, choice, active, wide, gini, histograms[slot]
+                    looked,
+                    looked_codes,
+                    start,
+                    last,
+                    layout,
+                    choice,
+                    active,
+                    wide,
+                    gini,
+                    histograms[slot],
                 )
             trials = tried if 0 < tried < active else active
             squares = np.rint(rows * (rows - impurity))  # of the class counts
-            large, mine = slot >= 0, histograms[slot] if slot >= 0 else cells
+            mine = histograms[slot] if large else cells
             ranked = rows < SMALL and few < active and trials == active
             gain[RANKED] = 1.0 if ranked else 0.0
             if ranked:
                 for f in range(predictors):
                     scores[3][f] = -np.inf
             if gini:
-                active = _search_classes(
-                    records,
-                    codes,
+                vary = _search_classes(
+                    looked,
+                    looked_codes,
                     start,
-                    end,
+                    last,
                     layout,
                     choice,
                     active,
@@ -1123,11 +1179,11 @@ def grow_nodes(  # noqa: C901, PLR0912, PLR0915  # compiled: one loop over nodes
                     split,
                 )
             else:
-                active = _search_sums(
-                    records,
-                    codes,
+                vary = _search_sums(
+                    looked,
+                    looked_codes,
                     start,
-                    end,
+                    last,
                     layout,
                     choice,
                     active,
@@ -1143,15 +1199,25 @@ def grow_nodes(  # noqa: C901, PLR0912, PLR0915  # compiled: one loop over nodes
                     gain,
                     split,
                 )
-            if ranked:
-                active = _foremost(choice, active, few, scores[3])
+            if not sampled:
+                active = _foremost(choice, vary, few, scores[3]) if ranked else vary
+            elif large:  # the histogram is one of the sample
+                in_use -= 1
+                free[in_use] = slot
+                slot = -1
         if gini:
-            for i in range(start, end):
-                of_class[records[i, TARGET]] = 0
+            for i in range(start, last):
+                of_class[looked[i, TARGET]] = 0
         at = end
         if split[BEST] >= 0:
             f = split[BEST]
-            _mark_sides(layout[f, LEVELS], kept, split, fill)
+            levels = layout[f, LEVELS]
+            _mark_sides(levels, kept, split, fill)
+            if sampled:
+                sets = _lengthened(sets, used, levels // 64 + 1)
+                more = _more_left(looked_codes, start, last, layout[f, AT], layout[f, HIGH], fill)
+                used = _write_split(nodes, node, layout, kept, split, fill, more, sets, used)
+                _mark_unseen(nodes, node, levels, layout[f, CATEGORICAL] > 0, fill)
             at = _divide(records, codes, start, end, layout[f, AT], layout[f, HIGH], fill, other)
             if min_distinct > 1 and not (
                 _has_distinct(other, start, at, min_distinct)
@@ -1165,11 +1231,13 @@ def grow_nodes(  # noqa: C901, PLR0912, PLR0915  # compiled: one loop over nodes
             if aside > 0:
                 for i in range(start, end):
                     first_records[i, ROW] = records[i, ROW]
+            _write_node(nodes, node, start, end, nodes[node, 7], nodes[node, 8])
             continue
-        sets = _lengthened(sets, used, layout[split[BEST], LEVELS] // 64 + 1)
         larger_left = at - start >= end - at
-        used = _write_split(nodes, node, layout, kept, split, fill, larger_left, sets, used)
-        risks[2 * node + 1] = gain[RAW]
+        if not sampled:
+            sets = _lengthened(sets, used, layout[split[BEST], LEVELS] // 64 + 1)
+            used = _write_split(nodes, node, layout, kept, split, fill, larger_left, sets, used)
+        risks[2 * node + 1] = gain[RAW] * share
         nodes[node, 2] = made
         _write_node(nodes, made, start, at, node, nodes[node, 8] + 1)
         _write_node(nodes, made + 1, at, end, node, nodes[node, 8] + 1)

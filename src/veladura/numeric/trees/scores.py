@@ -102,16 +102,35 @@ def mixture(centre: Floats, scale: Floats) -> tuple[Floats, Floats]:
     low, high = float((centre - wide).min()), float((centre + wide).max())
     cell = (high - low) / (CELLS - 3)
     points = np.linspace(low - cell, low + (CELLS - 2) * cell, CELLS)
-    rise = np.zeros(CELLS)
+    rise = np.zeros(CELLS + 1)
+    weight = 0.5 / wide
     for ends, sign in ((centre - wide, 1.0), (centre + wide, -1.0)):
         at = (ends - points[0]) / cell
-        below = np.floor(at).astype(np.int64)
-        part = at - below
-        weight = sign / (2 * wide)
-        rise += np.bincount(below, (1 - part) * weight, CELLS)
-        rise += np.bincount(np.minimum(below + 1, CELLS - 1), part * weight, CELLS)
+        below = at.astype(np.int64)  # downwards: no end is below the first point
+        whole = np.bincount(below, weight, CELLS)
+        above = np.bincount(below, (at - below) * weight, CELLS)
+        rise[:-1] += sign * (whole - above)
+        rise[1:] += sign * above
+    rise = rise[:-1]
     density = np.cumsum(rise)
     heights = np.append(0.0, np.cumsum(density[:-1])) * cell / centre.size
     heights = np.maximum.accumulate(np.clip(heights, 0.0, None))
     share: Floats = heights / heights[-1]
     return points, share
+
+
+def heights_at(scores: Floats, points: Floats, heights: Floats) -> Floats:
+    """Return a function that is straight between evenly spaced points.
+
+    Examples
+    --------
+    >>> points, heights = np.array([0.0, 1.0, 2.0]), np.array([0.0, 0.5, 1.0])
+    >>> heights_at(np.array([0.5, 9.0]), points, heights).tolist()
+    [0.25, 1.0]
+    """
+    last = points.size - 1
+    at = np.clip((scores - points[0]) * (last / (points[-1] - points[0])), 0.0, last)
+    below = np.minimum(at.astype(np.int64), last - 1)
+    low = heights[below]
+    found: Floats = low + (heights[below + 1] - low) * (at - below)
+    return found

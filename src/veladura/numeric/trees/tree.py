@@ -68,6 +68,9 @@ class Growth:
     few
         Columns that nodes of fewer than 200 rows are split by: those that gained most in the first
         such node on the way down. So few rows tell little about all the others. 0 for all.
+    sample
+        Rows, evenly spaced, that choose the split of a node with at least twice as many: so many or
+        100 times ``min_leaf``; 0 for all.
     """
 
     min_leaf: int = 5
@@ -79,6 +82,7 @@ class Growth:
     min_variance: float = 0.0
     unbiased: bool = False
     few: int = 0
+    sample: int = 0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -244,6 +248,7 @@ def grow(
         growth.complexity,
         growth.tried,
         growth.few or len(features),
+        growth.sample,
         seed,
     )
     return Tree(
