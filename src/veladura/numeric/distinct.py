@@ -69,11 +69,11 @@ def _on_grid(values: NDArray[Any]) -> tuple[Ints, int, float] | None:
     for scale in SCALES:
         if not _written(values[:TASTED], scale):
             continue
-        low, high = (scale * float(end) for end in (values.min(), values.max()))
-        if not high - low < LONGEST * values.size or max(-low, high) > EXACT:
+        bottom, top = scale * float(values.min()), scale * float(values.max())
+        if not top - bottom < LONGEST * values.size or max(-bottom, top) > EXACT:
             return None
         if _written(values, scale):
-            least = int(np.rint(low))
+            least = int(np.rint(bottom))
             return np.rint(values * scale).astype(np.int64) - least, least, scale
     return None
 
