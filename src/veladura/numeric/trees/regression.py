@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,6 +102,14 @@ class Terms:
         added = padded[self.place] * self.value[:, :, None]
         return np.ascontiguousarray(added.sum(axis=1))
 
+    def gathered(self, sums: Floats, total: Floats) -> Floats:
+        """Return the products of the terms with some responses, from their sums by code."""
+        right = np.zeros((self.number + 1, sums.shape[1]))  # the last one is of place -1
+        for entry in range(ENTRIES):
+            np.add.at(right, self.place[:, entry], self.value[:, entry, None] * sums)
+        right[0] = total
+        return right[:-1]
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Moments:
@@ -141,6 +149,13 @@ class Moments:
             products = self.products - self.terms.products(self.predictors, others)
         return Moments(self.predictors, rows, self.terms, products)
 
+    @cached_property
+    def inverse(self) -> Floats:
+        """The inverse of the products, with the ridge."""
+        ridge = np.full(self.terms.number, RIDGE)
+        ridge[0] = 1e-9
+        return np.asarray(np.linalg.inv(self.products + np.diag(ridge)), np.float64)
+
     def fit(self, code: Ints, weight: Floats) -> tuple[Floats, Floats]:
         """Return ridge regressions of some responses (Hoerl and Kennard 1970), and their spread.
 
@@ -159,11 +174,7 @@ class Moments:
             weight,
             np.zeros((terms.number, int(code.max()) + 1)),
         )
-        ridge = np.full(terms.number, RIDGE)
-        ridge[0] = 1e-9
-        slopes: Floats = np.asarray(
-            np.linalg.solve(self.products + np.diag(ridge), right), np.float64
-        )
+        slopes = self.inverse @ right
         mean = slopes.T @ self.products[:, 0] / self.rows.size
         spread = slopes.T @ self.products @ slopes / self.rows.size
         return slopes, spread - np.outer(mean, mean)
