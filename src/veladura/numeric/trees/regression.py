@@ -22,6 +22,7 @@ from veladura.numeric.trees.bins import Predictors
 compiled = partial(jit.compiled, wraparound=False)  # no index is below zero
 
 MOST_LEVELS = 30  # categories with a term of their own; rarer ones share none
+FEW_NUMBERS = 10  # different numbers with a term each: scales, and codes written as numbers
 ENTRIES = 2  # terms of a code, at most: those of a number
 RIDGE = 1.0  # as if one more row spoke against each slope
 
@@ -30,8 +31,9 @@ RIDGE = 1.0  # as if one more row spoke against each slope
 class Terms:
     """The terms of a regression: for each code of each column one or two, with their values.
 
-    A category has an indicator, if it is among the most frequent. A number has the normal score of
-    its bin and the square of it; missing has an indicator.
+    A category has an indicator, if it is among the most frequent; so has a number of a column with
+    at most ten different ones. Any other number has the normal score of its bin and the square of
+    it; missing has an indicator.
 
     Attributes
     ----------
@@ -190,6 +192,8 @@ def _categories(count: Ints, place: Ints, value: Floats, first: int) -> int:
 
 def _numbers(count: Ints, place: Ints, value: Floats, first: int) -> int:
     given, missing = count[:-2], count.size - 2
+    if given.size <= FEW_NUMBERS:
+        return _categories(count, place, value, first)
     weight = given / max(int(given.sum()), 1)
     share = np.cumsum(weight) - weight / 2
     score = _standardised(normal_quantile(np.clip(share, 1e-4, 1 - 1e-4)), weight)
