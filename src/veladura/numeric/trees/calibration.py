@@ -155,53 +155,29 @@ class Calibration:
 
     def _shift(self, predictors: Predictors, rows: Ints, leaf: Ints) -> Floats:
         """Return by row how far the means of its leaf are moved."""
-        fit, size = self.fit, rows.size
-        terms, bins = fit.terms, predictors.bins
-        shift = np.zeros((size, self.mean.shape[1]))
-        residual = self.mean[leaf] - fit.slopes[0]
-        sums = take_off(bins, rows, terms.features, terms.start, terms.tables(fit.slopes), residual)
-        for left in range(ROUNDS, 0, -1):
-            step = RELAX * (fit.inverse @ terms.gathered(sums, residual.sum(axis=0)))
-            sums = move_means(
-                bins,
+        fit, terms = self.fit, self.fit.terms
+        shift, residual = self.mean[leaf], self.mean[leaf]
+
+        def moved(slopes: Floats, most: Floats) -> Floats:
+            return move_means(
+                predictors.bins,
                 rows,
                 terms.features,
                 terms.start,
-                terms.tables(step),
-                step[0],
-                self.most,
+                terms.tables(slopes),
+                slopes[0],
+                most,
                 leaf,
                 shift,
                 residual,
-                left > 1,
             )
+
+        sums = moved(fit.slopes, np.full_like(self.most, np.inf))  # residuals of the regression
+        shift[:] = 0.0
+        for _ in range(ROUNDS):
+            right = terms.gathered(sums, residual.sum(axis=0))
+            sums = moved(RELAX * (fit.inverse @ right), self.most)
         return shift
-
-
-@compiled(
-    "float64[:, ::1](uint16[:, ::1], int64[::1], int64[::1], int64[::1], float64[:, ::1],"
-    " float64[:, ::1])"
-)
-def take_off(
-    bins: NDArray[np.uint16],
-    rows: Ints,
-    features: Ints,
-    start: Ints,
-    tables: Floats,
-    residual: Floats,
-) -> Floats:
-    """Take linear predictors off some residuals, and return the sums of these by code."""
-    sums = np.zeros(tables.shape)
-    held = np.empty(features.size, dtype=np.int64)
-    for i in range(rows.size):
-        for f in range(features.size):
-            held[f] = min(start[f] + bins[rows[i], features[f]], start[f + 1] - 1)
-            for c in range(tables.shape[1]):
-                residual[i, c] -= tables[held[f], c]
-        for f in range(features.size):
-            for c in range(tables.shape[1]):
-                sums[held[f], c] += residual[i, c]
-    return sums
 
 
 @inner("void(float64[::1], float64[::1])")
@@ -220,7 +196,7 @@ def _limit(moved: Floats, most: Floats) -> None:
 
 @compiled(
     "float64[:, ::1](uint16[:, ::1], int64[::1], int64[::1], int64[::1], float64[:, ::1],"
-    " float64[::1], float64[:, ::1], int64[::1], float64[:, ::1], float64[:, ::1], boolean)"
+    " float64[::1], float64[:, ::1], int64[::1], float64[:, ::1], float64[:, ::1])"
 )
 def move_means(
     bins: NDArray[np.uint16],
@@ -233,7 +209,6 @@ def move_means(
     leaf: Ints,
     shift: Floats,
     residual: Floats,
-    again: bool,
 ) -> Floats:
     """Take X g off the means, as far as leaves allow; return the sums of residuals by code.
 
@@ -254,8 +229,7 @@ def move_means(
         for c in range(responses):
             residual[i, c] += moved[c] - shift[i, c]
             shift[i, c] = moved[c]
-        if again:
-            for f in range(features.size):
-                for c in range(responses):
-                    sums[held[f], c] += residual[i, c]
+        for f in range(features.size):
+            for c in range(responses):
+                sums[held[f], c] += residual[i, c]
     return sums
