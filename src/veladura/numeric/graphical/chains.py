@@ -76,24 +76,34 @@ class CellModel:
         return np.ascontiguousarray(left[:, values > FLAT * max(values.max(initial=0.0), 1.0)])
 
     @cached_property
-    def _weighted(self) -> Floats:
-        """The indicators in standard deviations of the noise, times n."""
-        return self.n * self.indicators / self.sigma
+    def _turned(self) -> tuple[Floats, Floats]:
+        """The indicators times n, and the noisy counts, in standard deviations of the noise.
+
+        Turned to the few directions that the tables can differ in: tables that share columns
+        repeat each other, and what the model cannot move adds a constant only.
+        """
+        weighted = self.n * self.indicators / self.sigma
+        left, values, right = np.linalg.svd(weighted, full_matrices=False)
+        kept = values > FLAT * values.max(initial=0.0)
+        return left[:, kept] * values[kept], right[kept] @ (self.noisy / self.sigma)
 
     def density(self, scores: Floats) -> tuple[Floats, Floats]:
-        """Return the log posterior density and its gradient by cell, for rows of E z."""
+        """Return the log posterior density and its gradient by cell, for rows of E z.
+
+        The mean of E z over the cells is 0, and a constant gradient has no effect on z: the basis
+        is centred.
+        """
+        weighted, noisy = self._turned
         peak = scores.max(axis=1, keepdims=True)
         weights = np.exp(scores - peak)
         sums = weights.sum(axis=1, keepdims=True)
         shares = weights / sums
-        residual = self.noisy / self.sigma - shares @ self._weighted
-        totals = (peak + np.log(sums))[:, 0]
-        value = -0.5 * (residual**2).sum(axis=1)
-        value += self.weight * (scores.mean(axis=1) - totals)
-        pull = residual @ self._weighted.T
-        pull -= (shares * pull).sum(axis=1, keepdims=True)
-        gradient = shares * pull + self.weight * (1 / scores.shape[1] - shares)
-        return value, gradient
+        residual = noisy - shares @ weighted
+        value = -0.5 * np.einsum("ij,ij->i", residual, residual)
+        value -= self.weight * (peak + np.log(sums))[:, 0]
+        pull = residual @ weighted.T
+        pull -= np.einsum("ij,ij->i", shares, pull)[:, None] + self.weight
+        return value, shares * pull
 
     @staticmethod
     def shares(scores: Floats) -> Floats:
@@ -108,7 +118,8 @@ class CellModel:
         centred = self.basis - share @ self.basis
         spread = (centred * share[:, None]).T
         covariance = spread @ centred
-        slopes = spread @ (self._weighted - share @ self._weighted)
+        weighted = self._turned[0]
+        slopes = spread @ (weighted - share @ weighted)
         hessian: Floats = slopes @ slopes.T + self.weight * covariance
         return hessian
 
