@@ -40,6 +40,8 @@ class CellModel:
         The number of rows of the protected table.
     weight
         a: the weight of the prior, in people.
+    hidden
+        Whether n is only an estimate: the number is then f n with an unknown f, integrated out.
     """
 
     indicators: Floats = field(repr=False)
@@ -47,6 +49,7 @@ class CellModel:
     sigma: Floats = field(repr=False)
     n: float
     weight: float
+    hidden: bool = False
 
     @classmethod
     def of(
@@ -56,6 +59,8 @@ class CellModel:
         measured: Sequence[NoisyTable],
         n: float,
         prior: float,
+        *,
+        hidden: bool = False,
     ) -> CellModel:
         """Return the model of noisy tables over the possible cells of a domain."""
         blocks = [indicator(shape, table.columns)[possible] for table in measured]
@@ -66,6 +71,7 @@ class CellModel:
             np.repeat([table.sigma for table in measured], sizes),
             n,
             prior * max(sizes),
+            hidden,
         )
 
     @cached_property
@@ -98,10 +104,14 @@ class CellModel:
         weights = np.exp(scores - peak)
         sums = weights.sum(axis=1, keepdims=True)
         shares = weights / sums
-        residual = noisy - shares @ weighted
-        value = -0.5 * np.einsum("ij,ij->i", residual, residual)
-        value -= self.weight * (peak + np.log(sums))[:, 0]
-        pull = residual @ weighted.T
+        expected = shares @ weighted
+        if self.hidden:
+            value, slope = scaled_likelihood(noisy, expected)
+        else:
+            slope = noisy - expected
+            value = -0.5 * np.einsum("ij,ij->i", slope, slope)
+        value = value - self.weight * (peak + np.log(sums))[:, 0]
+        pull = slope @ weighted.T
         pull -= np.einsum("ij,ij->i", shares, pull)[:, None] + self.weight
         return value, shares * pull
 
@@ -144,6 +154,19 @@ class CellModel:
             if gained < ENOUGH:
                 break
         return point
+
+
+def scaled_likelihood(noisy: Floats, expected: Floats) -> tuple[Floats, Floats]:
+    """Return the log likelihood of noisy counts around f times the expected ones, and its gradient.
+
+    In standard deviations of the noise, in rows. The factor f has a flat prior and is integrated
+    out: with e the expected and y the noisy counts, (e'y)^2 / (2 e'e) - log(e'e) / 2.
+    """
+    square = np.einsum("ij,ij->i", expected, expected)
+    factor = (expected @ noisy) / square
+    value = 0.5 * square * factor**2 - 0.5 * np.log(square)
+    slope = factor[:, None] * (noisy - factor[:, None] * expected) - expected / square[:, None]
+    return value, slope
 
 
 def indicator(shape: tuple[int, ...], columns: Columns) -> Floats:
