@@ -20,7 +20,7 @@ from veladura.numeric.graphical.model import Beliefs, LogLinear
 from veladura.numeric.mcmc.diagnostics import Diagnostics
 
 MOST_CELLS_CHAINED = 2_000  # cells of a domain whose posterior is drawn by Markov chains
-CHAINS, KEPT, LONGEST = 4, 400, 8
+CHAINS, KEPT, LONGEST = 4, 400, 32
 REFITS = 50
 TRACED = 30
 FINE = 0.02  # smoothing of a fit that an interval is computed from: no visible shrinkage
