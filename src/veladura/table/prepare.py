@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from typing import Any
 
 import ibis
 import pyarrow as pa
 
-from veladura.table.database.connection import fetch_one, is_duckdb
+from veladura.table.database.connection import fetch_one, home_of
 from veladura.table.database_errors import without_values
 from veladura.table.fields import field_of, refuse_empty, refuse_misfits
 from veladura.table.parse import as_date, as_integer, as_number
@@ -17,14 +19,28 @@ from veladura.table.schema import LABELLED, Declared, Field, Schema
 _LARGEST_WHOLE = 9.2e18
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """What was counted while a table was opened.
+
+    Attributes
+    ----------
+    distinct
+        Approximate numbers of distinct values, of Spark's columns of numbers and dates.
+    """
+
+    rows: int
+    distinct: Mapping[str, int] = dataclass_field(default_factory=dict)
+
+
 def prepare(
     expression: ibis.Table,
     names: Sequence[str],
     declared: Mapping[str, Declared],
     *,
     what: str = "the table",
-) -> tuple[ibis.Table, Schema]:
-    """Return the expression with columns in the storage of their kinds, and its schema.
+) -> tuple[ibis.Table, Schema, Prepared]:
+    """Return the expression with columns in the storage of their kinds, its schema and figures.
 
     The columns of the expression are called ``c0``, ``c1``, ...
 
@@ -33,7 +49,8 @@ def prepare(
     what
         What the table is called in messages.
     """
-    duckdb = is_duckdb(expression)
+    home = home_of(expression).name
+    duckdb, spark = home == "duckdb", home == "pyspark"
     columns: dict[str, Any] = {}
     fields: list[Field] = []
     figures: dict[str, Any] = {"rows": expression.count()}
@@ -48,12 +65,23 @@ def prepare(
             figures[f"c{i}"] = (typed.notnull() & ~typed.isin(field.order)).sum()
         elif _may_misfit(raw, field):
             figures[f"c{i}"] = (raw.notnull() & typed.isnull()).sum()
+        if spark and field.kind not in LABELLED:
+            figures[f"d{i}"] = typed.approx_nunique()
     with without_values(what):
         row = fetch_one(expression, figures)
-    refuse_empty(int(row.pop("rows")), what)
-    misfits = {fields[int(key[1:])].name: int(count or 0) for key, count in row.items()}
-    refuse_misfits(misfits, fields, declared)
-    return expression.select(**columns), Schema(tuple(fields))
+    rows = int(row.pop("rows"))
+    refuse_empty(rows, what)
+    counted = {
+        letter: {
+            fields[int(key[1:])].name: int(count or 0)
+            for key, count in row.items()
+            if key.startswith(letter)
+        }
+        for letter in "cd"
+    }
+    refuse_misfits(counted["c"], fields, declared)
+    prepared = Prepared(rows, counted["d"])
+    return expression.select(**columns), Schema(tuple(fields)), prepared
 
 
 def arrow_type(dtype: Any) -> pa.DataType | None:

@@ -22,7 +22,6 @@ from veladura.table.database.connection import (
     fetch,
     fetch_sql,
     home_of,
-    is_duckdb,
     one_at_a_time,
     own_connection,
     read_parquet,
@@ -32,6 +31,7 @@ from veladura.table.database.connection import (
     sql_text,
 )
 from veladura.table.database.scratch import scratch_folder
+from veladura.table.database.spark import write_parts
 from veladura.table.database_errors import without_values
 from veladura.table.table import Table
 
@@ -188,10 +188,15 @@ class Scratch:
 def settle(table: Table) -> Table:
     """Return a lazy table computed once: later counts read a file instead of recoding again.
 
-    DuckDB writes the file into private scratch, as a package holds it. A table on a server stays a
-    query on that server.
+    DuckDB writes the file into private scratch, as a package holds it. Spark's executors write
+    their parts there first, and DuckDB puts them in order: the same rows give the same file. A
+    table on another server stays a query on that server.
     """
-    if table.in_memory or not is_duckdb(table.expression):
+    if table.in_memory:
+        return table
+    if (home := home_of(table.expression)).name == "pyspark":
+        return _settled_spark(table, home)
+    if home.name != "duckdb":
         return table
     scratch = Scratch()
     write_parquet(table, scratch.path)
@@ -199,6 +204,19 @@ def settle(table: Table) -> Table:
         replace(table, source=replace(table.source, scratch=(table.source.scratch, scratch))),
         scratch.path,
     )
+
+
+def _settled_spark(table: Table, home: Any) -> Table:
+    """Return a table of Spark as one file of our DuckDB, made of parts that the executors wrote."""
+    parts = scratch_folder() / f"{secrets.token_hex(8)}.parts"
+    try:
+        with without_values(table.source.name):
+            write_parts(home, table.expression, parts)
+            stored = read_parquet(parts)
+            columns = {f"c{i}": stored[i] for i in range(len(table.names))}
+        return settle(Table(table.schema, stored.select(**columns), table.source))
+    finally:
+        shutil.rmtree(parts, ignore_errors=True)
 
 
 def stored_table(table: Table, path: Path) -> Table:

@@ -78,9 +78,19 @@ def home_of(expression: ibis.Table) -> Any:
     return backends[0] if backends else connect()
 
 
+def compares_missing(expression: ibis.Table) -> bool:
+    """Whether the database of an expression hashes comparisons in which missing equals missing."""
+    return home_of(expression).name in ("duckdb", "pyspark")
+
+
 def is_duckdb(expression: ibis.Table) -> bool:
     """Whether an expression runs on DuckDB."""
     return bool(home_of(expression).name == "duckdb")
+
+
+def is_spark(expression: ibis.Table) -> bool:
+    """Whether an expression runs on Spark."""
+    return bool(home_of(expression).name == "pyspark")
 
 
 @contextmanager
@@ -98,11 +108,12 @@ def find(backend: Any, name: str, database: tuple[str, ...] | None = None) -> ib
 
 
 def read_parquet(path: Path, custodian: Path | None = None, backend: Any = None) -> ibis.Table:
-    """Return a Parquet file as a lazy table of a DuckDB, by default our own."""
+    """Return a Parquet file, or a folder of them, as a lazy table of a DuckDB, by default ours."""
     backend, view = backend or connect(custodian), f"parquet{next(_number)}"
+    files = literal_path(path) + ("/**/*.parquet" if path.is_dir() else "")
     run_sql(
         backend,
-        f"CREATE TEMP VIEW {view} AS SELECT * FROM read_parquet({sql_text(literal_path(path))})",  # noqa: S608
+        f"CREATE TEMP VIEW {view} AS SELECT * FROM read_parquet({sql_text(files)})",  # noqa: S608
     )
     return find(backend, view)
 
@@ -120,8 +131,13 @@ def literal_path(path: Path) -> str:
 
 def fetch(expression: ibis.Table) -> pa.Table:
     """Return the rows of an expression in memory."""
+    home = home_of(expression)
+    if home.name == "pyspark":
+        from veladura.table.database.spark import fetch_spark
+
+        return fetch_spark(home, expression)
     with one_at_a_time():
-        fetched: pa.Table = home_of(expression).to_pyarrow(expression)
+        fetched: pa.Table = home.to_pyarrow(expression)
     return fetched
 
 
@@ -143,6 +159,15 @@ def fetch_sql(connection: Any, sql: str) -> pa.Table:
     with one_at_a_time():
         rows: pa.Table = connection.sql(sql).to_arrow_table()
     return rows
+
+
+def fetch_query(home: Any, sql: str) -> pa.Table:
+    """Return the rows of a query of DuckDB or Spark, as Ibis knows it, in memory."""
+    if home.name == "pyspark":
+        from veladura.table.database.spark import fetch_spark_sql
+
+        return fetch_spark_sql(home, sql)
+    return fetch_sql(home.con, sql)
 
 
 @contextmanager
