@@ -129,7 +129,8 @@ def count_sets(
         return {names: counts(table, names) for names in sets}
     counted: dict[tuple[str, ...], Counts] = {}
     for group in _groups(sets):
-        places = sorted({table.schema.position(name) for names in group for name in names})
+        # as they first appear: Spark numbers the sets in no other order
+        places = list(dict.fromkeys(table.schema.position(n) for names in group for n in names))
         listed = ", ".join(f"c{place}" for place in places)
         listed_sets = ", ".join(
             "(" + ", ".join(f"c{table.schema.position(name)}" for name in names) + ")"

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from veladura.table.database.connection import fetch_one, home_of
 from veladura.table.database_errors import without_values
-from veladura.table.fields import field_of, refuse_empty, refuse_misfits
+from veladura.table.fields import field_of, refuse_empty, refuse_fractions, refuse_misfits, refuse_unclear
 from veladura.table.parse import as_date, as_integer, as_number
 from veladura.table.schema import LABELLED, Declared, Field, Schema
 
@@ -65,8 +65,12 @@ def prepare(
             figures[f"c{i}"] = (typed.notnull() & ~typed.isin(field.order)).sum()
         elif _may_misfit(raw, field):
             figures[f"c{i}"] = (raw.notnull() & typed.isnull()).sum()
-        if spark and field.kind not in LABELLED:
-            figures[f"d{i}"] = typed.approx_nunique()
+        if spark:
+            refuse_unclear(name, raw.type(), given)
+            if field.kind not in LABELLED:
+                figures[f"d{i}"] = typed.approx_nunique()
+            elif raw.type().is_floating() or raw.type().is_decimal():
+                figures[f"f{i}"] = (raw.notnull() & ~_is_whole(_as_float(raw))).sum()
     with without_values(what):
         row = fetch_one(expression, figures)
     rows = int(row.pop("rows"))
@@ -77,8 +81,9 @@ def prepare(
             for key, count in row.items()
             if key.startswith(letter)
         }
-        for letter in "cd"
+        for letter in "cdf"
     }
+    refuse_fractions(counted["f"])
     refuse_misfits(counted["c"], fields, declared)
     prepared = Prepared(rows, counted["d"])
     return expression.select(**columns), Schema(tuple(fields)), prepared
@@ -179,9 +184,14 @@ def _as_text(raw: Any) -> Any:
         return ibis.cases((raw, "true"), (~raw, "false"))
     if dtype.is_floating() or dtype.is_decimal():  # 1.0 is "1.0" in one database and "1" in another
         number = _as_float(raw)
-        whole = (number.abs() < 1e15) & (number == number.floor())  # noqa: PLR2004
+        whole = _is_whole(number)
         return whole.ifelse(
             whole.ifelse(number, ibis.null("float64")).cast("int64").cast("string"),
             number.cast("string"),
         )
     return raw.cast("string")
+
+
+def _is_whole(number: Any) -> Any:
+    """Whether a float is a whole number that every database writes with the same digits."""
+    return (number.abs() < 1e15) & (number == number.floor())  # noqa: PLR2004

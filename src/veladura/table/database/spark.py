@@ -133,7 +133,13 @@ def view_of(backend: Any, frame: Any) -> ibis.Table:
     _refuse_types(frame.schema)
     view = f"veladura{next(_number)}"
     frame.createOrReplaceTempView(view)
-    return backend.table(view)
+    return _with_zones(backend.table(view), frame.schema)
+
+
+def _with_zones(table: ibis.Table, schema: Any) -> ibis.Table:
+    """Return a table whose times with a zone say so: Ibis takes both of Spark's types for one."""
+    zoned = [column.name for column in schema if column.dataType.simpleString() == "timestamp"]
+    return table.cast(dict.fromkeys(zoned, "timestamp('UTC')")) if zoned else table
 
 
 def frame_table(frame: Any) -> ibis.Table:
@@ -149,7 +155,9 @@ def adopt(expression: ibis.Table) -> ibis.Table:
             session = backend._session  # noqa: SLF001
             backend._register_in_memory_table = lambda op, s=session: _show_rows(s, op)  # noqa: SLF001
             session.conf.set("spark.sql.session.timeZone", "UTC")
-            _refuse_types(session.sql(backend.compile(expression)).schema)
+            schema = session.sql(backend.compile(expression)).schema
+            _refuse_types(schema)
+            return _with_zones(expression, schema)
     return expression
 
 
@@ -226,3 +234,30 @@ def write_parts(backend: Any, expression: ibis.Table, folder: Path) -> list[Path
         )
         raise DataError(msg)
     return files
+
+
+def has_spark_table(backend: Any, name: str) -> bool:
+    """Whether the catalogue of a session has a table of this name."""
+    return bool(backend._session.catalog.tableExists(_quoted(name)))  # noqa: SLF001
+
+
+def save_spark_table(backend: Any, rows: pa.Table | Path, name: str) -> None:
+    """Write rows in memory, or those of a Parquet file, as a table of the catalogue.
+
+    A table that has the name is replaced.
+    """
+    session = backend._session  # noqa: SLF001
+    frame = (
+        session.read.parquet(rows.absolute().as_uri())
+        if isinstance(rows, Path)
+        else session.createDataFrame(rows)
+    )
+    # one task, so that the rows stay in their order
+    frame.coalesce(1).write.mode("overwrite").saveAsTable(_quoted(name))
+
+
+def rename_spark_table(backend: Any, old: str, new: str) -> None:
+    """Give a table another name; one that has the name is dropped."""
+    session = backend._session  # noqa: SLF001
+    session.sql(f"DROP TABLE IF EXISTS {_quoted(new)}")
+    session.sql(f"ALTER TABLE {_quoted(old)} RENAME TO {_quoted(new)}")
