@@ -43,6 +43,7 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     columns = {name: skewed(name, 3 + 2 * i) for i, name in enumerate(QUASI)}
     columns["age"] = pa.array(rng.integers(17, 80, rows), mask=rng.random(rows) < 0.02)
+    columns["ward"] = pa.array([f"ward {code}" for code in rng.integers(0, 4, rows)])
     columns["weight"] = pa.array(rng.lognormal(8, 1, rows).round(2))
     columns["number"] = pa.array(rng.integers(2**53, 2**60, rows), mask=rng.random(rows) < 0.1)
     pq.write_table(pa.table(columns), path)
@@ -53,6 +54,7 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Return the URL of a session on this machine, which ends with the tests."""
     require_spark()
+    stop_session()
     home = Path.cwd()
     os.chdir(tmp_path_factory.mktemp("warehouse"))  # Spark keeps its tables where it starts
     try:
@@ -92,7 +94,7 @@ class Cluster:
         os.killpg(self.workers[number].pid, signal.SIGKILL)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """Start a standalone master and two workers from the installed package."""
     require_spark()
@@ -123,7 +125,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         wait_for(home / "master.log", "I have been elected leader", started[0])
         for number in (1, 2):
             command = [f"{kind}.worker.Worker", "--host", "127.0.0.1", "--cores", 1]
-            command += ["--memory", "700m", "--webui-port", 0]
+            command += ["--memory", "1100m", "--webui-port", 0]
             command += ["--work-dir", home / f"work{number}", url]
             started.append(start(home / f"worker{number}.log", environment, command))
         for number in (1, 2):
@@ -146,7 +148,7 @@ def start(log: Path, environment: dict[str, str], command: list[Any]) -> subproc
             stderr=out,
             env=environment,
             start_new_session=True,
-            preexec_fn=die_with_parent,
+            preexec_fn=die_with_parent,  # noqa: PLW1509  # no other thread holds a lock of it
         )
 
 

@@ -27,7 +27,7 @@ pytestmark = [
 ]
 ROLES = {name: {"role": "quasi-identifier"} for name in QUASI}
 FILES = ("codebook.json", "data/dataset-1.parquet")
-DOMAIN = {name: [f"{name} {i}" for i in range(9)] for name in ("sex", "race")}
+DOMAIN = {"ward": [f"ward {i}" for i in range(4)]}
 
 
 def recipe(**settings):
@@ -40,7 +40,7 @@ def recipe(**settings):
 def saved(release, folder):
     """Return the files of a release that hold values."""
     path = release.save(folder / "out" / "release", custodian=folder / "safe" / "record")
-    assert vd.verify(path).ok
+    assert all(proof.status == "holds" for proof in vd.verify(path))
     return [(path / file).read_bytes() for file in FILES]
 
 
@@ -89,7 +89,7 @@ def test_maps_and_many_dropped_classes_join_missing_with_missing(local, people):
 
 NASTY = {
     "big": pa.array([2**53 + 1, None, -(2**63), 2**63 - 1, 5, 5], pa.int64()),
-    "number": pa.array([float("nan"), None, -0.0, 0.0, 1e-7, float("inf")], pa.float64()),
+    "number": pa.array([float("nan"), None, -0.0, 0.0, 1e-7, 1e300], pa.float64()),
     "single": pa.array([0.1, None, -0.0, 3.5, 1e30, float("nan")], pa.float32()),
     "time": pa.array(
         [
@@ -221,20 +221,11 @@ def test_many_numbers_are_quantiles_of_one_aggregate(local, people, monkeypatch)
 
 
 @pytest.mark.usefixtures("lazy_files")
-@pytest.mark.parametrize(
-    "method",
-    [
-        vd.DirichletMultinomial(columns=["sex", "race"], domain=DOMAIN, epsilon=1.5),
-        vd.Marginals(columns=["sex", "race"], domain=DOMAIN, epsilon=1.0, rounds=1, fits=1),
-    ],
-    ids=lambda method: type(method).__name__,
-)
-def test_private_counts_are_those_of_duckdb(local, people, tmp_path, method):
+def test_a_private_synthesis_is_that_of_duckdb(local, people):
+    method = vd.DirichletMultinomial(columns=["ward"], domain=DOMAIN, epsilon=1.5)
     far, near = (
         method.protect(
-            vd.open(source, ROLES, table=table).select(["sex", "race"]),
-            seed=3,
-            unsafe_repeatable=True,
+            vd.open(source, ROLES, table=table).select(["ward"]), seed=3, unsafe_repeatable=True
         )
         for source, table in ((local, f"parquet.`{people}`"), (people, None))
     )
@@ -243,12 +234,15 @@ def test_private_counts_are_those_of_duckdb(local, people, tmp_path, method):
 
 
 @pytest.mark.usefixtures("lazy_files")
-def test_noisy_counts_are_counts_of_spark(local, people):
-    """Noise of scale 1 / epsilon at epsilon 40 leaves every count of cells as it is."""
-    noisy = vd.NoisyCounts(columns=["sex", "race"], domain=DOMAIN, epsilon=40.0)
-    table = vd.open(local, ROLES, table=f"parquet.`{people}`").select(["sex", "race"])
-    with_gaps = vd.open(people, ROLES).arrow.select(["sex", "race"])
-    assert len(noisy.protect(table).datasets[0]) == pytest.approx(with_gaps.num_rows, rel=0.05)
+@pytest.mark.parametrize("method", [vd.NoisyCounts, vd.Marginals])
+def test_private_counts_are_taken_in_spark(local, people, method):
+    """At epsilon 20 noise moves a count of thousands by less than one part in a hundred."""
+    settings = {"rounds": 1, "fits": 1} if method is vd.Marginals else {}
+    recipe = method(columns=["ward"], domain=DOMAIN, epsilon=20.0, **settings)
+    table = vd.open(local, ROLES, table=f"parquet.`{people}`").select(["ward"])
+    made = recipe.protect(table).datasets[0]["ward"].value_counts(normalize=True)
+    true = pq.read_table(people).column("ward").to_pandas().value_counts(normalize=True)
+    assert (made - true).abs().sum() / 2 < 0.05
 
 
 @pytest.mark.filterwarnings("ignore:[^\n]*(generalised|level)")
@@ -264,6 +258,7 @@ table = "parquet.`{people}`"
 
 [columns]
 {roles}
+ward = {{ exact = "made up" }}
 weight = {{ exact = "made up" }}
 number = {{ exact = "made up" }}
 

@@ -72,14 +72,12 @@ def test_a_column_of_many_numbers_is_thinned_as_it_streams(many, monkeypatch):
 
 
 def test_all_columns_are_counted_in_one_pass_and_many_numbers_are_never_held(many, monkeypatch):
-    frame, path = many
+    _, path = many
     monkeypatch.setattr(profiles, "MOST_VALUES", 500)
     table, asked = vd.open(path, {"g": "category"}), []
     for name in ("fetch", "fetch_sql"):
         once = getattr(connection, name)
-        monkeypatch.setattr(
-            connection, name, lambda *a, _once=once: asked.append(1) or _once(*a)
-        )
+        monkeypatch.setattr(connection, name, lambda *a, _once=once: asked.append(1) or _once(*a))
     profile_columns(table)
     sizes = {name: table.profile(name).size.size for name in table.names}
     assert sizes["g"] == 3

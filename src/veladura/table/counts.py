@@ -117,9 +117,7 @@ def _counted(table: Table, columns: Sequence[str], grouped: pa.Table) -> Counts:
     return Counts(tuple(column.take(order) for column in coded), size[order])
 
 
-def count_sets(
-    table: Table, sets: Sequence[tuple[str, ...]]
-) -> dict[tuple[str, ...], Counts]:
+def count_sets(table: Table, sets: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], Counts]:
     """Return the counts of several sets of columns, where one query can, in one pass over the rows.
 
     DuckDB and Spark have GROUPING SETS; elsewhere there is a query for each.

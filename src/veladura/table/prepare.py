@@ -12,7 +12,13 @@ import pyarrow as pa
 
 from veladura.table.database.connection import fetch_one, home_of
 from veladura.table.database_errors import without_values
-from veladura.table.fields import field_of, refuse_empty, refuse_fractions, refuse_misfits, refuse_unclear
+from veladura.table.fields import (
+    field_of,
+    refuse_empty,
+    refuse_fractions,
+    refuse_misfits,
+    refuse_unclear,
+)
 from veladura.table.parse import as_date, as_integer, as_number
 from veladura.table.schema import LABELLED, Declared, Field, Schema
 

@@ -128,7 +128,8 @@ def thinned_stream(
         reached.append(counts[chosen])
     if not kept:
         return np.zeros(0), np.zeros(0, dtype=np.int64)
-    return np.concatenate(kept), np.diff(np.concatenate(reached), prepend=0)
+    sizes: Ints = np.diff(np.concatenate(reached), prepend=0)
+    return np.concatenate(kept), sizes
 
 
 def _runs(batches: Iterable[NDArray[Any]]) -> Iterator[tuple[NDArray[Any], Ints]]:
@@ -220,7 +221,7 @@ def _profile(
     """Return a distribution with its missing values last, where there are any."""
     blank = np.zeros(values.size, dtype=bool)
     if missing:
-        values, sizes, blank = np.append(values, values[:1]), np.append(sizes, missing), None
+        values, sizes = np.append(values, values[:1]), np.append(sizes, missing)
         blank = np.arange(values.size) == values.size - 1
     return Profile((Column(table.schema[name], values, blank),), sizes, moments)
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from veladura.base.memory import database_memory, database_threads
 from veladura.table.database.scratch import scratch_folder
 
 if TYPE_CHECKING:  # Ibis takes a third of a second to load, and a frame never needs it
@@ -30,11 +31,11 @@ def own_connection(custodian: Path | None = None) -> Any:
     It never downloads extensions.
     """
     with _ONE_AT_A_TIME:
-        return _own_connection(scratch_folder(custodian), os.getpid())
+        return _own_connection(scratch_folder(custodian), os.getpid(), database_memory())
 
 
 @cache
-def _own_connection(scratch: Path, _process: int) -> Any:
+def _own_connection(scratch: Path, _process: int, _memory: int | None) -> Any:
     import duckdb
 
     connection = duckdb.connect(config=private_settings(scratch))
@@ -47,27 +48,40 @@ def _own_connection(scratch: Path, _process: int) -> Any:
 def connect(custodian: Path | None = None) -> Any:
     """Return the same DuckDB as Ibis knows it, for lazy tables."""
     with _ONE_AT_A_TIME:
-        return _own_duckdb(scratch_folder(custodian), os.getpid())
+        return _own_duckdb(scratch_folder(custodian), os.getpid(), database_memory())
 
 
 @cache
-def _own_duckdb(scratch: Path, process: int) -> Any:
+def _own_duckdb(scratch: Path, process: int, memory: int | None) -> Any:
     import ibis
 
-    return ibis.duckdb.from_connection(_own_connection(scratch, process))
+    return ibis.duckdb.from_connection(_own_connection(scratch, process, memory))
 
 
 def private_settings(scratch: Path) -> dict[str, Any]:
     """Return the settings every DuckDB of ours is opened with."""
-    threads = os.environ.get("VELADURA_THREADS", "")
+    given = os.environ.get("VELADURA_THREADS", "")
+    threads = int(given) if given.isdigit() and int(given) else None
     return {
-        **({"threads": int(threads)} if threads.isdigit() and int(threads) else {}),
+        **({} if threads is None else {"threads": threads}),
+        **_within_memory(threads),
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
         "temp_directory": str(scratch),
         # memory goes back when a query ends: by then the rows are in Arrow's
         "allocator_flush_threshold": "1MB",
         "allocator_bulk_deallocation_flush_threshold": "1MB",
+    }
+
+
+def _within_memory(threads: int | None) -> dict[str, Any]:
+    """Return DuckDB's share of the memory of a run, and the threads that it allows."""
+    share = database_memory()
+    if share is None:
+        return {}
+    return {
+        "memory_limit": f"{share // 2**20}MiB",
+        "threads": database_threads(threads or os.cpu_count() or 1),
     }
 
 
