@@ -60,9 +60,7 @@ def test_a_folder_that_workers_do_not_share_is_refused(cluster, people, tmp_path
     """Parts that the driver does not see are told, and nothing is released."""
     from veladura.table.database import spark
 
-    monkeypatch.setattr(
-        spark.pq, "read_metadata", lambda _: type("Part", (), {"num_rows": 0})()
-    )
+    monkeypatch.setattr(spark.pq, "read_metadata", lambda _: type("Part", (), {"num_rows": 0})())
     table = vd.open(cluster.url, ROLES, table=f"parquet.`{people}`")
     with pytest.raises(DataError, match="share"):
         recipe().protect(table, seed=1)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from decimal import Decimal
+from pathlib import Path
 
 import ibis
 import numpy as np
@@ -281,3 +283,13 @@ folder = "safe"
     written = SparkSession.getActiveSession().table("protected").toArrow()
     file = pq.read_table(tmp_path / "out" / "release" / "data" / "dataset-1.parquet")
     assert written.cast(file.schema).equals(file)
+
+
+@pytest.mark.usefixtures("local")
+def test_the_tutorial_runs_as_it_is_pasted(tmp_path, monkeypatch, python):
+    monkeypatch.setenv("VELADURA_CUSTODIAN", str(tmp_path / "state"))
+    page = Path(__file__).parents[2] / "docs" / "tutorials" / "spark.md"
+    namespace = {"__name__": "__main__"}
+    for code in re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE):
+        python(code, namespace, tmp_path)
+    assert all(proof.status == "holds" for proof in vd.verify(tmp_path / "out" / "clinic"))
