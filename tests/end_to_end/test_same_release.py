@@ -6,7 +6,8 @@ so in the changelog. The law of the leaf (how numbers move from donors) was chan
 hashes of cart, cart-full, critical-cart and steps are those of the new law; those of cart,
 cart-full and steps also of linear scores in the trees, with columns of many levels drawn last, and
 of unbiased splits. Those of geography are of another default prior of contrasts;
-{"contrast_rate": 0.1} gives the old.
+{"contrast_rate": 0.1} gives the old. All are of another order of the rows in a file: sorted by what
+they hold before they are shuffled; the sorted lines of every file stayed the same.
 """
 
 from __future__ import annotations

@@ -33,16 +33,16 @@ def test_a_worker_that_is_killed_in_the_middle_changes_nothing(cluster, people, 
 
     def one_by_one(batches):  # many small tasks, slow enough that the blow falls between them
         for batch in batches:
-            time.sleep(0.2)
+            time.sleep(0.1)
             yield batch
 
     table = vd.open(cluster.url, ROLES, table=f"parquet.`{people}`")
     session = SparkSession.getActiveSession()
     assert session.sparkContext.master == cluster.url
-    slow = session.table(f"parquet.`{people}`").repartition(24)
+    slow = session.table(f"parquet.`{people}`").repartition(8)
     slow = slow.mapInArrow(one_by_one, slow.schema)
     busy = vd.open(slow, ROLES)
-    blow = threading.Timer(2.0, cluster.kill, [0])
+    blow = threading.Timer(1.0, cluster.kill, [0])
     blow.start()
     release = recipe().protect(busy, seed=1)
     blow.join()

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from veladura.measures.measure import Figure
     from veladura.measures.source.register import Found
     from veladura.plan.run import Outcome
+    from veladura.release.line import Line
     from veladura.release.reassess import Reassessed
-    from veladura.release.verify import Line
     from veladura.report.look import Look
     from veladura.table.roles.guess import Guess
 

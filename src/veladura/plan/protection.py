@@ -340,10 +340,10 @@ def _keep_weights(drafted: Protection, name: str) -> None:
     held = holders(drafted.table, name, drafted.table.schema.person)
     lower, upper, digits = coarser_weight(held, drafted.audience.most_alone)
     drafted.weights = Reweight(
-        column=name, total=float(f"{total:.6g}"), digits=digits, lower=lower, upper=upper
+        column=name, rows=drafted.table.rows, digits=digits, lower=lower, upper=upper
     )
     trimmed = "" if lower is None and upper is None else "its ends trimmed, "
-    drafted.treatment[name] = f"{trimmed}rounded to {digits} significant digits, total kept"
+    drafted.treatment[name] = f"{trimmed}rounded to {digits} significant digits, total about kept"
 
 
 def _hide_tellers(drafted: Protection, facts: Mapping[str, Facts]) -> None:

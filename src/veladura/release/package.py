@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from veladura.core.standing import Standing
     from veladura.measures.assessment import Assessment
     from veladura.report.facts import Audience
+    from veladura.table.table import Table
 
 
 @dataclass(frozen=True)
@@ -231,19 +232,24 @@ def _write_record(
 
 
 def file_order(release: Release, number: int) -> Ints | None:
-    """Return the released rows in the random order of the file.
+    """Return the released rows in the order of the file: sorted by what they hold, then shuffled.
 
+    Sorted first, so that nothing of the source's order is left: not for one who guesses the seed.
     None for a lazy table: it is written in the order of a hash of each row.
     """
-    dataset = release.tables[number]
-    if not dataset.table.in_memory:
+    table = release.tables[number].table
+    if not table.in_memory:
         return None
-    rows = dataset.table.rows
-    order = np.arange(rows) if dataset.order is None else dataset.order
+    order = content_order(table)
     if release.streams is None:
         return order
-    shuffle: Ints = order[release.streams("package", "shuffle", number).permutation(rows)]
-    return shuffle
+    shuffled: Ints = order[release.streams("package", "shuffle", number).permutation(order.size)]
+    return shuffled
+
+
+def content_order(table: Table) -> Ints:
+    """Return the rows sorted by what a file shows of them, new numbers of units included."""
+    return table.units.without_identifiers().codes([]).rows
 
 
 def _infile_order(dataset: Dataset, order: Ints | None) -> Dataset:

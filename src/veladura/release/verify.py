@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pyarrow as pa
 
@@ -30,15 +30,15 @@ from veladura.release.folder import (
     read_hashes,
     say_set_aside,
 )
+from veladura.release.head_counts import exact_lines, risk_lines
 from veladura.release.implied import misfits, missing_promises
+from veladura.release.line import Line, Status, few
 from veladura.release.manifest import build_codebook
 from veladura.release.package import load
 from veladura.release.reassess import same_source, with_source
 from veladura.release.signature import read_signature, signed_by
-from veladura.table.telling import Telling
 
 OWN = re.compile(r"data/dataset-[1-9][0-9]*\.(parquet|csv)|(codebook|manifest)\.json|report\.html")
-Status = Literal["holds", "broken", "attested", "draft"]
 # What code may raise that meets settings which do not fit the data: told as a broken promise.
 UNFIT = (
     VeladuraError,
@@ -49,15 +49,6 @@ UNFIT = (
     ValueError,
     pa.ArrowException,
 )
-
-
-@dataclass(frozen=True)
-class Line:
-    """One claim, whether it holds, and a detail."""
-
-    claim: str
-    status: Status
-    detail: str = ""
 
 
 def verify(
@@ -112,13 +103,14 @@ def verify(
         detail = str(error).split("\n", maxsplit=1)[0]
         return [*lines, Line("The folder is a readable release.", "broken", detail)]
     lines += [*_standing(release), _shape(release, path), _codebook(release, path)]
-    lines += [_contents(release, path), _names(release), *_exact(release)]
-    evidence, promises = release.evidence(), release.promises
+    lines += [_contents(release, path), _names(release), *exact_lines(release)]
+    beside, promises = release, release.promises
     if source is not None and record is not None:
-        evidence, own_lines = _with_source(release, path, source, Path(record))
+        beside, own_lines = _with_source(release, path, source, Path(record))
         promises = _with_private(promises, Path(record))
         lines += own_lines
-    return [*lines, *_steps(release), *_promises(release, promises, evidence)]
+    lines += [*risk_lines(beside), *_steps(release)]
+    return [*lines, *_promises(release, promises, beside.evidence())]
 
 
 def release_folders(folder: Path) -> list[Path]:
@@ -203,18 +195,13 @@ def _hashes(folder: Path) -> Line:
     except (OSError, ValueError):
         return Line(claim, "broken", f"{SUMS} is missing or cannot be read")
     if different := sorted(set(names) ^ set(listed)):
-        return Line(claim, "broken", f"missing or added: {_few(different)}")
+        return Line(claim, "broken", f"missing or added: {few(different)}")
     if odd := [name for name in names if not is_plain(folder / name)]:
-        return Line(claim, "broken", f"no plain files: {_few(odd)}")
+        return Line(claim, "broken", f"no plain files: {few(odd)}")
     changed = [name for name in names if file_hash(folder / name) != listed[name]]
     strange = sorted(name for name in names if not OWN.fullmatch(name))
     wrong = [*map("changed: {}".format, changed), *map("not part of a release: {}".format, strange)]
-    return Line(claim, "broken" if wrong else "holds", _few(wrong) or f"{len(names)} files")
-
-
-def _few(names: Sequence[str], most: int = 5) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+    return Line(claim, "broken" if wrong else "holds", few(wrong) or f"{len(names)} files")
 
 
 def _shape(release: Release, folder: Path) -> Line:
@@ -254,50 +241,14 @@ def _contents(release: Release, folder: Path) -> Line:
             wrong.append(f"report.html would run or load something: {found}")
     except (*UNFIT, OSError, AssertionError) as error:
         wrong.append(f"a file cannot be read ({type(error).__name__})")
-    return Line(claim, "broken" if wrong else "holds", _few(wrong))
+    return Line(claim, "broken" if wrong else "holds", few(wrong))
 
 
 def _names(release: Release) -> Line:
     """Return whether two columns have names that look the same to people."""
     twins = look_alikes(release.tables[0].table.units.names)
     claim = "No two columns have names that look alike."
-    return Line(claim, "broken" if twins else "holds", _few([ascii(name) for name in twins]))
-
-
-def _exact(release: Release) -> list[Line]:
-    """Return whether what the manifest says of exact columns is so; that of 0.1.0 is silent."""
-    if "exact" not in release.manifest:
-        return []
-    wrong = [*_unlisted(release), *_miscounted(release)]
-    claim = "The manifest lists the columns that are released exactly."
-    return [Line(claim, "broken" if wrong else "holds", _few(wrong))]
-
-
-def _unlisted(release: Release) -> list[str]:
-    """Return the exact columns that a manifest does not list."""
-    listed = {column["name"] for column in release.manifest["exact"]}
-    return [f"not listed: {name}" for name in release.exact if name not in listed]
-
-
-def _miscounted(release: Release) -> list[str]:
-    """Return the exact columns by which more or fewer people are unique than a manifest says.
-
-    With several rows a person it counts them in the source.
-    """
-    table = release.tables[0].table
-    if table.person is not None or release.manifest.get("units"):
-        return []
-    counted = {
-        column["name"]: column["unique"]
-        for column in release.manifest["exact"]
-        if column["name"] in table.names and column.get("unique") is not None
-    }
-    telling = Telling(table)
-    return [
-        f"{name}: another number of people is unique by it"
-        for name, unique in counted.items()
-        if telling.alone([name]) != unique
-    ]
+    return Line(claim, "broken" if twins else "holds", few([ascii(name) for name in twins]))
 
 
 def _steps(release: Release) -> list[Line]:
@@ -358,8 +309,8 @@ def _detail(proofs: Sequence[Proof]) -> str:
 
 def _with_source(
     release: Release, folder: Path, source: Any, record: Path
-) -> tuple[list[Evidence], list[Line]]:
-    """Return the evidence with the original beside each dataset, and checks of the record."""
+) -> tuple[Release, list[Line]]:
+    """Return the release with the original beside it, and checks of the record."""
     content, _ = keeper.read_record(record)
     belongs = content.get("release") == file_hash(folder / SUMS)
     same, claim = same_source(source, content), "The source is the table that was protected."
@@ -370,8 +321,8 @@ def _with_source(
     }
     lines = [_line("The record belongs to this release.", holds=belongs), told[same]]
     if any(line.status == "broken" for line in lines):
-        return release.evidence(), lines
-    return with_source(release, source, record).evidence(), lines
+        return release, lines
+    return with_source(release, source, record), lines
 
 
 def _with_private(promises: tuple[Promise, ...], record_path: Path) -> tuple[Promise, ...]:

@@ -6,9 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from veladura.measures.risk.recount import recount
 from veladura.report import words
 from veladura.report.facts import WITHHELD, promise_facts, sentence_of
-from veladura.report.opening import NO_REASON, loosened_limits, risk_sentence, risks_of, tells
+from veladura.report.opening import (
+    NO_REASON,
+    called,
+    loosened_limits,
+    risk_sentence,
+    risks_of,
+    tells,
+)
 from veladura.report.render import page
 
 if TYPE_CHECKING:
@@ -81,7 +89,11 @@ def _risk(release: Release) -> str:
     if release.rule.private:
         return WITHHELD
     risks = risks_of(release.manifest, None)
-    return f"{risk_sentence(risks)} (as the holder counted)" if risks else "Not measured."
+    if not risks:
+        return "Not measured."
+    told = [called(risk["intruder"]) for risk in risks if recount(release, risk) is None]
+    also = f", and what {words.enumerated(told)} finds now" if told else ""
+    return f"{risk_sentence(risks)} (As the holder counted: people before{also}.)"
 
 
 def _names(manifest: Mapping[str, Any]) -> set[str]:

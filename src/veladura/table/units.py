@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from veladura.base.arrays import Floats, Ints, Mask
 from veladura.errors import DataError, PlanError
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
     from veladura.table.table import Table
+
+Hashes = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,7 +226,9 @@ def _inserted(
 def rekeyed(table: Table, name: str, rng: Generator, classes: Sequence[str] = ()) -> Table:
     """Return a table in memory with new numbers for its units, drawn at random.
 
-    A uniform random permutation: a number says nothing but which rows belong together.
+    A uniform random permutation: a number says nothing but which rows belong together. Units are
+    put in an order of their released rows before it, so that nothing of the old numbers is left:
+    not for one who guesses the seed.
 
     Parameters
     ----------
@@ -241,7 +246,44 @@ def rekeyed(table: Table, name: str, rng: Generator, classes: Sequence[str] = ()
             unit * most + np.where(key.missing, most - 1, value), return_inverse=True
         )
     numbers, unit = np.unique(unit, return_inverse=True)
-    drawn = rng.permutation(numbers.size) + 1
+    drawn = np.empty(numbers.size, dtype=np.int64)
+    drawn[np.argsort(_by_unit(_contents(table), unit))] = rng.permutation(numbers.size) + 1
     values = pa.array(drawn[unit].astype(np.int64), mask=column.missing)
     field = Field(name, "integer", pa.int64(), table.schema[name].role)
     return _inserted(table, table.schema, {name: values}, {name: field})
+
+
+def _contents(table: Table) -> Hashes:
+    """Return a number for every row, the same for rows that nothing but a number tells apart.
+
+    It is made of the columns that are not of units, then twice of the rows of the same unit.
+    """
+    hashes = np.zeros(table.rows, dtype=np.uint64)
+    units = table.schema.of_role(*UNITS)
+    for name in (name for name in table.names if name not in units):
+        for key in table.column(name).keys():  # noqa: SIM118  # arrays to sort by, no mapping
+            hashes = _mixed(hashes ^ np.ascontiguousarray(key).view(np.uint64))
+    for name in (*units, *units):
+        _, unit = np.unique(table.column(name).values, return_inverse=True)
+        hashes = _mixed(hashes ^ _by_unit(hashes, unit)[unit])
+    return hashes
+
+
+def _by_unit(hashes: Hashes, unit: Ints) -> Hashes:
+    """Return a number for every unit that depends on its rows, not on their order."""
+    sums = np.zeros(int(unit.max(initial=-1)) + 1, dtype=np.uint64)
+    np.add.at(sums, unit, _mixed(hashes))
+    return sums
+
+
+def _mixed(numbers: Hashes) -> Hashes:
+    """Return numbers whose every bit depends on all of the given (splitmix64).
+
+    Steele, G. L., Lea, D. and Flood, C. H. (2014). Fast splittable pseudorandom number generators.
+    OOPSLA, 453-472.
+    """
+    z = numbers + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed: Hashes = z ^ (z >> np.uint64(31))
+    return mixed

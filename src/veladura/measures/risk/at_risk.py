@@ -20,6 +20,7 @@ from veladura.table.table import from_arrow
 from veladura.table.units import person_numbers
 
 if TYPE_CHECKING:
+    from veladura.core.release import Release
     from veladura.table.table import Table
 
 MOSTLY = 0.5  # a column with more unchanged values than this is as good as exact
@@ -90,12 +91,7 @@ class Columns:
     def of(cls, subject: Subject) -> Columns:
         """Return the columns of a release, by the methods that changed them."""
         names = [name for name in subject.tables[0].names if name in subject.original.names]
-        disturbed = frozenset(
-            name
-            for step in subject.release.steps
-            if step.recipe is None or not step.recipe.coarsens
-            for name in step.changed
-        )
+        disturbed = disturbed_columns(subject.release)
         exact = [
             name for name in names if name not in subject.changed or _mostly_kept(subject, name)
         ]
@@ -104,6 +100,16 @@ class Columns:
     def released(self, names: Sequence[str]) -> list[str]:
         """Return those of some columns that are released."""
         return [name for name in names if name in self.all]
+
+
+def disturbed_columns(release: Release) -> frozenset[str]:
+    """Return the columns whose values were replaced by others that do not cover them."""
+    return frozenset(
+        name
+        for step in release.steps
+        if step.recipe is None or not step.recipe.coarsens
+        for name in step.changed
+    )
 
 
 def _mostly_kept(subject: Subject, name: str) -> bool:

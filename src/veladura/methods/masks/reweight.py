@@ -46,23 +46,31 @@ WEIGHT_TOTAL = Check(
 )
 
 
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Reweight(Recipe):
     """Sampling weights: rounded, then scaled to a declared total.
 
     Rows that another step left out take their weights with them. Scaling gives the rest back the
-    size of the population. Rounding makes people share their weight: a weight with many digits
-    tells who someone is, and which rows belong to one household.
+    size of the population (with ``rows``, about that size). Rounding makes people share their
+    weight: one with many digits tells who someone is, and which rows belong to one household.
 
     Parameters
     ----------
     column
         The column of sampling weights.
     total
-        What the released weights add up to, such as the size of the population, best from public
+        What the released weights add up to, such as the size of the population, from public
         knowledge: the total of the data tells the weight of somebody who was left out. By default
-        what the weights add up to when the step begins. Whole weights may miss it by a few: people
-        with equal weights keep equal ones, and the promise states the total that is reached.
+        what the trimmed weights add up to when the step begins. Whole weights may miss it by a few:
+        people with equal weights keep equal ones, and the promise states the total that is reached.
+    rows
+        Rows of the whole table, those that an earlier step left out included. Without a total,
+        weights are raised by the share that was left out, as for nonresponse: the total depends on
+        released rows only, and says nothing of the others but how many they are.
     digits
         Significant digits that a weight keeps before it is scaled.
     lower, upper
@@ -84,7 +92,7 @@ class Reweight(Recipe):
     """
 
     method = "reweight"
-    decisive = ("total", "digits", "lower", "upper")
+    decisive = ("total", "rows", "digits", "lower", "upper")
     sentence = (
         "Sampling weights were rounded, and scaled so that they add up to the declared total."
     )
@@ -95,6 +103,7 @@ class Reweight(Recipe):
 
     column: str
     total: float | None = None
+    rows: int | None = None
     digits: int = 2
     lower: float | None = None
     upper: float | None = None
@@ -107,6 +116,9 @@ class Reweight(Recipe):
         if self.total is not None and not (is_number(self.total) and self.total > 0):
             msg = f"total ({self.total}) must be a number above 0."
             raise PlanError(msg)
+        if self.rows is not None and not (_is_whole(self.rows) and self.rows > 0):
+            msg = f"rows ({self.rows}) must be a whole number of at least 1."
+            raise PlanError(msg)
         ends = [end for end in (self.lower, self.upper) if end is not None]
         if not all(is_number(end) and end > 0 for end in ends) or ends != sorted(ends):
             msg = (
@@ -114,8 +126,7 @@ class Reweight(Recipe):
                 " above upper."
             )
             raise PlanError(msg)
-        whole = isinstance(self.digits, int) and not isinstance(self.digits, bool)
-        if not (whole and 1 <= self.digits <= MOST_DIGITS):
+        if not (_is_whole(self.digits) and 1 <= self.digits <= MOST_DIGITS):
             msg = f"digits ({self.digits}) must be a whole number from 1 to {MOST_DIGITS}."
             raise PlanError(msg)
 
@@ -152,6 +163,18 @@ class Reweight(Recipe):
         return cls(column=weights[0])
 
 
+def _total(weights: Floats, recipe: Reweight) -> float:
+    """Return what the released weights shall add up to.
+
+    Without a declared total it is made of the weights that are released, so that it cannot tell
+    that of anybody else; the excess of trimmed ones is no part of it either.
+    """
+    if recipe.total is not None:
+        return float(recipe.total)
+    left_out = 1.0 if recipe.rows is None else recipe.rows / weights.size
+    return float(np.nansum(weights)) * left_out
+
+
 def _whole(weights: Floats, total: int) -> Ints:
     """Return weights as whole numbers: equal ones stay equal, so that nobody is set apart.
 
@@ -180,8 +203,8 @@ class FittedReweight(Fitted[Reweight]):
         recipe, name = self.recipe, self.recipe.column
         column = self.codes[name]
         weights = column.numbers()
-        total = float(np.nansum(weights)) if recipe.total is None else float(recipe.total)
         trimmed = np.where(weights > 0, np.clip(weights, recipe.lower, recipe.upper), weights)
+        total = _total(trimmed, recipe)
         rounded = significant(trimmed, recipe.digits)
         scaled = np.where(column.missing, 0.0, rounded * (total / np.nansum(rounded)))
         if column.values.dtype.kind != "f":  # whole weights stay whole
