@@ -128,8 +128,7 @@ def thinned_stream(
         reached.append(counts[chosen])
     if not kept:
         return np.zeros(0), np.zeros(0, dtype=np.int64)
-    sizes: Ints = np.diff(np.concatenate(reached), prepend=0)
-    return np.concatenate(kept), sizes
+    return np.concatenate(kept), np.diff(np.concatenate(reached), prepend=0).astype(np.int64)
 
 
 def _runs(batches: Iterable[NDArray[Any]]) -> Iterator[tuple[NDArray[Any], Ints]]:

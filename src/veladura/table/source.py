@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from veladura.errors import DataError, PlanError, VeladuraWarning
-from veladura.table.database.connection import read_parquet
+from veladura.table.database.connection import is_spark, read_parquet
 from veladura.table.database.spark import adopt, frame_table, is_spark_frame, is_spark_url
 from veladura.table.database_errors import without_values
 from veladura.table.fields import check_declared
@@ -273,7 +273,8 @@ def _open_expression(
     check_declared(declared, source.name)
     typed, schema, prepared = prepare(expression, names, declared, what=source.name)
     table = Table(schema, typed, replace(source, columns=declared))
-    table.cache.rows = prepared.rows
+    if source.file is not None or is_spark(expression):  # a database may change: it is asked again
+        table.cache.rows = prepared.rows
     table.cache.distinct.update(prepared.distinct)
     return table
 
