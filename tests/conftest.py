@@ -158,9 +158,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for name, reports in (
         ("PostgreSQL", skipped),
         ("MariaDB", _without("no MariaDB server", terminalreporter)),
+        ("Spark", _without("no Spark", terminalreporter)),
     ):
         if reports:
-            hint = NO_SERVER if name == "PostgreSQL" else "make servers, or install mariadb-server"
+            hint = {
+                "PostgreSQL": NO_SERVER,
+                "MariaDB": "make servers, or install mariadb-server",
+                "Spark": "make servers, or install Java 17 (openjdk-17-jre-headless)",
+            }[name]
             terminalreporter.section(name, red=True, bold=True)
             terminalreporter.line(
                 f"{len(reports)} tests on {name} DID NOT RUN: {hint}.", red=True, bold=True
