@@ -53,7 +53,7 @@ def _close(duck: ref[_Duck]) -> None:
 
 
 # One for each scratch folder and limit of memory, as long as a lazy table needs it: a process that
-# runs plan after plan, each with a folder of its own, would else keep the threads and memory of all.
+# runs plan after plan, each with a folder of its own, would else keep the threads of them all.
 _ducks: WeakValueDictionary[tuple[Path, int, int | None], _Duck] = WeakValueDictionary()
 _newest: list[_Duck] = []
 
