@@ -534,6 +534,10 @@ def analyze(
     ] = "gaussian",
     level: Annotated[float, typer.Option(help="The confidence level of the intervals.")] = 0.95,
     weights: Annotated[str | None, typer.Option(help="A column of sampling weights.")] = None,
+    design: Annotated[
+        bool,
+        typer.Option(help="Use the declared weights, strata and clusters of the survey design."),
+    ] = True,
     robust: Annotated[
         bool, typer.Option("--robust", help="Robust (sandwich) standard errors.")
     ] = False,
@@ -613,6 +617,7 @@ def analyze(
             family,
             level,
             weights,
+            design=design,
             robust=robust,
             ratios=ratios,
             tests=test or [],
@@ -621,6 +626,70 @@ def analyze(
             out=out,
             large=large,
         )
+
+
+@app.command()
+def risk(
+    plan: Annotated[Path, typer.Argument(help="A plan file of a k-anonymous release.")],
+    against: Annotated[
+        str | None, typer.Option(help="The series of earlier releases; by default the plan's own.")
+    ] = None,
+) -> None:
+    """Show what the release of a plan would add to earlier ones of its series. Private.
+
+    Nothing is written. The exit code is 4 where an earlier promise would be broken.
+    """
+    from veladura.plan.plan import read_plan
+    from veladura.plan.run import past
+
+    results = past(read_plan(plan), against)
+    if not results:
+        typer.echo("The series has no release yet.")
+    for result in results:
+        typer.echo(str(result))
+    if any(result.below for result in results):
+        raise typer.Exit(4)
+
+
+@app.command()
+def survey(
+    folder: Annotated[Path, typer.Argument(help="A release folder.")],
+    mean: Annotated[list[str] | None, typer.Option(help="A column; repeat it.")] = None,
+    total: Annotated[list[str] | None, typer.Option(help="A column; repeat it.")] = None,
+    ratio: Annotated[
+        list[str] | None, typer.Option(help="Two columns, as in income/members; repeat it.")
+    ] = None,
+    by: Annotated[str | None, typer.Option(help="One estimate for each value of it.")] = None,
+    level: Annotated[float, typer.Option(help="The confidence level of the intervals.")] = 0.95,
+    weights: Annotated[str | None, typer.Option(help="The column of sampling weights.")] = None,
+    strata: Annotated[str | None, typer.Option(help="The column of strata.")] = None,
+    cluster: Annotated[str | None, typer.Option(help="The column of clusters.")] = None,
+    replicate: Annotated[
+        list[str] | None, typer.Option(help="A column of replicate weights; repeat it.")
+    ] = None,
+    replication: Annotated[
+        str, typer.Option(help="How they were made: brr, fay, jackknife or bootstrap.")
+    ] = "brr",
+    out: Annotated[Path | None, typer.Option(help="Write the table (.csv).")] = None,
+    large: Large = False,
+) -> None:
+    """Estimate means, totals and ratios of a release by its survey design.
+
+    By default weights, strata and clusters are those that the roles of the columns declare.
+    """
+    from veladura.cli.survey import show_survey
+
+    show_survey(
+        folder,
+        {"mean": mean or [], "total": total or [], "ratio": ratio or []},
+        by=by,
+        level=level,
+        design={"weights": weights, "strata": strata, "cluster": cluster},
+        replicates=replicate or [],
+        replication=replication,
+        out=out,
+        large=large,
+    )
 
 
 @app.command()

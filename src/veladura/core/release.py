@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from veladura.core.standing import Standing
     from veladura.inference.analysis import Analysis
     from veladura.inference.combined import Combined
+    from veladura.inference.survey import Sampling
     from veladura.table.codes import Codes
     from veladura.table.table import Table
 
@@ -223,6 +224,7 @@ class Release:
         level: float = 0.95,
         weights: str | None = None,
         robust: bool = False,
+        sampling: Sampling | None = None,
     ) -> Analysis:
         """Return a model, combined by the release's combining rule.
 
@@ -233,11 +235,19 @@ class Release:
         ----------
         formula
             For example ``log(income) ~ age + C(sex)``.
+        sampling
+            Weights, strata and clusters; by default those that the roles of the columns declare.
         """
         from veladura.inference.analysis import analyze
 
         analysis = analyze(
-            self, formula, family=family, level=level, weights=weights, robust=robust
+            self,
+            formula,
+            family=family,
+            level=level,
+            weights=weights,
+            robust=robust,
+            sampling=sampling,
         )
         for caution in analysis.cautions:
             warnings.warn(caution, VeladuraWarning, stacklevel=2)

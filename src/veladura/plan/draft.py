@@ -262,8 +262,8 @@ def _columns_text(
             "role: identifier or dropped (not released), person or household (the number of a"
             " unit with several rows: never released as it is), quasi-identifier (an intruder may"
             " know it), undecided (nobody has said: counts as known), sensitive, geographic (one"
-            " of two coordinates), weight, strata, cluster, harmless (you say that no intruder"
-            " knows it)"
+            " of two coordinates), weight, replicate weight, strata, cluster, harmless (you say"
+            " that no intruder knows it)"
         ),
         *comment(
             "kind: category, ordered (with order = [lowest, ..., highest]), integer, number, date"

@@ -16,6 +16,7 @@ from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
 from veladura.core.release import Release
 from veladura.errors import DataError
 from veladura.table.conditions import holds
+from veladura.table.schema import WEIGHTS
 from veladura.table.units import person_numbers
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ class Filter(Recipe):
     @classmethod
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> Filter:
         """Suggest rows without a missing value in the columns that have some."""
-        names = [field.name for field in schema if field.role != "weight"]
+        names = [field.name for field in schema if field.role not in WEIGHTS]
         gaps = [name for name in names if facts[name].present < _most(facts)] or names[:1]
         return cls(where=" and ".join(f"{quoted(name)} is not missing" for name in gaps[:1]))
 
