@@ -124,6 +124,10 @@ class PrivateRecipe(Recipe):
         """Which tables count as neighbouring, as manifest and ledger say it."""
         return self.contribution.relation
 
+    def counts_rows_openly(self) -> bool:
+        """Whether the number of rows is public: where people are replaced, not added."""
+        return self.neighbours == REPLACE_ONE
+
     def cost(self) -> tuple[Fraction, Fraction]:
         """Return the epsilon and delta of one release, for a row."""
         return exact.positive(self.epsilon, "epsilon"), Fraction(0)
@@ -149,8 +153,14 @@ class PrivateRecipe(Recipe):
     def prepare(self, table: Table, context: Context) -> tuple[Table, Domain]:
         """Return the released columns and their domain; refuse a seed before rows are counted."""
         refuse_seed(context, seedable=self.seedable)
+<<<<<<< HEAD
         self.check_columns(table)
         if not table.rows:
+=======
+        hint = "recode numbers and dates into groups first."
+        check_kinds(table.schema, self.columns, KINDS, hint)
+        if self.counts_rows_openly() and not table.rows:  # else a refusal would tell of a person
+>>>>>>> main
             msg = "the table has no rows."
             raise DataError(msg)
         return table.select(self.columns), self.declared()
