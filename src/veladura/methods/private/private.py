@@ -153,14 +153,8 @@ class PrivateRecipe(Recipe):
     def prepare(self, table: Table, context: Context) -> tuple[Table, Domain]:
         """Return the released columns and their domain; refuse a seed before rows are counted."""
         refuse_seed(context, seedable=self.seedable)
-<<<<<<< HEAD
         self.check_columns(table)
-        if not table.rows:
-=======
-        hint = "recode numbers and dates into groups first."
-        check_kinds(table.schema, self.columns, KINDS, hint)
         if self.counts_rows_openly() and not table.rows:  # else a refusal would tell of a person
->>>>>>> main
             msg = "the table has no rows."
             raise DataError(msg)
         return table.select(self.columns), self.declared()
