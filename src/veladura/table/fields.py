@@ -92,16 +92,6 @@ def refuse_empty(rows: int, what: str) -> None:
         raise DataError(msg)
 
 
-def check_declared(declared: Mapping[str, Declared], what: str) -> None:
-    """Refuse declarations that contradict each other."""
-    if len(weights := [name for name, d in declared.items() if d.role == "weight"]) > 1:
-        msg = (
-            f"{what}: more than one column has the role 'weight': {weights}.\n\nHint: keep the role"
-            " for one of them."
-        )
-        raise PlanError(msg)
-
-
 def refuse_unclear(name: str, dtype: Any, declared: Declared) -> None:
     """Refuse whole numbers of Spark that do not say whether they are counts or measurements.
 

@@ -13,7 +13,6 @@ from veladura.errors import DataError, PlanError, VeladuraWarning
 from veladura.table.database.connection import is_spark, read_parquet
 from veladura.table.database.spark import adopt, frame_table, is_spark_frame, is_spark_url
 from veladura.table.database_errors import without_values
-from veladura.table.fields import check_declared
 from veladura.table.files.dialect import Dialect
 from veladura.table.frames import conversion as frames
 from veladura.table.held import holds
@@ -205,7 +204,6 @@ def _open_frame(
     for column, words in (labels or {}).items():
         given = declared.get(column, Declared(kind="category"))
         declared[column] = replace(given, labels=given.labels or words)
-    check_declared(declared, source.name)
     return from_frame(frame, declared, replace(source, columns=declared))
 
 
@@ -270,7 +268,6 @@ def _open_expression(
 
     check_names(names)
     declared = describe(columns, names)
-    check_declared(declared, source.name)
     typed, schema, prepared = prepare(expression, names, declared, what=source.name)
     table = Table(schema, typed, replace(source, columns=declared))
     if source.file is not None or is_spark(expression):  # a database may change: it is asked again
