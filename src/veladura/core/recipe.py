@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from veladura.base.context import Charges, Context, Progress, silent, thread_count
 from veladura.base.limits import Limit
+from veladura.base.memory import refuse_beyond
 from veladura.base.streams import Streams
 from veladura.core.gates import HOLES
 from veladura.core.promise import Check, Promise
@@ -115,6 +116,7 @@ class Recipe(ABC):
     synthesizes: ClassVar[bool] = False  # whether it sets the combining rule of a chain
     coarsens: ClassVar[bool] = False  # a released value covers the true one: it can be looked up
     suppresses: ClassVar[bool] = False  # ``*`` in a changed column is a suppressed value
+    drops_rows: ClassVar[bool] = False  # rows are left out by what they hold
     keeps_most: ClassVar[bool] = False  # most values of a changed column stay as they are
     random: ClassVar[bool] = True  # whether the seed moves anything
     private: ClassVar[bool] = False  # differentially private: system entropy, charged to a ledger
@@ -183,6 +185,9 @@ class Recipe(ABC):
 
         opened = open_table(table).without_identifiers()
         near = self.reads_rows() or (opened.whole is not None and not self.private)
+        if near:
+            cells = opened.rows * len(opened.units.names)
+            refuse_beyond(cells, opened.source.name, f"the method {self.method!r}")
         return opened.fetched() if near else opened
 
     def changes(self, names: Sequence[str]) -> tuple[str, ...]:
@@ -287,6 +292,13 @@ class Recipe(ABC):
         """Whether each row is treated by itself, with declared settings.
 
         Only such a step may come before a differentially private one.
+        """
+        return False
+
+    def counts_rows_openly(self) -> bool:
+        """Whether a private method takes the number of rows as public: one person is replaced.
+
+        Then no step before it may leave rows out by a condition on the data.
         """
         return False
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from veladura.core.promise import Check, Evidence, Promise, Proof, claim_of, prove
-from veladura.errors import PromiseError, VeladuraWarning
+from veladura.errors import DataError, PromiseError, VeladuraWarning
 from veladura.table.schema import UNITS
 
 if TYPE_CHECKING:
@@ -342,9 +342,23 @@ def released(fitted: Fitted[Any], context: Context) -> Release:
     from veladura.core.units import with_new_numbers
 
     release = unproved(fitted, fitted.draw(context), context)
+    refuse_empty(release)
     release = with_new_numbers(release, context.streams)
     release.prove()
     return release
+
+
+def refuse_empty(release: Release) -> None:
+    """Refuse a release in which a condition left no row."""
+    last = release.steps[-1]
+    drops = last.recipe is not None and last.recipe.drops_rows
+    if drops and not all(dataset.table.rows for dataset in release.tables):
+        msg = (
+            f"no row satisfies the condition of the step {last.method}: nothing is left to"
+            " release.\n\nHint: check the condition; a comparison with a missing value is false,"
+            " and text is compared as it is written in the table."
+        )
+        raise DataError(msg)
 
 
 def unproved(fitted: Fitted[Any], drawn: Drawn, context: Context) -> Release:

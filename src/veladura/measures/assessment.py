@@ -15,10 +15,11 @@ from veladura.errors import NotApplicable, PlanError
 from veladura.inference.formula import check_models
 from veladura.measures.knowledge import Scenario, check_intruders
 from veladura.measures.measure import Detail, Figure, Measure, Subject
-from veladura.measures.population import among_its_people
+from veladura.measures.population import among_its_people, conditions_of
 from veladura.measures.registry import MEASURES
 from veladura.measures.registry import measures as own_measures
 from veladura.measures.rendering import as_html, as_json, as_text
+from veladura.table.profiles import profile_columns
 
 if TYPE_CHECKING:
     from veladura.core.release import Release
@@ -152,6 +153,9 @@ def assess(
         check_models(models),
     )
     taken = [*own_measures(), *_checked(measures)]
+    for part in (subject.original, *subject.tables):
+        if not part.in_memory:
+            profile_columns(part)  # a pass over all columns instead of one for each
     # connections to SQLite belong to one thread
     alone = str(subject.original.source.url or "").startswith("sqlite")
     context = Context(Streams(0), 1 if alone else thread_count(threads), progress)
@@ -189,10 +193,13 @@ def _opened(source: Any, release: Release) -> Table:
 
 
 def _original(opened: Table, release: Release) -> Table:
-    """Return the released columns of the original."""
-    names = release.tables[0].table.names
+    """Return the released columns of the original, and those that say who it is about."""
+    names = list(release.tables[0].table.names)
     opened.schema.check("the release", names)
-    selected = opened.without_identifiers().select(names)
+    known = opened.without_identifiers()
+    read = {name for condition in conditions_of(release) for name in condition.columns}
+    names += [name for name in known.names if name in read and name not in names]
+    selected = known.select(names)
     return selected.fetched() if release.tables[0].table.in_memory else selected
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from veladura.base.arrays import Ints, Mask
+from veladura.numeric.distinct import distinct
 from veladura.table.units import people_per_cell
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 REACH = 12  # steps to either side that say what chance gives
 SPREAD = 2.0  # variance of a count over its mean: draws of one donor are alike
 EXACT = 2.0**53
+ALIKE = 5  # a number that so many people hold is no neighbour of one that a single person holds
 MOST = 5000  # numbers of one person that are looked up; evenly spaced among more
 
 
@@ -78,10 +80,11 @@ def own_numbers(
     values, holders = _held(
         points_of(before, scale, unit), None if people is None else people[present]
     )
-    single, mass = values[holders == 1], values[holders >= shared]
+    # in a tail whole numbers of 40 people lie a few steps from one: they say nothing of chance
+    single, mass = values[holders == 1], values[holders >= min(shared, ALIKE)]
     single = single[:: max(1, single.size // MOST)]
     points = np.concatenate([points_of(column, scale, unit) for column in released])
-    key, count = np.unique(points, return_counts=True)
+    key, count = distinct(points)
     if not key.size:
         return OwnNumbers(single.size, 0, 0.0)
     hits = counted(single, key, count)
@@ -102,7 +105,7 @@ def own_numbers(
 def _held(points: Ints, people: Ints | None) -> tuple[Ints, Ints]:
     """Return the distinct points, and how many people hold each."""
     if people is None:
-        return np.unique(points, return_counts=True)
+        return distinct(points)
     values, place = np.unique(points, return_inverse=True)
     return values, people_per_cell(place.reshape(-1), people, values.size)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import tomli_w
 
 from veladura.base.limits import Limit
+from veladura.base.memory import limit_memory, size_of
 from veladura.base.settings import from_plain, from_table, paths_from, to_plain
 from veladura.core import registry
 from veladura.core.gates import default_limits
@@ -120,10 +121,15 @@ class CustodianPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class RunPlan:
-    """Seed and number of threads. Results never depend on the threads."""
+    """Seed, number of threads, and memory, as in ``"4 GiB"``. Results never depend on threads."""
 
     seed: int | None = None
     threads: int | None = None
+    memory: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.memory is not None:
+            size_of(self.memory)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,6 +215,7 @@ class Plan:
             warnings.warn(_OPENLY, PasswordWarning, stacklevel=2)
         where = source.url if source.url is not None else self.home / str(source.path)
         scratch_below(self.custodian_folder)
+        limit_memory(self.run.memory)
         return open_table(
             where,
             self.columns,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from veladura.table.schema import Schema
 
 CriterionName = Literal["ranks", "values", "gini", "deviance", "misclassification"]
+FEW = 4  # columns that small nodes are split by: a linear score holds the sum of all effects
+MANY_ROWS = 20_000  # with fewer, small nodes are most of the tree: every column counts there
+SAMPLE = 8192  # rows are enough to choose a split that many more rows are divided by
 CRITERIA = (*NUMBER_CRITERIA, *CLASS_CRITERIA)
 
 
@@ -58,16 +61,9 @@ def check_variance(given: Any) -> None:
 
 def check_kinds_of_settings(recipe: Cart, schema: Schema) -> None:
     """Refuse a transformation of what is no number, and criteria that do not fit a column."""
-    for setting, names in (
-        ("transform", list(recipe.transform)),
-        ("min_variance", [*least] if isinstance(least := recipe.min_variance, Mapping) else []),
-    ):
-        if wrong := [name for name in names if schema[name].kind not in NUMERIC]:
-            msg = (
-                f"{setting}: columns that hold no numbers: {wrong}.\n\nHint: name columns of kind"
-                " integer or number."
-            )
-            raise PlanError(msg)
+    check_transformed(recipe.transform, schema)
+    least = recipe.min_variance
+    _check_numbers("min_variance", least if isinstance(least, Mapping) else (), schema)
     if not isinstance(recipe.criterion, Mapping):
         return
     for name, criterion in recipe.criterion.items():
@@ -85,6 +81,20 @@ def check_kinds_of_settings(recipe: Cart, schema: Schema) -> None:
             raise PlanError(msg)
 
 
+def check_transformed(names: Iterable[str], schema: Schema) -> None:
+    """Refuse a transformation of what is no number."""
+    _check_numbers("transform", names, schema)
+
+
+def _check_numbers(setting: str, names: Iterable[str], schema: Schema) -> None:
+    if wrong := [name for name in names if schema[name].kind not in NUMERIC]:
+        msg = (
+            f"{setting}: columns that hold no numbers: {wrong}.\n\nHint: name columns of kind"
+            " integer or number."
+        )
+        raise PlanError(msg)
+
+
 def growth_of(recipe: Cart, variable: Variable) -> Growth:
     """Return how the trees of a column grow."""
     growth = Growth(
@@ -92,6 +102,8 @@ def growth_of(recipe: Cart, variable: Variable) -> Growth:
         min_distinct=recipe.min_distinct,
         complexity=recipe.complexity,
         unbiased=recipe.unbiased_splits,
+        few=FEW if recipe.linear_scores and variable.state.size >= MANY_ROWS else 0,
+        sample=SAMPLE,
     )
     least = recipe.min_variance
     if isinstance(least, Mapping):
