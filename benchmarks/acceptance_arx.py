@@ -178,7 +178,7 @@ class HastyDiversity(LDiversity):
 
     def fails(self, view: EquivalenceClasses) -> NDArray[np.bool_]:
         """Return the groups that fail in the worst order."""
-        pairs, logarithm = view.pairs(self.column), corrected_logarithm(int(view.sizes.max()))
+        pairs, logarithm = view.counts(self.column), corrected_logarithm(int(view.sizes.max()))
         largest = np.bincount(
             pairs.group,
             weights=np.maximum(pairs.size * logarithm[pairs.size], 0),

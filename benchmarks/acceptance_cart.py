@@ -100,8 +100,8 @@ def whole(data: Path, name: str) -> None:
         )
         if name == "SD2011.csv":
             for frame in load(home / "out" / "release").datasets:
-                assert (frame.loc[frame["smoke"] == "NO", "nociga"] == -8).all()
-            print('  smoke == "NO" implies nociga == -8 in every row of every file')
+                assert (frame.loc[frame["workab"] == "NO", "wkabdur"] == -8).all()
+            print('  workab == "NO" implies wkabdur == -8 in every row of every file')
 
 
 def main(data: Path) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from veladura.base.arrays import Ints, Mask
+from veladura.numeric.distinct import distinct
 from veladura.table.units import people_per_cell
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def own_numbers(
     single, mass = values[holders == 1], values[holders >= min(shared, ALIKE)]
     single = single[:: max(1, single.size // MOST)]
     points = np.concatenate([points_of(column, scale, unit) for column in released])
-    key, count = np.unique(points, return_counts=True)
+    key, count = distinct(points)
     if not key.size:
         return OwnNumbers(single.size, 0, 0.0)
     hits = counted(single, key, count)
@@ -104,7 +105,7 @@ def own_numbers(
 def _held(points: Ints, people: Ints | None) -> tuple[Ints, Ints]:
     """Return the distinct points, and how many people hold each."""
     if people is None:
-        return np.unique(points, return_counts=True)
+        return distinct(points)
     values, place = np.unique(points, return_inverse=True)
     return values, people_per_cell(place.reshape(-1), people, values.size)
 

@@ -19,6 +19,7 @@ from veladura.methods.cart.order import Unit, by_dependence, late, order_of_synt
 from veladura.methods.cart.rules import check_rules, decision_on
 from veladura.methods.cart.strata import Strata, columns_of, find_strata
 from veladura.methods.masks.number_codes import find_codes
+from veladura.numeric.distinct import distinct
 from veladura.numeric.trees.bins import Predictors, bin_columns
 from veladura.numeric.trees.levels import merge_rare
 from veladura.numeric.trees.linear import ScoredModel, moments_of, regressions_of, score_rows
@@ -121,7 +122,7 @@ def _perhaps_codes(codes: Codes, names: Sequence[str]) -> list[str]:
 
 
 def _distinct(column: Column) -> int:
-    return int(np.unique(column.values[~column.missing]).size)
+    return int(distinct(column.values[~column.missing])[0].size)
 
 
 def _merged(

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from veladura.table.schema import Schema
 
 CriterionName = Literal["ranks", "values", "gini", "deviance", "misclassification"]
+FEW = 4  # columns that small nodes are split by: a linear score holds the sum of all effects
+MANY_ROWS = 20_000  # with fewer, small nodes are most of the tree: every column counts there
+SAMPLE = 8192  # rows are enough to choose a split that many more rows are divided by
 CRITERIA = (*NUMBER_CRITERIA, *CLASS_CRITERIA)
 
 
@@ -99,6 +102,8 @@ def growth_of(recipe: Cart, variable: Variable) -> Growth:
         min_distinct=recipe.min_distinct,
         complexity=recipe.complexity,
         unbiased=recipe.unbiased_splits,
+        few=FEW if recipe.linear_scores and variable.state.size >= MANY_ROWS else 0,
+        sample=SAMPLE,
     )
     least = recipe.min_variance
     if isinstance(least, Mapping):

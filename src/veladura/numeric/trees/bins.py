@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from veladura.base.arrays import Floats, Ints, Mask
 from veladura.base.jit import compiled
+from veladura.numeric.distinct import distinct
 
 if TYPE_CHECKING:
     from veladura.table.codes import Column
@@ -77,12 +78,13 @@ def cuts(values: Floats, most: int = MAX_BINS) -> Floats:
     >>> cuts(np.array([3.0, 1.0, 1.0, 2.0])).tolist()
     [1.5, 2.5]
     """
-    ordered = np.sort(values)
-    starts = np.flatnonzero(np.diff(ordered) > 0) + 1  # where a new value begins
-    if starts.size + 1 > most:
-        wanted = np.linspace(0, ordered.size, most + 1)[1:-1]
-        starts = np.unique(starts[np.minimum(np.searchsorted(starts, wanted), starts.size - 1)])
-    lower, upper = ordered[starts - 1], ordered[starts]
+    ordered, count = distinct(values)
+    at = np.arange(max(ordered.size - 1, 0))
+    if ordered.size > most:
+        starts = np.cumsum(count)[:-1]  # where a new value begins
+        wanted = np.linspace(0, values.size, most + 1)[1:-1]
+        at = np.unique(np.minimum(np.searchsorted(starts, wanted), starts.size - 1))
+    lower, upper = ordered[at], ordered[at + 1]
     middle = lower + (upper - lower) / 2
     return np.where(middle < upper, middle, lower)  # neighbours without a number between them
 

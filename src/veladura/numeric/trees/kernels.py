@@ -35,15 +35,14 @@ BLOCK = 512  # records read at a time, so that they stay in the cache for every 
 DENSE = 4  # counts by code and class may be this many times the rows
 FEW_CLASSES = 8  # up to here a branch that cannot be guessed costs more than it saves
 CUT_LUCK, SET_LUCK = 0.85, 0.64  # what the best of several cuts gains by chance: see `_luck`
+SMALL = 200  # rows of a node below which only the foremost predictors are looked at
+LEAVES = 100  # smallest leaves that a sample has room for
 LARGE = 2  # a node is large when its codes, times this, outnumber the cells of a histogram
 
 TARGET, ROW, HEAD = 0, 1, 2  # words of a record before its codes
 FEATURE, AT, HIGH, LEVELS, CATEGORICAL, BASE, LUCK = range(7)  # of a predictor: see `grow_nodes`
-NEEDED, UNIT, RAW = (
-    1,
-    2,
-    3,
-)  # beside the best gain: the least, that of one cut by chance, unadjusted
+# beside the best gain: the least, that of one cut by chance, unadjusted, whether all are ranked
+NEEDED, UNIT, RAW, RANKED = range(1, 5)
 BEST, DISTINCT, CUT = range(
     3
 )  # the best split so far: predictor, codes present, codes that go left
@@ -132,20 +131,27 @@ def _luck(layout: Ints, f: int, distinct: int, gain: Floats) -> float:
 
 @inner("float64(float64[::1], float64)")
 def _handicap(gain: Floats, luck: float) -> float:
-    """Raise what a predictor must gain by its luck; return the best gain so far."""
+    """Raise what a predictor must gain by its luck; return the best gain so far.
+
+    Where predictors are ranked, the gain of each counts, not only that of the best.
+    """
     before = gain[0]
-    gain[0] = max(before + luck, gain[NEEDED])
+    gain[0] = gain[NEEDED] if gain[RANKED] > 0 else max(before + luck, gain[NEEDED])
     return float(before)
 
 
-@inner("void(float64[::1], float64, float64, int64)")
-def _settle(gain: Floats, luck: float, before: float, cut: int) -> None:
-    """Write the best gain after a predictor was tried: without its luck, or that of before."""
+@inner("boolean(float64[::1], float64, float64, int64, int64, float64[::1])")
+def _settle(gain: Floats, luck: float, before: float, cut: int, f: int, worth: Floats) -> bool:
+    """Write the best gain after a predictor was tried, without its luck; whether it is its own."""
+    own = gain[0] - luck
     if cut > 0:
+        worth[f] = max(worth[f], own)
+    if cut > 0 and own > before:
         gain[RAW] = gain[0]
-        gain[0] -= luck
-    else:
-        gain[0] = before
+        gain[0] = own
+        return True
+    gain[0] = before
+    return False
 
 
 @inner("int64(int64[::1], int64, int64, int64, int64, int64, float64[::1])")
@@ -568,7 +574,7 @@ def _retire(choice: Ints, j: int, active: int) -> None:
 
 @inner(
     "int64(int64[:, ::1], uint8[:, ::1], int64, int64, int64[:, ::1], int64[::1], int64, int64,"
-    " boolean, int64[::1], uint64[::1],UniTuple(int64[::1], 9), UniTuple(float64[::1], 3), int64,"
+    " boolean, int64[::1], uint64[::1],UniTuple(int64[::1], 9), UniTuple(float64[::1], 4), int64,"
     " int64, int64, float64[::1], int64[::1])"
 )
 def _search_sums(
@@ -584,7 +590,7 @@ def _search_sums(
     cells: Ints,
     bits: Words,
     scratch: Scratch,
-    scores: tuple[Floats, Floats, Floats],
+    scores: tuple[Floats, Floats, Floats, Floats],
     whole: int,
     shift: int,
     min_leaf: int,
@@ -631,8 +637,7 @@ def _search_sums(
                 _turn(mass, distinct)
             before = _handicap(gain, luck)
             cut = _sweep_sums(mass, distinct, end - start, whole, shift, min_leaf, gain)
-            _settle(gain, luck, before, cut)
-            if cut > 0:
+            if _settle(gain, luck, before, cut, f, scores[3]):
                 _keep(f, present, distinct, cut, split, kept)
     return active
 
@@ -719,7 +724,7 @@ def _group_classes(
 
 @inner(
     "int64(int64[:, ::1], uint8[:, ::1], int64, int64, int64[:, ::1], int64[::1], int64, int64,"
-    " int64, boolean, int64[::1], uint64[::1],UniTuple(int64[::1], 9), UniTuple(float64[::1], 3),"
+    " int64, boolean, int64[::1], uint64[::1],UniTuple(int64[::1], 9), UniTuple(float64[::1], 4),"
     " float64, int64, float64[::1], int64[::1])"
 )
 def _search_classes(  # noqa: C901, PLR0912  # compiled: one loop over predictors
@@ -736,7 +741,7 @@ def _search_classes(  # noqa: C901, PLR0912  # compiled: one loop over predictor
     cells: Ints,
     bits: Words,
     scratch: Scratch,
-    scores: tuple[Floats, Floats, Floats],
+    scores: tuple[Floats, Floats, Floats, Floats],
     squares: float,
     min_leaf: int,
     gain: Floats,
@@ -821,8 +826,7 @@ def _search_classes(  # noqa: C901, PLR0912  # compiled: one loop over predictor
                     min_leaf,
                     gain,
                 )
-            _settle(gain, luck, before, cut)
-            if cut > 0:
+            if _settle(gain, luck, before, cut, f, scores[3]):
                 _keep(f, present, distinct, cut, split, kept)
         for i in range(distinct):
             count[present[i]] = 0
@@ -840,28 +844,24 @@ def _search_classes(  # noqa: C901, PLR0912  # compiled: one loop over predictor
 
 @inner("int64(int64[:, ::1], uint8[:, ::1], int64, int64, int64, int64, int64[::1], int64[:, ::1])")
 def _divide(
-    records: Ints, codes: Bytes, start: int, end: int, at: int, high: int, mark: Ints, spare: Ints
+    records: Ints, codes: Bytes, start: int, end: int, at: int, high: int, mark: Ints, target: Ints
 ) -> int:
-    """Move the records of a node that go left to the front; return where the others begin.
+    """Copy the records of a node, those that go left from the front, the others from the end.
 
-    Each record is written to both sides and only one side moves on: no branch for the processor to
-    guess.
+    Return where the others begin. Each record is written to both places and only one of them moves
+    on: no branch for the processor to guess.
     """
     width = records.shape[1]
-    place = start
-    aside = 0
+    left, right = start, end - 1
     for i in range(start, end):
-        left = mark[_code(codes, i, at, high)]
+        goes_left = mark[_code(codes, i, at, high)]
         for k in range(width):
             word = records[i, k]
-            records[place, k] = word
-            spare[aside, k] = word
-        place += left
-        aside += 1 - left
-    for i in range(aside):
-        for k in range(width):
-            records[place + i, k] = spare[i, k]
-    return place
+            target[left, k] = word
+            target[right, k] = word
+        left += goes_left
+        right -= 1 - goes_left
+    return left
 
 
 @inner("void(int64, int64[::1], int64[::1], int64[::1])")
@@ -932,6 +932,48 @@ def _choose(choice: Ints, active: int, tried: int, random: Words) -> None:
         choice[i], choice[other] = choice[other], choice[i]
 
 
+@inner("int64(int64[:, ::1], int64, int64, int64, int64[:, ::1])")
+def _sample(records: Ints, start: int, end: int, stride: int, target: Ints) -> int:
+    """Copy every so manieth record of a node; return where the copies end."""
+    last = start
+    for i in range(start, end, stride):
+        for k in range(records.shape[1]):
+            target[last, k] = records[i, k]
+        last += 1
+    return last
+
+
+@inner("boolean(uint8[:, ::1], int64, int64, int64, int64, int64[::1])")
+def _more_left(codes: Bytes, start: int, end: int, at: int, high: int, mark: Ints) -> bool:
+    """Whether at least half of some records go left."""
+    left = 0
+    for i in range(start, end):
+        left += mark[_code(codes, i, at, high)]
+    return 2 * left >= end - start
+
+
+@inner("void(int64[:, ::1], int64, int64, boolean, int64[::1])")
+def _mark_unseen(nodes: Ints, node: int, levels: int, categorical: bool, mark: Ints) -> None:
+    """Mark codes that a sample did not have, as `_write_split` says where they go."""
+    for code in range(levels + 1):
+        if mark[code] < 0:
+            by_cut = not categorical and code < levels - 1
+            mark[code] = int(code <= nodes[node, 1]) if by_cut else nodes[node, 3]
+
+
+@inner("int64(int64[::1], int64, int64, float64[::1])")
+def _foremost(choice: Ints, active: int, few: int, worth: Floats) -> int:
+    """Put the predictors that gained most in front, and return how many they are."""
+    for i in range(1, active):
+        f = choice[i]
+        j = i
+        while j > 0 and worth[choice[j - 1]] < worth[f]:
+            choice[j] = choice[j - 1]
+            j -= 1
+        choice[j] = f
+    return min(active, few)
+
+
 @inner("void(int64[:, ::1], int64, int64, int64, int64, int64)")
 def _write_node(nodes: Ints, node: int, start: int, end: int, parent: int, depth: int) -> None:
     """Write down a node, a leaf until it is split."""
@@ -943,20 +985,24 @@ def _write_node(nodes: Ints, node: int, start: int, end: int, parent: int, depth
     nodes[node, 8] = depth
 
 
-@inner("void(int64[:, ::1], int64, int64, int64, int64)")
-def _push(stack: Ints, place: int, node: int, active: int, slot: int) -> None:
+@inner("void(int64[:, ::1], int64, int64, int64, int64, int64)")
+def _push(stack: Ints, place: int, node: int, active: int, slot: int, moved: int) -> None:
     stack[place, 0] = node
     stack[place, 1] = active
     stack[place, 2] = slot
+    stack[place, 3] = moved
 
 
 @compiled(
     "Tuple((int64[:, ::1], float64[::1], uint64[::1], int64, int64))(int64[:, ::1], uint8[:, ::1],"
-    " int64[:, ::1], int64, int64, int64[::1], int64, int64, float64, int64, uint64)"
+    " int64[:, ::1], uint8[:, ::1], int64[:, ::1], int64, int64, int64[::1], int64, int64, float64,"
+    " int64, int64, int64, uint64)"
 )
 def grow_nodes(  # noqa: C901, PLR0912, PLR0915  # compiled: one loop over nodes
-    records: Ints,
-    codes: Bytes,
+    first_records: Ints,
+    first_codes: Bytes,
+    spare: Ints,
+    spare_codes: Bytes,
     layout: Ints,
     class_count: int,
     shift: int,
@@ -965,19 +1011,22 @@ def grow_nodes(  # noqa: C901, PLR0912, PLR0915  # compiled: one loop over nodes
     min_distinct: int,
     complexity: float,
     tried: int,
+    few: int,
+    sample: int,
     seed: int,
 ) -> tuple[Ints, Floats, Words, int, int]:
     """Grow trees; return nodes, impurities and gains, sets of categories, used nodes and words.
 
-    The records are left in the order of the leaves.
+    The rows in the first records are left in the order of the leaves.
 
     Parameters
     ----------
-    records
-        A record a line: target, row, then codes; moved about. ``codes`` is the same memory in
-        bytes. The target is a class below ``class_count`` or, for numbers and for no more than two
-        classes, a mass: a whole number shifted by ``shift`` bits, plus one, so that a sum of masses
-        holds the sum of the numbers and how many they are.
+    first_records
+        A record a line: target, row, then codes. ``first_codes`` is the same memory in bytes;
+        ``spare`` is as large, and a split copies records from one to the other. The target is a
+        class below ``class_count`` or, for numbers and for no more than two classes, a mass: a
+        whole number shifted by ``shift`` bits, plus one, so that a sum of masses holds the sum of
+        the numbers and how many they are.
     layout
         For each predictor its column, the byte of its code in a record, that of the high part (0
         for none), its number of codes, whether they are categories, how many codes the
@@ -989,6 +1038,11 @@ def grow_nodes(  # noqa: C901, PLR0912, PLR0915  # compiled: one loop over nodes
         A split must lower the impurity by this share of its root's.
     tried
         Predictors tried at each node, at random; 0 for all.
+    few
+        Predictors looked at below a node of fewer than 200 rows: those that gain most there.
+    sample
+        Rows that choose the split of a node with at least twice as many, at least 100 smallest
+        leaves of them; 0 for all.
 
     Notes
     -----
@@ -1000,7 +1054,7 @@ def grow_nodes(  # noqa: C901, PLR0912, PLR0915  # compiled: one loop over nodes
     """
     gini = class_count > 2  # noqa: PLR2004  # with two classes both criteria give the same splits
     wide = class_count if gini else 1
-    size, predictors = records.shape[0], layout.shape[0]
+    size, predictors = first_records.shape[0], layout.shape[0]
     all_codes, widest = 0, 2
     choice = _ints(predictors)
     for f in range(predictors):
@@ -1031,25 +1085,25 @@ def grow_nodes(  # noqa: C901, PLR0912, PLR0915  # compiled: one loop over nodes
         of_class,
         moved,
     )
-    scores = (_floats(widest), _floats(wide), _floats(wide))
-    spare = _table(size, records.shape[1])
+    scores = (_floats(widest), _floats(wide), _floats(wide), _floats(predictors))
     room = 2 * (size // max(min_leaf, 1) + roots.size) + 2
-    nodes, stack = (
-        _table(room, 9),
-        _table(room, 3),
-    )  # on the stack: node, predictors that vary, its histogram or -1
+    # on the stack: node, predictors looked at, its histogram or -1, whether records are in spare
+    nodes, stack = _table(room, 9), _table(room, 4)
     risks, sets, used = _floats(2 * room), _words(64), 0
-    gain, whole, split, random = _floats(4), _ints(1), _ints(3), _words(1)
+    gain, whole, split, random = _floats(5), _ints(1), _ints(3), _words(1)
     random[0] = seed
     made = roots.size - 1
     for i in range(made):
         _write_node(nodes, i, roots[i], roots[i + 1], -1, 0)
-        _push(stack, made - 1 - i, i, predictors, -1)
+        _push(stack, made - 1 - i, i, predictors, -1, 0)
     waiting = made
     needed = 0.0
     while waiting > 0:
         waiting -= 1
         node, active, slot = stack[waiting, 0], stack[waiting, 1], stack[waiting, 2]
+        aside = stack[waiting, 3]
+        records, other = (first_records, spare) if aside == 0 else (spare, first_records)
+        codes = first_codes if aside == 0 else spare_codes
         start, end = nodes[node, 5], nodes[node, 6]
         rows = end - start
         if rows == 0:
@@ -1058,7 +1112,20 @@ def grow_nodes(  # noqa: C901, PLR0912, PLR0915  # compiled: one loop over nodes
         risks[2 * node] = impurity
         if nodes[node, 7] < 0:
             needed = complexity * impurity
-        gain[NEEDED] = max(needed, TINY * impurity)
+        stride = rows // max(sample, LEAVES * min_leaf) if sample > 0 else 1
+        sampled = stride > 1 and impurity > TINY
+        everyone = rows
+        if sampled:
+            for k in range(of_class.size):
+                of_class[k] = 0
+            last = _sample(records, start, end, stride, other)
+            looked, looked_codes = other, spare_codes if aside == 0 else first_codes
+            rows = last - start
+            impurity = _impurity(looked, start, last, of_class, gini, shift, whole)
+        else:
+            looked, looked_codes, last = records, codes, end
+        share = everyone / rows
+        gain[NEEDED] = max(needed / share, TINY * impurity)
         gain[0] = -np.inf  # the best split is made even if chance would explain it
         gain[UNIT] = impurity / rows
         if gini:  # the gain is a sum over classes: the more there are, the less it varies
@@ -1066,21 +1133,36 @@ def grow_nodes(  # noqa: C901, PLR0912, PLR0915  # compiled: one loop over nodes
         split[BEST] = -1
         if rows >= 2 * min_leaf and impurity > TINY:
             _choose(choice, active, tried, random)
-            if rows >= least and slot < 0:
+            large = rows >= least
+            if large and slot < 0:
                 slot = free[in_use]
                 in_use += 1
                 _fill_cells(
-                    records, codes, start, end, layout, choice, active, wide, gini, histograms[slot]
+                    looked,
+                    looked_codes,
+                    start,
+                    last,
+                    layout,
+                    choice,
+                    active,
+                    wide,
+                    gini,
+                    histograms[slot],
                 )
             trials = tried if 0 < tried < active else active
             squares = np.rint(rows * (rows - impurity))  # of the class counts
-            large, mine = slot >= 0, histograms[slot] if slot >= 0 else cells
+            mine = histograms[slot] if large else cells
+            ranked = rows < SMALL and few < active and trials == active
+            gain[RANKED] = 1.0 if ranked else 0.0
+            if ranked:
+                for f in range(predictors):
+                    scores[3][f] = -np.inf
             if gini:
-                active = _search_classes(
-                    records,
-                    codes,
+                vary = _search_classes(
+                    looked,
+                    looked_codes,
                     start,
-                    end,
+                    last,
                     layout,
                     choice,
                     active,
@@ -1097,11 +1179,11 @@ def grow_nodes(  # noqa: C901, PLR0912, PLR0915  # compiled: one loop over nodes
                     split,
                 )
             else:
-                active = _search_sums(
-                    records,
-                    codes,
+                vary = _search_sums(
+                    looked,
+                    looked_codes,
                     start,
-                    end,
+                    last,
                     layout,
                     choice,
                     active,
@@ -1117,28 +1199,45 @@ def grow_nodes(  # noqa: C901, PLR0912, PLR0915  # compiled: one loop over nodes
                     gain,
                     split,
                 )
+            if not sampled:
+                active = _foremost(choice, vary, few, scores[3]) if ranked else vary
+            elif large:  # the histogram is one of the sample
+                in_use -= 1
+                free[in_use] = slot
+                slot = -1
         if gini:
-            for i in range(start, end):
-                of_class[records[i, TARGET]] = 0
+            for i in range(start, last):
+                of_class[looked[i, TARGET]] = 0
         at = end
         if split[BEST] >= 0:
             f = split[BEST]
-            _mark_sides(layout[f, LEVELS], kept, split, fill)
-            at = _divide(records, codes, start, end, layout[f, AT], layout[f, HIGH], fill, spare)
+            levels = layout[f, LEVELS]
+            _mark_sides(levels, kept, split, fill)
+            if sampled:
+                sets = _lengthened(sets, used, levels // 64 + 1)
+                more = _more_left(looked_codes, start, last, layout[f, AT], layout[f, HIGH], fill)
+                used = _write_split(nodes, node, layout, kept, split, fill, more, sets, used)
+                _mark_unseen(nodes, node, levels, layout[f, CATEGORICAL] > 0, fill)
+            at = _divide(records, codes, start, end, layout[f, AT], layout[f, HIGH], fill, other)
             if min_distinct > 1 and not (
-                _has_distinct(records, start, at, min_distinct)
-                and _has_distinct(records, at, end, min_distinct)
+                _has_distinct(other, start, at, min_distinct)
+                and _has_distinct(other, at, end, min_distinct)
             ):
                 at = end
         if at == end:
             if slot >= 0:
                 in_use -= 1
                 free[in_use] = slot
+            if aside > 0:
+                for i in range(start, end):
+                    first_records[i, ROW] = records[i, ROW]
+            _write_node(nodes, node, start, end, nodes[node, 7], nodes[node, 8])
             continue
-        sets = _lengthened(sets, used, layout[split[BEST], LEVELS] // 64 + 1)
         larger_left = at - start >= end - at
-        used = _write_split(nodes, node, layout, kept, split, fill, larger_left, sets, used)
-        risks[2 * node + 1] = gain[RAW]
+        if not sampled:
+            sets = _lengthened(sets, used, layout[split[BEST], LEVELS] // 64 + 1)
+            used = _write_split(nodes, node, layout, kept, split, fill, larger_left, sets, used)
+        risks[2 * node + 1] = gain[RAW] * share
         nodes[node, 2] = made
         _write_node(nodes, made, start, at, node, nodes[node, 8] + 1)
         _write_node(nodes, made + 1, at, end, node, nodes[node, 8] + 1)
@@ -1148,8 +1247,8 @@ def grow_nodes(  # noqa: C901, PLR0912, PLR0915  # compiled: one loop over nodes
         if slot >= 0 and nodes[larger, 6] - nodes[larger, 5] >= least:
             of_smaller = free[in_use]
             _fill_cells(
-                records,
-                codes,
+                other,
+                spare_codes if aside == 0 else first_codes,
                 nodes[smaller, 5],
                 nodes[smaller, 6],
                 layout,
@@ -1169,8 +1268,8 @@ def grow_nodes(  # noqa: C901, PLR0912, PLR0915  # compiled: one loop over nodes
             in_use -= 1
             free[in_use] = slot
             slot = -1
-        _push(stack, waiting, larger, active, slot)
-        _push(stack, waiting + 1, smaller, active, of_smaller)
+        _push(stack, waiting, larger, active, slot, 1 - aside)
+        _push(stack, waiting + 1, smaller, active, of_smaller, 1 - aside)
         waiting += 2
         made += 2
     return nodes, risks, sets, made, used

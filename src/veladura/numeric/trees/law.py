@@ -31,7 +31,7 @@ from veladura.numeric.transforms import Transform
 from veladura.numeric.trees.habits import Habits
 from veladura.numeric.trees.leaf import leaf_steps
 from veladura.numeric.trees.numbers import NumberGrid
-from veladura.numeric.trees.scores import Values, mixture, most_rows, scores_of
+from veladura.numeric.trees.scores import Values, heights_at, mixture, most_rows, scores_of
 from veladura.numeric.trees.tail import Quantiles
 from veladura.numeric.trees.tree import END, START, Tree
 
@@ -240,11 +240,11 @@ class LeafLaw:
         scores, quantiles = self.centre[donors] + self.scale[donors] * steps, self.law.quantiles
         if len(quantiles) == 1:
             ((part, margin),) = self.margins.items()
-            return quantiles[part].at(np.interp(scores, *margin))
+            return quantiles[part].at(heights_at(scores, *margin))
         numbers, stratum = np.empty(donors.size), self.law.stratum[self.rows[donors]]
         for part, margin in self.margins.items():
             here = stratum == part
-            numbers[here] = quantiles[part].at(np.interp(scores[here], *margin))
+            numbers[here] = quantiles[part].at(heights_at(scores[here], *margin))
         return numbers
 
 

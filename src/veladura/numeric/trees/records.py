@@ -53,69 +53,50 @@ def pack(
                 codes[i, high[j]] = code >> 8
 
 
-@inner(
-    "int64(int64[:, ::1], uint8[:, ::1], int64, int64, int64, int64, int64, boolean, int64, int64,"
-    " int64, uint64[::1], int64[:, ::1])"
-)
-def _divide(
-    records: Ints,
-    codes: Bytes,
-    start: int,
-    end: int,
-    at: int,
-    high: int,
-    levels: int,
-    categorical: bool,
-    cut: int,
-    missing_left: int,
-    first: int,
-    sets: Words,
-    spare: Ints,
+@inner("int64(uint8[:, ::1], int64, int64[:, ::1], int64[:, ::1], int64, int64, uint64[::1])")
+def _goes_left(
+    codes: Bytes, i: int, layout: Ints, nodes: Ints, node: int, f: int, sets: Words
 ) -> int:
-    """Move records so that those that go left come first; return where the others begin.
-
-    Each record is written to both sides and only one side moves on: no branch for the processor to
-    guess.
-    """
-    place: Any = start
-    aside: Any = 0
-    for i in range(start, end):
-        code: Any = np.int64(codes[i, at])
-        if high > 0:
-            code |= np.int64(codes[i, high]) << 8
-        if categorical:
-            seen: Any = min(code, levels)
-            left: Any = np.int64((sets[first + (seen >> 6)] >> np.uint64(seen & 63)) & np.uint64(1))
-        else:
-            left = missing_left if code >= levels - 1 else np.int64(code <= cut)
-        for k in range(records.shape[1]):
-            word = records[i, k]
-            records[place, k] = word
-            spare[aside, k] = word
-        place += left
-        aside += 1 - left
-    for i in range(aside):
-        for k in range(records.shape[1]):
-            records[place + i, k] = spare[i, k]
-    return int(place)
+    """Return 1 for a record that goes to the left child of a node, else 0."""
+    code: Any = np.int64(codes[i, layout[f, 0]])
+    if layout[f, 1] > 0:
+        code |= np.int64(codes[i, layout[f, 1]]) << 8
+    if layout[f, 3] > 0:
+        seen: Any = min(code, layout[f, 2])
+        word = sets[nodes[node, 4] + (seen >> 6)]
+        return int((word >> np.uint64(seen & 63)) & np.uint64(1))
+    if code >= layout[f, 2] - 1:
+        return int(nodes[node, 3])
+    return int(code <= nodes[node, 1])
 
 
 @compiled(
-    "int64[::1](int64[:, ::1], uint8[:, ::1], int64[:, ::1], int64[:, ::1], uint64[::1],"
-    " int64[::1], int64[::1])"
+    "int64[::1](int64[:, ::1], uint8[:, ::1], int64[:, ::1], uint8[:, ::1], int64[:, ::1],"
+    " int64[:, ::1], uint64[::1], int64[::1], int64[::1])"
 )
-def find_leaves(
-    records: Ints, codes: Bytes, layout: Ints, nodes: Ints, sets: Words, stop: Ints, roots: Ints
+def find_leaves(  # noqa: C901  # compiled: one loop over nodes
+    first_records: Ints,
+    first_codes: Bytes,
+    spare: Ints,
+    spare_codes: Bytes,
+    layout: Ints,
+    nodes: Ints,
+    sets: Words,
+    stop: Ints,
+    roots: Ints,
 ) -> Ints:
     """Return the leaf of each record.
 
     All records of a node go down together, so that memory is read in order however large the tree.
+    Each level is a copy from one memory to the other: those that go left from the front, the others
+    from the end, each written to both places of which only one moves on, so that the processor has
+    no branch to guess.
 
     Parameters
     ----------
-    records
-        A record a line: its place in the answer, then codes; moved about. ``codes`` is the same
-        memory in bytes.
+    first_records
+        A record a line: its place in the answer, then codes. ``first_codes`` is the same memory in
+        bytes; ``spare`` is as large. Both are written to.
     layout
         For each column the byte of its code, that of the high part (0 for none), its number of
         codes, and whether they are categories.
@@ -124,43 +105,49 @@ def find_leaves(
     roots
         Where the records of each root begin and end.
     """
-    leaves = np.empty(records.shape[0], dtype=np.int64)
-    spare = np.empty((records.shape[0], records.shape[1]), dtype=np.int64)
-    stack = np.empty((nodes.shape[0] + 1, 3), dtype=np.int64)
+    leaves = np.empty(first_records.shape[0], dtype=np.int64)
+    stack = np.empty((nodes.shape[0] + 1, 4), dtype=np.int64)
     waiting = 0
     for root in range(roots.size - 1):
         stack[waiting, 0] = root
         stack[waiting, 1] = roots[root]
         stack[waiting, 2] = roots[root + 1]
+        stack[waiting, 3] = 0
         waiting += 1
     while waiting > 0:
         waiting -= 1
         node, start, end = stack[waiting, 0], stack[waiting, 1], stack[waiting, 2]
         if start == end:
             continue
+        aside = stack[waiting, 3]
+        records, target = (first_records, spare) if aside == 0 else (spare, first_records)
+        codes = first_codes if aside == 0 else spare_codes
         f = nodes[node, 0]
         if f < 0 or stop[node] > 0:
             for i in range(start, end):
                 leaves[records[i, 0]] = node
             continue
-        middle = _divide(
-            records,
-            codes,
-            start,
-            end,
-            layout[f, 0],
-            layout[f, 1],
-            layout[f, 2],
-            layout[f, 3] > 0,
-            nodes[node, 1],
-            nodes[node, 3],
-            nodes[node, 4],
-            sets,
-            spare,
-        )
+        child = nodes[node, 2]
+        if (nodes[child, 0] < 0 or stop[child] > 0) and (
+            nodes[child + 1, 0] < 0 or stop[child + 1] > 0
+        ):
+            for i in range(start, end):
+                goes_left = _goes_left(codes, i, layout, nodes, node, f, sets)
+                leaves[records[i, 0]] = child + 1 - goes_left
+            continue
+        left, right = start, end - 1
+        for i in range(start, end):
+            goes_left = _goes_left(codes, i, layout, nodes, node, f, sets)
+            for k in range(records.shape[1]):
+                word = records[i, k]
+                target[left, k] = word
+                target[right, k] = word
+            left += goes_left
+            right -= 1 - goes_left
         for side in range(2):
-            stack[waiting, 0] = nodes[node, 2] + side
-            stack[waiting, 1] = start if side == 0 else middle
-            stack[waiting, 2] = middle if side == 0 else end
+            stack[waiting, 0] = child + side
+            stack[waiting, 1] = start if side == 0 else left
+            stack[waiting, 2] = left if side == 0 else end
+            stack[waiting, 3] = 1 - aside
             waiting += 1
     return leaves

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from veladura.base.arrays import Floats, Ints, Mask
+from veladura.numeric.distinct import places
 from veladura.numeric.normal import normal_quantile
 from veladura.numeric.trees.tail import FEWEST
 from veladura.table.units import people_per_cell
@@ -47,8 +48,7 @@ class Values:
         >>> Values.of(numbers, everywhere, np.array([0, 1, 1, 2])).holders.tolist()
         [2, 1]
         """
-        distinct, inverse = np.unique(values[present], return_inverse=True)
-        inverse = inverse.reshape(-1)
+        distinct, inverse = places(values[present])
         place = np.zeros(values.size, dtype=np.int64)
         place[present] = inverse
         if people is None:
@@ -102,16 +102,35 @@ def mixture(centre: Floats, scale: Floats) -> tuple[Floats, Floats]:
     low, high = float((centre - wide).min()), float((centre + wide).max())
     cell = (high - low) / (CELLS - 3)
     points = np.linspace(low - cell, low + (CELLS - 2) * cell, CELLS)
-    rise = np.zeros(CELLS)
+    rise = np.zeros(CELLS + 1)
+    weight = 0.5 / wide
     for ends, sign in ((centre - wide, 1.0), (centre + wide, -1.0)):
         at = (ends - points[0]) / cell
-        below = np.floor(at).astype(np.int64)
-        part = at - below
-        weight = sign / (2 * wide)
-        rise += np.bincount(below, (1 - part) * weight, CELLS)
-        rise += np.bincount(np.minimum(below + 1, CELLS - 1), part * weight, CELLS)
+        below = at.astype(np.int64)  # downwards: no end is below the first point
+        whole = np.bincount(below, weight, CELLS)
+        above = np.bincount(below, (at - below) * weight, CELLS)
+        rise[:-1] += sign * (whole - above)
+        rise[1:] += sign * above
+    rise = rise[:-1]
     density = np.cumsum(rise)
     heights = np.append(0.0, np.cumsum(density[:-1])) * cell / centre.size
     heights = np.maximum.accumulate(np.clip(heights, 0.0, None))
     share: Floats = heights / heights[-1]
     return points, share
+
+
+def heights_at(scores: Floats, points: Floats, heights: Floats) -> Floats:
+    """Return a function that is straight between evenly spaced points.
+
+    Examples
+    --------
+    >>> points, heights = np.array([0.0, 1.0, 2.0]), np.array([0.0, 0.5, 1.0])
+    >>> heights_at(np.array([0.5, 9.0]), points, heights).tolist()
+    [0.25, 1.0]
+    """
+    last = points.size - 1
+    at = np.clip((scores - points[0]) * (last / (points[-1] - points[0])), 0.0, last)
+    below = np.minimum(at.astype(np.int64), last - 1)
+    low = heights[below]
+    found: Floats = low + (heights[below + 1] - low) * (at - below)
+    return found

@@ -65,6 +65,12 @@ class Growth:
         values has many splits to choose from (the selection bias of Loh and Shih 1997). Linear
         scores are compared by their whole gain; so is every column by deviance and by
         misclassification.
+    few
+        Columns that nodes of fewer than 200 rows are split by: those that gained most in the first
+        such node on the way down. So few rows tell little about all the others. 0 for all.
+    sample
+        Rows, evenly spaced, that choose the split of a node with at least twice as many: so many or
+        100 times ``min_leaf``; 0 for all.
     """
 
     min_leaf: int = 5
@@ -75,6 +81,8 @@ class Growth:
     classes: ClassCriterion = "gini"
     min_variance: float = 0.0
     unbiased: bool = False
+    few: int = 0
+    sample: int = 0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -166,8 +174,17 @@ class Tree:
         records = np.zeros((which.size, words), dtype=np.int64)
         records[:, 0] = place
         pack(predictors.bins, which[place], used, at, high, records.view(np.uint8))
+        spare = np.empty_like(records)
         leaves: Ints = find_leaves(
-            records, records.view(np.uint8), layout, self.nodes, self.sets, self.stop, roots
+            records,
+            records.view(np.uint8),
+            spare,
+            spare.view(np.uint8),
+            layout,
+            self.nodes,
+            self.sets,
+            self.stop,
+            roots,
         )
         return leaves
 
@@ -216,9 +233,12 @@ def grow(
         which,
         unbiased=growth.unbiased,
     )
+    spare = np.empty_like(records)
     nodes, risks, sets, made, used = grow_nodes(
         records,
         records.view(np.uint8),
+        spare,
+        spare.view(np.uint8),
         layout,
         classes,
         shift,
@@ -227,6 +247,8 @@ def grow(
         growth.min_distinct,
         growth.complexity,
         growth.tried,
+        growth.few or len(features),
+        growth.sample,
         seed,
     )
     return Tree(
