@@ -12,6 +12,10 @@ from veladura.core.steps import Steps as Steps
 from veladura.inference.combined import combine as combine
 from veladura.inference.posterior.posterior import posterior as posterior
 from veladura.inference.stacking import stack as stack
+from veladura.inference.survey import Sampling as Sampling
+from veladura.inference.totals import survey_mean as survey_mean
+from veladura.inference.totals import survey_ratio as survey_ratio
+from veladura.inference.totals import survey_total as survey_total
 from veladura.measures.source.register import link as link
 from veladura.methods.cart.cart import Cart as Cart
 from veladura.methods.critical.critical import CriticalCart as CriticalCart
@@ -27,6 +31,10 @@ from veladura.methods.kanonymity.privacy_models import KMap as KMap
 from veladura.methods.kanonymity.privacy_models import LDiversity as LDiversity
 from veladura.methods.kanonymity.privacy_models import TCloseness as TCloseness
 from veladura.methods.kanonymity.relation import generalisation_of as generalisation_of
+from veladura.methods.kanonymity.risk_models import AverageRisk as AverageRisk
+from veladura.methods.kanonymity.risk_models import BetaLikeness as BetaLikeness
+from veladura.methods.kanonymity.risk_models import Uniqueness as Uniqueness
+from veladura.methods.masks.calibrate import Calibrate as Calibrate
 from veladura.methods.masks.microaggregation import Microaggregation as Microaggregation
 from veladura.methods.masks.noise import Noise as Noise
 from veladura.methods.masks.pram import Pram as Pram
@@ -58,7 +66,10 @@ from veladura.table.source import open as open
 __version__: str
 __all__ = [
     "Areas",
+    "AverageRisk",
     "BetaBinomial",
+    "BetaLikeness",
+    "Calibrate",
     "Cart",
     "CriticalCart",
     "DeltaPresence",
@@ -84,11 +95,13 @@ __all__ = [
     "Release",
     "Reweight",
     "Sample",
+    "Sampling",
     "Steps",
     "Suppress",
     "Swap",
     "TCloseness",
     "TopCode",
+    "Uniqueness",
     "__version__",
     "assess",
     "choose_grid",
@@ -108,6 +121,9 @@ __all__ = [
     "sign",
     "stack",
     "study",
+    "survey_mean",
+    "survey_ratio",
+    "survey_total",
     "testing",
     "utility",
     "verify",

@@ -30,10 +30,12 @@ if TYPE_CHECKING:
     from veladura.measures.risk.linkability import linkability
     from veladura.measures.risk.linkage import linkage
     from veladura.measures.risk.location import location
+    from veladura.measures.risk.log_linear import log_linear
     from veladura.measures.risk.match import match
     from veladura.measures.risk.match_search import MatchRisk
     from veladura.measures.risk.membership import membership
     from veladura.measures.risk.nearest import nearest
+    from veladura.measures.risk.population_uniqueness import population_uniqueness
     from veladura.measures.risk.replicated import replicated
     from veladura.measures.risk.republished import republished
     from veladura.measures.risk.scenarios import match_curve, scenarios
@@ -66,10 +68,12 @@ __all__ = [
     "linkability",
     "linkage",
     "location",
+    "log_linear",
     "match",
     "match_curve",
     "membership",
     "nearest",
+    "population_uniqueness",
     "replicated",
     "republished",
     "scenarios",
@@ -103,10 +107,12 @@ _PLACES = {
     "linkability": "veladura.measures.risk.linkability",
     "linkage": "veladura.measures.risk.linkage",
     "location": "veladura.measures.risk.location",
+    "log_linear": "veladura.measures.risk.log_linear",
     "match": "veladura.measures.risk.match",
     "match_curve": "veladura.measures.risk.scenarios",
     "membership": "veladura.measures.risk.membership",
     "nearest": "veladura.measures.risk.nearest",
+    "population_uniqueness": "veladura.measures.risk.population_uniqueness",
     "replicated": "veladura.measures.risk.replicated",
     "republished": "veladura.measures.risk.republished",
     "scenarios": "veladura.measures.risk.scenarios",

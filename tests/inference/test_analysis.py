@@ -351,7 +351,8 @@ def test_rows_left_out_and_weights_left_unused_are_told(several):
         (Dataset(weighted),), None, (Step("cart", {}, (), vd.Cart),), (), AsReleased()
     )
     with pytest.warns(UserWarning, match="sampling weights in 'weight'"):
-        release.analyze(FORMULA)
+        release.analyze(FORMULA, sampling=vd.Sampling())
+    assert release.analyze(FORMULA).weights == "weight"
 
 
 def test_generalised_columns_are_explained():

@@ -15,7 +15,7 @@ from veladura.plan.plan import parse_plan, recipes_of
 METHODS = [  # the register has no weights
     name
     for name in registry.METHODS
-    if name not in ("steps", "reweight") and registry.available(name)
+    if name not in ("steps", "reweight", "calibrate") and registry.available(name)
 ]
 
 

@@ -255,8 +255,6 @@ def test_declarations_are_checked(refused):
         vd.open(frame, {"a": {"role": "secret"}})
     with refused(PlanError, "setting 'rolle' is not known"):
         vd.open(frame, {"a": {"rolle": "other"}})
-    with refused(PlanError, "more than one column has the role 'weight'"):
-        vd.open(frame, {"a": {"role": "weight"}, "b": {"role": "weight"}})
     with refused(PlanError, "order is for kind 'ordered'"):
         vd.open(frame, {"b": {"kind": "integer", "order": ["1"]}})
     with refused(PlanError, "format is for kind 'date'"):

@@ -76,6 +76,12 @@ RECIPES: Sequence[Recipe] = (
     ),
     vd.Pram(columns=["sex", "marital"]),
     vd.Reweight(column="income", total=1_000_000),
+    vd.Calibrate(
+        column="income",
+        totals={"sex": {"female": 6_000_000, "male": 5_000_000}},
+        lower=0.0,
+        upper=10.0,
+    ),
     vd.KAnonymity(quasi_identifiers=["sex", "marital", "zip"], k=3),
     vd.KAnonymity(quasi_identifiers=[["birth", "sex"], ["zip", "marital"]], k=3, suppressed="star"),
     vd.KAnonymity(

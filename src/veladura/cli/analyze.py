@@ -42,6 +42,7 @@ def show_model(
     level: float,
     weights: str | None,
     *,
+    design: bool,
     robust: bool,
     ratios: bool,
     tests: Sequence[str],
@@ -52,6 +53,7 @@ def show_model(
 ) -> None:
     """Show a model of a release: coefficients, tests and cautions."""
     from veladura.inference.analysis import analyze
+    from veladura.inference.survey import Sampling
     from veladura.release.package import load
 
     analysis = analyze(
@@ -61,6 +63,7 @@ def show_model(
         level=level,
         weights=weights,
         robust=robust,
+        sampling=None if design or weights else Sampling(),
     )
     results = _tests(analysis, tests)
     if picture is not None:

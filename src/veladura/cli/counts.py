@@ -17,17 +17,19 @@ def write_counts(
 ) -> list[Path]:
     """Write the counts of every dataset; return the files. Several get a number each."""
     frames = release.counts(columns)
-    paths = (
-        [out]
-        if len(frames) == 1
-        else [out.with_stem(f"{out.stem}-{i}") for i in range(1, len(frames) + 1)]
-    )
+    paths = paths_of(out, len(frames), force=force)
+    for path, frame in zip(paths, frames, strict=True):
+        frame.to_csv(path, index=False)
+    return paths
+
+
+def paths_of(out: Path, number: int, *, force: bool) -> list[Path]:
+    """Return a file for each dataset, numbered if there are several; refuse those that exist."""
+    paths = [out] if number == 1 else [out.with_stem(f"{out.stem}-{i + 1}") for i in range(number)]
     if there := [path for path in paths if path.exists() and not force]:
         msg = (
             f"{there[0]} exists already.\n\nHint: name another file with --out, or replace it with"
             " --force."
         )
         raise FolderError(msg)
-    for path, frame in zip(paths, frames, strict=True):
-        frame.to_csv(path, index=False)
     return paths

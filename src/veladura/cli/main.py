@@ -377,6 +377,28 @@ def tree(
 
 
 @app.command()
+def indicators(
+    plan: Annotated[Path, typer.Argument(help="A plan with a critical-cart step.")],
+    record: Annotated[
+        Path | None,
+        typer.Option(
+            help="The record.json of a run: rows in the order of the released files, a file for"
+            " each dataset. By default in the order of the source."
+        ),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="The CSV file to write.")] = Path("indicators.csv"),
+    force: Force = False,
+) -> None:
+    """Write the indicators Z of the critical cells: true where a value is replaced.
+
+    Private: Z tells of every person whether the true value is critical. The holder may hand it out.
+    """
+    from veladura.cli.critical import write_indicators
+
+    write_indicators(plan, record, out, force=force)
+
+
+@app.command()
 def verify(
     folder: Annotated[Path, typer.Argument(help="A release folder, or a folder of releases.")],
     source: Annotated[
@@ -534,6 +556,10 @@ def analyze(
     ] = "gaussian",
     level: Annotated[float, typer.Option(help="The confidence level of the intervals.")] = 0.95,
     weights: Annotated[str | None, typer.Option(help="A column of sampling weights.")] = None,
+    design: Annotated[
+        bool,
+        typer.Option(help="Use the declared weights, strata and clusters of the survey design."),
+    ] = True,
     robust: Annotated[
         bool, typer.Option("--robust", help="Robust (sandwich) standard errors.")
     ] = False,
@@ -571,6 +597,23 @@ def analyze(
     prior: Annotated[
         float, typer.Option(help="With --posterior: the Dirichlet prior parameter of each cell.")
     ] = 0.5,
+    places: Annotated[
+        str | None,
+        typer.Option(
+            help="The columns of coordinates, as in east,north: with a formula, a Bayesian spatial"
+            " regression; with --rectangle by default those that were moved."
+        ),
+    ] = None,
+    rectangle: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="With --event: its share in a rectangle, name=west,south,east,north; repeat it."
+        ),
+    ] = None,
+    beside: Annotated[
+        str | None,
+        typer.Option(help="With --places or --rectangle: the original, shown beside. Private."),
+    ] = None,
     picture: Annotated[
         Path | None, typer.Option(help="Write a picture of the intervals (.png, .svg, .pdf).")
     ] = None,
@@ -578,7 +621,7 @@ def analyze(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     large: Large = False,
 ) -> None:
-    """Fit a model to a release, or show its posterior.
+    """Fit a model to a release, show its posterior, or shares in rectangles of a map.
 
     The combining rule comes from the manifest; the original is not needed.
     """
@@ -591,7 +634,15 @@ def analyze(
             " column=value or --column name."
         )
         raise PlanError(msg)
-    if posterior:
+    if rectangle or (places is not None and formula is not None):
+        from veladura.cli.places import Asked, show_rectangles, show_spatial
+
+        asked = Asked(folder, places, beside, level, picture, out, large=large)
+        if rectangle:
+            show_rectangles(asked, rectangle, event)
+        elif formula is not None:
+            show_spatial(asked, formula)
+    elif posterior:
         shown.show_posterior(
             folder,
             prior,
@@ -613,6 +664,7 @@ def analyze(
             family,
             level,
             weights,
+            design=design,
             robust=robust,
             ratios=ratios,
             tests=test or [],
@@ -621,6 +673,70 @@ def analyze(
             out=out,
             large=large,
         )
+
+
+@app.command()
+def risk(
+    plan: Annotated[Path, typer.Argument(help="A plan file of a k-anonymous release.")],
+    against: Annotated[
+        str | None, typer.Option(help="The series of earlier releases; by default the plan's own.")
+    ] = None,
+) -> None:
+    """Show what the release of a plan would add to earlier ones of its series. Private.
+
+    Nothing is written. The exit code is 4 where an earlier promise would be broken.
+    """
+    from veladura.plan.plan import read_plan
+    from veladura.plan.run import past
+
+    results = past(read_plan(plan), against)
+    if not results:
+        typer.echo("The series has no release yet.")
+    for result in results:
+        typer.echo(str(result))
+    if any(result.below for result in results):
+        raise typer.Exit(4)
+
+
+@app.command()
+def survey(
+    folder: Annotated[Path, typer.Argument(help="A release folder.")],
+    mean: Annotated[list[str] | None, typer.Option(help="A column; repeat it.")] = None,
+    total: Annotated[list[str] | None, typer.Option(help="A column; repeat it.")] = None,
+    ratio: Annotated[
+        list[str] | None, typer.Option(help="Two columns, as in income/members; repeat it.")
+    ] = None,
+    by: Annotated[str | None, typer.Option(help="One estimate for each value of it.")] = None,
+    level: Annotated[float, typer.Option(help="The confidence level of the intervals.")] = 0.95,
+    weights: Annotated[str | None, typer.Option(help="The column of sampling weights.")] = None,
+    strata: Annotated[str | None, typer.Option(help="The column of strata.")] = None,
+    cluster: Annotated[str | None, typer.Option(help="The column of clusters.")] = None,
+    replicate: Annotated[
+        list[str] | None, typer.Option(help="A column of replicate weights; repeat it.")
+    ] = None,
+    replication: Annotated[
+        str, typer.Option(help="How they were made: brr, fay, jackknife or bootstrap.")
+    ] = "brr",
+    out: Annotated[Path | None, typer.Option(help="Write the table (.csv).")] = None,
+    large: Large = False,
+) -> None:
+    """Estimate means, totals and ratios of a release by its survey design.
+
+    By default weights, strata and clusters are those that the roles of the columns declare.
+    """
+    from veladura.cli.survey import show_survey
+
+    show_survey(
+        folder,
+        {"mean": mean or [], "total": total or [], "ratio": ratio or []},
+        by=by,
+        level=level,
+        design={"weights": weights, "strata": strata, "cluster": cluster},
+        replicates=replicate or [],
+        replication=replication,
+        out=out,
+        large=large,
+    )
 
 
 @app.command()
@@ -649,6 +765,13 @@ def compare(
         list[Path],
         typer.Argument(help="Two or more plans for the same source; one with --sweep."),
     ],
+    orders: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="With one critical-cart plan: compare orders of replacement, as in income,wealth;"
+            " repeat it, or all."
+        ),
+    ] = None,
     sweep: Annotated[
         list[str] | None,
         typer.Option(
@@ -680,6 +803,11 @@ def compare(
     from veladura.comparison.making import compare_plans
     from veladura.comparison.sweep import parse_sweeps
 
+    if orders:
+        from veladura.cli.critical import show_orders
+
+        show_orders(plans, orders, progress(quiet=quiet))
+        return
     comparison = compare_plans(
         plans,
         sweep=parse_sweeps(sweep or []),

@@ -115,6 +115,7 @@ class Recipe(ABC):
     synthesizes: ClassVar[bool] = False  # whether it sets the combining rule of a chain
     coarsens: ClassVar[bool] = False  # a released value covers the true one: it can be looked up
     suppresses: ClassVar[bool] = False  # ``*`` in a changed column is a suppressed value
+    drops_rows: ClassVar[bool] = False  # rows are left out by what they hold
     keeps_most: ClassVar[bool] = False  # most values of a changed column stay as they are
     random: ClassVar[bool] = True  # whether the seed moves anything
     private: ClassVar[bool] = False  # differentially private: system entropy, charged to a ledger
@@ -287,6 +288,13 @@ class Recipe(ABC):
         """Whether each row is treated by itself, with declared settings.
 
         Only such a step may come before a differentially private one.
+        """
+        return False
+
+    def counts_rows_openly(self) -> bool:
+        """Whether a private method takes the number of rows as public: one person is replaced.
+
+        Then no step before it may leave rows out by a condition on the data.
         """
         return False
 

@@ -20,6 +20,7 @@ METHODS = {
     "recode": ("veladura.methods.masks.recode", "Recode"),
     "pram": ("veladura.methods.masks.pram", "Pram"),
     "reweight": ("veladura.methods.masks.reweight", "Reweight"),
+    "calibrate": ("veladura.methods.masks.calibrate", "Calibrate"),
     "filter": ("veladura.methods.preparing.filter", "Filter"),
     "suppress": ("veladura.methods.preparing.suppress", "Suppress"),
     "sample": ("veladura.methods.preparing.sample", "Sample"),

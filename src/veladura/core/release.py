@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from veladura.core.promise import Check, Evidence, Promise, Proof, claim_of, prove
-from veladura.errors import PromiseError, VeladuraWarning
+from veladura.errors import DataError, PromiseError, VeladuraWarning
 from veladura.table.schema import UNITS
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from veladura.core.standing import Standing
     from veladura.inference.analysis import Analysis
     from veladura.inference.combined import Combined
+    from veladura.inference.survey import Sampling
     from veladura.table.codes import Codes
     from veladura.table.table import Table
 
@@ -223,6 +224,7 @@ class Release:
         level: float = 0.95,
         weights: str | None = None,
         robust: bool = False,
+        sampling: Sampling | None = None,
     ) -> Analysis:
         """Return a model, combined by the release's combining rule.
 
@@ -233,11 +235,19 @@ class Release:
         ----------
         formula
             For example ``log(income) ~ age + C(sex)``.
+        sampling
+            Weights, strata and clusters; by default those that the roles of the columns declare.
         """
         from veladura.inference.analysis import analyze
 
         analysis = analyze(
-            self, formula, family=family, level=level, weights=weights, robust=robust
+            self,
+            formula,
+            family=family,
+            level=level,
+            weights=weights,
+            robust=robust,
+            sampling=sampling,
         )
         for caution in analysis.cautions:
             warnings.warn(caution, VeladuraWarning, stacklevel=2)
@@ -332,9 +342,23 @@ def released(fitted: Fitted[Any], context: Context) -> Release:
     from veladura.core.units import with_new_numbers
 
     release = unproved(fitted, fitted.draw(context), context)
+    refuse_empty(release)
     release = with_new_numbers(release, context.streams)
     release.prove()
     return release
+
+
+def refuse_empty(release: Release) -> None:
+    """Refuse a release in which a condition left no row."""
+    last = release.steps[-1]
+    drops = last.recipe is not None and last.recipe.drops_rows
+    if drops and not all(dataset.table.rows for dataset in release.tables):
+        msg = (
+            f"no row satisfies the condition of the step {last.method}: nothing is left to"
+            " release.\n\nHint: check the condition; a comparison with a missing value is false,"
+            " and text is compared as it is written in the table."
+        )
+        raise DataError(msg)
 
 
 def unproved(fitted: Fitted[Any], drawn: Drawn, context: Context) -> Release:

@@ -11,7 +11,7 @@ import numpy as np
 from veladura.base.context import Context
 from veladura.core.promise import Promise
 from veladura.core.recipe import Drawn, Fitted, Recipe
-from veladura.core.release import Dataset, Release, Step, Titled, proved, unproved
+from veladura.core.release import Dataset, Release, Step, Titled, proved, refuse_empty, unproved
 from veladura.errors import PlanError, PromiseError
 
 if TYPE_CHECKING:
@@ -94,6 +94,18 @@ class Steps(Recipe):
                 " limit."
             )
             raise PlanError(msg)
+        if (
+            private
+            and self.recipes[-1].counts_rows_openly()
+            and (dropping := [recipe.method for recipe in self.recipes[:-1] if recipe.drops_rows])
+        ):
+            msg = (
+                f"before a private step that takes the number of rows as public, {dropping} would"
+                " let one replaced person change that number.\n\nHint: protect people who are"
+                ' added or removed, neighbours = "add-remove", which keeps the number secret; or'
+                " recode the column into bands and declare them in the domain."
+            )
+            raise PlanError(msg)
 
     def apply(self, table: Table, context: Context) -> FittedSteps:
         """Fit the first recipe; each other is fitted when the one before it is drawn."""
@@ -153,6 +165,8 @@ def _continue(release: Release, recipe: Recipe, context: Context) -> Release:
     A promise that cannot be proved on the final output is proved here, on the output of its step.
     """
     outputs = []
+    if not recipe.private:  # whose answer hides whether anybody is left
+        refuse_empty(release)
     for i, dataset in enumerate(release.tables):
         own = context.within("dataset", i)
         fitted = recipe.apply(dataset.table, own)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from veladura.base.settings import to_plain
 from veladura.core.rules import AsReleased
 from veladura.errors import PlanError
 from veladura.inference import hypotheses
@@ -27,6 +28,7 @@ from veladura.inference.model import (
     log_likelihood,
 )
 from veladura.inference.pooling import Pooling, analysed
+from veladura.inference.survey import Sampling, check_sampling, chosen_sampling, sampled_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,9 +61,14 @@ class Analysis:
     pooling: Pooling = field(repr=False)
     design: Design = field(repr=False)
     fits: tuple[Fit, ...] = field(repr=False)
-    weights: str | None = None
+    sampling: Sampling = field(default_factory=Sampling)
     robust: bool = False
     release: Release | None = field(default=None, repr=False)
+
+    @property
+    def weights(self) -> str | None:
+        """The column of sampling weights, if it is used."""
+        return self.sampling.weights
 
     @property
     def rule(self) -> str:
@@ -75,8 +82,8 @@ class Analysis:
 
     @property
     def has_likelihood(self) -> bool:
-        """Whether there is a likelihood: not with weights, robust errors or a free dispersion."""
-        return self.family in LIKELY and self.weights is None and not self.robust
+        """Whether there is a likelihood: not with a design, robust errors or a free dispersion."""
+        return self.family in LIKELY and self.sampling.is_simple and not self.robust
 
     def table(self, *, exponentiate: bool = False) -> pd.DataFrame:
         """Return one row a coefficient.
@@ -180,13 +187,15 @@ class Analysis:
             )
             raise PlanError(msg)
         original = self.release.original
+        if not set(self.sampling.columns) <= set(original.names):
+            original = original.units  # households may be the clusters
         return _analyse(
             [(original, original.arrow)],
             Pooling(AsReleased(), 1),
             self.formula,
             self.family,
             level=self.coefficients.level,
-            weights=self.weights,
+            sampling=self.sampling,
             robust=self.robust,
         )
 
@@ -245,6 +254,7 @@ class Analysis:
             "rows": list(self.rows),
             "level": self.coefficients.level,
             "weights": self.weights,
+            "sampling": to_plain(self.sampling),
             "robust": self.robust,
             "coefficients": plain,
             "cautions": list(self.cautions),
@@ -264,8 +274,8 @@ class Analysis:
             else f"{rows} of one protected table"
         )
         errors = (
-            f", weights {self.weights}"
-            if self.weights
+            f", {self.sampling}"
+            if not self.sampling.is_simple
             else ", robust standard errors"
             if self.robust
             else ""
@@ -323,6 +333,7 @@ def analyze(
     level: float = 0.95,
     weights: str | None = None,
     robust: bool = False,
+    sampling: Sampling | None = None,
 ) -> Analysis:
     """Return a model of a release: fitted to each dataset, combined by its combining rule.
 
@@ -337,7 +348,11 @@ def analyze(
     level
         The confidence level of the intervals.
     weights
-        A column of sampling weights; standard errors are then robust.
+        A column of sampling weights; standard errors are then robust. Strata and clusters are not
+        used with it: see ``sampling``.
+    sampling
+        Weights, strata, clusters and replicate weights. By default those that the roles of the
+        columns declare; ``vd.Sampling()`` for independent rows of equal weight.
     robust
         Robust (sandwich) standard errors, valid where the variance is not that of the family.
     """
@@ -349,7 +364,7 @@ def analyze(
         formula,
         family,
         level=level,
-        weights=weights,
+        sampling=chosen_sampling(tables[0][0].schema, weights, sampling),
         robust=robust,
         release=release,
     )
@@ -362,20 +377,23 @@ def _analyse(
     family: str,
     *,
     level: float,
-    weights: str | None,
+    sampling: Sampling,
     robust: bool,
     release: Release | None = None,
 ) -> Analysis:
     check_family(family)
+    check_sampling(sampling, tables[0][0].names)
     suppressed = () if release is None else suppressed_columns(release)
     design = build_design(
-        formula, tables, binary=family in BINARY, weights=weights, suppressed=suppressed
+        formula, tables, binary=family in BINARY, weights=sampling.weights, suppressed=suppressed
     )
     check_columns(design.x, design.names)
     loads = design.weights or [None] * len(tables)
+    designs = [sampled_rows(rows, sampling) if sampling.is_complex else None for _, rows in tables]
+    parts = zip(design.y, design.x, loads, designs, design.places, strict=True)
     fits = tuple(
-        fit(family, y, x, load, robust=robust, number=i)
-        for i, (y, x, load) in enumerate(zip(design.y, design.x, loads, strict=True), 1)
+        fit(family, y, x, load, robust=robust, number=i, sampled=sampled, places=places)
+        for i, (y, x, load, sampled, places) in enumerate(parts, 1)
     )
     q, v = (
         np.array([fitted.params for fitted in fits]),
@@ -385,10 +403,10 @@ def _analyse(
     remarks = (
         *([] if release is None else cautions(release, design.columns, formula)),
         *_lost_rows(design),
-        *(() if release is None or weights else _unweighted(release)),
+        *(() if release is None or sampling.weights else _unweighted(release)),
     )
     return Analysis(
-        formula, family, coefficients, remarks, pooling, design, fits, weights, robust, release
+        formula, family, coefficients, remarks, pooling, design, fits, sampling, robust, release
     )
 
 
@@ -408,8 +426,8 @@ def _lost_rows(design: Design) -> list[str]:
 
 def _unweighted(release: Release) -> list[str]:
     return [
-        f"the release has sampling weights in {name!r}, which this model does not use; add"
-        f" weights={name!r} to use them."
+        f"the release has sampling weights in {name!r}, which this model does not use; leave"
+        " sampling out to use them."
         for name in release.tables[0].table.schema.of_role("weight")
     ]
 

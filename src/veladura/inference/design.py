@@ -44,6 +44,8 @@ class Design:
         The columns of each term of the formula.
     columns
         The columns of the release that the formula uses.
+    places
+        Which rows of each dataset are used.
     rows
         Rows of each dataset that are used.
     missing, undefined, starred
@@ -57,6 +59,7 @@ class Design:
     y: tuple[Floats, ...] = field(repr=False)
     x: tuple[Floats, ...] = field(repr=False)
     weights: tuple[Floats, ...] | None = field(repr=False)
+    places: tuple[Ints, ...] = field(repr=False)
     missing: int
     undefined: int
     starred: int
@@ -99,15 +102,16 @@ def build_design(
         raise ColumnError.missing("weights", [weights], schema.names)
     arrow = pa.concat_tables([rows.select(used) for _, rows in tables])
     owner = np.repeat(np.arange(len(tables)), [rows.num_rows for _, rows in tables])
+    place = np.concatenate([np.arange(rows.num_rows) for _, rows in tables])
     complete, starred = _complete(arrow, suppressed)
     frame = _frame(arrow.filter(pa.array(complete)), [schema[name] for name in used])
-    owner = owner[complete]
+    owner, place = owner[complete], place[complete]
     _enough(owner, len(tables))
     left, right = _matrices(parsed, frame)
     sane = np.isfinite(left.to_numpy(dtype=float)).all(axis=1) & np.isfinite(
         right.to_numpy(dtype=float)
     ).all(axis=1)
-    owner = owner[sane]
+    owner, place = owner[sane], place[sane]
     _enough(owner, len(tables))
     response, y = _response(left, formula, binary=binary)
     x, load = (
@@ -123,6 +127,7 @@ def build_design(
         tuple(y[sane][part] for part in parts),
         tuple(x[part] for part in parts),
         None if load is None else tuple(load[part] for part in parts),
+        tuple(place[part] for part in parts),
         int((~complete).sum()) - starred,
         int((~sane).sum()),
         starred,

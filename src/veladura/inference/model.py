@@ -5,12 +5,15 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from veladura.base.arrays import Floats
+from veladura.base.arrays import Floats, Ints
 from veladura.errors import DataError, PlanError
+
+if TYPE_CHECKING:
+    from veladura.inference.survey import SampledRows
 
 Family = Literal["gaussian", "binomial", "poisson", "gamma", "quasi-binomial", "quasi-poisson"]
 BINARY = ("binomial", "quasi-binomial")
@@ -57,14 +60,20 @@ def fit(
     *,
     robust: bool = False,
     number: int = 1,
+    sampled: SampledRows | None = None,
+    places: Ints | None = None,
 ) -> Fit:
     """Return a generalised linear model fitted to one dataset.
 
     With weights, or when ``robust``, the covariance is the sandwich with the factor n/(n - p)
-    (White 1980; Binder 1983 for sampling weights); weights are scaled to a mean of one.
+    (White 1980; Binder 1983 for sampling weights); weights are scaled to a mean of one. With a
+    design of strata and clusters its middle is the variance of the sums of scores in that design,
+    with replicate weights the covariance is that of the estimates with each of them.
 
     Parameters
     ----------
+    sampled, places
+        The design of all rows of the dataset, and which of them are used.
     number
         The number of the dataset, for messages.
     """
@@ -89,7 +98,10 @@ def fit(
     dispersion, residual = 1.0, np.inf
     if family == "gaussian":
         dispersion, residual = float(np.mean((y - x @ params) ** 2)), float(y.size - x.shape[1])
-    if robust or load is not None:
+    if sampled is not None and places is not None:
+        covariance = _by_design(result, family, y, x, load, sampled, places, number)
+        residual = sampled.df
+    elif robust or load is not None:
         covariance, residual = _sandwich(result, family, y, x, load), np.inf
     return Fit(params, covariance, dispersion, residual, y, x)
 
@@ -159,6 +171,15 @@ def _check_response(family: str, y: Floats, number: int) -> None:
 
 def _sandwich(result: Any, family: str, y: Floats, x: Floats, load: Floats | None) -> Floats:
     """Return A^-1 B A^-1: A the information, B the sum of squared scores, times n/(n - p)."""
+    bread, scores = _bread_and_scores(result, family, y, x, load)
+    made: Floats = bread @ (scores.T @ scores) @ bread * (y.size / (y.size - x.shape[1]))
+    return made
+
+
+def _bread_and_scores(
+    result: Any, family: str, y: Floats, x: Floats, load: Floats | None
+) -> tuple[Floats, Floats]:
+    """Return the inverse information, and what each row adds to the estimating equations."""
     weights = np.ones_like(y) if load is None else load
     if family == "gaussian":
         residuals, curvature = y - x @ result.params, np.ones_like(y)
@@ -171,7 +192,33 @@ def _sandwich(result: Any, family: str, y: Floats, x: Floats, load: Floats | Non
         )
     scores = x * (weights * residuals)[:, None]
     bread = np.linalg.inv((x * (weights * curvature)[:, None]).T @ x)
-    made: Floats = bread @ (scores.T @ scores) @ bread * (y.size / (y.size - x.shape[1]))
+    return np.asarray(bread, dtype=np.float64), scores
+
+
+def _by_design(
+    result: Any,
+    family: str,
+    y: Floats,
+    x: Floats,
+    load: Floats | None,
+    sampled: SampledRows,
+    places: Ints,
+    number: int,
+) -> Floats:
+    """Return the covariance of the coefficients under a sampling design."""
+    if sampled.replicates.shape[1]:
+
+        def refitted(weights: Floats) -> Floats:
+            used = weights[places] > 0
+            load = weights[places][used]
+            model = _model(family, y[used], x[used], load / load.mean())
+            return np.asarray(_fitted(model, family, number).params, dtype=np.float64)
+
+        return sampled.replicated(refitted, np.asarray(result.params, dtype=np.float64))
+    bread, scores = _bread_and_scores(result, family, y, x, load)
+    every = np.zeros((sampled.weights.size, x.shape[1]))
+    every[places] = scores
+    made: Floats = bread @ sampled.variance(every) @ bread
     return made
 
 

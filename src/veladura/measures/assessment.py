@@ -15,7 +15,7 @@ from veladura.errors import NotApplicable, PlanError
 from veladura.inference.formula import check_models
 from veladura.measures.knowledge import Scenario, check_intruders
 from veladura.measures.measure import Detail, Figure, Measure, Subject
-from veladura.measures.population import among_its_people
+from veladura.measures.population import among_its_people, conditions_of
 from veladura.measures.registry import MEASURES
 from veladura.measures.registry import measures as own_measures
 from veladura.measures.rendering import as_html, as_json, as_text
@@ -189,10 +189,13 @@ def _opened(source: Any, release: Release) -> Table:
 
 
 def _original(opened: Table, release: Release) -> Table:
-    """Return the released columns of the original."""
-    names = release.tables[0].table.names
+    """Return the released columns of the original, and those that say who it is about."""
+    names = list(release.tables[0].table.names)
     opened.schema.check("the release", names)
-    selected = opened.without_identifiers().select(names)
+    known = opened.without_identifiers()
+    read = {name for condition in conditions_of(release) for name in condition.columns}
+    names += [name for name in known.names if name in read and name not in names]
+    selected = known.select(names)
     return selected.fetched() if release.tables[0].table.in_memory else selected
 
 

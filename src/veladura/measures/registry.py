@@ -15,6 +15,8 @@ MEASURES = {
     "risk.unchanged": "veladura.measures.risk.unchanged",
     "risk.match": "veladura.measures.risk.match",
     "risk.individual": "veladura.measures.risk.individual",
+    "risk.population_uniqueness": "veladura.measures.risk.population_uniqueness",
+    "risk.log_linear": "veladura.measures.risk.log_linear",
     "risk.suda2": "veladura.measures.risk.suda2",
     "risk.replicated": "veladura.measures.risk.replicated",
     "risk.exact_matches": "veladura.measures.risk.exact_matches",

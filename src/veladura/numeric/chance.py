@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 REACH = 12  # steps to either side that say what chance gives
 SPREAD = 2.0  # variance of a count over its mean: draws of one donor are alike
 EXACT = 2.0**53
+ALIKE = 5  # a number that so many people hold is no neighbour of one that a single person holds
 MOST = 5000  # numbers of one person that are looked up; evenly spaced among more
 
 
@@ -79,7 +80,8 @@ def own_numbers(
     values, holders = _held(
         points_of(before, scale, unit), None if people is None else people[present]
     )
-    single, mass = values[holders == 1], values[holders >= shared]
+    # in a tail whole numbers of 40 people lie a few steps from one: they say nothing of chance
+    single, mass = values[holders == 1], values[holders >= min(shared, ALIKE)]
     single = single[:: max(1, single.size // MOST)]
     points = np.concatenate([points_of(column, scale, unit) for column in released])
     key, count = distinct(points)

@@ -18,6 +18,7 @@ from veladura.errors import DataError, PlanError
 from veladura.measures.knowledge import REGISTER, draft_intruders
 from veladura.measures.risk.uniqueness import uniqueness
 from veladura.plan.audience import Audience, audience_of
+from veladura.plan.bands import bands_text
 from veladura.plan.commented import comment, steps_text
 from veladura.plan.confirm import ROLES_GUESSED
 from veladura.plan.proposals import gate_text
@@ -111,6 +112,7 @@ def drafted(
         _heading(whole.table, recipe, settings or {}, strict if method is None else None),
         _source_text(source, opened, home),
         _columns_text(whole, facts, guesses),
+        bands_text(whole.table, facts),
         steps_text(recipe, keys),
         "" if recipe.private else _intruders_text(schema),
         _ending(
@@ -262,8 +264,8 @@ def _columns_text(
             "role: identifier or dropped (not released), person or household (the number of a"
             " unit with several rows: never released as it is), quasi-identifier (an intruder may"
             " know it), undecided (nobody has said: counts as known), sensitive, geographic (one"
-            " of two coordinates), weight, strata, cluster, harmless (you say that no intruder"
-            " knows it)"
+            " of two coordinates), weight, replicate weight, strata, cluster, harmless (you say"
+            " that no intruder knows it)"
         ),
         *comment(
             "kind: category, ordered (with order = [lowest, ..., highest]), integer, number, date"

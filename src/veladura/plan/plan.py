@@ -100,9 +100,10 @@ class ReleasePlan:
 
 @dataclass(frozen=True, kw_only=True)
 class CustodianPlan:
-    """Where the private record is kept."""
+    """Where the private record is kept, and the series of releases that this one continues."""
 
     folder: str | None = None
+    series: str | None = None
 
     def __post_init__(self) -> None:
         _check_path(self.folder or "custodian")

@@ -40,7 +40,7 @@ from veladura.plan.coarsening import (
     rare_levels,
     told_by_ranks,
 )
-from veladura.table.schema import NOT_RELEASED, NUMERIC, UNITS, Role, Schema
+from veladura.table.schema import NOT_RELEASED, NUMERIC, UNITS, WEIGHTS, Role, Schema
 
 if TYPE_CHECKING:
     from veladura.core.recipe import Recipe
@@ -185,6 +185,8 @@ def _leave_out(drafted: Protection) -> None:
             drafted.drop(column.name, "free text may name people")
         elif column.role in ("strata", "cluster") and not drafted.audience.exact_numbers:
             drafted.drop(column.name, "codes of the survey design tell the area")
+        elif column.role == "replicate weight" and not drafted.audience.exact_numbers:
+            drafted.drop(column.name, "replicate weights tell who was sampled together")
         elif column.name in weights[1:]:
             drafted.drop(column.name, "one column of weights is released")
 
@@ -354,7 +356,7 @@ def _hide_tellers(drafted: Protection, facts: Mapping[str, Facts]) -> None:
     exact = [
         c.name
         for c in schema
-        if c.name not in (*protected, *replaced) and c.role not in ("weight", "geographic")
+        if c.name not in (*protected, *replaced) and c.role not in (*WEIGHTS, "geographic")
     ]
     for name, told in exact_facts(drafted.table, exact, protected).items():
         if not told.dangerous or name in drafted.exact:

@@ -22,6 +22,7 @@ CONTRADICTING = (
     "household",
     "sensitive",
     "weight",
+    "replicate weight",
     "harmless",
 )
 

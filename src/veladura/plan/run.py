@@ -24,6 +24,7 @@ from veladura.release import custodian as keeper
 from veladura.release.folder import check_folder, clear_unfinished
 from veladura.release.gate import Verdict, check_gate, gate, refuse_gate, require, with_defaults
 from veladura.release.package import leave_report, save
+from veladura.release.series import Added, Entry, Series, refuse_broken
 from veladura.release.tables import new_tables
 
 if TYPE_CHECKING:
@@ -147,6 +148,7 @@ def run(
         unsafe_repeatable=unsafe_repeatable,
     )
     standing = standing_of(plan, table, release, facts)
+    entry = _held_against_past(plan, release, table)
     assessment = assess(
         table,
         release,
@@ -177,4 +179,31 @@ def run(
                 standing=standing,
             )
         advance()
+    if entry is not None and plan.custodian.series:
+        Series(plan.custodian.series).write(entry)
     return Outcome(release, assessment, verdicts, plan.folder, custodian, standing)
+
+
+def _held_against_past(plan: Plan, release: Release, table: Table) -> Entry | None:
+    """Return the release as its series remembers it; refuse one that breaks an older promise."""
+    if not plan.custodian.series:
+        return None
+    series = Series(plan.custodian.series)
+    entry = series.entry(release, table, plan.folder.name)
+    refuse_broken(series, series.against(entry))
+    return entry
+
+
+def past(plan: Plan, series: str | None = None) -> list[Added]:
+    """Return what the release of a plan would add to those of a series; nothing is written."""
+    name = series or plan.custodian.series
+    if not name:
+        msg = (
+            'no series is named.\n\nHint: --against NAME, or series = "NAME" in [custodian] of the'
+            " plan."
+        )
+        raise PlanError(msg)
+    table = plan.open()
+    release = plan.recipe.protect(table, seed=plan.run.seed, threads=plan.run.threads)
+    held = Series(name)
+    return held.against(held.entry(release, table, plan.folder.name))

@@ -27,6 +27,7 @@ from veladura.report.tally import SPREAD, Tally, tally_of
 from veladura.report.words import number
 from veladura.table.codes import label_text
 from veladura.table.quantiles import LARGEST
+from veladura.table.schema import WEIGHTS
 
 if TYPE_CHECKING:
     from veladura.core.release import Release
@@ -106,7 +107,7 @@ def _ordered(pairing: Pairing, changed: Sequence[str], form: str) -> list[str]:
     fitting = [
         name
         for name, own_form in pairing.forms.items()
-        if own_form == form and schema[name].role != "weight" and schema[name].kind != "text"
+        if own_form == form and schema[name].role not in WEIGHTS and schema[name].kind != "text"
     ]
     return sorted(fitting, key=lambda name: (name not in changed, schema[name].role != "sensitive"))
 

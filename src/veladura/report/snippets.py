@@ -6,6 +6,7 @@ import keyword
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from veladura.table.schema import WEIGHTS
 from veladura.table.summary import summarize
 
 if TYPE_CHECKING:
@@ -79,7 +80,9 @@ def _groups(release: Release) -> list[str]:
 
 def _of_kind(release: Release, kinds: tuple[str, ...]) -> list[str]:
     changed = set(release.changed)
-    fields = [f for f in release.tables[0].table.schema if f.kind in kinds and f.role != "weight"]
+    fields = [
+        f for f in release.tables[0].table.schema if f.kind in kinds and f.role not in WEIGHTS
+    ]
     return [
         f.name for f in sorted(fields, key=lambda f: (f.role != "sensitive", f.name not in changed))
     ]

@@ -88,13 +88,3 @@ def refuse_empty(rows: int, what: str) -> None:
     if rows == 0:
         msg = f"{what} has no rows.\n\nHint: check that the source is the one you meant."
         raise DataError(msg)
-
-
-def check_declared(declared: Mapping[str, Declared], what: str) -> None:
-    """Refuse declarations that contradict each other."""
-    if len(weights := [name for name, d in declared.items() if d.role == "weight"]) > 1:
-        msg = (
-            f"{what}: more than one column has the role 'weight': {weights}.\n\nHint: keep the role"
-            " for one of them."
-        )
-        raise PlanError(msg)

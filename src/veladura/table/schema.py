@@ -20,13 +20,15 @@ Role = Literal[
     "other",  # the same: what a column is that nobody declared
     "sensitive",
     "geographic",  # one of two coordinates of a place
-    "weight",
+    "weight",  # of several the first is used
+    "replicate weight",  # for variances of an analysis
     "strata",  # of the survey design
     "cluster",
     "harmless",  # the holder says that no intruder knows it
 ]
 NOT_RELEASED = ("identifier", "dropped")
 UNITS = ("person", "household")
+WEIGHTS = ("weight", "replicate weight")
 Kind = Literal["category", "ordered", "integer", "number", "date", "text"]
 LABELLED = ("category", "ordered", "text")
 NUMERIC = ("integer", "number")

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from veladura.errors import DataError, PlanError, VeladuraWarning
 from veladura.table.database.connection import read_parquet
 from veladura.table.database_errors import without_values
-from veladura.table.fields import check_declared
 from veladura.table.files.dialect import Dialect
 from veladura.table.frames import conversion as frames
 from veladura.table.held import holds
@@ -197,7 +196,6 @@ def _open_frame(
     for column, words in (labels or {}).items():
         given = declared.get(column, Declared(kind="category"))
         declared[column] = replace(given, labels=given.labels or words)
-    check_declared(declared, source.name)
     return from_frame(frame, declared, replace(source, columns=declared))
 
 
@@ -262,7 +260,6 @@ def _open_expression(
 
     check_names(names)
     declared = describe(columns, names)
-    check_declared(declared, source.name)
     prepared, schema = prepare(expression, names, declared, what=source.name)
     return Table(schema, prepared, replace(source, columns=declared))
 

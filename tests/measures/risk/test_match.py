@@ -329,3 +329,9 @@ def test_a_release_without_link_says_so(people):
     assert "not linked" in whole.figures["risk.match.emr"].why
     assert "not linked" in whole.figures["risk.linkage.correct"].why
     assert float(whole["risk.distance.ratio"]) > 0
+
+
+def test_a_radius_without_sensitive_columns_is_refused():
+    frame = pd.DataFrame({"a": [1, 2, 3]})
+    with pytest.raises(PlanError, match="sensitive names none"):
+        vd.risk.match(frame, [frame], known=["a"], radius=1)

@@ -167,3 +167,16 @@ def test_mistakes_are_told():
     wide = pd.DataFrame({f"c{i}": [1, 2] for i in range(60)})
     with pytest.raises(PlanError, match="too many"):
         vd.risk.suda2(wide, list(wide))
+
+
+def test_an_assessment_searches_sets_of_all_sizes_where_that_is_affordable():
+    """Who is unique on all columns has a minimal sample unique of some size."""
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame({name: rng.integers(0, 4, 300) for name in "abcde"})
+    table = vd.open(frame, {name: {"role": "quasi-identifier"} for name in "abcde"})
+    figures = vd.assess(table, vd.Recode(columns={"a": {"round": 1}}).protect(table)).figures
+    alone = np.mean(frame.groupby(list("abcde"))["a"].transform("size") == 1)
+    assert figures["risk.suda2.uniques"].estimate.value == pytest.approx(alone)
+    pairs = vd.risk.suda2(frame, list("abcde"), max_size=2)
+    assert figures["risk.suda2.special"].estimate.value == float(pairs.special) < alone
+    assert "up to 5 columns" in figures["risk.suda2.uniques"].note

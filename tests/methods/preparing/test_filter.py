@@ -10,7 +10,8 @@ import pytest
 
 import veladura as vd
 from veladura.errors import ColumnError, DataError, PlanError
-from veladura.plan.plan import parse_plan
+from veladura.plan.plan import parse_plan, read_plan
+from veladura.plan.run import run
 
 ROWS = 1237
 
@@ -65,11 +66,56 @@ def test_it_reads_columns_as_the_source_has_them(people):
     assert [promise.name for promise in release.promises] == ["bands"]
 
 
-def test_it_may_not_come_before_a_private_step(people):
-    """Neighbours differ in one person and have the same number of rows; a filter breaks that."""
-    private = vd.BetaBinomial(columns=["sex"], domain={"sex": ["f", "m"]}, epsilon=1)
-    with pytest.raises(PlanError, match="filter"):
+def test_it_may_not_come_before_a_private_step_that_takes_the_number_of_rows_as_public(people):
+    """Neighbours differ in one replaced person: whether the filter keeps them changes the rows."""
+    domain = {"sex": ["f", "m"]}
+    private = vd.BetaBinomial(columns=["sex"], domain=domain, epsilon=1)
+    with pytest.raises(PlanError, match="add-remove"):
         vd.Steps([vd.Filter(where="age >= 18"), private])
+    secret = vd.BetaBinomial(columns=["sex"], domain=domain, epsilon=1, neighbours="add-remove")
+    vd.Steps([vd.Filter(where="age >= 18"), secret])
+
+
+def test_private_counts_after_it_are_those_of_the_people_it_keeps(people, tmp_path):
+    """From a plan to `verify`. Noise at epsilon 20 is below 3 with probability 1 - 1e-20."""
+    people.to_csv(tmp_path / "people.csv", index=False)
+    (tmp_path / "plan.toml").write_text(
+        """[source]
+path = "people.csv"
+[columns.age]
+role = "other"
+[columns.sex]
+role = "other"
+[columns.income]
+role = "other"
+[[step]]
+method = "filter"
+where = "age >= 18"
+[[step]]
+method = "noisy-counts"
+columns = ["sex"]
+domain = {sex = ["f", "m"]}
+epsilon = 20
+neighbours = "add-remove"
+[run]
+[release]
+folder = "out/release"
+format = "csv"
+[custodian]
+folder = "safe/record"
+""",
+        encoding="utf-8",
+    )
+    outcome = run(read_plan(tmp_path / "plan.toml"))
+    released = pd.read_csv(outcome.folder / "data" / "dataset-1.csv")["sex"].value_counts()
+    kept = people[people["age"] >= 18]["sex"].value_counts()
+    assert (released - kept).abs().max() <= 5
+    assert (people["sex"].value_counts() - kept).min() > 50
+    lines = vd.verify(outcome.folder)
+    assert {line.status for line in lines} <= {"holds", "attested"}
+    text = (outcome.folder / "manifest.json").read_text(encoding="utf-8")
+    assert "age >= 18" in text
+    assert str(ROWS) not in text
 
 
 def test_a_promise_that_a_row_breaks_is_found(people, tmp_path):
@@ -125,3 +171,17 @@ def test_from_a_plan(people, tmp_path):
     people.to_csv(tmp_path / "people.csv", index=False)
     plan = parse_plan('[source]\npath = "people.csv"\n[[step]]\nmethod = "filter"\nwhere = "age<5"')
     assert plan.recipe == vd.Filter(where="age<5")
+
+
+def test_its_condition_may_be_on_a_column_that_is_not_released(people):
+    """Figures are about the people whom it keeps, though the release has not the column."""
+    places = people.dropna().reset_index(drop=True)
+    places["north"] = np.arange(len(places)) % 10
+    areas = vd.Areas(x="age", y="north", areas={"all": [0, 0, 100, 10]})
+    chain = vd.Steps([vd.Filter(where="north < 5"), areas])
+    some = places[places["north"] < 5].reset_index(drop=True)
+    figures = vd.assess(places, chain.protect(places))
+    same = vd.assess(some, areas.protect(some))
+    everybody = vd.assess(places, areas.protect(places))
+    name = "risk.uniqueness.average_prosecutor"
+    assert float(figures[name]) == float(same[name]) != float(everybody[name])

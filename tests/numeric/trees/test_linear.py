@@ -9,7 +9,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 import veladura as vd
 from veladura.numeric.trees.bins import bin_columns
-from veladura.numeric.trees.linear import score_rows
+from veladura.numeric.trees.linear import regressions_of, score_rows
 from veladura.numeric.trees.regression import RIDGE, Moments, Terms, sums
 from veladura.numeric.trees.tree import TrainingRows
 from veladura.numeric.trees.variable import variable_of
@@ -18,6 +18,11 @@ from veladura.numeric.trees.variable import variable_of
 def binned(frame):
     codes = vd.open(frame).codes(list(frame))
     return codes, bin_columns(dict(codes.items()))[1]
+
+
+def scored(variable, training, features):
+    regressions = regressions_of(variable, training, features)
+    return None if regressions is None else score_rows(regressions, training, features)
 
 
 @pytest.fixture(scope="module")
@@ -86,14 +91,14 @@ def test_terms_of_numbers_are_standardised_and_missing_has_one(people):
     codes, predictors = binned(people)
     terms = Terms.of(predictors, np.arange(700), np.arange(3))
     z = dense(terms, predictors, np.arange(700))
-    assert terms.number == 1 + 3 + 3 + 5
+    assert terms.number == 1 + 3 + 6 + 5  # of six numbers each has its own
     x = people["x"].to_numpy()[codes.rows]
     given = ~np.isnan(x)
     assert z[given, 1].mean() == pytest.approx(0, abs=1e-12)
     assert z[given, 1].std() == pytest.approx(1)
     assert (z[:, 3] == ~given).all()
     assert np.corrcoef(z[given, 1], x[given].argsort().argsort())[0, 1] > 0.95
-    assert set(z[:, 7:].sum(axis=1)) == {1.0}
+    assert set(z[:, 4:10].sum(axis=1)) == set(z[:, 10:].sum(axis=1)) == {1.0}
 
 
 def test_directions_between_categories_are_those_of_discriminant_analysis():
@@ -111,7 +116,7 @@ def test_directions_between_categories_are_those_of_discriminant_analysis():
     codes, predictors = binned(frame)
     variable = variable_of(codes["kind"])
     training = TrainingRows(predictors, np.arange(1500))
-    linear, extended, features = score_rows(variable, training, (0, 1))
+    linear, extended, features = scored(variable, training, (0, 1))
     scores = sums(predictors.bins, np.arange(1500), linear.features, linear.start, linear.tables).T
     dummies = pd.get_dummies(frame.iloc[codes.rows][["u", "v"]], drop_first=True).to_numpy(float)
     theirs = LinearDiscriminantAnalysis().fit(dummies, variable.state).transform(dummies)
@@ -135,9 +140,9 @@ def test_noise_has_no_score_and_a_relation_has_one(people):
     for _ in range(40):
         codes, predictors = binned(people.assign(y=rng.normal(size=700)))
         training = TrainingRows(predictors, np.arange(700))
-        found += score_rows(variable_of(codes["y"]), training, (0, 1, 2)) is not None
+        found += scored(variable_of(codes["y"]), training, (0, 1, 2)) is not None
     assert found <= 6
     codes, predictors = binned(people.assign(y=rng.normal(size=700) + people["n"] / 4))
     training = TrainingRows(predictors, np.arange(700))
-    assert score_rows(variable_of(codes["y"]), training, (0, 1, 2)) is not None
-    assert score_rows(variable_of(codes["y"]), training, (1,)) is None
+    assert scored(variable_of(codes["y"]), training, (0, 1, 2)) is not None
+    assert scored(variable_of(codes["y"]), training, (1,)) is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,13 +14,11 @@ from veladura.base.estimate import Estimate
 from veladura.errors import DataError, NotApplicable, PlanError
 from veladura.measures.measure import Meaning, Measure, Measured, Subject, over_datasets
 from veladura.measures.risk.uniqueness import known_columns, sampled_note
+from veladura.measures.sampling import check_fraction, positive_weights
 from veladura.numeric.coding import common_cells
 from veladura.numeric.individual_risk import class_risks
 from veladura.table.source import open_quietly
 from veladura.table.units import per_person, person_numbers
-
-if TYPE_CHECKING:
-    from veladura.table.table import Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,9 +90,7 @@ def individual(
     if isinstance(known, str) or not known:
         msg = "individual needs a list of at least one column in known."
         raise PlanError(msg)
-    if not 0 < fraction <= 1:
-        msg = f"fraction ({fraction}) must be above 0 and at most 1."
-        raise PlanError(msg)
+    check_fraction(fraction)
     opened = open_quietly(table, {name: {} for name in (*known, *([weight] if weight else []))})
     opened.schema.check("known", known)
     if opened.rows == 0:
@@ -102,7 +98,7 @@ def individual(
         raise DataError(msg)
     (cells,), number = common_cells([opened], known)
     persons = person_numbers(opened)
-    each = (np.ones(cells.size) if weight is None else _weights(opened, weight)) / fraction
+    each = (np.ones(cells.size) if weight is None else positive_weights(opened, weight)) / fraction
     classes = class_risks(cells, number, persons if opened.person else None, each)
     people = per_person(classes.risk[cells], persons)
     figures = (float(people.max()), float(people.mean()), float(people.sum()))
@@ -112,15 +108,6 @@ def individual(
         classes.population[cells],
         *map(Estimate.exact, figures),
     )
-
-
-def _weights(table: Table, name: str) -> Floats:
-    table.schema.check("weight", [name])
-    column = table.column(name)
-    if column.labels is not None or column.missing.any() or not (column.numbers() > 0).all():
-        msg = f"weight {name!r} must hold numbers above 0, none missing."
-        raise DataError(msg)
-    return column.numbers()
 
 
 def measure(subject: Subject) -> Measured:

@@ -13,7 +13,7 @@ from typing import Any
 from veladura.base.deprecation import renamed
 from veladura.base.estimate import Estimate
 from veladura.core.promise import Evidence
-from veladura.errors import NotApplicable
+from veladura.errors import NotApplicable, PlanError
 from veladura.measures.measure import Detail, Meaning, Measure, Measured, Subject
 from veladura.measures.pairing import linked_tables
 from veladura.measures.risk.intruder import Intruder
@@ -88,6 +88,13 @@ def match(
     nonparametric methods for generating synthetic datasets. Computational Statistics & Data
     Analysis 55(12), 3232-3243.
     """
+    if radius is not None and not sensitive:
+        msg = (
+            "radius is how far off the sensitive columns are known, and sensitive names none:"
+            " columns in known are compared exactly.\n\nHint: name the columns that are known"
+            " roughly in sensitive, or leave radius out."
+        )
+        raise PlanError(msg)
     intruder = Intruder(
         known=known,  # type: ignore[arg-type]
         sensitive=sensitive,  # type: ignore[arg-type]

@@ -17,12 +17,13 @@ from veladura.measures.measure import Meaning, Measure, Measured, Subject, over_
 from veladura.measures.risk.suda2_search import affordable_size, minimal_uniques
 from veladura.measures.risk.uniqueness import known_columns
 from veladura.table.source import open_quietly
-from veladura.table.units import per_person
+from veladura.table.units import per_person, person_numbers
 
 if TYPE_CHECKING:
     from veladura.table.table import Table
 
 FEW = 2  # columns that are enough to call a person special in an assessment
+VISITS = 100_000_000  # rows times sets of an assessment
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,17 +159,34 @@ def _probability(uniques: int, pairs: int, fraction: float) -> float:
 
 
 def measure(subject: Subject) -> Measured:
-    """Measure the released tables over the quasi-identifiers, two columns at a time."""
+    """Measure the released tables over the quasi-identifiers, sets of all sizes if affordable."""
     known = known_columns(subject)
     tables = [table for table in subject.tables if table.rows]
     if not tables:
         msg = "the release has no rows."
         raise NotApplicable(msg)
-    risks = [suda2(table, known, max_size=FEW) for table in tables]
+    risks = [suda2(table, known, max_size=_size(table, known)) for table in tables]
+    few = [
+        float(np.mean(per_person(_few(risk.smallest), person_numbers(table))))
+        for table, risk in zip(tables, risks, strict=True)
+    ]
     figures: dict[str, Estimate | NotApplicable] = {
-        "special": over_datasets([float(risk.special) for risk in risks], upper=1.0)
+        "special": over_datasets(few, upper=1.0),
+        "uniques": over_datasets([float(risk.special) for risk in risks], upper=1.0),
     }
-    return Measured(figures, {"special": f"Known: {', '.join(known)}."})
+    searched = f"Known: {', '.join(known)}. Sets of up to {max(risks[0].sizes)} columns."
+    return Measured(figures, dict.fromkeys(figures, searched))
+
+
+def _size(table: Table, known: Sequence[str]) -> int:
+    """Return the most columns that an assessment searches: all, if they are few enough."""
+    columns = len(set(known))
+    affordable = affordable_size(table.rows, columns, least=FEW, most=VISITS)
+    return min(affordable, columns)
+
+
+def _few(smallest: Ints) -> Floats:
+    return ((smallest > 0) & (smallest <= FEW)).astype(np.float64)
 
 
 MEASURE = Measure(
@@ -178,7 +196,12 @@ MEASURE = Measure(
             f"SUDA2 special uniques: people in the release whom {FEW} columns are enough to tell"
             " from all others.",
             unit="rows",
-        )
+        ),
+        "uniques": Meaning(
+            "SUDA2 minimal sample uniques: people in the release whom some of the columns, of any"
+            " number that was searched, tell from all others.",
+            unit="rows",
+        ),
     },
     function=measure,
     counts_people=True,

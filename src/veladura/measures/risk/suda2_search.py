@@ -109,8 +109,15 @@ def number_of_sets(columns: int, largest: int) -> int:
     return sum(comb(columns, size) for size in range(1, largest + 1))
 
 
-def affordable_size(rows: int, columns: int) -> int:
+def affordable_size(rows: int, columns: int, *, least: int = USUAL, most: int = MOST_VISITS) -> int:
     """Return the most columns of a set for which all sets are searched without being asked.
+
+    Parameters
+    ----------
+    least
+        The size that is searched in any case.
+    most
+        Rows times sets that may be visited.
 
     Examples
     --------
@@ -118,9 +125,9 @@ def affordable_size(rows: int, columns: int) -> int:
     (7, 3)
     """
     largest = columns
-    while largest > USUAL and (
+    while largest > least and (
         number_of_sets(columns, largest) > MOST_SETS
-        or number_of_sets(columns, largest) * rows > MOST_VISITS
+        or number_of_sets(columns, largest) * rows > most
     ):
         largest -= 1
     return largest

@@ -19,7 +19,7 @@ from veladura.base.estimate import Estimate
 from veladura.errors import NotApplicable, PlanError
 from veladura.measures.measure import Meaning, Measure, Measured, Subject, over_datasets
 from veladura.numeric.coding import common_cells
-from veladura.table.schema import LABELLED
+from veladura.table.schema import LABELLED, WEIGHTS
 from veladura.table.source import open_quietly
 from veladura.table.units import people_per_cell, person_numbers
 
@@ -109,7 +109,7 @@ def known_columns(subject: Subject) -> list[str]:
     }
     known = [f.name for f in schema if f.role == "quasi-identifier" or f.name in of_steps]
     known = known or [
-        f.name for f in schema if f.kind in (*LABELLED, "integer") and f.role != "weight"
+        f.name for f in schema if f.kind in (*LABELLED, "integer") and f.role not in WEIGHTS
     ]
     if not known:
         msg = (

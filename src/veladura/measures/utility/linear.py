@@ -12,6 +12,7 @@ from veladura.base.arrays import Floats, Ints, Mask
 from veladura.errors import NotApplicable
 from veladura.measures.utility.design import independent, shared_labels
 from veladura.numeric.sampling import MANY_ROWS, read, some_rows
+from veladura.table.schema import WEIGHTS
 
 if TYPE_CHECKING:
     from veladura.measures.pairing import Pairing
@@ -67,7 +68,7 @@ def suitable(pairing: Pairing, changed: Sequence[str] = ()) -> list[str]:
     fitting = [
         name
         for name in pairing.forms
-        if schema[name].kind != "text" and schema[name].role != "weight" and _few(pairing, name)
+        if schema[name].kind != "text" and schema[name].role not in WEIGHTS and _few(pairing, name)
     ]
     fitting.sort(
         key=lambda name: (

@@ -116,7 +116,8 @@ def _biases(parts: list[tuple[Floats, Floats]]) -> dict[str, Bias]:
         total = w.sum()
         mean = float(w @ x) / total
         low, high = (_point(x, w, share) for share in (LOW, HIGH))
-        beyond = float(w @ (x <= points[0])) / total, float(w @ (x >= points[1])) / total
+        # a sum of weights may exceed their total by its last digit
+        beyond = [min(float(w @ at) / total, 1.0) for at in (x <= points[0], x >= points[1])]
         return np.array([mean, np.sqrt(float(w @ (x - mean) ** 2) / total), low, high, *beyond])
 
     before = statistics(parts[0])

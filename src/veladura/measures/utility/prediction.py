@@ -21,6 +21,7 @@ from veladura.measures.utility.propensity_tree import predictors_of
 from veladura.numeric.sampling import matched_rows, sample_note
 from veladura.numeric.trees.bins import Predictors
 from veladura.numeric.trees.tree import Growth, grow
+from veladura.table.schema import WEIGHTS
 
 if TYPE_CHECKING:
     from veladura.table.table import Table
@@ -169,7 +170,7 @@ def _proposed(pairing: Pairing, names: Sequence[str], release: Any) -> list[str]
         else set(names)
     )
     schema = pairing.original.schema
-    fitting = [name for name in names if schema[name].role != "weight"]
+    fitting = [name for name in names if schema[name].role not in WEIGHTS]
     return sorted(fitting, key=lambda name: (name not in changed, schema[name].role != "sensitive"))
 
 

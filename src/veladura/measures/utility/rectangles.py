@@ -59,6 +59,7 @@ class RectangleShares:
     value: str
     shares: tuple[Share, ...]
     overlap: Mapping[str, float] = field(default_factory=dict)
+    level: float = 0.95
 
     def to_frame(self) -> Any:
         """Return the shares as a pandas frame."""
@@ -75,7 +76,11 @@ class RectangleShares:
             for s in self.shares
         ]
         ends = [f"overlap of {name}: {value:.3f}" for name, value in self.overlap.items()]
-        return "\n".join([f"Share of people with {self.value}, 95 % intervals", *rows, *ends])
+        return "\n".join([self._title, *rows, *ends])
+
+    @property
+    def _title(self) -> str:
+        return f"Share of people with {self.value}, {100 * self.level:g} % intervals"
 
     def picture(self) -> bytes:
         """Return the intervals as SVG, a row for each rectangle and source."""
@@ -92,7 +97,7 @@ class RectangleShares:
                 panel.plot([share.share], [row], "o", color=colour, ms=4)
             labels = [f"{s.rectangle}: {s.source}" for s in reversed(self.shares)]
             panel.set_yticks(range(len(labels)), labels)
-            panel.set_xlabel(f"share of people with {self.value} (95 % intervals)")
+            panel.set_xlabel(self._title)
             panel.set_xlim(0, 1)
             return image_of(figure)
 
@@ -140,23 +145,47 @@ def rectangle_shares(
     scenes = {name: placed(Subject(table, each).original, each) for name, each in releases.items()}
     first = next(iter(scenes.values()))
     column = _attribute(first, attribute)
-    boxes = np.array([_box(name, corners, first) for name, corners in rectangles.items()])
-    shares: list[Share] = []
-    mean = {}
-    truth: tuple[Floats, Floats] | None = None
+    boxes = {name: _box(name, corners, first) for name, corners in rectangles.items()}
+    sources: dict[str, Sequence[Marked]] = {}
     top: object = value
     for name, scene in scenes.items():
         before, after, top = marked(scene, column, value)
-        if truth is None:
-            rows, middle, low, high = share_in([before], boxes, level)
-            truth = low, high
-            shares += _rows(rectangles, "original", rows, middle, low, high)
-        rows, middle, low, high = share_in(after, boxes, level)
+        sources.setdefault("original", [before])
+        sources[name] = after
+    return shares_of(boxes, sources, f"{column} = {top}", level)
+
+
+def shares_of(
+    rectangles: Mapping[str, Corners],
+    sources: Mapping[str, Sequence[Marked]],
+    value: str,
+    level: float = 0.95,
+) -> RectangleShares:
+    """Return the shares in rectangles for several sources, in the plane of their points.
+
+    Parameters
+    ----------
+    sources
+        By name, the datasets; "original" is one, with which the others are compared.
+    value
+        What is counted, in words.
+    """
+    boxes = np.array(list(rectangles.values()), dtype=np.float64)
+    shares: list[Share] = []
+    ends: dict[str, tuple[Floats, Floats]] = {}
+    for name, datasets in sources.items():
+        rows, middle, low, high = share_in(datasets, boxes, level)
+        ends[name] = low, high
         shares += _rows(rectangles, name, rows, middle, low, high)
-        mean[name] = float(np.mean(overlap(truth, (low, high))))
+    truth = ends.pop("original", None)
+    mean = {
+        name: float(np.mean(overlap(truth, each)))
+        for name, each in ends.items()
+        if truth is not None
+    }
     order = {name: number for number, name in enumerate(rectangles)}
     listed = sorted(shares, key=lambda share: order[share.rectangle])
-    return RectangleShares(f"{column} = {top}", tuple(listed), mean)
+    return RectangleShares(value, tuple(listed), mean, level)
 
 
 def rectangle_overlap(

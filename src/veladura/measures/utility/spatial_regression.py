@@ -8,7 +8,7 @@ independent (Diggle and Ribeiro 2007, sec. 7.2).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -230,6 +230,43 @@ def posterior_overlap(
     """Return by parameter the overlap of two credible intervals: the geometric mean of shares."""
     shared = overlap(original.interval(level), release.interval(level))
     return dict(zip(original.names, shared.tolist(), strict=True))
+
+
+def intervals_table(posteriors: Mapping[str, Posterior], level: float = 0.95) -> Any:
+    """Return mean and credible interval of each parameter, a row a parameter and source."""
+    import pandas as pd
+
+    rows = []
+    for source, posterior in posteriors.items():
+        low, high = posterior.interval(level)
+        for i, name in enumerate(posterior.names):
+            rows.append((name, source, posterior.mean[i], low[i], high[i]))
+    table = pd.DataFrame(rows, columns=["parameter", "source", "mean", "lower", "upper"])
+    order = {name: i for posterior in posteriors.values() for i, name in enumerate(posterior.names)}
+    return table.sort_values("parameter", key=lambda names: names.map(order), kind="stable")
+
+
+def intervals_picture(posteriors: Mapping[str, Posterior], level: float = 0.95) -> bytes:
+    """Return the credible intervals as SVG, a panel a parameter, sources below each other."""
+    from veladura.base.pictures import image_of, new_figure, style
+
+    names = next(iter(posteriors.values())).names
+    rows = list(reversed(list(posteriors.items())))
+    colours = ["#9c3d2e", "#1f5f8b", "#8a6d1f", "#4b7a47", "#6b4e8a"]
+    with style():
+        figure = new_figure(6.0, 0.35 + len(names) * (0.42 + 0.16 * len(posteriors)))
+        panels = figure.subplots(len(names), 1, squeeze=False)[:, 0]
+        for i, (name, panel) in enumerate(zip(names, panels, strict=True)):
+            for row, (_, posterior) in enumerate(rows):
+                low, high = (float(end[i]) for end in posterior.interval(level))
+                colour = colours[len(posteriors) - 1 - row]
+                panel.plot([low, high], [row, row], color=colour, lw=2)
+                panel.plot([float(posterior.mean[i])], [row], "o", color=colour, ms=4)
+            labels = [f"{name}: {source}" for source, _ in rows]
+            panel.set_yticks(range(len(labels)), labels)
+            panel.set_ylim(-0.6, len(labels) - 0.4)
+        panels[-1].set_xlabel(f"{100 * level:g} % credible intervals")
+        return image_of(figure)
 
 
 def _design(frame: Any, predictors: Sequence[str]) -> tuple[Floats, tuple[str, ...]]:

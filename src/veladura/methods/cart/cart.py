@@ -135,6 +135,10 @@ class Cart(Recipe):
         Whether the linear predictor of a regression of the column on its predictors is one more
         predictor of its tree, where it explains more than chance. Without it, slopes on many
         columns and effects of rare groups are attenuated.
+    calibrated
+        Whether draws are calibrated: some rows take another donor of their leaf, so that
+        regressions of a column on those before it have no bias. Needs ``linear_scores``; only in
+        tables of at most 50,000 rows.
     unbiased_splits
         Whether a tree compares columns by what their best split gains above chance. Without it, as
         in Breiman et al. (1984), columns with many values take splits from those that matter.
@@ -206,6 +210,7 @@ class Cart(Recipe):
     transform: Mapping[str, TransformName] = field(default_factory=dict, metadata={"private": True})
     criterion: CriterionName | Sequence[CriterionName] | Mapping[str, CriterionName] = ()
     linear_scores: bool = True
+    calibrated: bool = True
     unbiased_splits: bool = True
     min_leaf: int | None = None
     min_people: int | None = None

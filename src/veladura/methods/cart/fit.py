@@ -22,7 +22,7 @@ from veladura.methods.masks.number_codes import find_codes
 from veladura.numeric.distinct import distinct
 from veladura.numeric.trees.bins import Predictors, bin_columns
 from veladura.numeric.trees.levels import merge_rare
-from veladura.numeric.trees.linear import ScoredModel, moments_of, score_rows
+from veladura.numeric.trees.linear import ScoredModel, moments_of, regressions_of, score_rows
 from veladura.numeric.trees.model import Grow, Pair, TreeModel, grow_pair, load_kernels
 from veladura.numeric.trees.people import growing_people
 from veladura.numeric.trees.regression import Moments
@@ -294,9 +294,11 @@ class _UnitGrower:
             from veladura.methods.cart.parametric import Regression
 
             return Regression(variable, training, features, recipe.kind_of_draws)
-        scored = None
+        scored = regressions = None
         if recipe.linear_scores:
-            scored = score_rows(variable, training, features, moments)
+            regressions = regressions_of(variable, training, features, moments)
+        if regressions is not None:
+            scored = score_rows(regressions, training, features)
         if scored is not None:
             scores, training, features = scored
         if kind in ("bagging", "forest"):
@@ -304,9 +306,11 @@ class _UnitGrower:
             growth = replace(growth, tried=tried)
             pairs = _several(variable, training, features, growth, grow, recipe.trees, seed)
         else:
-            pairs = (
-                grow_pair(variable, training, features, growth, grow, seed, recipe.kind_of_draws),
-            )
+            pair = grow_pair(variable, training, features, growth, grow, seed, recipe.kind_of_draws)
+            # rules decide some rows where moments are not shared: draws there are overwritten
+            if recipe.calibrated and regressions is not None and moments is not None:
+                pair = regressions.calibrated(pair)
+            pairs = (pair,)
         model = TreeModel(variable, pairs, recipe.kind_of_draws)
         return model if scored is None else ScoredModel(scores, model)
 

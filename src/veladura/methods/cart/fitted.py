@@ -93,6 +93,8 @@ class FittedCart(Fitted[Cart]):
         rule is that of Raab et al. (2016) when every column is replaced, else that of Reiter
         (2003).
         """
+        from threadpoolctl import threadpool_limits
+
         recipe, original_rows = self.recipe, self.codes.rows.size
         rows = original_rows if recipe.rows is None else recipe.rows
         changed = tuple(name for name in self.table.names if name in self.variables)
@@ -111,10 +113,12 @@ class FittedCart(Fitted[Cart]):
         }
         kind = Single if self.everything else Partial
         proper = recipe.proper or recipe.kind_of_draws == "bayesian"
-        return Drawn(
-            datasets=context.map(
+        with threadpool_limits(1, user_api="blas"):  # more threads would change last digits
+            datasets = context.map(
                 "drawing datasets", lambda r: self._dataset(r, rows, context), range(recipe.m)
-            ),
+            )
+        return Drawn(
+            datasets=datasets,
             changed=changed,
             rule=kind(rows=rows, original_rows=original_rows, proper=proper),
             settings=settings,

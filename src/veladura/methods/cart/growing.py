@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -61,16 +61,9 @@ def check_variance(given: Any) -> None:
 
 def check_kinds_of_settings(recipe: Cart, schema: Schema) -> None:
     """Refuse a transformation of what is no number, and criteria that do not fit a column."""
-    for setting, names in (
-        ("transform", list(recipe.transform)),
-        ("min_variance", [*least] if isinstance(least := recipe.min_variance, Mapping) else []),
-    ):
-        if wrong := [name for name in names if schema[name].kind not in NUMERIC]:
-            msg = (
-                f"{setting}: columns that hold no numbers: {wrong}.\n\nHint: name columns of kind"
-                " integer or number."
-            )
-            raise PlanError(msg)
+    check_transformed(recipe.transform, schema)
+    least = recipe.min_variance
+    _check_numbers("min_variance", least if isinstance(least, Mapping) else (), schema)
     if not isinstance(recipe.criterion, Mapping):
         return
     for name, criterion in recipe.criterion.items():
@@ -86,6 +79,20 @@ def check_kinds_of_settings(recipe: Cart, schema: Schema) -> None:
                 f" numbers.\n\nHint: use one of {list(NUMBER_CRITERIA)}."
             )
             raise PlanError(msg)
+
+
+def check_transformed(names: Iterable[str], schema: Schema) -> None:
+    """Refuse a transformation of what is no number."""
+    _check_numbers("transform", names, schema)
+
+
+def _check_numbers(setting: str, names: Iterable[str], schema: Schema) -> None:
+    if wrong := [name for name in names if schema[name].kind not in NUMERIC]:
+        msg = (
+            f"{setting}: columns that hold no numbers: {wrong}.\n\nHint: name columns of kind"
+            " integer or number."
+        )
+        raise PlanError(msg)
 
 
 def growth_of(recipe: Cart, variable: Variable) -> Growth:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from veladura.numeric.trees.variable import FEW_VALUES, SPIKE_PEOPLE, SPIKE_SHARE
-from veladura.table.schema import NUMERIC
+from veladura.table.schema import NUMERIC, WEIGHTS
 
 if TYPE_CHECKING:
     from veladura.numeric.transforms import TransformName
@@ -29,7 +29,7 @@ def propose_transforms(columns: Mapping[str, Column]) -> dict[str, TransformName
     found = {
         name: _transform(column)
         for name, column in columns.items()
-        if column.field.kind in NUMERIC and column.field.role != "weight"
+        if column.field.kind in NUMERIC and column.field.role not in WEIGHTS
     }
     return {name: transform for name, transform in found.items() if transform is not None}
 

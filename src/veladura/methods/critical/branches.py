@@ -169,7 +169,7 @@ class BranchGrower:
         if not self._enough(constraints, donors):
             marks = [self.cells.marks[name] for name in pattern.columns]
             donors = np.flatnonzero(np.logical_and.reduce(marks))
-        members = [self.codes[name] for name in (*class_.confidential, *class_.others)]
+        members = [self._on_scale(name) for name in (*class_.confidential, *class_.others)]
         tree, leaves = cluster(
             constraints,
             members,
@@ -183,6 +183,19 @@ class BranchGrower:
         smooth = recipe.smoothing != "none"
         model = TupleModel(constraints, tree, pattern.rows, leaves, recipe.kind_of_draws, smooth)
         return Branch(pattern.columns, pattern.rows, model, donors.size > pattern.rows.size)
+
+    def _on_scale(self, name: str) -> Column:
+        """Return a column as distances see it: its numbers transformed, if they are.
+
+        A spike that has no transformed value, such as zero, is as far as the smallest number.
+        """
+        column = self.codes[name]
+        variable = self.constraints[name].variable if name in self.constraints else None
+        if variable is None or variable.transform is None or not (variable.state == 0).any():
+            return column
+        scaled = variable.scaled()
+        least = scaled[variable.state == 0].min()
+        return column.with_values(np.where(variable.state == 0, scaled, least), column.missing)
 
     def _enough(self, constraints: Sequence[CriticalConstraints], rows: Ints) -> bool:
         """Whether rows make a leaf: enough of them, with enough distinct values."""
@@ -230,4 +243,5 @@ def _variable(
         people=people,
         among=~mark if rest else mark,
         bandwidth=recipe.bandwidth,
+        transform=recipe.transform.get(column.name),
     )

@@ -21,9 +21,11 @@ from veladura.core.gates import NO_HOLES, SYNTHETIC
 from veladura.core.recipe import Recipe
 from veladura.errors import PlanError
 from veladura.methods.cart.cart import SmoothingName, check_smoothing
+from veladura.methods.cart.growing import check_transform
 from veladura.methods.critical.cells import ALL, read_conditions
 from veladura.methods.critical.mask import is_frame, read_mask
 from veladura.methods.critical.promises import CHECKS, implied_by
+from veladura.numeric.transforms import TransformName
 from veladura.numeric.trees.leaf import Draws
 
 if TYPE_CHECKING:
@@ -86,6 +88,10 @@ class CriticalCart(Recipe):
         together; or only where a value came back to its own row ("none").
     bandwidth
         Factor on the least step within a leaf or cluster.
+    transform
+        By confidential column, a transformation of its numbers that is undone before they are
+        rounded, as in `Cart`: "log", "log1p", "sqrt" or "asinh". For numbers with a long tail:
+        numbers are moved, and with ``scale="deviation"`` clustered, on that scale.
     min_leaf
         Fewest people in a leaf, and rows in a cluster.
     min_distinct
@@ -151,6 +157,7 @@ class CriticalCart(Recipe):
     draws: Draws | None = None
     smoothing: SmoothingName = "local"
     bandwidth: float = 1.0
+    transform: Mapping[str, TransformName] = field(default_factory=dict, metadata={"private": True})
     min_leaf: int = 5
     min_distinct: int = 2
     scale: Scale = "rank"
@@ -186,6 +193,7 @@ class CriticalCart(Recipe):
             check_choice("draws", self.draws, get_args(Draws))
         check_choice("smoothing", self.smoothing, get_args(SmoothingName))
         check_smoothing(self.smoothing)
+        check_transform(self.transform)
         self._check_numbers()
 
     def _check_numbers(self) -> None:

@@ -15,6 +15,7 @@ from veladura.base.context import Context
 from veladura.base.expression import parse
 from veladura.errors import DataError
 from veladura.methods.cart.cart import check_synthesisable
+from veladura.methods.cart.growing import check_transformed
 from veladura.methods.critical.branches import BranchGrower
 from veladura.methods.critical.cells import Cells, CriticalWarning, read_conditions
 from veladura.methods.critical.constraints import CriticalConstraints
@@ -114,6 +115,8 @@ def _check(recipe: CriticalCart, table: Table) -> list[str]:
         schema.check("groups", group)
     grouped = {name for group in recipe.groups or () for name in group}
     check_synthesisable(schema, [*{*recipe.critical, *grouped}])
+    check_named("transform", list(recipe.transform), list(recipe.critical))
+    check_transformed(recipe.transform, schema)
     for name, condition in read_conditions(recipe.critical).items():
         schema.check(f"critical.{name}", condition.columns)
     if isinstance(recipe.rows, str):

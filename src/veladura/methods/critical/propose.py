@@ -10,6 +10,7 @@ import numpy as np
 
 from veladura.base.expression import quoted
 from veladura.errors import PlanError
+from veladura.methods.cart.skewed import propose_transforms
 from veladura.methods.critical.groups import find_classes, find_ties, propose
 from veladura.numeric.trees.variable import FEW_VALUES, check_levels
 
@@ -55,7 +56,11 @@ def propose_recipe(
     chosen = dict(list(chosen.items())[:MOST_COLUMNS])
     for column in codes.values():
         check_levels(column)
-    return cls(critical=chosen, groups=_groups(cls, codes, list(chosen)))
+    return cls(
+        critical=chosen,
+        groups=_groups(cls, codes, list(chosen)),
+        transform=propose_transforms({name: codes[name] for name in chosen}),
+    )
 
 
 def _groups(cls: type[CriticalCart], codes: Codes, names: list[str]) -> tuple[tuple[str, ...], ...]:

@@ -148,7 +148,7 @@ def _by_page(shown: Shown, title: str, *, points: bool) -> dict[str, bytes]:
 def _places(shown: Shown) -> Figure:
     figure = map_figure(1, 1, shown.grid, 5.2)
     dots(map_panel(figure, (1, 1, 1), shown.grid, shown.axes), shown.synthetic[0], NEW)
-    name_dots(figure, shown.grid, {"one synthetic person": NEW})
+    name_dots(figure, shown.grid, {"one synthetic person": NEW}, _together(shown))
     return figure
 
 
@@ -199,7 +199,8 @@ def _compared(shown: Shown) -> Figure:
             panel = map_panel(figure, place, shown.grid, shown.axes)
             titled(panel, f"{word}: {'everyone' if b is None else shown.names[b]}")
             dots(panel, (x[mine], y[mine]), colour)
-    name_dots(figure, shown.grid, {"one person": INK, "one synthetic person": NEW})
+    named = {"one person": INK, "one synthetic person": NEW}
+    name_dots(figure, shown.grid, named, _together(shown))
     return figure
 
 
@@ -217,8 +218,16 @@ def _all_sets(shown: Shown) -> Figure:
             shade(panel, shown.grid, shown.intensity[b])
             dots(panel, (x[mine], y[mine]), DARK if at == 0 else NEW, shaded=True)
     key_of_shades(figure)
-    name_dots(figure, shown.grid, {"one person": DARK, "one synthetic person": NEW})
+    named = {"one person": DARK, "one synthetic person": NEW}
+    name_dots(figure, shown.grid, named, _together(shown))
     return figure
+
+
+def _together(shown: Shown) -> str:
+    """Return what larger dots are, where people share a place such as the centre of a cell."""
+    places = np.column_stack(shown.synthetic[0])
+    shared = len(np.unique(places, axis=0)) < len(places)
+    return "larger: several people at one place" if shared else ""
 
 
 def _axis_labels(fitted: FittedGeography) -> tuple[str, str]:

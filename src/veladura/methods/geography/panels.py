@@ -31,7 +31,11 @@ def svg(make: Callable[[], Figure]) -> bytes:
 def map_figure(rows: int, columns: int, grid: Cells, width: float) -> Figure:
     """Return a figure for some maps of a region."""
     tall = width / max(_aspect(grid)[1], 0.4)
-    return new_figure(width * columns, min(tall, 2 * width) * rows + 0.3)
+    figure = new_figure(width * columns, min(tall, 2 * width) * rows + 0.3)
+    engine = figure.get_layout_engine()
+    assert engine is not None  # noqa: S101  # new figures have one
+    engine.set(h_pad=0.08)  # type: ignore[call-arg]  # else the top titles touch the edge
+    return figure
 
 
 def _aspect(grid: Cells) -> tuple[float, float]:

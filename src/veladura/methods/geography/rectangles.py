@@ -105,12 +105,7 @@ def shares_in(
     eqs. 3.3 to 3.5 and Fig. 7).
     """
     drawn = [_shares(one, boxes) for one in datasets] or [_shares(original, boxes)]
-    q = np.array([share for _, share in drawn])
-    v = np.array([share * (1 - share) / np.maximum(rows, 1) for rows, share in drawn])
-    if len(drawn) == 1:
-        return _interval(q[0], v[0], level)
-    total, freedom = Partial().total(len(q), q.var(axis=0, ddof=1), v.mean(axis=0))
-    return _interval(q.mean(axis=0), total, level, freedom)
+    return _combined(drawn, level)[2:]
 
 
 def overlap(first: tuple[Floats, Floats], second: tuple[Floats, Floats]) -> Floats:

@@ -39,6 +39,7 @@ from veladura.methods.kanonymity.privacy_models import (
     TCloseness,
 )
 from veladura.methods.kanonymity.recoding import typed_labels
+from veladura.methods.kanonymity.risk_models import AverageRisk, BetaLikeness, Uniqueness
 from veladura.methods.kanonymity.suppression import Criteria
 from veladura.methods.kanonymity.tuples import matching_rows
 from veladura.numeric.hierarchies.hierarchy import Hierarchy
@@ -108,7 +109,7 @@ def implied_by(settings: Mapping[str, Any], person: str | None) -> tuple[Promise
     for names in sets:
         for model in settings.get("models", ()):
             kind = _kind(model)
-            far = kind is TCloseness and hidden
+            far = kind in (TCloseness, BetaLikeness) and hidden
             proof: Literal["package", "source"] = "source" if far else "package"
             about = {"columns": list(names), **shared, "model": model}
             promises.append(Promise(_model(kind, model).name, proof, about))
@@ -181,15 +182,16 @@ def undiverse_classes(evidence: Evidence, settings: Mapping[str, Any]) -> int:
 
 
 def distant_classes(evidence: Evidence, settings: Mapping[str, Any]) -> int:
-    """Return the number of equivalence classes that are not t-close to the whole table."""
-    model = _model(TCloseness, settings["model"])
+    """Return the number of equivalence classes too unlike the whole table: t- or beta-likeness."""
+    model = _model(_kind(settings["model"]), settings["model"])
     counts = counted_people(evidence.released, [*settings["columns"], model.column], settings)
     table = evidence.released if evidence.original is None else evidence.original
     whole = table.people_counts([model.column])
     base = joined(whole.columns[0], counts.columns[-1])
     places = places_in(base, whole.columns[0])
     reference = np.bincount(places, weights=whole.size, minlength=base.size).astype(np.int64)
-    tree = () if model.hierarchy is None else parents(model.hierarchy, base, reference)
+    hierarchy = getattr(model, "hierarchy", None)
+    tree = () if hierarchy is None else parents(hierarchy, base, reference)
     place = places_in(base, counts.columns[-1])
     return _failing(model, counts, settings, Sensitive(reference, tree), place)
 
@@ -205,6 +207,15 @@ def exposed_classes(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     return int(np.count_nonzero(model.fails(classes) & ~starred_tuples(counts, settings)))
 
 
+def small_classes(evidence: Evidence, settings: Mapping[str, Any]) -> int:
+    """Return the number of equivalence classes that break a model of the sizes of classes."""
+    model = _model(_kind(settings["model"]), settings["model"])
+    counts = counted_people(evidence.released, settings["columns"], settings)
+    sizes = counts.size[~starred_tuples(counts, settings)]
+    classes = EquivalenceClasses(sizes, np.zeros_like(sizes), _no_counts, {})
+    return int(np.count_nonzero(model.fails(classes)))
+
+
 def _no_counts(_column: str) -> ValueCounts:
     empty = np.zeros(0, dtype=np.int64)
     return ValueCounts(empty, empty, empty)
@@ -215,7 +226,7 @@ def _column_texts(column: Column) -> list[str | None]:
 
 
 def _failing(
-    model: LDiversity | TCloseness,
+    model: LDiversity | TCloseness | BetaLikeness,
     counts: Counts,
     settings: Mapping[str, Any],
     sensitive: Sensitive,
@@ -234,7 +245,15 @@ def _failing(
 
 def _kind(settings: Mapping[str, Any]) -> type[Any]:
     """Return the class of a model from its settings in the manifest."""
-    told = {"l": LDiversity, "t": TCloseness, "k": KMap, "upper": DeltaPresence}
+    told = {
+        "l": LDiversity,
+        "t": TCloseness,
+        "k": KMap,
+        "upper": DeltaPresence,
+        "beta": BetaLikeness,
+        "risk": AverageRisk,
+        "share": Uniqueness,
+    }
     kinds = [kind for setting, kind in told.items() if setting in settings]
     if not kinds:
         msg = "the manifest has a privacy model that this version does not know."
@@ -245,7 +264,7 @@ def _kind(settings: Mapping[str, Any]) -> type[Any]:
 def _model(kind: type[Any], settings: Mapping[str, Any]) -> Any:
     """Return a model from its settings in the manifest."""
     given = dict(settings)
-    if kind in (KMap, DeltaPresence):
+    if kind in (KMap, DeltaPresence) and "fraction" not in given:
         given["population"] = "population"  # a file that stays with the holder
     if "hierarchy" in given:
         if given["hierarchy"].get("file"):
@@ -287,6 +306,7 @@ _PEOPLE = shapes.listed(
 _CLASSES = shapes.table(_MODEL, COUNTED)
 _IN_POPULATION = shapes.table({**_MODEL, "population": _PEOPLE}, COUNTED)
 _DIVERSE = Check(undiverse_classes, _of_model, _CLASSES, stated=("blank",))
+_SIZED = Check(small_classes, _of_model, _CLASSES, stated=("blank",))
 # How many people of a population share a combination is what the holder says.
 _MAPPED = Check(exposed_classes, _of_model, _IN_POPULATION, shown=False, stated=POPULATION)
 CHECKS = {
@@ -296,6 +316,10 @@ CHECKS = {
     "entropy-l-diversity": _DIVERSE,
     "recursive-l-diversity": _DIVERSE,
     "t-closeness": Check(distant_classes, _of_model, _CLASSES, stated=("blank",)),
+    "beta-likeness": Check(distant_classes, _of_model, _CLASSES, stated=("blank",)),
+    "average-risk": _SIZED,
+    "uniqueness": _SIZED,
+    "estimated-k-map": _SIZED,
     "k-map": _MAPPED,
     "delta-presence": _MAPPED,
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from veladura.errors import PlanError
-from veladura.methods.kanonymity.privacy_models import DeltaPresence, KMap, TCloseness
+from veladura.methods.kanonymity.privacy_models import LDiversity
 
 if TYPE_CHECKING:
     from veladura.methods.kanonymity.kanonymity import KAnonymity
@@ -38,8 +38,7 @@ def _refuse_what_adds_up(recipe: KAnonymity) -> None:
         )
         if getattr(recipe, setting) in wrong
     ]
-    adding = (TCloseness, KMap, DeltaPresence)
-    words += [model.name for model in recipe.models if isinstance(model, adding)]
+    words += [model.name for model in recipe.models if not isinstance(model, LDiversity)]
     if len(recipe.sets) > 1:
         words.append("several lists of quasi-identifiers")
     if words:

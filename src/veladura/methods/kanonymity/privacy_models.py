@@ -13,9 +13,15 @@ import numpy as np
 from veladura.base.arrays import Ints, Mask
 from veladura.errors import PlanError
 from veladura.methods.kanonymity.equivalence_classes import EquivalenceClasses
+from veladura.methods.kanonymity.risk_models import (
+    ROUNDING,
+    AverageRisk,
+    BetaLikeness,
+    Uniqueness,
+    check_column,
+    fewest_of_sample,
+)
 from veladura.numeric.hierarchies.hierarchy import Hierarchy
-
-ROUNDING = 1e-12  # a class at its limit must not fail by the last digit of a logarithm
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +64,7 @@ class LDiversity:
     estimator: Literal["shannon", "grassberger"] = "shannon"
 
     def __post_init__(self) -> None:
-        _check_column(self)
+        check_column(self)
         if not _is_whole(self.l) or self.l < 2:  # noqa: PLR2004
             msg = (
                 f"l ({self.l}) must be a whole number of at least 2: every table has"
@@ -176,7 +182,7 @@ class TCloseness:
     name = "t-closeness"
 
     def __post_init__(self) -> None:
-        _check_column(self)
+        check_column(self)
         if not 0 <= self.t <= 1:
             msg = f"t ({self.t}) must be between 0 and 1."
             raise PlanError(msg)
@@ -222,36 +228,74 @@ class KMap:
     population
         A file with the quasi-identifiers of everyone the table could be about, such as a public
         register.
+    fraction
+        Without such a file: the share of the population that is in the table, a random sample.
+        Then a class needs so many people that fewer than k in the population are implausible.
+    significance
+        Probability up to which a class of k - 1 people of the population may pass by chance, where
+        the population is estimated.
 
     References
     ----------
     Sweeney, L. (2002). k-anonymity: a model for protecting privacy. International Journal of
     Uncertainty, Fuzziness and Knowledge-Based Systems 10(5), 557-570.
+    El Emam, K. and Dankar, F. K. (2008). Protecting privacy using k-anonymity. Journal of the
+    American Medical Informatics Association 15(5), 627-637.
     """
 
     k: int
-    population: Path
+    population: Path | None = None
+    fraction: float | None = None
+    significance: float = 0.05
 
     monotone = True
     monotone_unsuppressed = True
-    smallest = 1
-    name = "k-map"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "population", Path(self.population))
+        if self.population is not None:
+            object.__setattr__(self, "population", Path(self.population))
         if not _is_whole(self.k) or self.k < 2:  # noqa: PLR2004
             msg = f"k of k-map ({self.k}) must be a whole number of at least 2."
             raise PlanError(msg)
+        if (self.population is None) == (self.fraction is None):
+            msg = "k-map needs a population file, or the fraction of the population in the table."
+            raise PlanError(msg)
+        if self.fraction is not None and not 0 < self.fraction <= 1:
+            msg = f"fraction ({self.fraction}) must be above 0 and at most 1."
+            raise PlanError(msg)
+        if not 0 < self.significance < 1:
+            msg = f"significance ({self.significance}) must be between 0 and 1."
+            raise PlanError(msg)
+
+    @property
+    def name(self) -> str:
+        """Name of the promise."""
+        return "k-map" if self.fraction is None else "estimated-k-map"
+
+    @property
+    def smallest(self) -> int:
+        """Fewest rows that an equivalence class can have."""
+        if self.fraction is None:
+            return 1
+        return fewest_of_sample(self.k, self.fraction, self.significance)
 
     def claim(self, names: Sequence[str]) -> str:
         """Return the promise in one sentence."""
-        return (
+        shared = (
             f"k-map: every combination of {', '.join(names)} is shared by at least {self.k} people"
-            " of the population."
+            " of the population"
+        )
+        if self.fraction is None:
+            return f"{shared}."
+        return (
+            f"{shared}, as far as a sample of {100 * self.fraction:.4g} % of it shows: each class"
+            f" has at least {self.smallest} people (significance {self.significance:g})."
         )
 
     def fails(self, classes: EquivalenceClasses) -> Mask:
         """Return which equivalence classes too few people of the population share."""
+        if self.fraction is not None:
+            return np.asarray(classes.sizes < self.smallest)
         return np.asarray(classes.population < self.k)
 
 
@@ -323,7 +367,8 @@ class DeltaPresence:
         return np.asarray((share < self.lower - ROUNDING) | (share > self.upper + ROUNDING))
 
 
-Model = LDiversity | TCloseness | KMap | DeltaPresence
+Model = LDiversity | TCloseness | BetaLikeness | AverageRisk | Uniqueness | KMap | DeltaPresence
+OF_TABLE = (AverageRisk, Uniqueness)  # what they ask of a class depends on all others
 
 
 def column_of(model: Model) -> str | None:
@@ -333,17 +378,12 @@ def column_of(model: Model) -> str | None:
 
 def population_of(models: Sequence[Model]) -> Path | None:
     """Return the one population file that the models name, if any."""
-    files = {model.population for model in models if isinstance(model, (KMap, DeltaPresence))}
+    named = [model.population for model in models if isinstance(model, (KMap, DeltaPresence))]
+    files = {file for file in named if file is not None}
     if len(files) > 1:
         msg = "models name different population files.\n\nHint: give all models the same file."
         raise PlanError(msg)
     return next(iter(files), None)
-
-
-def _check_column(model: LDiversity | TCloseness) -> None:
-    if not isinstance(model.column, str) or not model.column:
-        msg = f"{type(model).__name__} needs the name of a sensitive column."
-        raise PlanError(msg)
 
 
 def _is_whole(number: Any) -> bool:

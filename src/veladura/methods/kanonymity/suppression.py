@@ -19,7 +19,12 @@ from veladura.methods.kanonymity.equivalence_classes import (
     ValueCounts,
 )
 from veladura.methods.kanonymity.lattice import Lattice, Words
-from veladura.methods.kanonymity.privacy_models import DeltaPresence, Model, column_of
+from veladura.methods.kanonymity.privacy_models import (
+    OF_TABLE,
+    DeltaPresence,
+    Model,
+    column_of,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,6 +163,7 @@ class Criteria:
         groupings = [self.lattice.numbered(keys, columns) for columns in self.sets]
         if self._refused(keys, sizes, groupings):
             alive[:] = False
+        again = len(groupings) > 1 or any(isinstance(model, OF_TABLE) for model in self.models)
         changed = True
         while changed:
             changed = False
@@ -165,7 +171,7 @@ class Criteria:
                 failing = self._failing(keys, sizes, ids, columns, alive)[ids] & alive
                 if failing.any():
                     alive &= ~failing
-                    changed = len(groupings) > 1
+                    changed = again
         single = len(groupings) == 1
         ids, first = groupings[0] if single else self.lattice.numbered(keys, self.columns)
         total = _summed(ids, np.where(in_table, sizes, 0), first.size)

@@ -16,7 +16,7 @@ from veladura.core.promise import GROUP_SIZE, Promise
 from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
 from veladura.errors import DataError, PlanError
 from veladura.methods.masks.number_codes import refuse_codes, without_codes
-from veladura.table.schema import NUMERIC, check_kinds
+from veladura.table.schema import NUMERIC, WEIGHTS, check_kinds
 from veladura.table.units import refuse_repeated
 from veladura.table.variation import standard_deviation
 
@@ -120,7 +120,7 @@ class Microaggregation(Recipe):
             names = [
                 f.name
                 for f in schema
-                if f.kind in kinds and f.role != "weight" and facts[f.name].distinct > 1
+                if f.kind in kinds and f.role not in WEIGHTS and facts[f.name].distinct > 1
             ]
             if names and max(column.present for column in facts.values()) >= cls.k:
                 return cls(columns=tuple(names))

@@ -27,7 +27,7 @@ from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
 from veladura.errors import PlanError
 from veladura.methods.masks.limits import added, ends_of, limits_of, refuse_narrow
 from veladura.methods.masks.number_codes import refuse_codes, without_codes
-from veladura.table.schema import NUMERIC, check_kinds
+from veladura.table.schema import NUMERIC, WEIGHTS, check_kinds
 from veladura.table.variation import refuse_constant, standard_deviation
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ class Noise(Recipe):
         names = [
             f.name
             for f in schema
-            if f.kind in NUMERIC and f.role != "weight" and facts[f.name].distinct > 1
+            if f.kind in NUMERIC and f.role not in WEIGHTS and facts[f.name].distinct > 1
         ]
         if not names:
             msg = (

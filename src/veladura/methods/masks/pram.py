@@ -25,7 +25,7 @@ from veladura.methods.masks.pram_matrix import (
     matrix_faults,
 )
 from veladura.table.codes import label_texts
-from veladura.table.schema import LABELLED, check_kinds
+from veladura.table.schema import LABELLED, WEIGHTS, check_kinds
 from veladura.table.variation import constant_columns, refuse_constant
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ class Pram(Recipe):
     @classmethod
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> Pram:
         """Suggest every column of few categories; the one with fewest where all have many."""
-        fields = [f for f in schema if f.kind in ("category", "ordered") and f.role != "weight"]
+        fields = [f for f in schema if f.kind in ("category", "ordered") and f.role not in WEIGHTS]
         varying = sorted(
             (facts[f.name].distinct, f.name)
             for f in fields

@@ -13,7 +13,7 @@ from veladura.core.promise import Promise
 from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
 from veladura.errors import PlanError
 from veladura.methods.masks.recode_rules import CHECKS, Coarser, promises_of, rule_of
-from veladura.table.schema import check_kinds
+from veladura.table.schema import WEIGHTS, check_kinds
 
 if TYPE_CHECKING:
     from veladura.table.inspect import Facts
@@ -112,7 +112,7 @@ class Recode(Recipe):
         How coarse depends on the number of values. The holder declares groups of categories: a
         suggestion would name rare ones.
         """
-        varying = [f for f in schema if facts[f.name].distinct > 1 and f.role != "weight"]
+        varying = [f for f in schema if facts[f.name].distinct > 1 and f.role not in WEIGHTS]
         rules = {
             f.name: Coarser(date="month" if facts[f.name].distinct <= MANY else "year")
             for f in varying

@@ -22,7 +22,7 @@ from veladura.core.promise import Check, Evidence, Promise, listed, source_colum
 from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
 from veladura.errors import PlanError, VeladuraWarning
 from veladura.table.codes import label_texts
-from veladura.table.schema import NUMERIC, check_kinds
+from veladura.table.schema import NUMERIC, WEIGHTS, check_kinds
 from veladura.table.variation import constant_columns, refuse_constant
 
 if TYPE_CHECKING:
@@ -241,7 +241,7 @@ class Swap(Recipe):
         names = [
             f.name
             for f in schema
-            if f.kind in RANKED and f.role != "weight" and facts[f.name].distinct > 1
+            if f.kind in RANKED and f.role not in WEIGHTS and facts[f.name].distinct > 1
         ]
         if not names:
             msg = (

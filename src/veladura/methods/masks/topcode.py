@@ -24,7 +24,7 @@ from veladura.methods.masks.topcode_limits import (
     limit_from,
     limits_of,
 )
-from veladura.table.schema import NUMERIC, check_kinds
+from veladura.table.schema import NUMERIC, WEIGHTS, check_kinds
 
 if TYPE_CHECKING:
     from veladura.table.codes import Column
@@ -191,7 +191,7 @@ class TopCode(Recipe):
         """Suggest the 99th percentile of every number column with many values; else of dates."""
         for kinds in (NUMERIC, ("date",)):
             wanted = (
-                f.name for f in schema if f.kind in kinds and f.role not in ("weight", "geographic")
+                f.name for f in schema if f.kind in kinds and f.role not in (*WEIGHTS, "geographic")
             )
             if names := [name for name in wanted if facts[name].distinct >= 2 * FEWEST]:
                 return cls(columns=tuple(names), quantile=0.99)

@@ -14,8 +14,8 @@ from veladura.base.expression import Expression, parse, quoted
 from veladura.core.promise import Check, Evidence, Promise
 from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
 from veladura.core.release import Release
-from veladura.errors import DataError
 from veladura.table.conditions import holds
+from veladura.table.schema import WEIGHTS
 from veladura.table.units import person_numbers
 
 if TYPE_CHECKING:
@@ -73,6 +73,7 @@ class Filter(Recipe):
     caution = "rows were chosen by a condition; conclusions are about the people who satisfy it"
     checks = {"filter": FILTERED}
     random = False
+    drops_rows = True
     declared_by_holder = ("where",)
 
     where: str
@@ -87,14 +88,15 @@ class Filter(Recipe):
         table.schema.check("where", condition.columns)
         codes = table.codes(condition.columns)
         kept = holds(condition, codes)
-        if not kept.any():
-            msg = (
-                f"no row satisfies {self.where!r}: nothing is left to release.\n\nHint: check the"
-                " condition; a comparison with a missing value is false, and text is compared as"
-                " it is written in the table."
-            )
-            raise DataError(msg)
         return FittedFilter(self, table, codes, kept)
+
+    def treats_rows_alone(self) -> bool:
+        """Whether each row is treated by itself: yes, by the declared condition.
+
+        Two tables that differ by one added row still do after it, or are equal: a stable
+        transformation (McSherry 2009, section 4.1).
+        """
+        return True
 
     def changes(self, names: object) -> tuple[str, ...]:  # noqa: ARG002
         """Return nothing: values stay as they are."""
@@ -119,7 +121,7 @@ class Filter(Recipe):
     @classmethod
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> Filter:
         """Suggest rows without a missing value in the columns that have some."""
-        names = [field.name for field in schema if field.role != "weight"]
+        names = [field.name for field in schema if field.role not in WEIGHTS]
         gaps = [name for name in names if facts[name].present < _most(facts)] or names[:1]
         return cls(where=" and ".join(f"{quoted(name)} is not missing" for name in gaps[:1]))
 

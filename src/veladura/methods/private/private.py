@@ -124,6 +124,10 @@ class PrivateRecipe(Recipe):
         """Which tables count as neighbouring, as manifest and ledger say it."""
         return self.contribution.relation
 
+    def counts_rows_openly(self) -> bool:
+        """Whether the number of rows is public: where people are replaced, not added."""
+        return self.neighbours == REPLACE_ONE
+
     def cost(self) -> tuple[Fraction, Fraction]:
         """Return the epsilon and delta of one release, for a row."""
         return exact.positive(self.epsilon, "epsilon"), Fraction(0)
@@ -151,7 +155,7 @@ class PrivateRecipe(Recipe):
         refuse_seed(context, seedable=self.seedable)
         hint = "recode numbers and dates into groups first."
         check_kinds(table.schema, self.columns, KINDS, hint)
-        if not table.rows:
+        if self.counts_rows_openly() and not table.rows:  # else a refusal would tell of a person
             msg = "the table has no rows."
             raise DataError(msg)
         return table.select(self.columns), self.declared()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from veladura.errors import PlanError
 from veladura.table.codes import label_text
-from veladura.table.schema import LABELLED, NUMERIC
+from veladura.table.schema import LABELLED, NUMERIC, WEIGHTS
 
 if TYPE_CHECKING:
     from veladura.table.inspect import Facts
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 MANY = 30
 FEW = 12  # groups of a summary
-NOT_AMOUNTS = ("weight", "identifier", "dropped", "geographic", "person", "household")
+NOT_AMOUNTS = (*WEIGHTS, "identifier", "dropped", "geographic", "person", "household")
 _RANK = {"sensitive": 0, "quasi-identifier": 1}
 
 
@@ -95,7 +95,7 @@ def _candidates(table: Table, facts: Mapping[str, Facts]) -> list[tuple[str, int
         if (
             few
             and (field.kind in ("category", "ordered") or field.kind == "integer")
-            and field.role not in ("weight", "identifier")
+            and field.role not in (*WEIGHTS, "identifier")
         ):
             width = fact.distinct + (fact.present < table.rows)
             candidates.append((_RANK.get(field.role, 2), width, field.name))

@@ -17,9 +17,10 @@ from numpy.random import Generator
 from veladura.base.arrays import Floats, Ints
 from veladura.numeric.normal import normal_quantile
 from veladura.numeric.trees.bins import Binning, Predictors, cuts
-from veladura.numeric.trees.model import Recipients, TreeModel, Values
+from veladura.numeric.trees.calibration import Calibration, Fit
+from veladura.numeric.trees.model import Pair, Recipients, TreeModel, Values
 from veladura.numeric.trees.regression import MOST_LEVELS, Moments, sums
-from veladura.numeric.trees.tree import TrainingRows
+from veladura.numeric.trees.tree import TrainingRows, Tree
 from veladura.numeric.trees.variable import Variable
 
 MOST_ROWS = 50_000  # a sample is enough for slopes; the tree sees every row
@@ -93,22 +94,16 @@ def moments_of(training: TrainingRows, features: Sequence[int]) -> Moments:
     return Moments.of(training.predictors, rows, features)
 
 
-def score_rows(
+def regressions_of(
     variable: Variable,
     training: TrainingRows,
     features: Sequence[int],
     shared: Moments | None = None,
-) -> tuple[LinearScores, TrainingRows, tuple[int, ...]] | None:
-    """Return the linear scores of a variable, the rows with them, and the predictors of its tree.
+) -> Regressions | None:
+    """Return the regressions of a variable on the columns before it.
 
-    Numbers are regressed as normal scores of their ranks. States are regressed as indicators; of
-    the fitted values the leading directions between states are kept, which is linear discriminant
-    analysis by optimal scoring (Hastie, Tibshirani and Buja 1994, sec. 3): for two states, the
-    least-squares predictor. Fit and tree share their rows on purpose: the release is to show the
-    slopes of this table, not those of its population.
-
-    None where fewer than two columns predict, rows are few, or the regressions explain no more
-    than twice what chance does.
+    Numbers are regressed as normal scores of their ranks, states as indicators. None where fewer
+    than two columns predict, or rows are few.
 
     Parameters
     ----------
@@ -117,12 +112,26 @@ def score_rows(
     """
     if len(features) < 2 or training.rows.size < FEWEST_ROWS:  # noqa: PLR2004
         return None
-    predictors = training.predictors
     moments = moments_of(training, features) if shared is None else shared.among(features)
-    found = (_of_states(variable, moments), _of_numbers(variable, moments))
-    slopes = [part for part in found if part is not None]
+    return Regressions(moments, _of_states(variable, moments), _of_numbers(variable, moments))
+
+
+def score_rows(
+    regressions: Regressions, training: TrainingRows, features: Sequence[int]
+) -> tuple[LinearScores, TrainingRows, tuple[int, ...]] | None:
+    """Return the linear scores of a variable, the rows with them, and the predictors of its tree.
+
+    Of the fitted indicators of states the leading directions between states are kept, which is
+    linear discriminant analysis by optimal scoring (Hastie, Tibshirani and Buja 1994, sec. 3): for
+    two states, the least-squares predictor. Fit and tree share their rows on purpose: the release
+    is to show the slopes of this table, not those of its population.
+
+    None where the regressions explain no more than twice what chance does.
+    """
+    slopes = regressions.directions()
     if not slopes:
         return None
+    predictors, moments = training.predictors, regressions.moments
     terms, everyone = moments.terms, np.arange(len(predictors.bins))
     tables = _rounded(terms.tables(np.column_stack(slopes)))
     scores = sums(moments.predictors.bins, everyone, terms.features, terms.start, tables)
@@ -144,28 +153,73 @@ def _rounded(tables: Floats) -> Floats:
     return np.ascontiguousarray(np.round(tables / largest * STEPS) / STEPS)
 
 
-def _of_states(variable: Variable, moments: Moments) -> Floats | None:
-    """Return the slopes of the directions between states that explain more than chance does."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Regressions:
+    """The regressions of one variable: of its states and of its numbers. Never released."""
+
+    moments: Moments
+    states: Fit | None
+    numbers: Fit | None
+
+    def directions(self) -> list[Floats]:
+        """Return the slopes of those linear predictors that explain more than chance does."""
+        found = []
+        chance = CHANCE * self.moments.terms.number
+        if self.states is not None:
+            rows = self.moments.rows
+            root = np.sqrt(np.bincount(self.states.code[rows]) / rows.size)
+            values, vectors = np.linalg.eigh(self.states.spread / np.outer(root, root))
+            best = np.argsort(-values, kind="stable")[:DIRECTIONS]
+            best = best[values[best] > chance / rows.size]
+            if best.size:
+                found.append(self.states.slopes @ (vectors[:, best] / root[:, None]))
+        if self.numbers is not None and self.numbers.score is not None:
+            score = self.numbers.score[self.numbers.rows]
+            explained = self.numbers.spread[0, 0] / max(float(score.var()), 1e-12)
+            if explained > chance / score.size:
+                found.append(self.numbers.slopes)
+        return found
+
+    def _one_response(self) -> Fit | None:
+        """Return the regressions of states; of two states, that of the second."""
+        fit = self.states
+        if fit is None or fit.slopes.shape[1] > 2:  # noqa: PLR2004
+            return fit
+        second = np.ascontiguousarray(fit.slopes[:, 1:])
+        return replace(fit, slopes=second, score=fit.code.astype(np.float64))
+
+    def calibrated(self, pair: Pair) -> Pair:
+        """Return the trees of the variable with the calibration of their draws."""
+        if self.moments.rows.size < len(self.moments.predictors.bins):
+            return pair  # slopes of a sample are not those of the table
+        return replace(
+            pair,
+            state_calibration=_calibration(self._one_response(), pair.states),
+            number_calibration=_calibration(self.numbers, pair.numbers),
+        )
+
+
+def _calibration(fit: Fit | None, tree: Tree | None) -> Calibration | None:
+    return None if fit is None or tree is None else fit.of_tree(tree)
+
+
+def _of_states(variable: Variable, moments: Moments) -> Fit | None:
+    """Return the regressions of indicators of states; rarer states are one."""
     rows = moments.rows
-    state = variable.state[rows]
-    count = np.bincount(state)
+    count = np.bincount(variable.state[rows], minlength=variable.states)
     present = np.flatnonzero(count)
     if present.size < 2:  # noqa: PLR2004
         return None
     frequent = present[np.argsort(-count[present], kind="stable")[:MOST_LEVELS]]
-    place = np.full(count.size, frequent.size)  # rarer states are one
+    place = np.full(count.size, frequent.size)
     place[frequent] = np.arange(frequent.size)
-    code = place[state]
-    slopes, spread = moments.fit(code, np.ones(rows.size))
-    root = np.sqrt(np.bincount(code) / rows.size)
-    values, vectors = np.linalg.eigh(spread / np.outer(root, root))
-    best = np.argsort(-values, kind="stable")[:DIRECTIONS]
-    best = best[values[best] > CHANCE * moments.terms.number / rows.size]
-    return slopes @ (vectors[:, best] / root[:, None]) if best.size else None
+    code = place[variable.state]
+    slopes, spread = moments.fit(code[rows], np.ones(rows.size))
+    return Fit(moments.terms, slopes, moments.inverse, spread, rows, code)
 
 
-def _of_numbers(variable: Variable, moments: Moments) -> Floats | None:
-    """Return the slopes of the normal scores of numbers, if they explain more than chance does."""
+def _of_numbers(variable: Variable, moments: Moments) -> Fit | None:
+    """Return the regression of the normal scores of numbers."""
     if variable.places is None:
         return None
     numbers = variable.state[moments.rows] == 0
@@ -173,7 +227,9 @@ def _of_numbers(variable: Variable, moments: Moments) -> Floats | None:
     if inside.size < FEWEST_ROWS:
         return None
     share = variable.ranks(inside) / (2 * inside.size) + 0.5
-    score = normal_quantile(np.clip(share, 0.5 / inside.size, 1 - 0.5 / inside.size))
-    slopes, spread = moments.at(numbers).fit(np.zeros(inside.size, dtype=np.int64), score)
-    explained = spread[0, 0] / max(float(score.var()), 1e-12)
-    return slopes if explained > CHANCE * moments.terms.number / inside.size else None
+    score = np.zeros(variable.state.size)
+    score[inside] = normal_quantile(np.clip(share, 0.5 / inside.size, 1 - 0.5 / inside.size))
+    code = np.zeros(variable.state.size, dtype=np.int64)
+    part = moments.at(numbers)
+    slopes, spread = part.fit(code[inside], score[inside])
+    return Fit(moments.terms, slopes, part.inverse, spread, inside, code, score)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.random import Generator
@@ -12,6 +12,7 @@ from veladura.base.arrays import Floats, Ints, Mask
 from veladura.base.context import Context
 from veladura.base.jit import native
 from veladura.numeric.trees.bins import Predictors
+from veladura.numeric.trees.calibration import Calibration
 from veladura.numeric.trees.criteria import number_target, with_variance
 from veladura.numeric.trees.law import LeafLaw
 from veladura.numeric.trees.leaf import Donors, Draws, by_node, by_value
@@ -35,16 +36,19 @@ class Recipients:
         Their zero-based strata.
     threads
         How many threads look for their leaves.
+    whole
+        Whether these are all rows of a dataset: only then draws are calibrated.
     """
 
     predictors: Predictors
     rows: Ints
     root: Ints
     threads: int = 1
+    whole: bool = True
 
     def at(self, some: Ints) -> Recipients:
         """Return some of the rows."""
-        return Recipients(self.predictors, self.rows[some], self.root[some], self.threads)
+        return replace(self, rows=self.rows[some], root=self.root[some], whole=False)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,6 +58,8 @@ class Pair:
     states: Tree | None
     numbers: Tree | None
     law: LeafLaw | None = None
+    state_calibration: Calibration | None = None
+    number_calibration: Calibration | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -111,13 +117,20 @@ class TreeModel:
             nodes = self._nodes(pair.states, recipients)
             rows = by_node(nodes, len(pair.states.nodes))
             donors = Donors.weighted(pair.states, rng, self.draws).places(rng, nodes[rows])
+            if pair.state_calibration is not None and recipients.whole:
+                donors = pair.state_calibration.corrected(
+                    rng, recipients.predictors, recipients.rows[rows], nodes[rows], donors
+                )
             state[rows] = variable.state[pair.states.order[donors]]
         if variable.places is None:
             return state, None
         places = np.zeros(size)
         numbers = np.flatnonzero(state == 0)
         if pair.numbers is not None and pair.law is not None and numbers.size:
-            places[numbers] = self._numbers(pair.numbers, pair.law, rng, recipients.at(numbers))
+            calibration = pair.number_calibration if recipients.whole else None
+            places[numbers] = self._numbers(
+                pair.numbers, pair.law, calibration, rng, recipients.at(numbers)
+            )
         return state, places
 
     def _nodes(self, tree: Tree, recipients: Recipients) -> Ints:
@@ -126,13 +139,25 @@ class TreeModel:
         leaves = tree.find(recipients.predictors, rows, recipients.root, recipients.threads)
         return leaves if self.constraints is None else self.constraints.nodes(tree, leaves, rows)
 
-    def _numbers(self, tree: Tree, law: LeafLaw, rng: Generator, recipients: Recipients) -> Floats:
+    def _numbers(
+        self,
+        tree: Tree,
+        law: LeafLaw,
+        calibration: Calibration | None,
+        rng: Generator,
+        recipients: Recipients,
+    ) -> Floats:
         constraints = self.constraints or Constraints(self.variable)
         nodes = self._nodes(tree, recipients)
         rows = by_node(nodes, len(tree.nodes))
         donors = Donors.weighted(tree, rng, self.draws)
         places = np.empty(nodes.size)
-        places[rows] = law.drawn(rng, donors.places(rng, nodes[rows]))
+        picked = donors.places(rng, nodes[rows])
+        if calibration is not None:
+            picked = calibration.corrected(
+                rng, recipients.predictors, recipients.rows[rows], nodes[rows], picked
+            )
+        places[rows] = law.drawn(rng, picked)
         if constraints.bind:
             refit(rng, donors, law, constraints, nodes, recipients.rows, places)
         return places

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from veladura.numeric.trees.bins import Predictors
 compiled = partial(jit.compiled, wraparound=False)  # no index is below zero
 
 MOST_LEVELS = 30  # categories with a term of their own; rarer ones share none
+FEW_NUMBERS = 10  # different numbers with a term each: scales, and codes written as numbers
 ENTRIES = 2  # terms of a code, at most: those of a number
 RIDGE = 1.0  # as if one more row spoke against each slope
 
@@ -30,8 +31,9 @@ RIDGE = 1.0  # as if one more row spoke against each slope
 class Terms:
     """The terms of a regression: for each code of each column one or two, with their values.
 
-    A category has an indicator, if it is among the most frequent. A number has the normal score of
-    its bin and the square of it; missing has an indicator.
+    A category has an indicator, if it is among the most frequent; so has a number of a column with
+    at most ten different ones. Any other number has the normal score of its bin and the square of
+    it; missing has an indicator.
 
     Attributes
     ----------
@@ -102,6 +104,14 @@ class Terms:
         added = padded[self.place] * self.value[:, :, None]
         return np.ascontiguousarray(added.sum(axis=1))
 
+    def gathered(self, sums: Floats, total: Floats) -> Floats:
+        """Return the products of the terms with some responses, from their sums by code."""
+        right = np.zeros((self.number + 1, sums.shape[1]))  # the last one is of place -1
+        for entry in range(ENTRIES):
+            np.add.at(right, self.place[:, entry], self.value[:, entry, None] * sums)
+        right[0] = total
+        return right[:-1]
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Moments:
@@ -141,6 +151,13 @@ class Moments:
             products = self.products - self.terms.products(self.predictors, others)
         return Moments(self.predictors, rows, self.terms, products)
 
+    @cached_property
+    def inverse(self) -> Floats:
+        """The inverse of the products, with the ridge."""
+        ridge = np.full(self.terms.number, RIDGE)
+        ridge[0] = 1e-9
+        return np.asarray(np.linalg.inv(self.products + np.diag(ridge)), np.float64)
+
     def fit(self, code: Ints, weight: Floats) -> tuple[Floats, Floats]:
         """Return ridge regressions of some responses (Hoerl and Kennard 1970), and their spread.
 
@@ -159,11 +176,7 @@ class Moments:
             weight,
             np.zeros((terms.number, int(code.max()) + 1)),
         )
-        ridge = np.full(terms.number, RIDGE)
-        ridge[0] = 1e-9
-        slopes: Floats = np.asarray(
-            np.linalg.solve(self.products + np.diag(ridge), right), np.float64
-        )
+        slopes = self.inverse @ right
         mean = slopes.T @ self.products[:, 0] / self.rows.size
         spread = slopes.T @ self.products @ slopes / self.rows.size
         return slopes, spread - np.outer(mean, mean)
@@ -179,6 +192,8 @@ def _categories(count: Ints, place: Ints, value: Floats, first: int) -> int:
 
 def _numbers(count: Ints, place: Ints, value: Floats, first: int) -> int:
     given, missing = count[:-2], count.size - 2
+    if given.size <= FEW_NUMBERS:
+        return _categories(count, place, value, first)
     weight = given / max(int(given.sum()), 1)
     share = np.cumsum(weight) - weight / 2
     score = _standardised(normal_quantile(np.clip(share, 1e-4, 1 - 1e-4)), weight)

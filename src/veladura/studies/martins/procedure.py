@@ -108,18 +108,24 @@ def _of_numbers(y: Floats, values: Floats, name: str) -> Split | None:
     return best
 
 
-def synthetic(rng: Generator, y: Floats, leaves: Sequence[Ints]) -> Floats:
-    """Draw every row from the kernel density of its leaf's Bayesian-bootstrap points."""
+def synthetic(rng: Generator, y: Floats, leaves: Sequence[Ints], *, points: int = POINTS) -> Floats:
+    """Draw every row from the kernel density of its leaf's Bayesian-bootstrap points.
+
+    Parameters
+    ----------
+    points
+        Points of the bootstrap, at least one more than the leaf has rows.
+    """
     drawn = np.empty_like(y)
     for rows in leaves:
-        drawn[rows] = _kernel_draws(rng, y[rows], rows.size)
+        drawn[rows] = _kernel_draws(rng, y[rows], rows.size, points)
     return drawn
 
 
-def _kernel_draws(rng: Generator, values: Floats, number: int) -> Floats:
+def _kernel_draws(rng: Generator, values: Floats, number: int, most: int) -> Floats:
     """Draw by inverse CDF from a Gaussian kernel density, cut to the range of its points."""
     weights = rng.dirichlet(np.ones(values.size))
-    points = rng.choice(values, max(POINTS, values.size + 1), p=weights)
+    points = rng.choice(values, max(most, values.size + 1), p=weights)
     low, high = np.percentile(points, [25, 75])
     spread = points.std(ddof=1)
     width = 0.9 * (min(spread, (high - low) / 1.34) or spread) * points.size**-0.2

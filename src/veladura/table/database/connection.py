@@ -7,11 +7,12 @@ import os
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
+from functools import cached_property
 from itertools import count
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary, ref
 
 import pyarrow as pa
 
@@ -24,37 +25,60 @@ _number = count()
 _ONE_AT_A_TIME = RLock()  # a DuckDB connection serves one query at a time, with all cores
 
 
+class _Duck:
+    """A DuckDB of this process, for Arrow and (once asked for) for Ibis."""
+
+    def __init__(self, scratch: Path) -> None:
+        import duckdb
+
+        self.connection = duckdb.connect(config=private_settings(scratch))
+        # as Ibis sets its own: no variable of ours is taken for a table
+        self.connection.execute("SET TimeZone = 'UTC'; SET python_enable_replacements = false")
+        atexit.register(_close, ref(self))  # before scratch is cleared, which was made first
+
+    @cached_property
+    def backend(self) -> Any:
+        import ibis
+
+        backend = ibis.duckdb.from_connection(self.connection)
+        backend.veladura_duck = self  # lives as long as a lazy table of it
+        return backend
+
+
+def _close(duck: ref[_Duck]) -> None:
+    """Close a DuckDB if it is still there."""
+    if (living := duck()) is not None:
+        living.connection.close()
+
+
+# One for each scratch folder, as long as a lazy table needs it: a process that runs plan after
+# plan, each with a folder of its own, would else keep the threads and memory of them all.
+_ducks: WeakValueDictionary[tuple[Path, int], _Duck] = WeakValueDictionary()
+_newest: list[_Duck] = []
+
+
 def own_connection(custodian: Path | None = None) -> Any:
     """Return this process's in-memory DuckDB, which spills into private scratch.
 
     It never downloads extensions.
     """
     with _ONE_AT_A_TIME:
-        return _own_connection(scratch_folder(custodian), os.getpid())
-
-
-@cache
-def _own_connection(scratch: Path, _process: int) -> Any:
-    import duckdb
-
-    connection = duckdb.connect(config=private_settings(scratch))
-    # as Ibis sets its own: no variable of ours is taken for a table
-    connection.execute("SET TimeZone = 'UTC'; SET python_enable_replacements = false")
-    atexit.register(connection.close)  # before scratch is cleared
-    return connection
+        return _duck(scratch_folder(custodian), os.getpid()).connection
 
 
 def connect(custodian: Path | None = None) -> Any:
     """Return the same DuckDB as Ibis knows it, for lazy tables."""
     with _ONE_AT_A_TIME:
-        return _own_duckdb(scratch_folder(custodian), os.getpid())
+        return _duck(scratch_folder(custodian), os.getpid()).backend
 
 
-@cache
-def _own_duckdb(scratch: Path, process: int) -> Any:
-    import ibis
-
-    return ibis.duckdb.from_connection(_own_connection(scratch, process))
+def _duck(scratch: Path, process: int) -> _Duck:
+    """Return the DuckDB of a scratch folder; the newest stays until there is a newer one."""
+    duck = _ducks.get((scratch, process))
+    if duck is None:
+        duck = _ducks[scratch, process] = _Duck(scratch)
+    _newest[:] = [duck]
+    return duck
 
 
 def private_settings(scratch: Path) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from veladura.table.database.connection import (
 )
 from veladura.table.database.scratch import scratch_folder
 from veladura.table.database_errors import LINE_LIMIT, without_values
-from veladura.table.fields import check_declared, refuse_empty, refuse_misfits
+from veladura.table.fields import refuse_empty, refuse_misfits
 from veladura.table.files import dialect as dialects
 from veladura.table.files.dialect import Dialect
 from veladura.table.guess import guess_kinds
@@ -52,7 +52,6 @@ def open_csv(
         raise DataError(msg)
     check_names(names)
     declared = describe(columns, names)
-    check_declared(declared, path.name)
     readable = _as_utf8(path, dialect, custodian)
     try:
         return _typed(readable, names, declared, source, dialect, custodian)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from veladura.table.roles.nesting import unique_people
 from veladura.table.roles.shapes import shape_of
 from veladura.table.roles.single import judge
 from veladura.table.roles.units import Units, find_units
-from veladura.table.roles.weights import find_replicates
+from veladura.table.roles.weights import find_replicates, is_measured
 from veladura.table.schema import Kind, Role
 from veladura.table.table import Table
 
@@ -133,7 +133,11 @@ def _answer(  # noqa: PLR0911  # one for each role
         return Answer("strata", "codes within which weights hardly differ", "category")
     if name == design.cluster:
         return Answer("cluster", "codes of sampled places, each within one stratum", "category")
-    return judge(column, shapes, columns, units)
+    answer = judge(column, shapes, columns, units)
+    if "weight" in column.hints and is_measured(column, columns, shapes):
+        why = f"{answer.why}; no weight of a survey: rounded, or related to other measures"
+        return replace(answer, why=why)
+    return answer
 
 
 def _repeats(key: Key, what: str) -> str:

@@ -29,6 +29,10 @@ _MANY_LEVELS = 20
 _AMOUNTS = ("amount", "measure")
 _MOST_REGIONS = 20  # in which whole weights may be the same
 _EVEN = 0.9  # share of the variance of weights between strata
+_BODIES = (30.0, 180.0)  # kilograms of nearly all people who are asked
+_BODY_SPREAD = (0.08, 0.4)  # and their coefficient of variation
+_RELATED = 0.35  # correlation of a measure with another one
+_OFTENER, _SURELY = 1.3, 5.0  # of round numbers: times what chance gives, standard errors above it
 
 
 def find_weights(
@@ -76,6 +80,8 @@ def _points(
     designed = _by_design(column, columns, shapes)
     if not (one or named or shared or (designed and column.distinct <= _MOST_CELLS)):
         return 0
+    if not (one or shared or designed) and is_measured(column, columns, shapes):
+        return 0
     points = 2 * one + 2 * named + shared + designed + fine + (fine and few) + (mean >= _MANY)
     points += designed and not column.whole and column.distinct <= _MOST_CELLS
     differs = shared and _differs(column, units)
@@ -88,6 +94,55 @@ def _points(
     points -= 2 * (_is_heaped(column) or (_is_dense(column) and shape not in _AMOUNTS))
     points -= float(column.numbers[-1]) > 30 * float(np.median(column.numbers))
     return int(points)
+
+
+def is_measured(column: Evidence, columns: Sequence[Evidence], shapes: Mapping[str, str]) -> bool:
+    """Whether numbers were read off scales or are prices: rounded, as bodies are, or related.
+
+    A survey computes its weights: they are not rounded as people round, and rise with no measure.
+    """
+    if column.levels is None or not column.present or column.decimals >= _MANY_DECIMALS:
+        return False
+    return _like_bodies(column) or _is_rounded(column) or _is_related(column, columns, shapes)
+
+
+def _like_bodies(column: Evidence) -> bool:
+    """Whether numbers with at most one decimal are within the kilograms of people."""
+    low, high = np.quantile(column.numbers, [0.01, 0.99])
+    spread = float(column.numbers.std() / column.numbers.mean())
+    return bool(
+        column.decimals <= 1
+        and _BODIES[0] <= low
+        and high <= _BODIES[1]
+        and _BODY_SPREAD[0] <= spread <= _BODY_SPREAD[1]
+    )
+
+
+def _is_rounded(column: Evidence) -> bool:
+    """Whether multiples of five or ten of the last digit are more frequent than chance has them."""
+    if column.distinct < _MANY_LEVELS:
+        return False
+    steps = np.rint(column.numbers * 10.0**column.decimals).astype(np.int64)
+    for unit in (5, 10):
+        often, chance = float(np.mean(steps % unit == 0)), 1 / unit
+        error = float(np.sqrt(chance * (1 - chance) / steps.size))
+        if often > max(_OFTENER * chance, chance + _SURELY * error):
+            return True
+    return False
+
+
+def _is_related(column: Evidence, columns: Sequence[Evidence], shapes: Mapping[str, str]) -> bool:
+    """Whether numbers rise with another measure or amount, as weights of bodies with heights."""
+    for other in columns:
+        if other is column or other.levels is None or shapes[other.name] not in _AMOUNTS:
+            continue
+        both = (column.codes >= 0) & (other.codes >= 0)
+        if "weight" in other.hints or both.sum() < _MANY_LEVELS:
+            continue
+        # places among the distinct values: no long tail decides
+        if abs(np.corrcoef(column.codes[both], other.codes[both])[0, 1]) > _RELATED:
+            return True
+    return False
 
 
 def _within_household(column: Evidence, units: Units) -> bool:

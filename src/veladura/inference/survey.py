@@ -1,0 +1,269 @@
+"""The sampling design in an analysis: weights, strata, clusters, replicate weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+import pyarrow as pa
+
+from veladura.base.arrays import Floats, Ints
+from veladura.errors import ColumnError, DataError, PlanError
+
+if TYPE_CHECKING:
+    from veladura.table.schema import Schema
+
+Replication = Literal["brr", "fay", "jackknife", "bootstrap"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sampling:
+    """How people were sampled, by the columns of a release that say it.
+
+    Parameters
+    ----------
+    weights
+        The column of sampling weights; None for equal weights.
+    strata
+        The column of strata: variances are of clusters within each of them.
+    cluster
+        The column of primary sampling units; without one every row is one.
+    replicates
+        Columns of replicate weights: the variance is then that of the estimates with each of them,
+        and strata and clusters are not used.
+    replication
+        How the replicates were made: "brr" (balanced repeated replication), "fay" (with ``rho``),
+        "jackknife" (one cluster left out at a time, JK1), or "bootstrap".
+    rho
+        Fay's coefficient.
+    fraction
+        A column with the share of the clusters of a stratum that was sampled: the finite population
+        correction. Without it clusters count as drawn with replacement.
+
+    References
+    ----------
+    Binder, D. A. (1983). On the variances of asymptotically normal estimators from complex surveys.
+    International Statistical Review 51(3), 279-292.
+    Wolter, K. M. (2007). Introduction to Variance Estimation. Springer.
+    Fay, R. E. (1989). Theory and application of replicate weighting for variance calculations.
+    Proceedings of the Survey Research Methods Section, ASA, 212-217.
+    """
+
+    weights: str | None = None
+    strata: str | None = None
+    cluster: str | None = None
+    replicates: tuple[str, ...] = ()
+    replication: Replication = "brr"
+    rho: float = 0.5
+    fraction: str | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.replicates, str):
+            msg = "replicates must be a list of columns.\n\nHint: put the name into brackets."
+            raise PlanError(msg)
+        object.__setattr__(self, "replicates", tuple(self.replicates))
+        if self.replication not in get_args(Replication):
+            raise PlanError.unknown("replication", str(self.replication), get_args(Replication))
+        if not 0 <= self.rho < 1:
+            msg = f"rho ({self.rho}) must be at least 0 and below 1."
+            raise PlanError(msg)
+        if len(self.replicates) == 1:
+            msg = "one column of replicate weights shows no variance: at least two are needed."
+            raise PlanError(msg)
+
+    @classmethod
+    def declared(cls, schema: Schema) -> Sampling:
+        """Return the design that the roles of the columns declare.
+
+        Without a declared cluster the household is one, and without that the person: their rows are
+        no independent draws.
+        """
+        roles = {
+            role: schema.of_role(role) for role in ("weight", "strata", "cluster", "household")
+        }
+        if not (roles["weight"] or roles["strata"] or roles["cluster"]):
+            return cls()
+        units = (*roles["cluster"], *roles["household"], *schema.of_role("person"))
+        replicates = tuple(schema.of_role("replicate weight"))
+        return cls(
+            weights=next(iter(roles["weight"]), None),
+            strata=next(iter(roles["strata"]), None),
+            cluster=next(iter(units), None),
+            replicates=replicates if len(replicates) > 1 else (),
+        )
+
+    @property
+    def is_simple(self) -> bool:
+        """Whether there is nothing but independent rows of equal weight."""
+        return not self.columns
+
+    @property
+    def is_complex(self) -> bool:
+        """Whether variances need more than the weight of each row."""
+        return bool(self.strata or self.cluster or self.replicates or self.fraction)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns it needs."""
+        named = (self.weights, self.strata, self.cluster, self.fraction)
+        return tuple(name for name in (*named, *self.replicates) if name is not None)
+
+    @property
+    def scale(self) -> float:
+        """What the sum of squared deviations of the replicate estimates is multiplied with.
+
+        1 / R for balanced replicates, 1 / (R (1 - rho)^2) for Fay's, (R - 1) / R for the jackknife,
+        1 / (R - 1) for the bootstrap (Wolter 2007, ch. 3-5).
+        """
+        number = len(self.replicates)
+        return {
+            "brr": 1 / number,
+            "fay": 1 / (number * (1 - self.rho) ** 2),
+            "jackknife": (number - 1) / number,
+            "bootstrap": 1 / (number - 1),
+        }[self.replication]
+
+    def __str__(self) -> str:
+        parts = [f"weights {self.weights}"] if self.weights else []
+        if self.replicates:
+            return ", ".join([*parts, f"{len(self.replicates)} replicate weights"])
+        parts += [f"strata {self.strata}"] if self.strata else []
+        parts += [f"clusters {self.cluster}"] if self.cluster else []
+        return ", ".join(parts)
+
+
+@dataclass(frozen=True, eq=False)
+class SampledRows:
+    """The design of the rows that an analysis uses.
+
+    Attributes
+    ----------
+    weights
+        The weight of each row.
+    stratum, unit
+        Stratum and cluster of each row, numbered from 0; clusters are numbered within strata.
+    replicates
+        Replicate weights, one column each.
+    fraction
+        The sampled share of the clusters of each row's stratum; 0 for draws with replacement.
+    scale
+        That of the replicates.
+    """
+
+    weights: Floats = field(repr=False)
+    stratum: Ints = field(repr=False)
+    unit: Ints = field(repr=False)
+    replicates: Floats = field(repr=False)
+    fraction: Floats = field(repr=False)
+    scale: float = 1.0
+
+    @property
+    def df(self) -> float:
+        """Degrees of freedom: clusters less strata, or one less than the replicates."""
+        if self.replicates.shape[1]:
+            return float(self.replicates.shape[1] - 1)
+        units = np.unique(self.unit)
+        strata = np.unique(self.stratum)
+        return float(max(units.size - strata.size, 1))
+
+    def variance(self, scores: Floats) -> Floats:
+        """Return the linearised covariance of sums of scores.
+
+        sum over strata of (1 - f_h) n_h / (n_h - 1) sum over clusters of (z - mean z)(z - mean z)'
+        (Binder 1983; Wolter 2007, eq. 1.6.11 and 6.7.5). A stratum with one cluster is compared
+        with the mean of all clusters.
+        """
+        number = int(self.unit.max()) + 1
+        totals = np.column_stack(
+            [np.bincount(self.unit, weights=column, minlength=number) for column in scores.T]
+        )
+        home = np.zeros(number, dtype=np.int64)
+        home[self.unit] = self.stratum
+        left = np.ones(number)
+        left[self.unit] = 1 - self.fraction
+        strata = int(home.max()) + 1
+        size = np.bincount(home, minlength=strata)
+        means = (
+            np.column_stack(
+                [np.bincount(home, weights=column, minlength=strata) for column in totals.T]
+            )
+            / np.maximum(size, 1)[:, None]
+        )
+        means[size == 1] = totals.mean(axis=0)
+        off = totals - means[home]
+        factor = np.where(size > 1, size / np.maximum(size - 1, 1), 1.0)[home] * left
+        made: Floats = (off * factor[:, None]).T @ off
+        return made
+
+    def replicated(self, estimate: Callable[[Floats], Floats], at: Floats) -> Floats:
+        """Return the covariance of an estimate from its values with every replicate weight."""
+        every = np.array([estimate(column) for column in self.replicates.T])
+        off = every - at
+        made: Floats = self.scale * off.T @ off
+        return made
+
+
+def sampled_rows(rows: pa.Table, sampling: Sampling) -> SampledRows:
+    """Return the design of all rows of a dataset."""
+    number = rows.num_rows
+    weights = (
+        np.ones(number)
+        if sampling.weights is None
+        else _weights(rows.column(sampling.weights), sampling.weights)
+    )
+    stratum = _numbered(rows, sampling.strata)
+    own = np.arange(number) if sampling.cluster is None else _numbered(rows, sampling.cluster)
+    unit = np.unique(stratum * (int(own.max(initial=0)) + 1) + own, return_inverse=True)[1]
+    kept = [_weights(rows.column(name), name) for name in sampling.replicates]
+    fraction = np.zeros(number)
+    if sampling.fraction is not None:
+        fraction = _weights(rows.column(sampling.fraction), sampling.fraction)
+        if (fraction > 1).any():
+            msg = f"the sampling fraction {sampling.fraction!r} must be at most 1."
+            raise DataError(msg)
+    return SampledRows(
+        weights,
+        stratum,
+        unit.astype(np.int64),
+        np.column_stack(kept) if kept else np.zeros((number, 0)),
+        fraction,
+        sampling.scale if kept else 1.0,
+    )
+
+
+def _numbered(rows: pa.Table, name: str | None) -> Ints:
+    if name is None:
+        return np.zeros(rows.num_rows, dtype=np.int64)
+    column = rows.column(name).combine_chunks().dictionary_encode(null_encoding="encode")
+    coded = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    codes: Ints = coded.indices.to_numpy().astype(np.int64)
+    return codes
+
+
+def _weights(column: pa.ChunkedArray, name: str) -> Floats:
+    numeric = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
+    values = column.cast(pa.float64(), safe=False).to_numpy() if numeric else np.full(1, np.nan)
+    if not np.isfinite(values).all() or (values < 0).any() or not values.any():
+        msg = f"weights {name!r} must be numbers of at least 0, and not all 0."
+        raise DataError(msg)
+    made: Floats = values
+    return made
+
+
+def chosen_sampling(schema: Schema, weights: str | None, sampling: Sampling | None) -> Sampling:
+    """Return the design of an analysis: as given, by its weights alone, or as declared."""
+    if weights is not None and sampling is not None:
+        msg = "give weights or sampling, not both.\n\nHint: Sampling(weights=...) has them too."
+        raise PlanError(msg)
+    if sampling is not None:
+        return sampling
+    return Sampling.declared(schema) if weights is None else Sampling(weights=weights)
+
+
+def check_sampling(sampling: Sampling, names: Sequence[str]) -> None:
+    """Refuse a design whose columns are not in the release."""
+    if absent := [name for name in sampling.columns if name not in names]:
+        setting = "sampling (weights, strata, cluster)"
+        raise ColumnError.missing(setting, absent, list(names))

@@ -1,0 +1,161 @@
+"""beta-likeness, average risk, uniqueness and an estimated k-map are what their definitions say."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binom
+from tests.methods.kanonymity import brute
+from tests.methods.kanonymity.test_privacy_models import found, whole
+
+import veladura as vd
+from veladura.core.promise import Evidence
+from veladura.errors import PlanError
+from veladura.methods.kanonymity.risk_models import fewest_of_sample
+
+EXAMPLES = settings(max_examples=40, deadline=None)
+
+
+def alike(secrets, every, beta, *, enhanced):
+    """The definition, value by value (Cao and Karras 2012, definitions 2 and 3)."""
+    shares = Counter(every)
+    for value, number in Counter(secrets).items():
+        p, q = shares[value] / len(every), number / len(secrets)
+        gain = min(beta, -math.log(p)) if enhanced else beta
+        if q > p and (q - p) / p > gain + 1e-9:
+            return False
+    return True
+
+
+@pytest.mark.parametrize("enhanced", [False, True])
+@given(table=brute.small_tables(), allowed=st.integers(0, 4), k=st.integers(1, 3))
+@EXAMPLES
+def test_beta_likeness_is_as_defined(enhanced, table, allowed, k):
+    allowed = min(allowed, len(table.rows) - 1)
+    model = vd.BetaLikeness(column="secret", beta=0.8, enhanced=enhanced)
+    expected = brute.minimal(
+        table,
+        allowed,
+        lambda s, _: len(s) >= k and alike(s, whole(table), 0.8, enhanced=enhanced),
+    )
+    assert found(table, allowed, k, [model]) == expected
+
+
+def left_after(sizes, fine):
+    """Rows of the smallest classes, size by size, that go until the rest is fine."""
+    for least in sorted({0, *sizes, max(sizes) + 1}):
+        rest = [size for size in sizes if size >= least]
+        if not rest or fine(rest):
+            return sum(sizes) - sum(rest)
+    return sum(sizes)
+
+
+@pytest.mark.parametrize(
+    ("model", "fine"),
+    [
+        (vd.AverageRisk(risk=0.4), lambda sizes: len(sizes) / sum(sizes) <= 0.4 + 1e-12),
+        (vd.Uniqueness(share=0.1), lambda sizes: sizes.count(1) / sum(sizes) <= 0.1),
+    ],
+    ids=["average", "uniqueness"],
+)
+@given(table=brute.small_tables(), allowed=st.integers(0, 4))
+@EXAMPLES
+def test_models_of_the_whole_table_are_as_defined(model, fine, table, allowed):
+    allowed = min(allowed, len(table.rows) - 1)
+
+    def gone(node):
+        return left_after(list(Counter(table.raised(r, node) for r in table.rows).values()), fine)
+
+    good = [node for node in table.nodes if gone(node) <= allowed]
+    below = lambda a, b: a != b and all(x <= y for x, y in zip(a, b, strict=True))  # noqa: E731
+    expected = {node for node in good if not any(below(other, node) for other in good)}
+    assert found(table, allowed, 1, [model]) == expected
+
+
+def test_the_average_holds_though_another_model_suppresses_large_classes():
+    """Large classes that are not diverse go first, and with them what made the average low."""
+    rows = [("a", "x")] * 30 + [("b", str(i % 2)) for i in range(4)] + [("c", "0"), ("c", "1")]
+    frame = pd.DataFrame(rows, columns=["q", "secret"])
+    recipe = vd.KAnonymity(
+        quasi_identifiers=["q"],
+        k=1,
+        max_suppression=0.95,
+        levels={"q": 0},
+        suppressed="drop",
+        hierarchies={"q": vd.Hierarchy.star()},
+        models=[vd.LDiversity(column="secret", l=2), vd.AverageRisk(risk=0.3)],
+    )
+    released = recipe.protect(frame).datasets[0]
+    assert set(released["q"]) == {"b"}  # with "c" the average would be 2 / 6
+
+
+@given(k=st.integers(2, 30), fraction=st.floats(0.001, 1.0), alpha=st.sampled_from([0.01, 0.05]))
+@EXAMPLES
+def test_an_estimated_k_map_rejects_smaller_populations(k, fraction, alpha):
+    f = fewest_of_sample(k, fraction, alpha)
+    given_one = 1 - (1 - fraction) ** (k - 1)
+    assert binom.sf(f - 1, k - 1, fraction) / given_one <= alpha + 1e-12
+    assert f == 1 or binom.sf(f - 2, k - 1, fraction) / given_one > alpha
+    assert 1 <= f <= k
+
+
+def test_an_estimated_k_map_keeps_its_error_on_samples_of_a_population():
+    """Of the classes that fewer than k people share, at most the significance pass."""
+    rng = np.random.default_rng(3)
+    people = np.full(200_000, 4)  # of each class of the population: just fewer than k = 5
+    sample = rng.binomial(people, 0.3)
+    f = fewest_of_sample(5, 0.3, 0.05)
+    seen = sample[sample > 0]
+    assert np.mean(seen >= f) <= 0.05
+    assert np.mean(seen >= f - 1) > 0.05  # the control: one person fewer is not enough
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        (vd.BetaLikeness(column="secret", beta=2.0), "beta-likeness"),
+        (vd.AverageRisk(risk=0.05), "average-risk"),
+        (vd.Uniqueness(share=0.0), "uniqueness"),
+        (vd.Uniqueness(share=0.001, fraction=0.05, estimator="zayatz"), "uniqueness"),
+        (vd.KMap(k=50, fraction=0.1), "estimated-k-map"),
+    ],
+)
+def test_promises_are_proved_from_the_saved_release(model, name, tmp_path):
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame({"town": rng.geometric(0.2, 2_000), "age": rng.integers(0, 60, 2_000)})
+    frame["secret"] = rng.choice(list("uvw"), 2_000)
+    recipe = vd.KAnonymity(
+        quasi_identifiers=["town", "age"], k=1, models=[model], suppressed="star"
+    )
+    release = recipe.protect(frame)
+    release.save(tmp_path / "out" / "release", custodian=tmp_path / "home")
+    assert [promise.name for promise in release.promises] == [name]
+    lines = vd.verify(tmp_path / "out" / "release")
+    assert {line.status for line in lines} & {"broken", "unknown"} == set()
+    check = vd.KAnonymity.checks[name]  # the original in its place breaks the promise
+    assert check.count(Evidence(vd.open(frame), None, None), release.promises[0].settings) > 0
+
+
+@pytest.mark.parametrize(
+    ("make", "match"),
+    [
+        (lambda: vd.BetaLikeness(column="x", beta=0), "above 0"),
+        (lambda: vd.BetaLikeness(column="", beta=1), "name of a sensitive column"),
+        (lambda: vd.AverageRisk(risk=1.0), "below 1"),
+        (lambda: vd.Uniqueness(share=-0.1), "at least 0"),
+        (lambda: vd.Uniqueness(share=0.1, fraction=2.0), "at most 1"),
+        (lambda: vd.Uniqueness(share=0.1, estimator="other"), "estimator"),
+        (lambda: vd.KMap(k=5), "population file, or the fraction"),
+        (lambda: vd.KMap(k=5, fraction=0.0), "above 0"),
+        (lambda: vd.KMap(k=5, fraction=0.1, significance=1.0), "between 0 and 1"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(make, match):
+    with pytest.raises(PlanError, match=match):
+        make()

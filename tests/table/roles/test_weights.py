@@ -1,0 +1,100 @@
+"""Weights of bodies, of surveys, of goods, and prices: told apart by content."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import veladura as vd
+from veladura.table.roles.guess import guess_roles
+
+pytestmark = pytest.mark.quick
+
+NAMES = ("weight", "wt", "Gewicht", "peso", "poids", "waga")
+ROWS = (400, 3000)
+
+
+def people(rng: np.random.Generator, n: int) -> pd.DataFrame:
+    """Return people of a survey with a height, an income and a region."""
+    sex = rng.integers(1, 3, n)
+    height = np.round(163 + 13 * (sex == 2) + rng.normal(0, 6.5, n))
+    income = np.round(np.exp(rng.normal(7.4, 0.6, n)), -1)
+    region = rng.integers(1, 17, n)
+    age = rng.integers(18, 91, n)
+    return pd.DataFrame({"sex": sex, "age": age, "region": region, "cm": height, "pay": income})
+
+
+def bodies(rng: np.random.Generator, frame: pd.DataFrame, style: int) -> np.ndarray:
+    """Return weights of bodies: kilograms, with a decimal, pounds to five, grams of the newborn."""
+    n = len(frame)
+    kilograms = 23 * (frame["cm"] / 100) ** 2 * np.exp(rng.normal(0.07, 0.16, n))
+    return (
+        np.round(kilograms).astype(int),
+        np.round(kilograms, 1),
+        (5 * np.round(kilograms * 2.2046 / 5)).astype(int),
+        (10 * np.round(rng.normal(3350, 550, n).clip(700, 5500) / 10)).astype(int),
+        np.where(rng.random(n) < 0.4, 5 * np.round(kilograms / 5), np.round(kilograms)).astype(int),
+    )[style]
+
+
+def grossing(rng: np.random.Generator, frame: pd.DataFrame, style: int) -> np.ndarray:
+    """Return weights of a survey: by region, adjusted, raised to people, whole, of mean one."""
+    n = len(frame)
+    by_region = np.exp(rng.normal(0, 0.5, 17))[frame["region"]]
+    adjusted = by_region * np.exp(rng.normal(0, 0.25, n))
+    return (
+        np.round(adjusted * 900).astype(int),
+        np.round(adjusted / adjusted.mean(), 4),
+        np.round(adjusted * 740, 1),
+        np.round(by_region * 60, 1),
+        adjusted * 1250,
+    )[style]
+
+
+def prices(rng: np.random.Generator, frame: pd.DataFrame, style: int) -> np.ndarray:
+    """Return what things cost or weigh: to the cent, to tens, by the pay, parcels in kilograms."""
+    n = len(frame)
+    price = np.exp(rng.normal(4, 0.6, n))
+    return (
+        np.round(price) - 0.05 * (rng.random(n) < 0.8),  # 19.95
+        np.round(price * 10, -1),
+        np.round(0.2 * frame["pay"] * np.exp(rng.normal(0, 0.2, n))),
+        np.round(2 * np.exp(rng.normal(0.5, 0.5, n))) / 2 + 0.5,
+    )[style]
+
+
+def guess(frame: pd.DataFrame, values: np.ndarray, name: str):
+    return guess_roles(vd.open(frame.assign(**{name: values})))[name]
+
+
+@pytest.mark.parametrize("rows", ROWS)
+@pytest.mark.parametrize("style", range(5))
+def test_the_weight_of_a_body_is_no_weight_of_a_survey(style, rows):
+    for seed, name in enumerate(NAMES):
+        rng = np.random.default_rng(seed)
+        frame = people(rng, rows)
+        found = guess(frame, bodies(rng, frame, style), name)
+        assert found.role not in ("weight", "dropped"), (name, found)
+        assert "no weight of a survey" in found.why
+
+
+@pytest.mark.parametrize("rows", ROWS)
+@pytest.mark.parametrize("style", range(5))
+def test_the_weight_of_a_survey_is_found_by_name_and_content(style, rows):
+    found = []
+    for seed, name in enumerate(NAMES):
+        rng = np.random.default_rng(seed)
+        frame = people(rng, rows)
+        found.append(guess(frame, grossing(rng, frame, style), name).role)
+    assert found == ["weight"] * len(NAMES)
+
+
+@pytest.mark.parametrize("rows", ROWS)
+@pytest.mark.parametrize("style", range(4))
+def test_prices_and_goods_are_no_weights(style, rows):
+    for seed, name in enumerate((*NAMES, "price", "betrag_pesos")):
+        rng = np.random.default_rng(seed)
+        frame = people(rng, rows)
+        found = guess(frame, prices(rng, frame, style), name)
+        assert found.role != "weight", (name, found)
