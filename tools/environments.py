@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 HOME = ROOT / ".environments"
 LOWEST, NEWER = "3.11", ("3.12", "3.13", "3.14")
-EXTRAS = ("dp", "files", "polars", "postgres", "sqlite")
+EXTRAS = ("dp", "files", "polars", "postgres", "sqlite", "studio")
 TOOLS = ("hypothesis", "pytest", "pytest-xdist")  # of the extra dev, what the quick tests need
 TESTS = ("-m", "quick and not slow", "-n", "2", "--dist", "loadgroup", "-p", "no:cacheprovider")
 # Old libraries warn of what newer ones will do: that is not ours to mend.

@@ -8,6 +8,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from studio_screenshots import photograph_rooms  # beside this file
+
 from veladura.comparison.making import compare_plans
 from veladura.plan.demo import run_demo
 from veladura.plan.draft import draft
@@ -31,6 +33,7 @@ def main() -> None:
         demo = Path(home) / "demo"
         run_demo(demo)
         photograph_all(browser, demo)
+    photograph_rooms(browser)
 
 
 def photograph_all(browser: str, demo: Path) -> None:

@@ -5,7 +5,7 @@ the code was laid out anew. A change of method that moves draws on purpose makes
 so in the changelog. The law of the leaf (how numbers move from donors) was changed on purpose: the
 hashes of cart, cart-full, critical-cart and steps are those of the new law; those of cart,
 cart-full and steps also of linear scores in the trees, with columns of many levels drawn last, of
-unbiased splits, of calibrated draws and of donors in another order within their leaves. Those of
+unbiased splits, of calibrated draws, and of donors in another order within their leaves. Those of
 geography are of another default prior of contrasts; {"contrast_rate": 0.1} gives the old. All are
 of another order of the rows in a file: sorted by what they hold before they are shuffled; the
 sorted lines of every file stayed the same.

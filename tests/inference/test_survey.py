@@ -249,3 +249,24 @@ def test_a_saved_release_keeps_its_design(tmp_path):
     assert vd.survey_mean(loaded, "y").error[0] == pytest.approx(
         vd.survey_mean(release, "y").error[0]
     )
+
+
+def test_the_command_shows_means_totals_and_ratios(tmp_path):
+    from typer.testing import CliRunner
+
+    from veladura.cli.main import app
+
+    release = released(survey_frame(12), {"w": "weight", "h": "strata", "c": "cluster"})
+    folder = tmp_path / "out" / "release"
+    release.save(folder, custodian=tmp_path / "home")
+    table = tmp_path / "table.csv"
+    asked = ["survey", str(folder), "--mean", "y", "--ratio", "y/x", "--out", str(table)]
+    result = CliRunner().invoke(app, asked)
+    assert result.exit_code == 0
+    assert "strata h, clusters c" in result.output
+    written = pd.read_csv(table).set_index("estimate of")
+    mean = vd.survey_mean(release, "y")
+    assert written.loc["mean of y", "estimate"] == pytest.approx(mean.value[0])
+    assert written.loc["mean of y", "upper"] == pytest.approx(mean.upper[0])
+    refused = CliRunner().invoke(app, ["survey", str(folder)])
+    assert isinstance(refused.exception, PlanError)

@@ -13,6 +13,8 @@ from veladura.plan.edit import (
     comment_above,
     set_column,
     set_confirmed,
+    set_steps,
+    set_table,
     set_unconfirmed,
     write_private,
 )
@@ -104,3 +106,48 @@ def test_a_plan_is_readable_by_its_owner_only(tmp_path):
     assert path.read_text(encoding="utf-8") == TEXT
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert [file.name for file in tmp_path.iterdir()] == ["plan.toml"]
+
+
+def test_settings_of_a_table_change_and_comments_stay():
+    text = (
+        'unconfirmed = []\n\n[release]\n# where\nfolder = "a"\n# purpose = "x"\n\n[run]\nseed = 1\n'
+    )
+    new = set_table(text, ["release"], {"purpose": 'a "b"', "folder": "c"})
+    assert tomllib.loads(new)["release"] == {"folder": "c", "purpose": 'a "b"'}
+    assert "# where" in new
+    assert tomllib.loads(set_table(new, ["run"], {"seed": None}))["run"] == {}
+    added = set_table(new, ["gate"], {"risk.x.y": {"max": 0.5, "reason": "r"}})
+    assert tomllib.loads(added)["gate"] == {"risk.x.y": {"max": 0.5, "reason": "r"}}
+    gone = set_table(added, ["gate"], {"risk.x.y": None})
+    assert tomllib.loads(gone)["gate"] == {}
+
+
+def test_a_list_over_several_lines_is_replaced_whole():
+    text = '[source]\nmissing = [\n    "",\n    "NA",\n]\npath = "a.csv"\n'
+    new = set_table(text, ["source"], {"missing": ["-9"]})
+    assert tomllib.loads(new)["source"] == {"path": "a.csv", "missing": ["-9"]}
+
+
+def test_labels_replace_a_table_of_labels():
+    text = '[columns.sex]\nrole = "other"\n\n[columns.sex.labels]\n1 = "men"\n\n[run]\n'
+    new = set_column(text, "sex", {"labels": {"2": "women"}})
+    assert tomllib.loads(new)["columns"]["sex"] == {"role": "other", "labels": {"2": "women"}}
+
+
+def test_steps_are_replaced_and_everything_else_stays(tmp_path):
+    from veladura import example
+    from veladura.plan.commented import steps_text
+    from veladura.plan.draft import draft
+    from veladura.plan.plan import parse_plan, recipes_of
+
+    for method in (None, "noise", "cart"):
+        text = draft(str(example.path("clinic.csv")), home=tmp_path, method=method)
+        before = tomllib.loads(text)
+        plan = parse_plan(text)
+        again = set_steps(text, "\n".join(steps_text(step) for step in plan.steps))
+        after = tomllib.loads(again)
+        assert {k: v for k, v in after.items() if k != "step"} == {
+            k: v for k, v in before.items() if k != "step"
+        }
+        assert recipes_of(parse_plan(again).recipe) == recipes_of(plan.recipe)
+        assert set_steps(again, "\n".join(steps_text(step) for step in plan.steps)) == again

@@ -10,13 +10,13 @@ import pytest
 import veladura as vd
 from veladura.errors import DataError, InternalError
 from veladura.report import codebook
-from veladura.table import quantiles
+from veladura.table import profiles
 from veladura.table.database_errors import without_values
 
 
 def own_mistake():
     """Fail inside the package: a question about nothing is no question."""
-    return quantiles._asked(None, "x", "count(*)")
+    return profiles.sorted_profile(None, "x")
 
 
 def test_a_mistake_in_our_code_is_not_told_as_one_of_the_table():
@@ -25,7 +25,7 @@ def test_a_mistake_in_our_code_is_not_told_as_one_of_the_table():
         without_values("people.csv"),
     ):
         own_mistake()
-    assert "table/quantiles.py" in str(caught.value)
+    assert "table/profiles.py" in str(caught.value)
     assert caught.value.exit_code == 1
 
 

@@ -101,6 +101,21 @@ class Expression:
         return self.text
 
 
+def literals(condition: Expression) -> set[float]:
+    """Return the numbers that a condition compares with.
+
+    Examples
+    --------
+    >>> sorted(literals(parse("age < 18 and income in [0, 5]")))
+    [0.0, 5.0, 18.0]
+    """
+    return {
+        float(token["number"])
+        for token in _TOKENS.finditer(condition.text)
+        if token["number"] is not None
+    }
+
+
 def quoted(name: str) -> str:
     """Return a column's name as a condition writes it.
 

@@ -911,6 +911,29 @@ def study(
 
 
 @app.command()
+def studio(
+    source: Annotated[
+        str | None,
+        typer.Argument(help="A table, a plan, or a release folder; by default plan.toml."),
+    ] = None,
+    port: Annotated[int, typer.Option(help="The port; by default any that is free.")] = 0,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Only print the address of the page.")
+    ] = False,
+    out: Annotated[
+        Path, typer.Option(help="The plan that is written for a table, or goes on with it.")
+    ] = Path("plan.toml"),
+) -> None:
+    """Open the studio: the whole work in the browser, from a table to a verified release.
+
+    It listens on this machine only, and ends with the terminal.
+    """
+    from veladura.cli.studio import open_studio
+
+    open_studio(source, out, port=port, browser=not no_browser)
+
+
+@app.command()
 def demo(
     out: Annotated[Path, typer.Option(help="The folder to write.")] = Path("demo"),
     force: Force = False,

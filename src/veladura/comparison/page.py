@@ -11,7 +11,7 @@ from veladura.base.pictures import INK, SOFT, image_of, new_figure, style
 from veladura.comparison.labels import Box, along, placed
 from veladura.comparison.result import Comparison, figure_of, written
 from veladura.report.render import page
-from veladura.report.words import number
+from veladura.report.words import number, term
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -87,7 +87,7 @@ def _axis(axes: Axes, comparison: Comparison, name: str, which: str) -> None:
     good = {"x": "safer", "y": "more useful"}[which]
     arrow = {"x": f"\u2190 {good}", "y": f"{good} \u2192"}[which]
     (axes.set_xlabel if which == "x" else axes.set_ylabel)(
-        f"{name if figure is None else _term(figure.meaning)}    {arrow}", color=INK
+        f"{name if figure is None else term(figure.meaning)}    {arrow}", color=INK
     )
     if values and min(values) > 0 and max(values) / min(values) > WIDE:
         (axes.set_xscale if which == "x" else axes.set_yscale)("log")
@@ -97,19 +97,6 @@ def _axis(axes: Axes, comparison: Comparison, name: str, which: str) -> None:
     ticks.set_minor_formatter(lambda _value, _: "")
     if (which == "x" and better == "high") or (which == "y" and better == "low"):
         (axes.invert_xaxis if which == "x" else axes.invert_yaxis)()
-
-
-def _term(meaning: str) -> str:
-    """Return the field's term for a figure: what stands before its explanation.
-
-    Examples
-    --------
-    >>> _term("Marketer risk: expected share of released rows.")
-    'Marketer risk'
-    >>> _term("Total variation distance of two-way tables (values spread evenly), mean over pairs.")
-    'Total variation distance of two-way tables'
-    """
-    return meaning.partition(":")[0].partition(" (")[0].rstrip(".")
 
 
 def _labels(figure: Figure, axes: Axes, comparison: Comparison) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from veladura.base.context import Charges, Context, Progress, silent, thread_count
 from veladura.base.limits import Limit
+from veladura.base.memory import refuse_beyond
 from veladura.base.streams import Streams
 from veladura.core.gates import HOLES
 from veladura.core.promise import Check, Promise
@@ -184,6 +185,9 @@ class Recipe(ABC):
 
         opened = open_table(table).without_identifiers()
         near = self.reads_rows() or (opened.whole is not None and not self.private)
+        if near:
+            cells = opened.rows * len(opened.units.names)
+            refuse_beyond(cells, opened.source.name, f"the method {self.method!r}")
         return opened.fetched() if near else opened
 
     def changes(self, names: Sequence[str]) -> tuple[str, ...]:

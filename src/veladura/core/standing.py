@@ -61,6 +61,8 @@ class Standing:
         The columns that are released exactly.
     purpose, recipient
         What the release is for, and who gets it.
+    prepared_by, approved_by
+        The people who answer for it.
     made
         The day it was made, as in 2026-11-16.
     loosened
@@ -73,6 +75,8 @@ class Standing:
     recipient: str = ""
     made: str = ""
     loosened: tuple[LoosenedLimit, ...] = ()
+    prepared_by: str = ""
+    approved_by: str = ""
 
     @property
     def status(self) -> Status:
@@ -81,7 +85,8 @@ class Standing:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as the manifest holds it."""
-        texts = {"purpose": self.purpose, "recipient": self.recipient, "made": self.made}
+        names = ("purpose", "recipient", "prepared_by", "approved_by", "made")
+        texts = {name: getattr(self, name) for name in names}
         return {
             "status": self.status,
             "unconfirmed": list(self.unconfirmed),

@@ -83,16 +83,25 @@ def analysed(release: Release) -> Release:
     """
     if not release.rule.redraws or len(release.tables) > 1:
         return release
+    from veladura.base.streams import Streams
     from veladura.core.release import Dataset
-    from veladura.inference.posterior.noise_aware import noise_aware
+    from veladura.inference.posterior.noise_aware import SEED, noise_aware
     from veladura.inference.posterior.reading import model_of
+    from veladura.methods.private.bins import Within
     from veladura.table.recode import fresh
 
     table = release.tables[0].table
     posterior = noise_aware(model_of(release))  # type: ignore[arg-type]
+    # how numbers spread within their bins is not known: each dataset has a spread of its own
+    within = [
+        Within(Streams.of(SEED)("noise-aware", "numbers", number), tilted=True)
+        for number in range(release.rule.redraws)
+    ]
     drawn = [
-        Dataset(fresh(table, posterior.domain.columns_of(table, codes)))
-        for codes in posterior.rows(release.rule.redraws, table.rows)
+        Dataset(fresh(table, posterior.domain.columns_of(table, codes, place)))
+        for codes, place in zip(
+            posterior.rows(release.rule.redraws, table.rows), within, strict=True
+        )
     ]
     return replace(release, tables=tuple(drawn))
 

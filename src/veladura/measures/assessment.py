@@ -19,6 +19,7 @@ from veladura.measures.population import among_its_people, conditions_of
 from veladura.measures.registry import MEASURES
 from veladura.measures.registry import measures as own_measures
 from veladura.measures.rendering import as_html, as_json, as_text
+from veladura.table.profiles import profile_columns
 
 if TYPE_CHECKING:
     from veladura.core.release import Release
@@ -152,6 +153,9 @@ def assess(
         check_models(models),
     )
     taken = [*own_measures(), *_checked(measures)]
+    for part in (subject.original, *subject.tables):
+        if not part.in_memory:
+            profile_columns(part)  # a pass over all columns instead of one for each
     # connections to SQLite belong to one thread
     alone = str(subject.original.source.url or "").startswith("sqlite")
     context = Context(Streams(0), 1 if alone else thread_count(threads), progress)

@@ -170,6 +170,8 @@ def standing_of(
         plan.release.recipient,
         f"{datetime.now(UTC):%Y-%m-%d}",
         _loosened(plan),
+        plan.release.prepared_by,
+        plan.release.approved_by,
     )
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import tomli_w
 
 from veladura.base.settings import to_plain
+from veladura.plan.edit import OTHERS
 from veladura.plan.plan import recipe_to, recipes_of, step_parts
 from veladura.plan.quasi import SETTING
 from veladura.report.words import setting_meanings
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 WIDTH = 98
 TABLE = re.compile(r"\[+step\.(\w+)")
-OTHERS = "Other settings and their defaults. To change one, remove the first # of its line."
 
 
 def comment(text: str, mark: str = "# ") -> list[str]:

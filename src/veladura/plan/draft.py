@@ -76,6 +76,7 @@ def drafted(
     custodian: str | None = None,
     seed: int | None = None,
     settings: Mapping[str, Any] | None = None,
+    declared: Mapping[str, Declared] | None = None,
 ) -> Drafted:
     """Return a plan for a source that nobody has described yet, with the guesses on its columns.
 
@@ -95,9 +96,11 @@ def drafted(
         Only for a run that must be repeatable.
     settings
         Settings of the method that replace the suggested ones; paths from ``home``.
+    declared
+        What the holder has said of columns already: it stands in place of the guesses.
     """
     strict = audience_of(audience)
-    opened, facts, guesses = look(source, table)
+    opened, facts, guesses = look(source, table, declared)
     whole = Protection(opened, strict)
     recipe: Recipe
     if method is None:
@@ -127,11 +130,13 @@ def drafted(
     return Drafted("\n".join(parts), guesses, opened.rows, whole.treatment)
 
 
-def look(source: str, table: str | None) -> tuple[Table, dict[str, Facts], dict[str, Guess]]:
+def look(
+    source: str, table: str | None, declared: Mapping[str, Declared] | None = None
+) -> tuple[Table, dict[str, Facts], dict[str, Guess]]:
     """Return a source with guessed roles and kinds, facts on its columns, and the guesses."""
     opened = open_unwarned(source, table=table)  # the guessed roles name identifiers
     guesses = {
-        column.name: _as_written(column, guess)
+        column.name: _as_declared(_as_written(column, guess), (declared or {}).get(column.name))
         for column, guess in zip(opened.schema, guess_roles(opened).values(), strict=True)
     }
     columns = {
@@ -157,6 +162,17 @@ def _as_written(column: Field, guess: Guess) -> Guess:
     if column.kind != "number" or not guess.order:
         return guess
     return replace(guess, order=tuple(f"{float(level):.1f}" for level in guess.order))
+
+
+def _as_declared(guess: Guess, declared: Declared | None) -> Guess:
+    """Return a guess with the role, the kind and the order that the holder declared."""
+    if declared is None:
+        return guess
+    kind = declared.kind or guess.kind
+    order = declared.order or (guess.order if kind == "ordered" else ())
+    same = (declared.role, kind) == (guess.role, guess.kind)
+    why = guess.why if same else "the holder says so"
+    return replace(guess, role=declared.role, kind=kind, order=order, why=why)
 
 
 def _without_order(guess: Guess) -> Guess:

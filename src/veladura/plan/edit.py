@@ -14,27 +14,90 @@ import tomli_w
 from veladura.errors import PlanError
 from veladura.plan.accounting import toml_key
 
+OTHERS = "Other settings and their defaults. To change one, remove the first # of its line."
 CONFIRMED = "# Written by veladura confirm: the shape of the source that the holder confirmed."
 _HEADER = re.compile(r"^\s*\[")
 
 
-def set_column(text: str, name: str, settings: Mapping[str, str]) -> str:
-    """Return the text with some settings of a column, in its table or in a new one."""
+def set_column(text: str, name: str, settings: Mapping[str, Any]) -> str:
+    """Return the text with some settings of a column, in its table or in a new one.
+
+    None takes a setting out.
+    """
     lines = text.splitlines()
-    start = _header(lines, ["columns", name])
+    if _header(lines, ["columns", name]) is None:
+        inline = _set_inline(lines, name, settings)
+        return inline or _add_table(text, ["columns", name], settings)
+    return set_table(text, ["columns", name], settings)
+
+
+def set_table(text: str, path: Sequence[str], settings: Mapping[str, Any]) -> str:
+    """Return the text with some settings of a table such as ``[release]``, or with a new table.
+
+    Plain values and lists are written, and tables on one line. None takes a setting out.
+    """
+    lines = text.splitlines()
+    start = _header(lines, path)
     if start is None:
-        return _set_inline(lines, name, settings) or _add_table(text, name, settings)
-    end = _end(lines, start)
+        return _add_table(text, path, settings)
     for key, value in settings.items():
-        line = tomli_w.dumps({key: value}).strip()
-        place = next((i for i in range(start + 1, end) if _is_key(lines[i], key)), None)
+        if (below := _header(lines, [*path, key])) is not None:  # written as a table of its own
+            del lines[below : _end(lines, below)]
+        place = _place_of(lines, start, key)
         if place is not None:
-            lines[place] = line
-        else:
+            del lines[place[0] : place[1]]
+        if value is not None:
+            end = _end(lines, start)
             last = max(i for i in range(start, end) if lines[i].strip() and lines[i][0] != "#")
-            lines.insert(last + 1, line)
-            end += 1
+            at = place[0] if place is not None else last + 1
+            lines.insert(at, _line(key, value))
     return "\n".join(lines) + "\n"
+
+
+def _line(key: str, value: Any) -> str:
+    """Return a setting on a line of its own; of a list, on several."""
+    if not isinstance(value, Mapping):
+        return tomli_w.dumps({key: value}).strip()
+    parts = ", ".join(_line(name, item) for name, item in value.items() if item is not None)
+    return f"{toml_key(key)} = {{{parts}}}"
+
+
+def _place_of(lines: Sequence[str], start: int, key: str) -> tuple[int, int] | None:
+    """Return the lines of a setting in a table, from its first to the one after its last."""
+    end = _end(lines, start)
+    for i in range(start + 1, end):
+        own = next(
+            (parsed for j in range(i + 1, end + 1) if (parsed := _parsed("\n".join(lines[i:j])))),
+            None,
+        )
+        if lines[i].strip() and own is not None and key in own and not lines[i].startswith("#"):
+            stop = next(j for j in range(i + 1, end + 1) if _parsed("\n".join(lines[i:j])) == own)
+            return i, stop
+    return None
+
+
+def set_steps(text: str, steps: str) -> str:
+    """Return the text with other ``[[step]]`` tables, given as text, where the first one stood.
+
+    The comments above them go with them.
+    """
+    lines = text.splitlines()
+    first = next((i for i, line in enumerate(lines) if line.strip() == "[[step]]"), len(lines))
+    last = first
+    while (
+        start := next((i for i in range(last, len(lines)) if _is_step(lines[i])), None)
+    ) is not None:
+        last = _end(lines, start)
+    while first > 0 and lines[first - 1].startswith("#"):
+        first -= 1
+    below = "\n".join(lines[last:]).lstrip("\n").splitlines()
+    if below and below[0].startswith(f"# {OTHERS[:14]}"):
+        below = below[below.index("") + 1 :] if "" in below else []
+    return "\n".join([*lines[:first], steps.rstrip(), "", *below]) + "\n"
+
+
+def _is_step(line: str) -> bool:
+    return line.strip() == "[[step]]" or line.lstrip().startswith(("[step.", "[[step."))
 
 
 def set_unconfirmed(text: str, points: Sequence[str]) -> str:
@@ -75,9 +138,9 @@ def set_intruders(text: str, intruders: Sequence[Mapping[str, Any]]) -> str:
     ) is not None:
         first = start if first is None else first
         del lines[start : _end(lines, start)]
-    if first is None:
-        return text
     new = "\n".join(map(_intruder_table, intruders)).rstrip()
+    if first is None:
+        return f"{text.rstrip()}\n\n{new}\n" if new else text
     return "\n".join([*lines[:first], *([new] if new else []), *lines[first:]]) + "\n"
 
 
@@ -149,20 +212,26 @@ def _end(lines: Sequence[str], start: int) -> int:
     return end
 
 
-def _set_inline(lines: list[str], name: str, settings: Mapping[str, str]) -> str | None:
+def _set_inline(lines: list[str], name: str, settings: Mapping[str, Any]) -> str | None:
     """Return the text where the column is one line of ``[columns]``; None where it is not."""
     start = _header(lines, ["columns"])
     for i in range(start + 1, _end(lines, start)) if start is not None else ():
         if (own := _parsed(lines[i])) is not None and name in own and isinstance(own[name], dict):
-            new = {**own[name], **settings}
-            parts = [tomli_w.dumps({key: value}).strip() for key, value in new.items()]
+            both = {**own[name], **settings}
+            new = {key: value for key, value in both.items() if value is not None}
+            parts = [_line(key, value) for key, value in new.items()]
             lines[i] = f"{toml_key(name)} = {{ {', '.join(parts)} }}"
             return "\n".join(lines) + "\n"
     return None
 
 
-def _add_table(text: str, name: str, settings: Mapping[str, str]) -> str:
-    return f"{text.rstrip()}\n\n{tomli_w.dumps({'columns': {name: settings}})}"
+def _add_table(text: str, path: Sequence[str], settings: Mapping[str, Any]) -> str:
+    given = {key: value for key, value in settings.items() if value is not None}
+    if not given:
+        return text
+    header = ".".join(map(toml_key, path))
+    lines = "\n".join(_line(key, value) for key, value in given.items())
+    return f"{text.rstrip()}\n\n[{header}]\n{lines}\n"
 
 
 def _is_key(line: str, key: str) -> bool:

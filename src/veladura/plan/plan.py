@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import tomli_w
 
 from veladura.base.limits import Limit
+from veladura.base.memory import limit_memory, size_of
 from veladura.base.settings import from_plain, from_table, paths_from, to_plain
 from veladura.core import registry
 from veladura.core.gates import default_limits
@@ -84,8 +85,8 @@ class SourcePlan:
 class ReleasePlan:
     """Where the release goes, and in which format.
 
-    ``table`` writes it into the database of the source as well. Purpose and recipient are for the
-    manifest and the certificate.
+    ``table`` writes it into the database of the source as well. Purpose, recipient and the two
+    people who prepared and approved the release are for the manifest and the certificate.
     """
 
     folder: str = "release"
@@ -93,9 +94,18 @@ class ReleasePlan:
     table: str | None = None
     purpose: str = ""
     recipient: str = ""
+    prepared_by: str = ""
+    approved_by: str = ""
 
     def __post_init__(self) -> None:
         _check_path(self.folder)
+        names = [" ".join(name.split()).casefold() for name in (self.prepared_by, self.approved_by)]
+        if names[0] and names[0] == names[1]:
+            msg = (
+                "prepared_by and approved_by name the same person.\n\nHint: a second person"
+                " approves the release, or approved_by stays empty."
+            )
+            raise PlanError(msg)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,10 +121,15 @@ class CustodianPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class RunPlan:
-    """Seed and number of threads. Results never depend on the threads."""
+    """Seed, number of threads, and memory, as in ``"4 GiB"``. Results never depend on threads."""
 
     seed: int | None = None
     threads: int | None = None
+    memory: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.memory is not None:
+            size_of(self.memory)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,6 +215,7 @@ class Plan:
             warnings.warn(_OPENLY, PasswordWarning, stacklevel=2)
         where = source.url if source.url is not None else self.home / str(source.path)
         scratch_below(self.custodian_folder)
+        limit_memory(self.run.memory)
         return open_table(
             where,
             self.columns,

@@ -36,6 +36,18 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class Trial:
+    """A release that nobody has written: measured, and judged by the gate."""
+
+    release: Release
+    assessment: Assessment
+    verdicts: tuple[Verdict, ...]
+    standing: Standing
+    table: Table
+    entry: Entry | None = None  # as the series of the plan will remember it
+
+
+@dataclass(frozen=True)
 class Outcome:
     """The result of a run."""
 
@@ -133,6 +145,54 @@ def run(
     """
     clear_unfinished(plan.folder.parent)
     custodian = check(plan, force=force)
+    tried = _tried(plan, progress, ledger, unsafe_repeatable=unsafe_repeatable)
+    release, assessment, verdicts = tried.release, tried.assessment, tried.verdicts
+    try:
+        require(verdicts)
+    except GateError:
+        leave_report(release, custodian, assessment, verdicts)
+        raise
+    with progress("writing the release", 1) as advance:
+        with new_tables(release, tried.table, plan.release.table, force=force):
+            save(
+                release,
+                plan.folder,
+                custodian,
+                format=plan.release.format,
+                force=force,
+                assessment=assessment,
+                verdicts=verdicts,
+                plan=plan.text,
+                standing=tried.standing,
+            )
+        advance()
+    if tried.entry is not None and plan.custodian.series:
+        Series(plan.custodian.series).write(tried.entry)
+    return Outcome(release, assessment, verdicts, plan.folder, custodian, tried.standing)
+
+
+def rehearsed(plan: Plan, *, progress: Progress = silent) -> Trial:
+    """Protect and measure a table as its plan says, and write nothing: no release, no record.
+
+    A private step is not drawn: to look at draws and choose among them would disclose something,
+    and no budget would say how much. `veladura.plan.what_if` tells what to expect of it.
+    """
+    if any(step.private for step in plan.steps):
+        msg = (
+            "a differentially private step is not tried out: whoever looks at draws and chooses"
+            " among them learns more than the budget says.\n\nHint: what it can be expected to"
+            " give is computed from public numbers: veladura budget --what-if PLAN."
+        )
+        raise PlanError(msg)
+    check_gate(plan.gate)
+    _check_gate_intruders(plan)
+    return _tried(plan, progress, None, unsafe_repeatable=False)
+
+
+def _tried(
+    plan: Plan, progress: Progress, ledger: Charges | None, *, unsafe_repeatable: bool
+) -> Trial:
+    """Read, protect, measure and judge."""
     with progress("reading the table", 1) as advance:
         table = plan.open()
         advance()
@@ -159,29 +219,7 @@ def run(
     )
     limits = with_defaults(plan.gate, plan.default_limits, assessment)
     assessment = replace(assessment, limits=limits)
-    verdicts = tuple(gate(assessment, limits))
-    try:
-        require(verdicts)
-    except GateError:
-        leave_report(release, custodian, assessment, verdicts)
-        raise
-    with progress("writing the release", 1) as advance:
-        with new_tables(release, table, plan.release.table, force=force):
-            save(
-                release,
-                plan.folder,
-                custodian,
-                format=plan.release.format,
-                force=force,
-                assessment=assessment,
-                verdicts=verdicts,
-                plan=plan.text,
-                standing=standing,
-            )
-        advance()
-    if entry is not None and plan.custodian.series:
-        Series(plan.custodian.series).write(entry)
-    return Outcome(release, assessment, verdicts, plan.folder, custodian, standing)
+    return Trial(release, assessment, tuple(gate(assessment, limits)), standing, table, entry)
 
 
 def _held_against_past(plan: Plan, release: Release, table: Table) -> Entry | None:

@@ -76,7 +76,9 @@ MANIFEST = shapes.table(
         "loosened": shapes.listed(_LOOSENED),
         "risk": shapes.listed(_RISK),
         "units": shapes.mapped(shapes.text, keys=shapes.name),
-        **dict.fromkeys(("purpose", "recipient", "made"), shapes.text),
+        **dict.fromkeys(
+            ("purpose", "recipient", "prepared_by", "approved_by", "made"), shapes.text
+        ),
     },
     more=True,  # a newer version may tell more
 )

@@ -266,12 +266,17 @@ def leave_report(
     release: Release, folder: Path, assessment: Assessment, verdicts: tuple[Verdict, ...]
 ) -> Path:
     """Write the custodian's report of a release that was refused; return its path."""
+    path = private_folder(folder) / "refused.html"
+    write_private(path, custodian_page(release, assessment, verdicts))
+    return path
+
+
+def custodian_page(release: Release, assessment: Assessment, verdicts: tuple[Verdict, ...]) -> str:
+    """Return the custodian's report of a release that is not written, as HTML."""
     from veladura.report.facts import public_drawings
 
-    path = private_folder(folder) / "refused.html"
     pages = Pages(release.prove(), public_drawings(release), assessment, verdicts)
-    write_private(path, pages.render(release, "custodian"))
-    return path
+    return pages.render(release, "custodian")
 
 
 def load(folder: str | Path, *, large: bool = False) -> Release:

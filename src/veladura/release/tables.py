@@ -16,7 +16,7 @@ from veladura.table.write import (
     has_table,
     rename_table,
     write_arrow,
-    write_table,
+    write_beside,
 )
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def _write(release: Release, number: int, source: Table, target: str) -> None:
     """Write one dataset, in the order of its file."""
     dataset, order = release.tables[number], file_order(release, number)
     if order is None:
-        write_table(dataset.table, target, overwrite=True)
+        write_beside(source, dataset.table, target)
     else:
         arrow = dataset.table.units.arrow.take(pa.array(order))
         write_arrow(source, arrow, target, overwrite=True)

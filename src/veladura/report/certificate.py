@@ -49,7 +49,8 @@ class Files:
 def sheet(release: Release, proofs: Sequence[Proof], files: Files) -> str:
     """Return the certificate as one page of HTML: name, size, methods, promises, hashes.
 
-    Who approved the release, and when, is left blank to be written by hand.
+    Who prepared and approved it is printed where the plan says so. Signatures, and names that it
+    does not say, are left blank to be written by hand.
     """
     manifest = release.manifest
     names = [column["name"] for column in manifest["columns"]]
@@ -81,6 +82,7 @@ def sheet(release: Release, proofs: Sequence[Proof], files: Files) -> str:
         exact=_exact(manifest, release.exact),
         loosened=loosened_limits(manifest),
         draft=manifest.get("unconfirmed", ()),
+        people=[manifest.get(key, "") for key in ("prepared_by", "approved_by")],
     )
 
 

@@ -119,8 +119,9 @@ def _text(column: Column, value: Any) -> str:
             np.array([value]).astype(column.values.dtype), np.zeros(1, dtype=bool)
         )
         return str(single.to_arrow()[0].as_py())
-    if float(value).is_integer() and abs(value) < 1e15:  # noqa: PLR2004  # exact as a float
-        years_stay = abs(value) < 10_000  # noqa: PLR2004
+    size = abs(float(value))  # the least integer has no opposite
+    if size.is_integer() and size < 1e15:  # noqa: PLR2004  # exact as a float
+        years_stay = size < 10_000  # noqa: PLR2004
         return str(int(value)) if years_stay else f"{int(value):,}"
     return f"{value:.6g}"
 

@@ -26,7 +26,7 @@ from veladura.report.marks import Mark, Term, alone, beside
 from veladura.report.tally import SPREAD, Tally, tally_of
 from veladura.report.words import number
 from veladura.table.codes import label_text
-from veladura.table.quantiles import LARGEST
+from veladura.table.profiles import LARGEST
 from veladura.table.schema import WEIGHTS
 
 if TYPE_CHECKING:

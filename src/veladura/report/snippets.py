@@ -37,6 +37,33 @@ def command(release: Release) -> str:
     return f'{check}\nveladura analyze {FOLDER} "{formula}"{extra}'
 
 
+def r_snippet(release: Release) -> str:
+    """Return R lines that read the datasets and ask the command line for combined estimates.
+
+    The rule of the manifest combines them, so that no formula is copied.
+    """
+    reader = (
+        "arrow::read_parquet" if release.manifest["files"]["format"] == "parquet" else "read.csv"
+    )
+    lines = [
+        f'folder <- "{FOLDER}"',
+        'files <- list.files(file.path(folder, "data"), full.names = TRUE)',
+        f"datasets <- lapply(files, {reader})",
+    ]
+    asked = ["--posterior"] if release.rule.posterior else []
+    if not asked and (model := first_model(release)) is not None:
+        formula, family = model
+        asked = [f"shQuote('{formula}')", *([] if family == "gaussian" else ["--family", family])]
+    if asked:
+        quoted = [word if word.startswith("shQuote") else f'"{word}"' for word in asked]
+        call = ", ".join(['"analyze"', "shQuote(folder)", *quoted, '"--json"'])
+        lines += [
+            f'told <- system2("veladura", c({call}), stdout = TRUE)',
+            'jsonlite::fromJSON(paste(told, collapse = "\\n"))',
+        ]
+    return "\n".join(lines)
+
+
 def _arguments(formula: str, family: str) -> str:
     """Return the arguments of `analyze` as Python."""
     return f'"{formula}"' + ("" if family == "gaussian" else f', family="{family}"')

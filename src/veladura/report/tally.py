@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from veladura.base.arrays import Floats, Ints
-from veladura.table.codes import Column, encode
-from veladura.table.counts import Counts
-from veladura.table.quantiles import LARGEST, Spread, spread
+from veladura.table.codes import Column
+from veladura.table.profiles import LARGEST, Profile
 
 if TYPE_CHECKING:
     from veladura.table.table import Table
@@ -32,6 +30,7 @@ class Tally:
 
     column: Column
     size: Ints
+    known_moments: tuple[int, float, float] | None = None
 
     @property
     def labels(self) -> Any:
@@ -73,6 +72,8 @@ class Tally:
 
     def moments(self) -> tuple[int, float, float]:
         """Return how many numbers there are, their mean and their variance (NaN without any)."""
+        if self.known_moments is not None:
+            return self.known_moments
         values, size = self.present
         fit = np.abs(values.astype(np.float64)) < LARGEST
         numbers, size = values[fit].astype(np.float64), size[fit]
@@ -94,35 +95,6 @@ class Tally:
         return {label: size for label, size in zip(labels, sizes, strict=True) if size}
 
 
-@dataclass(frozen=True, eq=False)
-class FarTally(Tally):
-    """The numbers of a lazy table, computed in the database; its column is empty."""
-
-    spread: Spread
-
-    @property
-    def lacking(self) -> int:
-        """Rows without a value."""
-        return self.spread.rows - self.spread.known
-
-    @property
-    def rows(self) -> int:
-        """All rows."""
-        return self.spread.rows
-
-    def quantiles(self, shares: Sequence[float]) -> list[Any]:
-        """Return quantiles, each a value that occurs."""
-        return self.spread.at_ranks([_rank(share, self.spread.known) for share in shares])
-
-    def below(self, limits: Floats) -> list[int]:
-        """Return how many values are below each limit."""
-        return self.spread.below(limits.tolist())
-
-    def moments(self) -> tuple[int, float, float]:
-        """Return how many numbers there are, their mean and their variance."""
-        return self.spread.moments()
-
-
 def _rank(share: float, present: int) -> int:
     """Return the zero-based rank of the smallest value that a share of the rows does not exceed."""
     return min(max(math.ceil(share * present) - 1, 0), present - 1)
@@ -133,11 +105,6 @@ def tally_of(table: Table, name: str) -> Tally:
     if table.in_memory:
         column = table.column(name)
         return Tally(column, np.ones(column.size, dtype=np.int64))
-    if (far := spread(table, name)) is not None:
-        return FarTally(
-            encode(pa.array([], table.schema[name].type), table.schema[name]),
-            np.zeros(0, dtype=np.int64),
-            far,
-        )
-    counts: Counts = table.profile(name)
-    return Tally(counts.columns[0], counts.size)
+    counts = table.profile(name)
+    moments = counts.moments if isinstance(counts, Profile) else None
+    return Tally(counts.columns[0], counts.size, moments)

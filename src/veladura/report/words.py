@@ -213,3 +213,16 @@ def setting(value: object) -> str:
     if isinstance(value, (list, tuple)):
         return ", ".join(setting(item) for item in value)
     return "none" if value is None else str(value)
+
+
+def term(meaning: str) -> str:
+    """Return the field's term for a figure: what stands before its explanation.
+
+    Examples
+    --------
+    >>> term("Marketer risk: expected share of released rows.")
+    'Marketer risk'
+    >>> term("Total variation distance of two-way tables (values spread evenly), mean over pairs.")
+    'Total variation distance of two-way tables'
+    """
+    return meaning.partition(":")[0].partition(" (")[0].rstrip(".")

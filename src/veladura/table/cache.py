@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from veladura.table.codes import Column
     from veladura.table.counts import Counts
+    from veladura.table.summary import Summary
     from veladura.table.table import Table
 
 
@@ -26,8 +27,10 @@ class Cache:
         Distinct tuples of columns, and distributions of single columns, with numbers of rows.
     columns
         Columns of a small table as plain arrays, which every measure reads.
-    figures
-        Answers of a database, by query.
+    distinct
+        Approximate numbers of distinct values of columns of numbers and dates.
+    summaries
+        What the codebook says of the columns.
     rows
         Number of rows of a lazy table.
     fetched
@@ -35,13 +38,14 @@ class Cache:
     expression
         Rows in memory as a database sees them.
     lock
-        Held while rows are fetched: measures run in threads.
+        Held while rows are fetched or counted: measures run in threads.
     """
 
     counts: dict[tuple[str, ...], Counts] = field(default_factory=dict)
     profiles: dict[str, Counts] = field(default_factory=dict)
     columns: dict[str, Column] = field(default_factory=dict)
-    figures: dict[str, tuple[Any, ...]] = field(default_factory=dict)
+    distinct: dict[str, int] = field(default_factory=dict)
+    summaries: dict[str, Summary] = field(default_factory=dict)
     rows: int | None = None
     fetched: Table | None = None
     expression: ibis.Table | None = None
@@ -54,4 +58,6 @@ class Cache:
     def share_counts(self, other: Cache) -> None:
         """Take counts from another table of the same rows, and give it those still to come."""
         self.counts, self.profiles, self.rows = other.counts, other.profiles, other.rows
-        self.columns = other.columns
+        self.columns, self.distinct = other.columns, other.distinct
+        self.summaries = other.summaries
+        self.lock = other.lock

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from veladura.errors import PlanError
 from veladura.table.codes import Column, encode
-from veladura.table.database.connection import fetch
+from veladura.table.database.connection import fetch, fetch_query, home_of
 from veladura.table.database_errors import without_values
 from veladura.table.order import canonical_order
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 MOST_VALUES = 65_536
 _FEW_PER_ROW = 4  # so many cells per row are counted faster than rows are sorted
 _LARGEST = 1 << 62
+_MOST_COLUMNS = 60  # of one query with GROUPING SETS: their number has 64 bits
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +99,12 @@ def _lazy(table: Table, columns: Sequence[str]) -> Counts:
     with without_values(table.source.name):
         groups = expression.group_by([f"c{position}" for position in positions.values()])
         grouped = fetch(groups.aggregate(size=expression.count()))
+    return _counted(table, columns, grouped)
+
+
+def _counted(table: Table, columns: Sequence[str], grouped: pa.Table) -> Counts:
+    """Return grouped rows of a database as counts, in their canonical order."""
+    positions = {name: table.schema.position(name) for name in columns}
     coded = tuple(
         encode(
             _cast(grouped.column(f"c{positions[name]}"), table.schema[name].type),
@@ -108,6 +115,68 @@ def _lazy(table: Table, columns: Sequence[str]) -> Counts:
     size = grouped.column("size").cast(pa.int64()).to_numpy()
     order = _order(coded, size.size)
     return Counts(tuple(column.take(order) for column in coded), size[order])
+
+
+def count_sets(table: Table, sets: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], Counts]:
+    """Return the counts of several sets of columns, where one query can, in one pass over the rows.
+
+    DuckDB and Spark have GROUPING SETS; elsewhere there is a query for each.
+    """
+    home = home_of(table.expression)
+    if home.name not in ("duckdb", "pyspark") or len(sets) < 2:  # noqa: PLR2004
+        return {names: counts(table, names) for names in sets}
+    counted: dict[tuple[str, ...], Counts] = {}
+    for group in _groups(sets):
+        # as they first appear: Spark numbers the sets in no other order
+        places = list(dict.fromkeys(table.schema.position(n) for names in group for n in names))
+        listed = ", ".join(f"c{place}" for place in places)
+        listed_sets = ", ".join(
+            "(" + ", ".join(f"c{table.schema.position(name)}" for name in names) + ")"
+            for names in group
+        )
+        with without_values(table.source.name):
+            home._run_pre_execute_hooks(table.expression)  # noqa: SLF001  # shows it rows in memory
+            inner = home.compile(table.expression)
+            rows = fetch_query(
+                home,
+                f"SELECT {listed}, grouping_id({listed}) AS g, count(*) AS size"  # noqa: S608
+                f" FROM ({inner}) AS t GROUP BY GROUPING SETS ({listed_sets})",
+            )
+        which = rows.column("g").to_numpy()
+        for names in group:
+            used = {table.schema.position(name) for name in names}
+            # bit by bit from the left: 1 where a column is not in the set
+            number = sum(
+                1 << (len(places) - 1 - i) for i, place in enumerate(places) if place not in used
+            )
+            counted[names] = _counted(table, names, rows.filter(pa.array(which == number)))
+    return counted
+
+
+def _groups(sets: Sequence[tuple[str, ...]]) -> Iterator[list[tuple[str, ...]]]:
+    """Yield sets that one query can count: of at most so many different columns."""
+    group: list[tuple[str, ...]] = []
+    for names in dict.fromkeys(sets):
+        if group and len({name for held in (*group, names) for name in held}) > _MOST_COLUMNS:
+            yield group
+            group = []
+        group.append(names)
+    if group:
+        yield group
+
+
+def rolled_up(wider: Counts, columns: Sequence[str]) -> Counts:
+    """Return the counts of some of the columns of a count."""
+    picked = [next(c for c in wider.columns if c.name == name) for name in columns]
+    number, most = _numbered(picked)
+    if most > _FEW_PER_ROW * number.size:
+        distinct, number = np.unique(number, return_inverse=True)
+        most = distinct.size
+    size = np.bincount(number, weights=wider.size, minlength=most).astype(np.int64)
+    row = np.empty(most, dtype=np.int64)
+    row[number] = np.arange(number.size)  # any that holds the tuple
+    rows, size = row[size > 0], size[size > 0]
+    return Counts(tuple(column.take(rows) for column in picked), size)
 
 
 def _order(columns: Sequence[Column], size: int) -> NDArray[np.int64]:

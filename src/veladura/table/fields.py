@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 
@@ -10,6 +11,7 @@ from veladura.errors import DataError, PlanError
 from veladura.table.schema import LABELLED, NUMERIC, Declared, Field, Kind, kind_of, storage_of
 
 ISO_DATE = "%Y-%m-%d"
+_DIGITS_OF_64_BITS = 18
 
 
 def field_of(
@@ -87,4 +89,31 @@ def refuse_empty(rows: int, what: str) -> None:
     """Refuse a table without rows."""
     if rows == 0:
         msg = f"{what} has no rows.\n\nHint: check that the source is the one you meant."
+        raise DataError(msg)
+
+
+def refuse_unclear(name: str, dtype: Any, declared: Declared) -> None:
+    """Refuse whole numbers of Spark that do not say whether they are counts or measurements.
+
+    Spark reads unsigned 64-bit integers of a file as decimals; other readers, as integers.
+    """
+    if dtype.is_decimal() and dtype.scale == 0 and dtype.precision > _DIGITS_OF_64_BITS:
+        if declared.kind is not None:
+            return
+        msg = (
+            f"column {name!r} has type decimal({dtype.precision}, 0): Spark calls unsigned integers"
+            " so, and very long numbers.\n\nHint: declare its kind, integer or number."
+        )
+        raise DataError(msg)
+
+
+def refuse_fractions(fractions: Mapping[str, int]) -> None:
+    """Refuse fractions as categories in Spark: it writes their digits as nobody else does."""
+    if bad := {name: count for name, count in fractions.items() if count}:
+        msg = (
+            f"numbers with fractions are declared as categories, by column: {bad}. Spark writes"
+            " them with other digits than other databases, so that the release would depend on"
+            " where it was made.\n\nHint: declare them as numbers, or cast them to text in the"
+            " source."
+        )
         raise DataError(msg)

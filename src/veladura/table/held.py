@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from veladura.base.memory import cells_within
 from veladura.errors import PlanError
 
 SETTING = "VELADURA_HELD_CELLS"
@@ -16,10 +17,14 @@ _SAMPLE = 1 << 20
 
 
 def held_cells() -> int:
-    """Return how many cells a file may have to be held: the environment's word, or the default."""
+    """Return how many cells a file may have to be held: the environment's word, or the default.
+
+    A limit on memory that a plan sets lowers it: the plan says so to every machine.
+    """
     given = os.environ.get(SETTING, "")
     if not given:
-        return HELD_CELLS
+        within = cells_within()
+        return HELD_CELLS if within is None else min(HELD_CELLS, within)
     if not given.isdigit():
         msg = f"{SETTING} must be a whole number of cells (rows times columns), got {given!r}."
         raise PlanError(msg)

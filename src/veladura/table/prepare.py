@@ -3,18 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from typing import Any
 
 import ibis
 import pyarrow as pa
 
-from veladura.table.database.connection import fetch_one, is_duckdb
+from veladura.table.database.connection import fetch_one, home_of
 from veladura.table.database_errors import without_values
-from veladura.table.fields import field_of, refuse_empty, refuse_misfits
+from veladura.table.fields import (
+    field_of,
+    refuse_empty,
+    refuse_fractions,
+    refuse_misfits,
+    refuse_unclear,
+)
 from veladura.table.parse import as_date, as_integer, as_number
 from veladura.table.schema import LABELLED, Declared, Field, Schema
 
 _LARGEST_WHOLE = 9.2e18
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What was counted while a table was opened.
+
+    Attributes
+    ----------
+    distinct
+        Approximate numbers of distinct values, of Spark's columns of numbers and dates.
+    """
+
+    rows: int
+    distinct: Mapping[str, int] = dataclass_field(default_factory=dict)
 
 
 def prepare(
@@ -23,8 +45,8 @@ def prepare(
     declared: Mapping[str, Declared],
     *,
     what: str = "the table",
-) -> tuple[ibis.Table, Schema]:
-    """Return the expression with columns in the storage of their kinds, and its schema.
+) -> tuple[ibis.Table, Schema, Prepared]:
+    """Return the expression with columns in the storage of their kinds, its schema and figures.
 
     The columns of the expression are called ``c0``, ``c1``, ...
 
@@ -33,7 +55,8 @@ def prepare(
     what
         What the table is called in messages.
     """
-    duckdb = is_duckdb(expression)
+    home = home_of(expression).name
+    duckdb, spark = home == "duckdb", home == "pyspark"
     columns: dict[str, Any] = {}
     fields: list[Field] = []
     figures: dict[str, Any] = {"rows": expression.count()}
@@ -48,12 +71,28 @@ def prepare(
             figures[f"c{i}"] = (typed.notnull() & ~typed.isin(field.order)).sum()
         elif _may_misfit(raw, field):
             figures[f"c{i}"] = (raw.notnull() & typed.isnull()).sum()
+        if spark:
+            refuse_unclear(name, raw.type(), given)
+            if field.kind not in LABELLED:
+                figures[f"d{i}"] = typed.approx_nunique()
+            elif raw.type().is_floating() or raw.type().is_decimal():
+                figures[f"f{i}"] = (raw.notnull() & ~_is_whole(_as_float(raw))).sum()
     with without_values(what):
         row = fetch_one(expression, figures)
-    refuse_empty(int(row.pop("rows")), what)
-    misfits = {fields[int(key[1:])].name: int(count or 0) for key, count in row.items()}
-    refuse_misfits(misfits, fields, declared)
-    return expression.select(**columns), Schema(tuple(fields))
+    rows = int(row.pop("rows"))
+    refuse_empty(rows, what)
+    counted = {
+        letter: {
+            fields[int(key[1:])].name: int(count or 0)
+            for key, count in row.items()
+            if key.startswith(letter)
+        }
+        for letter in "cdf"
+    }
+    refuse_fractions(counted["f"])
+    refuse_misfits(counted["c"], fields, declared)
+    prepared = Prepared(rows, counted["d"])
+    return expression.select(**columns), Schema(tuple(fields)), prepared
 
 
 def arrow_type(dtype: Any) -> pa.DataType | None:
@@ -151,9 +190,14 @@ def _as_text(raw: Any) -> Any:
         return ibis.cases((raw, "true"), (~raw, "false"))
     if dtype.is_floating() or dtype.is_decimal():  # 1.0 is "1.0" in one database and "1" in another
         number = _as_float(raw)
-        whole = (number.abs() < 1e15) & (number == number.floor())  # noqa: PLR2004
+        whole = _is_whole(number)
         return whole.ifelse(
             whole.ifelse(number, ibis.null("float64")).cast("int64").cast("string"),
             number.cast("string"),
         )
     return raw.cast("string")
+
+
+def _is_whole(number: Any) -> Any:
+    """Whether a float is a whole number that every database writes with the same digits."""
+    return (number.abs() < 1e15) & (number == number.floor())  # noqa: PLR2004

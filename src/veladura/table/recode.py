@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from veladura.table.codes import Column
-from veladura.table.database.connection import is_duckdb
+from veladura.table.database.connection import compares_missing
 from veladura.table.schema import Field, Kind, Schema, kind_of
 from veladura.table.table import Table, from_arrow
 from veladura.table.write import row_text
@@ -167,9 +167,9 @@ def _drop_classes(expression: ibis.Table, drop: pa.Table, places: Sequence[str])
 def _equal(expression: ibis.Table, own: Sequence[Any], theirs: Sequence[Any]) -> list[Any]:
     """Return conditions of equality in which missing equals missing.
 
-    Only DuckDB hashes such a comparison; in other databases the rows are compared as text.
+    DuckDB and Spark hash such a comparison; in other databases the rows are compared as text.
     """
-    if is_duckdb(expression):
+    if compares_missing(expression):
         return [mine.identical_to(their) for mine, their in zip(own, theirs, strict=True)]
     return [row_text(own) == row_text(theirs)]
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from veladura.errors import DataError, PlanError, VeladuraWarning
-from veladura.table.database.connection import read_parquet
+from veladura.table.database.connection import is_spark, read_parquet
+from veladura.table.database.spark import adopt, frame_table, is_spark_frame, is_spark_url
 from veladura.table.database_errors import without_values
 from veladura.table.files.dialect import Dialect
 from veladura.table.frames import conversion as frames
@@ -50,8 +51,10 @@ def open(  # noqa: A001  # the word users type: vd.open
     Parameters
     ----------
     source
-        A pandas, polars or pyarrow frame, an Ibis table, the path of a file (CSV, Parquet; DuckDB
-        and SQLite; SPSS, Stata, SAS and Excel with the extra ``files``), or the URL of a database.
+        A pandas, polars or pyarrow frame, an Ibis table, a PySpark data frame, the path of a file
+        (CSV, Parquet; DuckDB and SQLite; SPSS, Stata, SAS and Excel with the extra ``files``), or
+        the URL of a database or a Spark session (``spark://host:7077``, ``sc://host``,
+        ``spark:local[4]``; its ``table`` may be files, as in ``parquet.`path```).
         A URL without a password takes it from ``VELADURA_PASSWORD`` (or ``PGPASSWORD``).
     columns
         By name: a kind, or a mapping with ``role``, ``kind``, ``order``, ``format``, ``labels``,
@@ -144,7 +147,12 @@ def _open(
 ) -> Table:
     if frames.library_of(source):
         return _open_frame(source, columns, Source(name or "table"))
+    if is_spark_frame(source):
+        with without_values("the data frame"):
+            source = frame_table(source)
     if _is_expression(source):
+        with without_values("the Ibis table"):
+            source = adopt(source)
         return _open_expression(source, list(source.columns), columns, Source(name or "table"))
     if isinstance(source, (str, Path)):
         if url := _database_url(source):
@@ -166,7 +174,7 @@ def _open(
 
 def _database_url(source: str | Path) -> str | None:
     """Return the URL of a database, which may be given as a file; None for other files."""
-    if "://" in str(source):
+    if "://" in str(source) or is_spark_url(str(source)):
         return str(source)
     path = Path(source)
     if path.suffix.lower() not in DATABASE_SUFFIXES:
@@ -260,8 +268,12 @@ def _open_expression(
 
     check_names(names)
     declared = describe(columns, names)
-    prepared, schema = prepare(expression, names, declared, what=source.name)
-    return Table(schema, prepared, replace(source, columns=declared))
+    typed, schema, prepared = prepare(expression, names, declared, what=source.name)
+    table = Table(schema, typed, replace(source, columns=declared))
+    if source.file is not None or is_spark(expression):  # a database may change: it is asked again
+        table.cache.rows = prepared.rows
+    table.cache.distinct.update(prepared.distinct)
+    return table
 
 
 def _warn_of_identifiers(table: Table) -> None:

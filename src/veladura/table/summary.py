@@ -66,26 +66,34 @@ def _in_memory(table: Table) -> dict[str, Summary]:
 
 
 def _lazy(table: Table) -> dict[str, Summary]:
-    """Query all numbers and dates at once, and each column of categories by itself."""
-    figures: dict[str, Any] = {"rows": table.expression.count()}
-    for i, field_ in enumerate(table.schema):
-        column = table.expression[f"c{i}"]
-        if field_.kind not in LABELLED:
-            figures |= {f"n{i}": column.count(), f"low{i}": column.min(), f"high{i}": column.max()}
-    with without_values(table.source.name):
-        row = fetch(table.expression.aggregate(**figures))
-    rows = row.column("rows")[0].as_py()
-    summaries = {}
-    for i, field_ in enumerate(table.schema):
-        if field_.kind in LABELLED:
-            summaries[field_.name] = _values(table, field_.name)
-        else:
+    """Return summaries: numbers and dates by one query, categories from their counts, all once."""
+    kept = table.cache.summaries
+    asked = [
+        (f"c{i}", field_)
+        for i, field_ in enumerate(table.schema)
+        if field_.kind not in LABELLED and field_.name not in kept
+    ]
+    if asked:
+        figures: dict[str, Any] = {}
+        for place, _ in asked:
+            column = table.expression[place]
+            figures |= {
+                f"n{place}": column.count(),
+                f"low{place}": column.min(),
+                f"high{place}": column.max(),
+            }
+        with without_values(table.source.name):
+            row = fetch(table.expression.aggregate(**figures))
+        for place, field_ in asked:
             low, high = (
-                row.column(f"{end}{i}").cast(field_.type)[0].as_py() for end in ("low", "high")
+                row.column(f"{end}{place}").cast(field_.type)[0].as_py() for end in ("low", "high")
             )
-            missing = rows - row.column(f"n{i}")[0].as_py()
-            summaries[field_.name] = Summary(missing, (low, high))
-    return summaries
+            missing = table.rows - row.column(f"n{place}")[0].as_py()
+            kept[field_.name] = Summary(missing, (low, high))
+    return {
+        field_.name: kept[field_.name] if field_.name in kept else _values(table, field_.name)
+        for field_ in table.schema
+    }
 
 
 def _values(table: Table, name: str) -> Summary:

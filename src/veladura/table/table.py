@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from veladura.errors import DataError
 from veladura.table.cache import Cache
-from veladura.table.database.connection import fetch, fetch_one
+from veladura.table.database.connection import fetch, fetch_one, is_duckdb, is_spark
 from veladura.table.database_errors import without_values
 from veladura.table.files.dialect import Dialect
 from veladura.table.schema import NOT_RELEASED, UNITS, Declared, Schema
@@ -187,10 +187,55 @@ class Table:
         key = tuple(columns)
         if (kept := self.cache.counts.get(key)) is not None:
             return kept
+        if not self.in_memory:
+            return self._lazy_counts(key)
         counted = counts(self, columns)
-        if counted.size.size <= (_FEW if self.in_memory else _MOST_KEPT):
+        if counted.size.size <= _FEW:
             self.cache.counts[key] = counted
         return counted
+
+    def _lazy_counts(self, key: tuple[str, ...]) -> Counts:
+        """Return counts of a lazy table: from wider ones that are known, else by one query."""
+        from veladura.table.counts import count_sets, rolled_up
+
+        with self.cache.lock:  # measures that run in threads ask the same
+            if (kept := self.cache.counts.get(key)) is not None:
+                return kept
+            self.schema.check("columns", key)
+            if (wider := self._wider(key)) is not None:
+                counted = rolled_up(wider, key)
+            else:
+                beside = [] if is_duckdb(self.expression) else self._few_valued(key)
+                several = count_sets(self, [key, *beside])
+                counted = several.pop(key)
+                self.cache.counts.update(several)
+            if counted.size.size <= _MOST_KEPT:
+                self.cache.counts[key] = counted
+            return counted
+
+    def _wider(self, key: tuple[str, ...]) -> Counts | None:
+        """Return the fewest known tuples that hold some columns among others."""
+        wider = [held for names, held in self.cache.counts.items() if {*key} < {*names}]
+        return min(wider, key=lambda held: held.size.size, default=None) if key else None
+
+    def _few_valued(self, key: tuple[str, ...]) -> list[tuple[str, ...]]:
+        """Return what is counted with the first question: on Spark a pass costs more than a count.
+
+        Everybody who counts tuples asks for the columns by themselves later.
+        """
+        from veladura.table.profiles import many_valued
+
+        if not is_spark(self.expression):
+            return []
+        known = {name for names in (key, *self.cache.counts) for name in names}
+        left = [name for name in self.names if name not in known]
+        many = many_valued(self, left)
+        return [(name,) for name in left if name not in many]
+
+    def knows_profile(self, name: str) -> bool:
+        """Whether the distribution of a column can be told without a query."""
+        known = (name,) in self.cache.counts or self._wider((name,)) is not None
+        return known or name in self.cache.profiles
 
     def profile(self, name: str) -> Counts:
         """Return the distribution of one column: distinct values with their counts.
@@ -200,12 +245,18 @@ class Table:
         cumulative shares are exact at the values that stay.
         """
         from veladura.table.counts import thinned
+        from veladura.table.profiles import many_valued, sorted_profile
 
         if self.in_memory:
             return self.counts([name])
-        if name not in self.cache.profiles:
-            self.cache.profiles[name] = thinned(self.counts([name]))
-        return self.cache.profiles[name]
+        with self.cache.lock:
+            if name not in self.cache.profiles:
+                known = self.knows_profile(name) or not is_duckdb(self.expression)
+                if not known and many_valued(self, [name]):
+                    self.cache.profiles[name] = sorted_profile(self, name)
+                else:
+                    self.cache.profiles[name] = thinned(self.counts([name]))
+            return self.cache.profiles[name]
 
     def select(self, names: Sequence[str]) -> Table:
         """Return the table with some of its columns only, in the given order."""

@@ -19,6 +19,7 @@ from veladura.table.database_errors import without_values
 if TYPE_CHECKING:
     from veladura.table.table import Table
 
+_LARGEST = 1 << 62
 _FEW_PER_CASE = 4  # so many cells per case are counted faster than cases are sorted
 
 
@@ -117,10 +118,14 @@ class Telling:
 
     def _codes(self, columns: Sequence[str]) -> Ints:
         """Return a number for the values of each row, from zero without gaps; missing is one."""
-        number = np.zeros(self.table.rows, dtype=np.int64)
+        number, most = np.zeros(self.table.rows, dtype=np.int64), 1
         for name in columns:
             own = self._column(name)
-            number = number * (int(own.max()) + 1) + own
+            levels = int(own.max(initial=0)) + 1
+            if most * levels >= _LARGEST:  # numbers without gaps leave room for more columns
+                distinct, number = np.unique(number, return_inverse=True)
+                most = distinct.size
+            number, most = number * levels + own, most * levels
         if len(columns) > 1:
             number = np.unique(number, return_inverse=True)[1].astype(np.int64)
         return number

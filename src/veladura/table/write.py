@@ -22,7 +22,7 @@ from veladura.table.database.connection import (
     fetch,
     fetch_sql,
     home_of,
-    is_duckdb,
+    is_spark,
     one_at_a_time,
     own_connection,
     read_parquet,
@@ -32,7 +32,14 @@ from veladura.table.database.connection import (
     sql_text,
 )
 from veladura.table.database.scratch import scratch_folder
+from veladura.table.database.spark import (
+    has_spark_table,
+    rename_spark_table,
+    save_spark_table,
+    write_parts,
+)
 from veladura.table.database_errors import without_values
+from veladura.table.schema import Field
 from veladura.table.table import Table
 
 
@@ -120,12 +127,25 @@ def write_table(table: Table, name: str, *, overwrite: bool = False) -> None:
             _create(backend, name, ordered.select(**named), overwrite=overwrite)
 
 
+def write_beside(source: Table, table: Table, name: str) -> None:
+    """Write a lazy table into the database of its source, which may be Spark; replace one there."""
+    if not is_spark(source.expression):
+        write_table(table, name, overwrite=True)
+        return
+    settled = settle(table)
+    with without_values(f"table {name!r}"):
+        save_spark_table(home_of(source.expression), settled.stored, name)
+
+
 def write_arrow(source: Table, arrow: pa.Table, name: str, *, overwrite: bool = False) -> None:
     """Write rows in memory, in their order, as a new table of the database of a source."""
     backend = home_of(source.expression)
     check_database(source)
     _check_names(backend, arrow.column_names)
     with without_values(f"table {name!r}"):
+        if backend.name == "pyspark":
+            save_spark_table(backend, arrow, name)
+            return
         _create(backend, name, arrow, overwrite=overwrite)
 
 
@@ -133,6 +153,8 @@ def has_table(source: Table, name: str) -> bool:
     """Whether the database of a source has a table of this name."""
     backend = home_of(source.expression)
     with without_values(f"table {name!r}"):
+        if backend.name == "pyspark":
+            return has_spark_table(backend, name)
         if backend.name == "duckdb":  # Ibis asks version 2 in a way that it does not have
             return (name,) in run_sql(backend, "SHOW TABLES")
         with one_at_a_time():
@@ -144,6 +166,9 @@ def rename_table(source: Table, old: str, new: str) -> None:
     backend = home_of(source.expression)
     sql = f"ALTER TABLE {sql_name(old)} RENAME TO {sql_name(new)}"
     with without_values(f"table {new!r}"), one_at_a_time():
+        if backend.name == "pyspark":
+            rename_spark_table(backend, old, new)
+            return
         backend.drop_table(new, force=True)
         cursor = backend.con.cursor()  # Ibis itself renames in some databases only
         cursor.execute(sql)
@@ -188,10 +213,15 @@ class Scratch:
 def settle(table: Table) -> Table:
     """Return a lazy table computed once: later counts read a file instead of recoding again.
 
-    DuckDB writes the file into private scratch, as a package holds it. A table on a server stays a
-    query on that server.
+    DuckDB writes the file into private scratch, as a package holds it. Spark's executors write
+    their parts there first, and DuckDB puts them in order: the same rows give the same file. A
+    table on another server stays a query on that server.
     """
-    if table.in_memory or not is_duckdb(table.expression):
+    if table.in_memory:
+        return table
+    if (home := home_of(table.expression)).name == "pyspark":
+        return _settled_spark(table, home)
+    if home.name != "duckdb":
         return table
     scratch = Scratch()
     write_parquet(table, scratch.path)
@@ -199,6 +229,28 @@ def settle(table: Table) -> Table:
         replace(table, source=replace(table.source, scratch=(table.source.scratch, scratch))),
         scratch.path,
     )
+
+
+def _settled_spark(table: Table, home: Any) -> Table:
+    """Return a table of Spark as one file of our DuckDB, made of parts that the executors wrote."""
+    parts = scratch_folder() / f"{secrets.token_hex(8)}.parts"
+    try:
+        with without_values(table.source.name):
+            write_parts(home, table.expression, parts)
+            stored = read_parquet(parts)
+            columns = {
+                f"c{i}": _as_declared(stored[i], field) for i, field in enumerate(table.schema)
+            }
+        return settle(Table(table.schema, stored.select(**columns), table.source))
+    finally:
+        shutil.rmtree(parts, ignore_errors=True)
+
+
+def _as_declared(column: Any, field: Field) -> Any:
+    """Return a time without its zone, which Spark gives to times that were parsed or cast."""
+    type_ = column.type()
+    zoned = type_.is_timestamp() and type_.timezone is not None
+    return column.cast("timestamp(6)") if zoned and field.type.tz is None else column
 
 
 def stored_table(table: Table, path: Path) -> Table:

@@ -109,3 +109,34 @@ def test_mistakes_are_told():
         vd.risk.individual(people, ["b"])
     with pytest.raises(DataError, match="no rows"):
         vd.risk.individual(people.iloc[:0], ["a"])
+
+
+def test_the_household_risk_is_that_of_finding_any_member():
+    """Against the product over members, written out; a person with two rows counts once."""
+    rng = np.random.default_rng(12)
+    people = pd.DataFrame({"person": np.arange(60), "home": rng.integers(0, 20, 60)})
+    people["zip"], people["w"] = rng.integers(0, 12, 60), rng.uniform(2, 9, 60)
+    twice = pd.concat([people, people[:7]], ignore_index=True)
+    roles = {"person": {"role": "person"}, "home": {"role": "household"}, "w": {"role": "weight"}}
+    table = vd.open(twice, roles).without_identifiers()
+    risk = vd.risk.individual(table, ["zip"], weight="w")
+    each = dict(zip(twice["person"], risk.per_record, strict=True))
+    homes = people.groupby("home")["person"].apply(list)
+    found = {home: 1 - np.prod([1 - each[p] for p in members]) for home, members in homes.items()}
+    assert float(risk.households) == pytest.approx(sum(found.values()))
+    assert np.allclose(risk.per_household, [found[home] for home in twice["home"]])
+    assert float(risk.households) > max(found.values())
+    assert vd.risk.individual(people, ["zip"], weight="w").households is None
+
+
+def test_a_released_household_column_gives_the_household_risk():
+    rng = np.random.default_rng(13)
+    frame = pd.DataFrame({"home": np.repeat(np.arange(100), 3), "zip": rng.integers(0, 50, 300)})
+    frame["w"] = rng.uniform(5, 9, 300)
+    roles = {"home": {"role": "household"}, "w": {"role": "weight"}}
+    table = vd.open(frame, roles | {"zip": {"role": "quasi-identifier"}})
+    release = vd.Reweight(column="w").protect(table)
+    figures = vd.assess(table, release).figures
+    expected = figures["risk.individual.expected"].estimate.value
+    households = figures["risk.individual.households"].estimate.value
+    assert 0 < households < expected  # two members found are one household

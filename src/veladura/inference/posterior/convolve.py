@@ -92,15 +92,17 @@ class Factor:
         return np.unique(np.clip(np.concatenate([np.arange(100.0), grid, near, [n]]), 0, n))
 
 
-def tilted(factors: Sequence[Factor], counts: Ints, n: int) -> list[Law]:
+def tilted(factors: Sequence[Factor], counts: Ints, n: int, most: int | None = None) -> list[Law]:
     """Return the law of each kind of cell, tilted so that the sum over all cells has mean n.
 
     Parameters
     ----------
     counts
         How many cells are of each kind.
+    most
+        The largest count of a cell, where the number of rows is not known to be n.
     """
-    seen = [(nodes := factor.nodes(n), factor.logs(nodes)) for factor in factors]
+    seen = [(nodes := factor.nodes(most or n), factor.logs(nodes)) for factor in factors]
     place = np.array([float(min(n - 1, n // int(counts.sum())))])
     theta = -float(np.average([factor.ratios(place)[0] for factor in factors], weights=counts))
     low, high, step = -math.inf, math.inf, 1.0 / n

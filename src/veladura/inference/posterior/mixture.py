@@ -8,6 +8,7 @@ around total * p.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from math import exp, lgamma, log, log1p
@@ -136,10 +137,13 @@ class Share:
         low = self.gamma + self.law.low + int(np.searchsorted(self._below, EDGE))
         high = self.gamma + self.law.low + int(np.searchsorted(self._below, 1 - EDGE))
         high = min(high, self.gamma + self.law.low + self.law.chances.size - 1)
-        ends = np.array(
-            [beta.ppf(EDGE, low, self.total - low), beta.isf(EDGE, high, self.total - high)]
+        with warnings.catch_warnings():  # of a root that is hardly above 0 or below 1
+            warnings.simplefilter("ignore", RuntimeWarning)
+            least = beta.ppf(EDGE, low, self.total - low)
+            most = beta.isf(EDGE, high, self.total - high)
+        inside: Floats = np.clip(
+            [least if least >= 0 else 0.0, most if most <= 1 else 1.0], 0.0, 1.0
         )
-        inside: Floats = np.clip(ends, 0.0, 1.0)
         return inside
 
     def quantile(self, chances: ArrayLike) -> Floats:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from veladura.base.arrays import Floats, Ints, Mask
+from veladura.base.checks import check_choice
 from veladura.base.estimate import Estimate
 from veladura.base.streams import Streams
 from veladura.errors import PlanError
 from veladura.inference.posterior.compare import categories, cells_where
 from veladura.inference.posterior.shares import Interval, check_level, shortest
+from veladura.methods.private.bins import mean_places, slopes
 from veladura.methods.private.noise_aware import NoiseAware, Protected, resampled
 from veladura.numeric.graphical.rows import draw_rows
 
@@ -58,7 +60,7 @@ def noise_aware(model: NoiseAware, prior: ArrayLike = 0.5) -> NoiseAwarePosterio
         msg = "prior must be one number above 0 for this release.\n\nHint: prior=0.5."
         raise PlanError(msg)
     streams = Streams.of(SEED)
-    asked = NoiseAware(model.domain, model.n, model.tables, float(weight))
+    asked = replace(model, prior=float(weight))
     protected = asked.protected(streams("noise-aware", "protected"))
     if protected.diagnostics is not None:
         protected.diagnostics.warn("use a larger prior, such as prior=1.")
@@ -198,15 +200,74 @@ class NoiseAwarePosterior:
         chosen = []
         for name, wanted in values.items():
             [place] = self._places([name])
-            alone = cells_where(
-                type(self.domain)(
-                    {name: self.domain.values[name]},
-                    tuple([name] if name in self.domain.missing else []),
-                ),
-                {name: wanted},
-            )
+            alone = cells_where(self._alone(name), {name: wanted})
             chosen.append((place, tuple(np.flatnonzero(alone).tolist())))
         return Group(tuple(sorted(chosen)))
+
+    def _alone(self, name: str) -> Domain:
+        """Return the domain of one column."""
+        missing = (name,) if name in self.domain.missing else ()
+        return type(self.domain)({name: self.domain.values[name]}, missing)
+
+    def between(self, column: str, low: float, high: float) -> Mask | Group:
+        """Return the people whose number is from low to under high (to high, at the upper bound).
+
+        Numbers are known by their bins: both limits must be edges of bins.
+        """
+        edges = self._edges(column)
+        if low not in edges or high not in edges or not low < high:
+            msg = (
+                f"{column!r} is known by bins: both limits must be among their edges, the lower one"
+                f" first.\n\nHint: the edges are {[float(f'{edge:.12g}') for edge in edges]}."
+            )
+            raise PlanError(msg)
+        words = self.domain.texts(column)[edges.index(low) : edges.index(high)]
+        return self.where(**{column: words})
+
+    def _edges(self, column: str) -> list[float]:
+        self._places([column])
+        if column not in self.domain.edges:
+            msg = f"{column!r} is a column of categories: use where(...)."
+            raise PlanError(msg)
+        return list(self.domain.edges[column])
+
+    def mean_of(
+        self,
+        column: str,
+        given: Mask | Group | None = None,
+        level: float = 0.95,
+        within: str = "anywhere",
+    ) -> Estimate:
+        """Return the mean of a number in the population, among all who have one or a group.
+
+        Parameters
+        ----------
+        within
+            "anywhere": the interval covers the mean wherever in their bins the numbers are.
+            "smooth": it takes them as spread as the bins on both sides suggest, which the estimate
+            does in either case.
+        """
+        check_level(level, "hpd")
+        check_choice("within", within, ("anywhere", "smooth"))
+        edges = np.asarray(self._edges(column))
+        words = self.domain.texts(column)
+        groups = [self.where(**{column: word}) for word in words]
+        if given is not None:
+            groups = [group & given for group in groups]  # type: ignore[operator]
+        shares = np.column_stack([self._share_draws(group) for group in groups])
+        total = shares.sum(axis=1, keepdims=True)
+        if not (total > 0).all():
+            msg = "nobody can be in the group that the mean is among."
+            raise PlanError(msg)
+        shares = shares / total
+        places = mean_places(slopes(shares.mean(axis=0), edges.tolist()))
+        smooth = shares @ (edges[:-1] + places * np.diff(edges))
+        middle = _estimate(smooth, level, edges[0], edges[-1])
+        if within == "smooth":
+            return middle
+        least = _estimate(shares @ edges[:-1], level, edges[0], edges[-1])
+        most = _estimate(shares @ edges[1:], level, edges[0], edges[-1])
+        return Estimate(middle.value, least.lower, most.upper, level)
 
     def _share_draws(self, group: Mask | Group) -> Floats:
         """Return draws of the share of a group in the population."""

@@ -11,6 +11,7 @@ from veladura.errors import PlanError
 from veladura.inference.posterior import convolve
 from veladura.inference.posterior.convolve import Convolution, Factor
 from veladura.inference.posterior.noise_aware import NoiseAwarePosterior, noise_aware
+from veladura.inference.posterior.rows import rows_posterior, window
 from veladura.inference.posterior.shares import Interval, Posterior, shortest
 from veladura.methods.private.domain import Domain
 from veladura.methods.private.noise_aware import NoiseAware
@@ -57,7 +58,13 @@ def posterior(release: Release, prior: ArrayLike = 0.5) -> Posterior | NoiseAwar
     if isinstance(model, NoiseAware):
         return noise_aware(model, prior)
     return from_counts(
-        model.domain, model.released, model.n, prior, alpha=model.alpha, scale=model.scale
+        model.domain,
+        model.released,
+        model.n,
+        prior,
+        alpha=model.alpha,
+        scale=model.scale,
+        n_scale=model.n_scale,
     )
 
 
@@ -69,6 +76,7 @@ def from_counts(
     *,
     alpha: ArrayLike | None = None,
     scale: float | None = None,
+    n_scale: float | None = None,
 ) -> Posterior:
     """Return the posterior from released counts: datasets in rows, cells of the domain in columns.
 
@@ -79,6 +87,9 @@ def from_counts(
         cell.
     scale
         The scale of two-sided geometric noise, for `NoisyCounts`.
+    n_scale
+        The scale of the noise of n, where n is not public; infinite where n is only what the noisy
+        counts add up to.
     """
     possible = domain.possible
     gamma = np.where(
@@ -96,10 +107,17 @@ def from_counts(
     )
     kind = kind.ravel()
     factors = [Factor(float(key[0]), key[2:], float(key[1]), scale) for key in keys]
-    laws = convolve.tilted(factors, np.bincount(kind, minlength=len(keys)), n)
-    whole = Convolution(laws, np.bincount(kind, minlength=len(keys)), n)
+    counts = np.bincount(kind, minlength=len(keys))
+    laws = convolve.tilted(factors, counts, n)
+    number = None
+    if n_scale is not None:
+        most = n + window(n, laws, counts, n_scale)
+        laws = convolve.tilted(factors, counts, n, most)
+        number = rows_posterior(n, factors, laws, counts, n_scale, float(gamma.sum()))
+    whole = Convolution(laws, counts, n)
     method = "exact" if len(keys) * whole.length <= MOST else "approximate"
-    return Posterior(domain, n, gamma, kind, laws, np.ascontiguousarray(keys[:, 0]), method)
+    weights = np.ascontiguousarray(keys[:, 0])
+    return Posterior(domain, n, gamma, kind, laws, weights, method, number)
 
 
 __all__ = ["Interval", "NoiseAwarePosterior", "Posterior", "from_counts", "posterior", "shortest"]

@@ -18,6 +18,7 @@ from veladura.inference.posterior import split
 from veladura.inference.posterior.convolve import Convolution, Law
 from veladura.inference.posterior.edgeworth import approximate_marginals
 from veladura.inference.posterior.mixture import Share
+from veladura.inference.posterior.rows import MixedShare, nodes
 from veladura.methods.private.domain import Domain
 
 if TYPE_CHECKING:
@@ -44,7 +45,9 @@ class Posterior:
     domain
         The declared domain.
     n
-        The number of rows that were protected.
+        The number of rows that were protected, or an estimate of it.
+    rows
+        Where n is not public, the posterior of the number of rows; all answers are mixed over it.
     gamma
         The Dirichlet parameter of the prior by cell; 0 where a cell cannot occur.
     kind
@@ -60,6 +63,7 @@ class Posterior:
     tilted: Sequence[Law] = field(repr=False)
     weights: Floats = field(repr=False)  # the prior's weight of each kind
     method: str = "exact"
+    rows: Law | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         return f"Posterior(cells={self.domain.cells}, n={self.n}, method={self.method!r})"
@@ -77,10 +81,25 @@ class Posterior:
     @property
     def error(self) -> float:
         """The largest relative error in adding up, or that stated by the approximation."""
+        if self.rows is not None:
+            return max(given.error for _, given in self._given_rows)
         return self._marginals[1]
 
     @cached_property
+    def _given_rows(self) -> list[tuple[float, Posterior]]:
+        """The posteriors given numbers of rows, with their probabilities."""
+        if self.rows is None:
+            return [(1.0, self)]
+        return [(chance, replace(self, n=n, rows=None)) for n, chance in nodes(self.rows)]
+
+    @cached_property
     def _shares(self) -> list[Share]:
+        if self.rows is not None:
+            each = [(chance, given._shares) for chance, given in self._given_rows]  # noqa: SLF001
+            return [
+                MixedShare.of([(chance, shares[kind]) for chance, shares in each])
+                for kind in range(len(self.tilted))
+            ]
         return [
             Share(law, float(weight), self.total)
             for law, weight in zip(self._marginals[0], self.weights, strict=True)
@@ -146,8 +165,13 @@ class Posterior:
     def draw_counts(self, n: int, seed: int | Streams | None = None) -> Ints:
         """Return n independent draws of the counts of the protected table, one row each."""
         counts = np.zeros((n, self.domain.cells), dtype=np.int64)
+        streams = Streams.of(seed)
+        totals: int | Ints = self.n
+        if self.rows is not None:
+            chosen = streams("posterior", "rows").choice(self.rows.values, n, p=self.rows.chances)
+            totals = chosen.astype(np.int64)
         counts[:, self.domain.possible] = split.draw(
-            Streams.of(seed)("posterior", "counts"), self._tree, self.n, n
+            streams("posterior", "counts"), self._tree, totals, n
         )
         return counts
 
@@ -179,7 +203,8 @@ class Posterior:
             msg = "groups must contain every possible cell exactly once."
             raise PlanError(msg)
         kept = [mask for mask in cells if mask.any()]
-        whole = Convolution(self.tilted, np.bincount(self.kind, minlength=len(self.tilted)), self.n)
+        most = self.n if self.rows is None else int(self.rows.values[-1])
+        whole = Convolution(self.tilted, np.bincount(self.kind, minlength=len(self.tilted)), most)
         laws = whole.sums(
             [np.bincount(self.kind[mask], minlength=len(self.tilted)) for mask in kept]
         )

@@ -76,8 +76,8 @@ def _sum(first: Law, second: Law) -> Law:
     return Law(first.low + second.low + low, kept / kept.sum())
 
 
-def draw(rng: Generator, tree: SumNode, n: int, size: int) -> Ints:
-    """Return ``size`` independent draws of all counts, in rows; every row adds up to n."""
+def draw(rng: Generator, tree: SumNode, n: int | Ints, size: int) -> Ints:
+    """Return ``size`` independent draws of all counts, in rows; every row adds up to its n."""
     columns: list[Ints] = []
 
     def descend(node: SumNode, totals: Ints) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from veladura.numeric.coding import common_cells
 from veladura.numeric.individual_risk import class_risks
 from veladura.table.source import open_quietly
 from veladura.table.units import per_person, person_numbers
+
+if TYPE_CHECKING:
+    from veladura.table.table import Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +39,11 @@ class IndividualRisk:
         Largest and mean risk.
     expected
         The sum of the risks: people expected to be re-identified.
+    households
+        Households in which at least one member is expected to be re-identified: the sum over
+        households of 1 - product of (1 - risk) of their members; None without a household column.
+    per_household
+        That risk of the household of each row; None without a household column.
     """
 
     per_record: Floats = field(repr=False)
@@ -44,6 +52,8 @@ class IndividualRisk:
     highest: Estimate
     average: Estimate
     expected: Estimate
+    households: Estimate | None = None
+    per_household: Floats | None = field(default=None, repr=False)
 
 
 @renamed(keys="known")
@@ -57,7 +67,8 @@ def individual(
     people), and the risk is E(1/F | f) = p^f / f 2F1(f, f; f + 1; 1 - p) (Benedetti and Franconi
     1998, eq. 6), here as p / f 2F1(1, 1; f + 1; 1 - p), which is the same and loses no digits.
     Missing counts as a value of its own. A person with several rows counts once, with the highest
-    risk among them.
+    risk among them. Where a column has the role "household", who finds one member has found all:
+    the household risk is 1 - prod (1 - r) over its members (Templ 2017, sec. 3.6).
 
     Parameters
     ----------
@@ -84,6 +95,7 @@ def individual(
     Benedetti, R. and Franconi, L. (1998). Statistical and technological solutions for controlled
     data dissemination. Pre-proceedings of New Techniques and Technologies for Statistics 1,
     225-232.
+    Templ, M. (2017). Statistical Disclosure Control for Microdata. Springer.
     Franconi, L. and Polettini, S. (2004). Individual risk estimation in mu-Argus: a review. Privacy
     in Statistical Databases, 262-272.
     """
@@ -101,13 +113,41 @@ def individual(
     each = (np.ones(cells.size) if weight is None else positive_weights(opened, weight)) / fraction
     classes = class_risks(cells, number, persons if opened.person else None, each)
     people = per_person(classes.risk[cells], persons)
-    figures = (float(people.max()), float(people.mean()), float(people.sum()))
+    households, per_household = _household_risk(opened, people, persons)
     return IndividualRisk(
         classes.risk[cells],
         classes.sizes[cells],
         classes.population[cells],
-        *map(Estimate.exact, figures),
+        Estimate.exact(float(people.max())),
+        Estimate.exact(float(people.mean())),
+        Estimate.exact(float(people.sum())),
+        households,
+        per_household,
     )
+
+
+def _household_risk(
+    table: Table, risks: Floats, persons: Ints
+) -> tuple[Estimate | None, Floats | None]:
+    """Return the expected households with somebody found, and the risk of each row's household.
+
+    Parameters
+    ----------
+    risks, persons
+        The risk of each person, and the person of each row.
+    """
+    name = table.units.schema.household
+    if name is None:
+        return None, None
+    column = table.units.column(name)
+    _, home = np.unique(column.values, return_inverse=True)
+    alone = int(home.max(initial=-1)) + 1 + np.arange(home.size)  # nobody lives with them
+    _, home = np.unique(np.where(column.missing, alone, home), return_inverse=True)
+    first = np.unique(persons, return_index=True)[1]  # people are numbered in this order
+    with np.errstate(divide="ignore"):
+        unfound = np.bincount(home[first], weights=np.log1p(-np.minimum(risks, 1.0)))
+    risk = 1 - np.exp(unfound)
+    return Estimate.exact(float(risk.sum())), risk[home]
 
 
 def measure(subject: Subject) -> Measured:
@@ -132,9 +172,17 @@ def measure(subject: Subject) -> Measured:
         "highest": over_datasets([float(risk.highest) for risk in risks], upper=1.0),
         "average": over_datasets([float(risk.average) for risk in risks], upper=1.0),
         "expected": over_datasets([float(risk.expected) for risk in risks]),
+        "households": _households(risks),
     }
     note = f"Known: {', '.join(known)}." + sampled_note(fraction)
     return Measured(figures, {"average": note})
+
+
+def _households(risks: Sequence[IndividualRisk]) -> Estimate | NotApplicable:
+    found = [float(risk.households) for risk in risks if risk.households is not None]
+    if not found:
+        return NotApplicable("no released column is the number of a household.")
+    return over_datasets(found)
 
 
 MEASURE = Measure(
@@ -153,6 +201,10 @@ MEASURE = Measure(
             " the sampling weights.",
             unit="number",
             headline=True,
+        ),
+        "households": Meaning(
+            "Household risk: households in which at least one member is expected to be"
+            " re-identified; who finds one has found all.",
         ),
     },
     function=measure,

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from veladura.methods.kanonymity.kanonymity import KAnonymity  # noqa: F401  # a type variable's
     from veladura.table.table import Table
 
+_FEW_TUPLES = 500_000  # that Spark sends to every worker, to recode and drop rows by one join
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FittedKAnonymity(Fitted["KAnonymity"]):
@@ -190,9 +192,11 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
 
     def _recoded_table(self) -> Table:
         """Return the released table as an expression, recoded where the data lives."""
+        from veladura.table.database.connection import is_spark
         from veladura.table.recode import recode
 
-        if not self.by_level or self.recipe.pairs:
+        few = self.tuples.sizes.size <= _FEW_TUPLES and is_spark(self.table.expression)
+        if not self.by_level or self.recipe.pairs or few:  # on Spark every join is a job
             return self.recoding.apply(self.table, self.tuples)
         names, levels, vector = self.recipe.names, self.lattice.levels, self.vector
         exact, criteria = self.recipe.preserve_type, self.criteria

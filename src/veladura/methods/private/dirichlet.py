@@ -164,7 +164,10 @@ class DirichletMultinomial(CellRecipe):
         each = given if isinstance(given, list) else [given] * int(domain.possible.sum())
         alpha = np.zeros(domain.cells)
         alpha[domain.possible] = [float(positive_number(value)) for value in each]
-        return ReleaseModel(domain, int(n), np.array(counts, dtype=np.float64), alpha=alpha)
+        told = settings.get("n_scale")
+        n_scale = None if told is None else float(positive_number(told))
+        released = np.array(counts, dtype=np.float64)
+        return ReleaseModel(domain, int(n), released, alpha=alpha, n_scale=n_scale)
 
 
 @dataclass(frozen=True, kw_only=True)

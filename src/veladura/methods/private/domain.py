@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from veladura.base.arrays import Floats, Ints, Mask
 from veladura.errors import DataError, PlanError
+from veladura.methods.private import bins
 from veladura.table.codes import Column, label_text
 from veladura.table.schema import LABELLED, Field
 
@@ -41,11 +42,14 @@ class Domain:
     zeros
         Structural zeros, combinations that cannot occur: each gives columns the values that are
         impossible together, None for missing.
+    edges
+        Columns of numbers: the edges of their bins, whose words are the declared values.
     """
 
     values: Values
     missing: tuple[str, ...] = ()
     zeros: tuple[Zero, ...] = ()
+    edges: Mapping[str, bins.Edges] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -101,14 +105,14 @@ class Domain:
             for places in grid.tolist()
         ]
 
-    def tuples(self, table: Table) -> tuple[list[Ints], Ints]:
+    def tuples(self, table: Table, *, clip: bool = False) -> tuple[list[Ints], Ints]:
         """Return the distinct rows as categories of each column, and how often each occurs.
 
         Values outside the domain, and rows in cells declared as impossible, are an error, which
-        gives their number only.
+        gives their number only. Numbers beyond the outer edges are too, unless they are clipped.
         """
         distinct = table.counts(self.names)
-        codes = [self._codes(column) for column in distinct.columns]
+        codes = [self._codes(column, clip=clip) for column in distinct.columns]
         outside = {
             column.name: int(distinct.size[code < 0].sum())
             for column, code in zip(distinct.columns, codes, strict=True)
@@ -170,8 +174,10 @@ class Domain:
         np.add.at(counts, np.ravel_multi_index(codes, self.shape), size)
         return counts
 
-    def _codes(self, column: Column) -> Ints:
+    def _codes(self, column: Column, *, clip: bool = False) -> Ints:
         """Return the category of each value, -1 for one that is not declared."""
+        if column.name in self.edges:
+            return self._bins(column, clip=clip)
         place = {text: i for i, text in enumerate(self.texts(column.name))}
         if column.labels is None:
             coded = np.array(
@@ -183,16 +189,48 @@ class Domain:
             coded = of_label[column.values]
         return np.where(column.missing, len(place) if column.name in self.missing else -1, coded)
 
+    def _bins(self, column: Column, *, clip: bool) -> Ints:
+        edges, absent = self.edges[column.name], column.name in self.missing
+        if column.labels is not None:  # of a stranger's file: numbers are asked for at the door
+            return np.full(column.size, -1, dtype=np.int64)
+        numbers = column.values.astype(np.float64)
+        missing = column.missing | np.isnan(numbers)
+        codes = bins.codes_of(np.where(missing, edges[0], numbers), edges, clip=clip)
+        return np.where(missing, len(edges) - 1 if absent else -1, codes)
+
     def columns(self, table: Table, cells: Ints) -> dict[str, Column]:
         """Return rows in given cells as columns of the table's own types."""
         return self.columns_of(table, np.unravel_index(cells, self.shape))
 
-    def columns_of(self, table: Table, codes: Sequence[Ints]) -> dict[str, Column]:
-        """Return rows given by their categories as columns of the table's own types."""
+    def columns_of(
+        self, table: Table, codes: Sequence[Ints], within: bins.Within | None = None
+    ) -> dict[str, Column]:
+        """Return rows given by their categories as columns of the table's own types.
+
+        Numbers are drawn within their bins; in the middle, unless ``within`` says otherwise.
+        """
+        within = within or bins.Within()
         return {
-            name: self._column(table.schema[name], code)
+            name: (
+                self._numbers(table.schema[name], code, within)
+                if name in self.edges
+                else self._column(table.schema[name], code)
+            )
             for name, code in zip(self.names, codes, strict=True)
         }
+
+    def _numbers(self, field: Field, codes: Ints, within: bins.Within) -> Column:
+        """Return numbers in their bins, of a type that holds all of them."""
+        edges, whole = self.edges[field.name], field.kind == "integer"
+        missing = codes == len(edges) - 1
+        drawn = within.numbers(np.where(missing, 0, codes), edges, whole=whole)
+        wide = replace(field, type=pa.int64() if whole else pa.float64())
+        return Column(wide, drawn.astype(np.int64) if whole else drawn, missing)
+
+    def rebinned(self, edges: Mapping[str, bins.Edges]) -> Domain:
+        """Return the domain with other bins of some columns of numbers."""
+        words = {name: bins.labels(ends) for name, ends in edges.items()}
+        return replace(self, values={**self.values, **words}, edges={**self.edges, **dict(edges)})
 
     def _column(self, field: Field, codes: Ints) -> Column:
         texts = self.texts(field.name)
@@ -218,6 +256,7 @@ class Domain:
             "structural_zeros": [
                 {name: list(listed(value)) for name, value in zero.items()} for zero in self.zeros
             ],
+            **({"edges": {name: list(e) for name, e in self.edges.items()}} if self.edges else {}),
         }
 
     @classmethod
@@ -229,7 +268,11 @@ class Domain:
             {name: tuple(value) for name, value in zero.items()}
             for zero in settings.get("structural_zeros", ())
         )
-        return cls(values, tuple(settings.get("missing", ())), zeros)
+        edges = {name: tuple(map(float, e)) for name, e in settings.get("edges", {}).items()}
+        for name, ends in edges.items():
+            if not bins.check_edges(ends) or len(values[name]) != len(ends) - 1:
+                raise ValueError
+        return cls(values, tuple(settings.get("missing", ())), zeros, edges)
 
 
 def _outside(rows: Mapping[str, int]) -> DataError:
@@ -247,9 +290,18 @@ def declare(
     missing: Sequence[str] = (),
     zeros: Sequence[Zero] = (),
     most: int | None = MOST_CELLS,
+    edges: Mapping[str, bins.Edges] | None = None,
 ) -> Domain:
     """Return the domain of some columns as it was declared, or say what is wrong with it."""
     values = read_values(given) if isinstance(given, str) else given
+    edges = edges or {}
+    if both := [name for name in edges if name in (values or {})]:
+        msg = (
+            f"{both} have a domain and bounds.\n\nHint: bounds are for numbers, domain for"
+            " categories: leave one out."
+        )
+        raise PlanError(msg)
+    values = {**(values or {}), **{name: bins.labels(ends) for name, ends in edges.items()}}
     if not values:
         msg = (
             "domain is missing: declare the values that can occur, from public knowledge and never"
@@ -257,13 +309,16 @@ def declare(
         )
         raise PlanError(msg)
     if absent := [name for name in columns if name not in values]:
-        msg = f"domain declares no values for {absent}."
+        msg = (
+            f"domain declares no values for {absent}.\n\nHint: numbers need bounds instead, where"
+            " the method has them."
+        )
         raise PlanError(msg)
     chosen = {name: checked_values(name, values[name]) for name in columns}
     if beyond := [name for name in missing if name not in chosen]:
         msg = f"missing names columns that are not released: {beyond}."
         raise PlanError(msg)
-    domain = Domain(chosen, tuple(missing), tuple(zeros))
+    domain = Domain(chosen, tuple(missing), tuple(zeros), dict(edges))
     if most is not None and domain.cells > most:
         msg = (
             f"the domain has {domain.cells} cells, more than {most}.\n\nHint: release fewer"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -22,8 +22,11 @@ from veladura.core.promise import Promise
 from veladura.core.recipe import Recipe, no_codes
 from veladura.core.rules import NoiseAwareRows, Rule
 from veladura.errors import PlanError
-from veladura.methods.private import exact, propose, workload
-from veladura.methods.private.domain import Domain, Zero
+from veladura.methods.private import exact, numbers, propose, workload
+from veladura.methods.private.bins import Within, edges_of
+from veladura.methods.private.cuts import SHARE as CUTTING
+from veladura.methods.private.cuts import grid_edges, quantile_cuts
+from veladura.methods.private.domain import Domain, Zero, declare
 from veladura.methods.private.events import Event, rho_for, zcdp_epsilon
 from veladura.methods.private.expected import Expected, expected_error
 from veladura.methods.private.libraries import gaussian, noisy_maximum, opendp
@@ -38,6 +41,7 @@ from veladura.methods.private.measuring import (
 from veladura.methods.private.model import positive_number
 from veladura.methods.private.noise_aware import NoiseAware
 from veladura.methods.private.noisy import nearest
+from veladura.methods.private.numbers import USUAL_BINS, as_tuples, bounds_of
 from veladura.methods.private.private import (
     FittedPrivate,
     Outcome,
@@ -52,6 +56,7 @@ from veladura.numeric.graphical.model import Beliefs
 from veladura.numeric.graphical.rows import draw_rows
 
 if TYPE_CHECKING:
+    from veladura.base.streams import Streams
     from veladura.core.release import Release
     from veladura.table.codes import Column
     from veladura.table.inspect import Facts
@@ -74,10 +79,21 @@ class Marginals(PrivateRecipe):
     Parameters
     ----------
     columns
-        The columns of categories to release.
+        The columns to release: categories, which ``domain`` declares, and numbers, which have
+        ``bounds``.
     domain
-        By column the values that can occur, from public knowledge; or the path of a JSON file that
-        holds them.
+        By column of categories the values that can occur, from public knowledge; or the path of a
+        JSON file that holds them.
+    bounds
+        By column of numbers the least and the greatest value that can occur, from public knowledge.
+        Numbers beyond are clipped. They are counted in bins, and released as numbers drawn within
+        their bin, as the bins on both sides suggest; the manifest tells the bins.
+    bins
+        The number of bins of equal width of every column of numbers; or by column that number, or
+        the inner edges: ``{"age": [18, 65], "income": 20}``. 10 where nothing is said.
+    private_cuts
+        Columns of numbers whose bins hold about as many people each: the cuts are chosen privately,
+        for a tenth of the budget.
     epsilon
         The privacy loss of the release.
     delta
@@ -98,7 +114,8 @@ class Marginals(PrivateRecipe):
         Combinations that cannot occur: ``[{"age": ["0-14"], "marital": ["married", "widowed"]}]``.
     rules
         Rules between columns that every person keeps, for example ``'age == "0-14" implies income
-        == "none"'``. Combinations that break one are structural zeros.
+        == "none"'``. Combinations that break one are structural zeros. A limit in a rule about a
+        number must be an edge of its bins.
     workload
         The tables to keep well, for example ``[["age", "sex"], ["age", "income"]]``; only these
         and parts of them get noise. All pairs of columns, unless given.
@@ -135,9 +152,17 @@ class Marginals(PrivateRecipe):
     needs: ClassVar[tuple[str, ...]] = ("opendp",)
     most_cells: ClassVar[int | None] = None
     posterior_needs: ClassVar[tuple[str, ...]] = ("domain", "n", "measured", "noisy")
-    declared_by_holder: ClassVar[tuple[str, ...]] = ("domain", "structural_zeros", "rules")
+    declared_by_holder: ClassVar[tuple[str, ...]] = (
+        "domain",
+        "bounds",
+        "structural_zeros",
+        "rules",
+    )
 
     delta: float = 1e-9
+    bounds: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    bins: int | Mapping[str, int | Sequence[float]] = USUAL_BINS
+    private_cuts: Sequence[str] = ()
     structural_zeros: Sequence[Mapping[str, Sequence[str | int | bool]]] = ()
     rules: Sequence[str] = ()
     workload: Sequence[Sequence[str]] | None = None
@@ -151,7 +176,10 @@ class Marginals(PrivateRecipe):
         if isinstance(self.structural_zeros, (list, tuple)):
             zeros = tuple(map(as_lists, self.structural_zeros))
             object.__setattr__(self, "structural_zeros", zeros)
+        object.__setattr__(self, "bounds", as_tuples(self.bounds))
+        object.__setattr__(self, "bins", as_tuples(self.bins))
         super().__post_init__()
+        numbers.check(self.columns, self.bounds, self.bins, self.private_cuts)
         if not exact.share(self.delta):
             msg = "delta must be above 0: Gaussian noise has no epsilon without one."
             raise PlanError(msg)
@@ -181,6 +209,22 @@ class Marginals(PrivateRecipe):
         """Return the structural zeros: combinations that cannot occur."""
         return tuple(self.structural_zeros)
 
+    def declared(self) -> Domain:
+        """Return the domain of the released columns: declared values, and bins of numbers.
+
+        Private cuts are not known before they are paid for: bins of equal width stand for them.
+        """
+        edges = {
+            name: edges_of(name, self.bounds, self.bins, USUAL_BINS)
+            for name in self.columns
+            if name in self.bounds
+        }
+        return declare(self.columns, self.domain, self.missing, self.zeros(), None, edges)
+
+    def check_columns(self, table: Table) -> None:
+        """Refuse columns that are neither categories nor numbers with bounds."""
+        numbers.check_table(table.schema, self.columns, self.declared().edges, self.private_cuts)
+
     def design(self, domain: Domain, n: int | None) -> Design:
         """Return what may be measured, or refuse a domain that is too large: no row decides it."""
         workload.check_size(domain, self.model_size)
@@ -204,6 +248,8 @@ class Marginals(PrivateRecipe):
         The rho of r rows is r^2 times that of one (Bun and Steinke 2016, proposition 1.9).
         """
         about, rho = ", ".join(self.columns), rho_for(*self.cost()) * self.rows_each**2
+        if self.private_cuts:
+            about += f"; cuts of {', '.join(self.private_cuts)}"
         return Event(self.method, about, rho=rho, neighbours=self.relation)
 
     def loss(self) -> tuple[Fraction, Fraction]:
@@ -219,9 +265,12 @@ class Marginals(PrivateRecipe):
         opendp()
         chosen, domain = self.prepare(table, context)
         if self.rules:
+            numbers.refuse_private_rules(self.rules, self.private_cuts)
             domain = domain.with_zeros(workload.rule_zeros(chosen, domain, self.rules))
             self.design(domain, 1)
-        codes, counts = domain.tuples(self.contributed(chosen, context))
+        grids = {name: grid_edges(*bounds_of(name, self.bounds)) for name in self.private_cuts}
+        domain = domain.rebinned(grids) if grids else domain
+        codes, counts = domain.tuples(self.contributed(chosen, context), clip=True)
         return FittedMarginals(self, chosen, no_codes(), domain, counts, distinct=tuple(codes))
 
     def table_cells(self) -> int:
@@ -254,16 +303,17 @@ class Marginals(PrivateRecipe):
         """Return the noisy tables of a release, from which the posterior is computed."""
         domain = Domain.from_json(settings)
         n = int(positive_number(settings["n"]))
+        hidden = settings.get("n_is_noisy") is True
         tables = [
             _read_table(domain, measured, noisy)
             for measured, noisy in zip(settings["measured"], settings["noisy"], strict=True)
         ]
-        return NoiseAware(domain, n, tables)
+        return NoiseAware(domain, n, tables, hidden=hidden)
 
     @classmethod
     def suggest_for(cls, table: Table, facts: Mapping[str, Facts]) -> Recipe:
-        """Suggest up to six columns of few values; the holder must confirm the proposed domain."""
-        return cls(**propose.settings(table, facts, cells=10**9, columns=6))
+        """Suggest up to six columns of few values and two of numbers, all to be confirmed."""
+        return cls(**propose.table_settings(table, facts))
 
 
 def _read_table(domain: Domain, measured: Mapping[str, Any], noisy: Sequence[int]) -> NoisyTable:
@@ -284,12 +334,40 @@ class FittedMarginals(FittedPrivate[Marginals]):
     distinct: tuple[Ints, ...] = field(repr=False)
 
     def mechanism(self, context: Context, event: Event) -> Outcome:
-        """Measure, choose and fit; then draw rows from the model, or from the posterior."""
+        """Cut, measure, choose and fit; then draw rows from the model, or from the posterior."""
+        rho = float(event.rho / self.recipe.rows_each**2)
+        cutting = CUTTING * rho if self.recipe.private_cuts else 0.0
+        outcome = self._cut(cutting).release(context, rho - cutting)
+        if not cutting:
+            return outcome
+        return replace(
+            outcome, settings={**outcome.settings, "cutting": exact.text(Fraction(cutting))}
+        )
+
+    def _cut(self, rho: float) -> FittedMarginals:
+        """Return the counts over bins whose cuts were chosen privately, at a cost of rho."""
+        columns = list(self.recipe.private_cuts)
+        distinct, edges = list(self.distinct), {}
+        for name in columns:
+            place = self.domain.names.index(name)
+            grid, codes = self.domain.edges[name], distinct[place]
+            cells = len(grid) - 1
+            held = np.bincount(codes, weights=self.counts, minlength=cells + 1)[:cells]
+            bins = len(edges_of(name, self.recipe.bounds, self.recipe.bins, USUAL_BINS)) - 1
+            cuts = quantile_cuts(held.astype(np.int64), bins, rho / len(columns), noisy_maximum)
+            edges[name] = (grid[0], *(grid[cut] for cut in cuts), grid[-1])
+            bin_of = np.searchsorted(np.array(cuts), np.arange(cells), side="right")
+            distinct[place] = np.append(bin_of, len(cuts) + 1)[codes]
+        if not edges:
+            return self
+        return replace(self, domain=self.domain.rebinned(edges), distinct=tuple(distinct))
+
+    def release(self, context: Context, rho: float) -> Outcome:
+        """Measure, choose and fit at a cost of rho, and draw the datasets."""
         recipe = self.recipe
         # where one person decides the number of rows, it is estimated from the noisy tables
         hidden = recipe.contribution.total_sensitivity
         public = None if hidden else int(self.counts.sum())
-        rho = float(event.rho / recipe.rows_each**2)
         noise = Noise(lambda counts, s: gaussian(counts.astype(np.int64), s), noisy_maximum)
         with context.progress("choosing and measuring tables", 0) as advance:
             measured = measure(
@@ -299,15 +377,17 @@ class FittedMarginals(FittedPrivate[Marginals]):
         size = recipe.size or n
         streams = context.streams
         datasets = [
-            self._columns(beliefs, size, streams("private", "rows", number))
+            self._columns(beliefs, size, streams, number)
             for number, beliefs in enumerate(self._models(measured, n, context))
         ]
         epsilon, delta = map(exact.text, recipe.loss())
         names = self.domain.names
         parameters = {
+            **self.domain.to_json(),
             "epsilon": epsilon,
             "delta": delta,
             "n": n,
+            **({"n_is_noisy": True} if hidden else {}),
             "size": size,
             "m": recipe.m,
             "measured": [
@@ -325,18 +405,20 @@ class FittedMarginals(FittedPrivate[Marginals]):
         if m == 1:
             assert measured.fitted is not None  # noqa: S101  # measure fits at the end
             return [measured.fitted.beliefs]
-        model = NoiseAware(self.domain, n, measured.tables)
+        hidden = bool(self.recipe.contribution.total_sensitivity)
+        model = NoiseAware(self.domain, n, measured.tables, hidden=hidden)
         protected = model.protected(context.streams("private", "posterior"), m)
         apart = np.linspace(0, len(protected.draws) - 1, m).astype(int)
         rng = context.streams("private", "population")
         return [protected.one_population(int(place), rng) for place in apart]
 
     def _columns(
-        self, beliefs: Beliefs, size: int, rng: np.random.Generator
+        self, beliefs: Beliefs, size: int, streams: Streams, number: int
     ) -> Mapping[str, Column]:
-        rows = draw_rows(beliefs, size, rng)
+        rows = draw_rows(beliefs, size, streams("private", "rows", number))
         order = np.lexsort(rows[::-1])
-        return self.domain.columns_of(self.table, [row[order] for row in rows])
+        within = Within(streams("private", "numbers", number))
+        return self.domain.columns_of(self.table, [row[order] for row in rows], within)
 
     def table_of(self, columns: Columns) -> Floats:
         """Return the counts of a table of some columns, flat."""

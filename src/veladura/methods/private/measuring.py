@@ -11,6 +11,7 @@ import numpy as np
 
 from veladura.base.arrays import Floats
 from veladura.base.context import Advance
+from veladura.methods.private.noise_aware import estimated_rows
 from veladura.numeric.graphical.fit import Fit, NoisyTable, fit
 from veladura.numeric.graphical.junction import Columns, model_megabytes
 
@@ -113,10 +114,7 @@ class Measurements:
         """The number of rows, or its estimate: sums of noisy columns, averaged by precision."""
         if self.design.n is not None:
             return float(self.design.n)
-        singles = [table for table in self.tables if len(table.columns) == 1]
-        precision = np.array([1 / (table.noisy.size * table.sigma**2) for table in singles])
-        sums = np.array([table.noisy.sum() for table in singles])
-        return max(1.0, float(precision @ sums / precision.sum()))
+        return estimated_rows(self.tables)
 
     def refit(self, steps: int) -> Fit:
         """Fit the model to all tables, starting from the last one."""

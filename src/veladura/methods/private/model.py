@@ -26,6 +26,9 @@ class ReleaseModel:
         The Dirichlet parameter of every cell, for a Dirichlet-multinomial.
     scale
         The scale of two-sided geometric noise.
+    n_scale
+        The scale of the noise of n; None where n is public, infinite where n is only what the
+        noisy counts add up to.
     """
 
     domain: Domain
@@ -33,6 +36,7 @@ class ReleaseModel:
     released: Floats
     alpha: Floats | None = None
     scale: float | None = None
+    n_scale: float | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ from veladura.numeric.graphical.model import Beliefs, LogLinear
 from veladura.numeric.mcmc.diagnostics import Diagnostics
 
 MOST_CELLS_CHAINED = 2_000  # cells of a domain whose posterior is drawn by Markov chains
-CHAINS, KEPT, LONGEST = 4, 400, 8
+CHAINS, KEPT, LONGEST = 4, 400, 32
 REFITS = 50
 TRACED = 30
 FINE = 0.02  # smoothing of a fit that an interval is computed from: no visible shrinkage
@@ -37,7 +37,10 @@ class NoiseAware:
     domain
         The declared domain.
     n
-        The number of rows that were protected. Neighbouring tables replace a row, so it is public.
+        The number of rows that were protected: public where neighbouring tables replace a row.
+    hidden
+        Whether n is an estimate from the noisy tables, because one person decides it. Inference
+        then takes it for unknown.
     tables
         The noisy tables, columns by their positions in the domain.
     prior
@@ -48,6 +51,7 @@ class NoiseAware:
     n: int
     tables: Sequence[NoisyTable] = field(repr=False)
     prior: float = 0.5
+    hidden: bool = False
 
     @property
     def chained(self) -> bool:
@@ -65,7 +69,12 @@ class NoiseAware:
         """Return draws of Hamiltonian Monte Carlo, made longer until the chains have converged."""
         possible = self.domain.possible
         model = CellModel.of(
-            self.domain.shape, possible, merged(self.tables), float(self.n), self.prior
+            self.domain.shape,
+            possible,
+            merged(self.tables),
+            float(self.n),
+            self.prior,
+            hidden=self.hidden,
         )
         walk = warmed(model, rng, CHAINS)
         draws = walk.run(KEPT, tune=False)
@@ -107,7 +116,7 @@ class NoiseAware:
             again = fit(
                 self.domain.shape,
                 moved,
-                float(self.n),
+                estimated_rows(moved) if self.hidden else float(self.n),
                 zeros=zeros,
                 start=start,
                 steps=REFIT_STEPS,
@@ -129,6 +138,14 @@ class NoiseAware:
             steps=steps,
             smoothing=FINE,
         )
+
+
+def estimated_rows(tables: Sequence[NoisyTable]) -> float:
+    """Return the number of rows that noisy tables tell: sums of columns, weighted by precision."""
+    singles = [table for table in tables if len(table.columns) == 1]
+    precision = np.array([1 / (table.noisy.size * table.sigma**2) for table in singles])
+    sums = np.array([table.noisy.sum() for table in singles])
+    return max(1.0, float(precision @ sums / precision.sum()))
 
 
 @dataclass(frozen=True, eq=False)

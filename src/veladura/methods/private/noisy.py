@@ -110,7 +110,8 @@ class NoisyCounts(CellRecipe):
         noisy = np.zeros(domain.cells)
         noisy[domain.possible] = np.asarray(settings["noisy"], dtype=np.float64)
         n, scale = positive_number(settings["n"]), float(Fraction(settings["scale"]))
-        return ReleaseModel(domain, int(n), noisy[None, :], scale=scale)
+        n_scale = np.inf if settings.get("n_is_noisy") is True else None
+        return ReleaseModel(domain, int(n), noisy[None, :], scale=scale, n_scale=n_scale)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -153,12 +153,19 @@ class PrivateRecipe(Recipe):
     def prepare(self, table: Table, context: Context) -> tuple[Table, Domain]:
         """Return the released columns and their domain; refuse a seed before rows are counted."""
         refuse_seed(context, seedable=self.seedable)
-        hint = "recode numbers and dates into groups first."
-        check_kinds(table.schema, self.columns, KINDS, hint)
+        self.check_columns(table)
         if self.counts_rows_openly() and not table.rows:  # else a refusal would tell of a person
             msg = "the table has no rows."
             raise DataError(msg)
         return table.select(self.columns), self.declared()
+
+    def check_columns(self, table: Table) -> None:
+        """Refuse columns that are not categories."""
+        hint = (
+            "recode numbers and dates into groups first; Marginals takes numbers with declared"
+            " bounds."
+        )
+        check_kinds(table.schema, self.columns, KINDS, hint)
 
     def contributed(self, table: Table, context: Context) -> Table:
         """Return the rows that are counted: at most ``rows_per_person`` of each person."""

@@ -26,12 +26,14 @@ LOSS = ("columns", "epsilon", "delta", "events")
 RATIO = ("columns", "epsilon", "delta", "alpha", "size", "m")
 DOMAIN = ("columns", "domain", "missing", "structural_zeros")
 NOISE = ("columns", "events", "measured", "choosing")
+NUMBERS = {"dp-domain": ("edges",), "dp-noise": ("cutting",)}  # where numbers are in bins
 PEOPLE = ("rows_per_person", "fraction", "neighbours")  # told of whoever is protected, if at all
 
 
 def stated(name: str, keys: Sequence[str], settings: Mapping[str, Any]) -> Promise:
     """Return a promise whose settings are some of those of the step."""
     people = () if keys is DOMAIN else tuple(key for key in PEOPLE if key in settings)
+    people += tuple(key for key in NUMBERS.get(name, ()) if key in settings)
     if str(settings.get("neighbours", "")) in (REPLACE_ONE, REPLACE_PERSON):
         people = tuple(key for key in people if key != "neighbours")  # as older manifests have it
     if lacking := [key for key in keys if key not in settings]:
@@ -53,7 +55,10 @@ def ratio_too_large(evidence: Evidence, settings: Mapping[str, Any]) -> int:
 
 def outside_domain(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return how many columns are not declared, plus 1 when a row is in an undeclared cell."""
-    domain = Domain.from_json(settings)
+    try:
+        domain = Domain.from_json(settings)
+    except (ValueError, KeyError):  # bins that do not fit their words
+        return 1
     beyond = len(set(evidence.released.names) ^ set(domain.names))
     try:
         domain.tuples(evidence.released)
@@ -72,10 +77,10 @@ def noise_too_small(evidence: Evidence, settings: Mapping[str, Any]) -> int:  # 
     """Return 0 when the stated noise costs at most the rho of the stated events.
 
     A table with Gaussian noise costs 1/sigma^2 (a replaced row moves it by the square root of 2),
-    r^2 times that where a person has r rows; choosing tables costs what is stated for it.
+    r^2 times that where a person has r rows; choosing tables and private cuts cost what is stated.
     """
     tables = sum((Fraction(table["sigma"]) ** -2 for table in settings["measured"]), Fraction(0))
-    spent = tables + Fraction(settings["choosing"])
+    spent = tables + Fraction(settings["choosing"]) + Fraction(settings.get("cutting", "0"))
     charged = sum((Event.from_json(event).rho for event in settings["events"]), Fraction(0))
     return int(spent * int(settings.get("rows_per_person", 1)) ** 2 > charged * _ROUNDING)
 
@@ -85,7 +90,8 @@ def _noise(settings: Mapping[str, Any]) -> str:
     return (
         f"Gaussian noise on {len(sigmas)} tables of counts, with a standard deviation of"
         f" {min(sigmas):.4g} to {max(sigmas):.4g} people, and the private choice of these tables"
-        " cost together no more than the privacy loss that was charged."
+        + (" and of the cuts of numbers" if "cutting" in settings else "")
+        + " cost together no more than the privacy loss that was charged."
     )
 
 
@@ -191,7 +197,8 @@ CHECKS = {
                 "domain": _VALUES,
                 "missing": shapes.listed(shapes.name),
                 "structural_zeros": shapes.listed(_ZERO),
-            }
+            },
+            {"edges": shapes.mapped(shapes.listed(shapes.number(), 2), 1, keys=shapes.name)},
         ),
     ),
     "dp-events": Check(
@@ -213,7 +220,7 @@ CHECKS = {
                 ),
                 "choosing": fraction,
             },
-            _ONCE,
+            {**_ONCE, "cutting": fraction},
         ),
         shown=False,
     ),

@@ -48,17 +48,47 @@ def settings(
     }
 
 
+def table_settings(table: Table, facts: Mapping[str, Facts]) -> dict[str, Any]:
+    """Return settings of a private table of up to six columns of few values and two of numbers.
+
+    Bounds are powers of ten around the values: rounder than the data, and still read off them.
+    """
+    numbers = _numbers(table, facts)[:2]
+    if not any(width <= MANY for _, width in _candidates(table, facts)) and numbers:
+        given: dict[str, Any] = {"columns": (), "domain": None, "missing": (), "epsilon": 1.0}
+        if table.people < table.rows:
+            given["rows_per_person"] = 1
+    else:
+        given = settings(table, facts, cells=10**9, columns=6)
+    if not numbers:
+        return given
+    chosen = {*given["columns"], *numbers}
+    absent = {*given["missing"], *(name for name in numbers if facts[name].present < table.rows)}
+    return {
+        **given,
+        "columns": tuple(name for name in table.names if name in chosen),
+        "missing": tuple(name for name in table.names if name in absent),
+        "bounds": {name: _round_bounds(table, name) for name in numbers},
+    }
+
+
+def _numbers(table: Table, facts: Mapping[str, Facts]) -> list[str]:
+    """Return the columns of amounts: numbers with many values."""
+    return [
+        field.name
+        for field in table.schema
+        if field.kind in NUMERIC
+        and field.role not in NOT_AMOUNTS
+        and facts[field.name].distinct > MANY
+    ]
+
+
 def summary_settings(table: Table, facts: Mapping[str, Facts]) -> dict[str, Any]:
     """Return columns, bounds, groups and epsilon for a private summary; all to be confirmed.
 
     Bounds are powers of ten around the values: rounder than the data, and still read off them.
     """
-    numbers = [
-        field.name
-        for field in table.schema
-        if field.kind in NUMERIC and field.role not in NOT_AMOUNTS
-    ]
-    numbers = [name for name in numbers if facts[name].distinct > MANY][:3]
+    numbers = _numbers(table, facts)[:3]
     if not numbers:
         msg = f"the table has no column of numbers with more than {MANY} values to summarise."
         raise PlanError(msg)

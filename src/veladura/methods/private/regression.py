@@ -20,10 +20,11 @@ from veladura.methods.private import exact, propose
 from veladura.methods.private.domain import Domain, declare
 from veladura.methods.private.events import Event
 from veladura.methods.private.libraries import opendp
+from veladura.methods.private.numbers import bounds_of
 from veladura.methods.private.private import FittedPrivate, Outcome, refuse_seed
 from veladura.methods.private.queries import Query
 from veladura.methods.private.regression_rows import coefficient_rows, linear, logistic, products
-from veladura.methods.private.statistics_recipe import StatisticsRecipe, bounds_of
+from veladura.methods.private.statistics_recipe import StatisticsRecipe
 from veladura.methods.private.statistics_table import OWN, table_of
 from veladura.methods.private.summary import numbers_of
 from veladura.table.schema import LABELLED, NUMERIC, check_kinds

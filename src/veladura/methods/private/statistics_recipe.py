@@ -13,6 +13,7 @@ from veladura.core.rules import PrivateStatistics, Rule
 from veladura.errors import PlanError
 from veladura.methods.private import exact
 from veladura.methods.private.events import Event, rho_for, zcdp_epsilon
+from veladura.methods.private.numbers import as_tuples
 from veladura.methods.private.private import PrivateRecipe
 from veladura.methods.private.proof import CHECKS, LOSS, stated
 from veladura.methods.private.queries import Noisy, Query, measured
@@ -83,31 +84,3 @@ class StatisticsRecipe(PrivateRecipe):
             stated("dp-events", LOSS, settings),
             Promise("private-statistics", "package", {key: settings[key] for key in keys}),
         )
-
-
-def as_tuples(given: Any) -> Any:
-    """Return a mapping with tuples for lists, which are what people type."""
-    if not isinstance(given, Mapping):
-        return given
-    return {k: tuple(v) if isinstance(v, list) else v for k, v in given.items()}
-
-
-def bounds_of(name: str, bounds: Mapping[str, Sequence[float]]) -> tuple[float, float]:
-    """Return the declared bounds of a column, or say what is wrong with them."""
-    given = bounds.get(name)
-    if given is None:
-        msg = (
-            f"bounds declares nothing for {name!r}: give the least and the greatest value that can"
-            f" occur, from public knowledge.\n\nHint: bounds={{{name!r}: [0, 100]}}."
-        )
-        raise PlanError(msg)
-    pair = tuple(given) if isinstance(given, Sequence) and not isinstance(given, str) else ()
-    numbers = [v for v in pair if isinstance(v, (int, float)) and not isinstance(v, bool)]
-    if len(pair) != 2 or len(numbers) != 2 or not all(map(math.isfinite, numbers)):  # noqa: PLR2004
-        msg = f"bounds of {name!r} must be two finite numbers."
-        raise PlanError(msg)
-    low, high = map(float, numbers)
-    if low >= high:
-        msg = f"bounds of {name!r} are reversed or equal: the first must be below the second."
-        raise PlanError(msg)
-    return low, high

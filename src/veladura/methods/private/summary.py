@@ -18,9 +18,10 @@ from veladura.methods.private import exact, propose
 from veladura.methods.private.domain import Domain, declare
 from veladura.methods.private.events import Event
 from veladura.methods.private.libraries import opendp
+from veladura.methods.private.numbers import as_tuples, bounds_of
 from veladura.methods.private.private import FittedPrivate, Outcome, refuse_seed
 from veladura.methods.private.queries import Query, queries
-from veladura.methods.private.statistics_recipe import StatisticsRecipe, as_tuples, bounds_of
+from veladura.methods.private.statistics_recipe import StatisticsRecipe
 from veladura.methods.private.statistics_table import OWN, STATISTICS, table_of
 from veladura.methods.private.summary_rows import Wanted, rows_of
 from veladura.table.schema import NUMERIC, check_kinds

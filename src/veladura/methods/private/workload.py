@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, pairwise, product
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from veladura.base.expression import parse
+from veladura.base.arrays import Floats, Mask
+from veladura.base.expression import Expression, literals, parse
 from veladura.errors import ColumnError, PlanError
 from veladura.methods.private.domain import MOST_CELLS, Domain, Zero
 from veladura.numeric.graphical.junction import Columns, model_megabytes
@@ -127,6 +128,7 @@ def rule_zeros(table: Table, domain: Domain, rules: Sequence[str]) -> list[Zero]
         part = Domain(
             {name: domain.values[name] for name in names},
             tuple(name for name in domain.missing if name in names),
+            edges={name: domain.edges[name] for name in names if name in domain.edges},
         )
         if part.cells > MOST_CELLS:
             msg = (
@@ -134,13 +136,61 @@ def rule_zeros(table: Table, domain: Domain, rules: Sequence[str]) -> list[Zero]
                 f" {MOST_CELLS:,}.\n\nHint: write it as rules between fewer columns."
             )
             raise PlanError(msg)
-        codes = np.unravel_index(np.arange(part.cells), part.shape)
-        kept = holds(rule, part.columns_of(table.select(names), codes))
+        kept = _kept(table.select(names), part, rule)
         if not kept.any():
             msg = f"the rule {text!r} holds for no combination of the declared values."
             raise PlanError(msg)
         zeros += _listed_zeros(part, ~kept)
     return zeros
+
+
+def _kept(table: Table, domain: Domain, rule: Expression) -> Mask:
+    """Return which cells keep a rule; refuse one that parts a bin of numbers.
+
+    Where all of a bin is on one side of every limit, it is enough to try some of its numbers: its
+    ends, the limits in it, and one between any two of these.
+    """
+    codes = np.unravel_index(np.arange(domain.cells), domain.shape)
+    if not domain.edges:
+        return holds(rule, domain.columns_of(table, codes))
+    limits = sorted(literals(rule))
+    tried = {name: _tried(table, domain, name, limits) for name in domain.edges}
+    some, every = np.zeros(domain.cells, dtype=bool), np.ones(domain.cells, dtype=bool)
+    columns = domain.columns_of(table, codes)
+    for places in product(*(range(len(values)) for values in tried.values())):
+        moved = {
+            name: columns[name].with_values(
+                np.append(values[place], 0)[codes[domain.names.index(name)]]
+            )
+            for place, (name, values) in zip(places, tried.items(), strict=True)
+        }
+        now = holds(rule, {**columns, **moved})
+        some, every = some | now, every & now
+    if (some != every).any():
+        msg = (
+            f"the rule {rule.text!r} parts a bin of numbers: it holds for some of them"
+            f" only.\n\nHint: give the inner edges of {list(domain.edges)} in bins, with the limits"
+            " of the rule among them."
+        )
+        raise PlanError(msg)
+    return every
+
+
+def _tried(table: Table, domain: Domain, name: str, limits: Sequence[float]) -> Floats:
+    """Return numbers of every bin (in columns) that tell on which side of limits it is."""
+    whole = table.schema[name].kind == "integer"
+    edges = np.asarray(domain.edges[name])
+    rows = []
+    for first, last in pairwise(edges.tolist()):
+        top = last if last == edges[-1] else (last - 1 if whole else np.nextafter(last, -np.inf))
+        ends = {first, top, *(limit for limit in limits if first <= limit <= top)}
+        points = sorted(ends)
+        points += [(a + b) / 2 for a, b in pairwise(points)]
+        if whole:
+            points = [p for p in (float(np.ceil(v)) for v in points) if first <= p <= top] or [top]
+        rows.append(points)
+    longest = max(map(len, rows))
+    return np.array([points + points[:1] * (longest - len(points)) for points in rows]).T
 
 
 def _listed_zeros(domain: Domain, never: object) -> list[Zero]:

@@ -40,6 +40,8 @@ class CellModel:
         The number of rows of the protected table.
     weight
         a: the weight of the prior, in people.
+    hidden
+        Whether n is only an estimate: the number is then f n with an unknown f, integrated out.
     """
 
     indicators: Floats = field(repr=False)
@@ -47,6 +49,7 @@ class CellModel:
     sigma: Floats = field(repr=False)
     n: float
     weight: float
+    hidden: bool = False
 
     @classmethod
     def of(
@@ -56,6 +59,8 @@ class CellModel:
         measured: Sequence[NoisyTable],
         n: float,
         prior: float,
+        *,
+        hidden: bool = False,
     ) -> CellModel:
         """Return the model of noisy tables over the possible cells of a domain."""
         blocks = [indicator(shape, table.columns)[possible] for table in measured]
@@ -66,6 +71,7 @@ class CellModel:
             np.repeat([table.sigma for table in measured], sizes),
             n,
             prior * max(sizes),
+            hidden,
         )
 
     @cached_property
@@ -76,24 +82,38 @@ class CellModel:
         return np.ascontiguousarray(left[:, values > FLAT * max(values.max(initial=0.0), 1.0)])
 
     @cached_property
-    def _weighted(self) -> Floats:
-        """The indicators in standard deviations of the noise, times n."""
-        return self.n * self.indicators / self.sigma
+    def _turned(self) -> tuple[Floats, Floats]:
+        """The indicators times n, and the noisy counts, in standard deviations of the noise.
+
+        Turned to the few directions that the tables can differ in: tables that share columns
+        repeat each other, and what the model cannot move adds a constant only.
+        """
+        weighted = self.n * self.indicators / self.sigma
+        left, values, right = np.linalg.svd(weighted, full_matrices=False)
+        kept = values > FLAT * values.max(initial=0.0)
+        return left[:, kept] * values[kept], right[kept] @ (self.noisy / self.sigma)
 
     def density(self, scores: Floats) -> tuple[Floats, Floats]:
-        """Return the log posterior density and its gradient by cell, for rows of E z."""
+        """Return the log posterior density and its gradient by cell, for rows of E z.
+
+        The mean of E z over the cells is 0, and a constant gradient has no effect on z: the basis
+        is centred.
+        """
+        weighted, noisy = self._turned
         peak = scores.max(axis=1, keepdims=True)
         weights = np.exp(scores - peak)
         sums = weights.sum(axis=1, keepdims=True)
         shares = weights / sums
-        residual = self.noisy / self.sigma - shares @ self._weighted
-        totals = (peak + np.log(sums))[:, 0]
-        value = -0.5 * (residual**2).sum(axis=1)
-        value += self.weight * (scores.mean(axis=1) - totals)
-        pull = residual @ self._weighted.T
-        pull -= (shares * pull).sum(axis=1, keepdims=True)
-        gradient = shares * pull + self.weight * (1 / scores.shape[1] - shares)
-        return value, gradient
+        expected = shares @ weighted
+        if self.hidden:
+            value, slope = scaled_likelihood(noisy, expected)
+        else:
+            slope = noisy - expected
+            value = -0.5 * np.einsum("ij,ij->i", slope, slope)
+        value = value - self.weight * (peak + np.log(sums))[:, 0]
+        pull = slope @ weighted.T
+        pull -= np.einsum("ij,ij->i", shares, pull)[:, None] + self.weight
+        return value, shares * pull
 
     @staticmethod
     def shares(scores: Floats) -> Floats:
@@ -108,7 +128,8 @@ class CellModel:
         centred = self.basis - share @ self.basis
         spread = (centred * share[:, None]).T
         covariance = spread @ centred
-        slopes = spread @ (self._weighted - share @ self._weighted)
+        weighted = self._turned[0]
+        slopes = spread @ (weighted - share @ weighted)
         hessian: Floats = slopes @ slopes.T + self.weight * covariance
         return hessian
 
@@ -133,6 +154,19 @@ class CellModel:
             if gained < ENOUGH:
                 break
         return point
+
+
+def scaled_likelihood(noisy: Floats, expected: Floats) -> tuple[Floats, Floats]:
+    """Return the log likelihood of noisy counts around f times the expected ones, and its gradient.
+
+    In standard deviations of the noise, in rows. The factor f has a flat prior and is integrated
+    out: with e the expected and y the noisy counts, (e'y)^2 / (2 e'e) - log(e'e) / 2.
+    """
+    square = np.einsum("ij,ij->i", expected, expected)
+    factor = (expected @ noisy) / square
+    value = 0.5 * square * factor**2 - 0.5 * np.log(square)
+    slope = factor[:, None] * (noisy - factor[:, None] * expected) - expected / square[:, None]
+    return value, slope
 
 
 def indicator(shape: tuple[int, ...], columns: Columns) -> Floats:

@@ -16,6 +16,7 @@ from weakref import WeakValueDictionary, ref
 
 import pyarrow as pa
 
+from veladura.base.memory import database_memory, database_threads
 from veladura.table.database.scratch import scratch_folder
 
 if TYPE_CHECKING:  # Ibis takes a third of a second to load, and a frame never needs it
@@ -51,9 +52,9 @@ def _close(duck: ref[_Duck]) -> None:
         living.connection.close()
 
 
-# One for each scratch folder, as long as a lazy table needs it: a process that runs plan after
-# plan, each with a folder of its own, would else keep the threads and memory of them all.
-_ducks: WeakValueDictionary[tuple[Path, int], _Duck] = WeakValueDictionary()
+# One for each scratch folder and limit of memory, as long as a lazy table needs it: a process that
+# runs plan after plan, each with a folder of its own, would else keep the threads of them all.
+_ducks: WeakValueDictionary[tuple[Path, int, int | None], _Duck] = WeakValueDictionary()
 _newest: list[_Duck] = []
 
 
@@ -63,35 +64,49 @@ def own_connection(custodian: Path | None = None) -> Any:
     It never downloads extensions.
     """
     with _ONE_AT_A_TIME:
-        return _duck(scratch_folder(custodian), os.getpid()).connection
+        return _duck(scratch_folder(custodian)).connection
 
 
 def connect(custodian: Path | None = None) -> Any:
     """Return the same DuckDB as Ibis knows it, for lazy tables."""
     with _ONE_AT_A_TIME:
-        return _duck(scratch_folder(custodian), os.getpid()).backend
+        return _duck(scratch_folder(custodian)).backend
 
 
-def _duck(scratch: Path, process: int) -> _Duck:
+def _duck(scratch: Path) -> _Duck:
     """Return the DuckDB of a scratch folder; the newest stays until there is a newer one."""
-    duck = _ducks.get((scratch, process))
+    key = (scratch, os.getpid(), database_memory())
+    duck = _ducks.get(key)
     if duck is None:
-        duck = _ducks[scratch, process] = _Duck(scratch)
+        duck = _ducks[key] = _Duck(scratch)
     _newest[:] = [duck]
     return duck
 
 
 def private_settings(scratch: Path) -> dict[str, Any]:
     """Return the settings every DuckDB of ours is opened with."""
-    threads = os.environ.get("VELADURA_THREADS", "")
+    given = os.environ.get("VELADURA_THREADS", "")
+    threads = int(given) if given.isdigit() and int(given) else None
     return {
-        **({"threads": int(threads)} if threads.isdigit() and int(threads) else {}),
+        **({} if threads is None else {"threads": threads}),
+        **_within_memory(threads),
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
         "temp_directory": str(scratch),
         # memory goes back when a query ends: by then the rows are in Arrow's
         "allocator_flush_threshold": "1MB",
         "allocator_bulk_deallocation_flush_threshold": "1MB",
+    }
+
+
+def _within_memory(threads: int | None) -> dict[str, Any]:
+    """Return DuckDB's share of the memory of a run, and the threads that it allows."""
+    share = database_memory()
+    if share is None:
+        return {}
+    return {
+        "memory_limit": f"{share // 2**20}MiB",
+        "threads": database_threads(threads or os.cpu_count() or 1),
     }
 
 
@@ -102,9 +117,19 @@ def home_of(expression: ibis.Table) -> Any:
     return backends[0] if backends else connect()
 
 
+def compares_missing(expression: ibis.Table) -> bool:
+    """Whether the database of an expression hashes comparisons in which missing equals missing."""
+    return home_of(expression).name in ("duckdb", "pyspark")
+
+
 def is_duckdb(expression: ibis.Table) -> bool:
     """Whether an expression runs on DuckDB."""
     return bool(home_of(expression).name == "duckdb")
+
+
+def is_spark(expression: ibis.Table) -> bool:
+    """Whether an expression runs on Spark."""
+    return bool(home_of(expression).name == "pyspark")
 
 
 @contextmanager
@@ -122,11 +147,12 @@ def find(backend: Any, name: str, database: tuple[str, ...] | None = None) -> ib
 
 
 def read_parquet(path: Path, custodian: Path | None = None, backend: Any = None) -> ibis.Table:
-    """Return a Parquet file as a lazy table of a DuckDB, by default our own."""
+    """Return a Parquet file, or a folder of them, as a lazy table of a DuckDB, by default ours."""
     backend, view = backend or connect(custodian), f"parquet{next(_number)}"
+    files = literal_path(path) + ("/**/*.parquet" if path.is_dir() else "")
     run_sql(
         backend,
-        f"CREATE TEMP VIEW {view} AS SELECT * FROM read_parquet({sql_text(literal_path(path))})",  # noqa: S608
+        f"CREATE TEMP VIEW {view} AS SELECT * FROM read_parquet({sql_text(files)})",  # noqa: S608
     )
     return find(backend, view)
 
@@ -144,8 +170,13 @@ def literal_path(path: Path) -> str:
 
 def fetch(expression: ibis.Table) -> pa.Table:
     """Return the rows of an expression in memory."""
+    home = home_of(expression)
+    if home.name == "pyspark":
+        from veladura.table.database.spark import fetch_spark
+
+        return fetch_spark(home, expression)
     with one_at_a_time():
-        fetched: pa.Table = home_of(expression).to_pyarrow(expression)
+        fetched: pa.Table = home.to_pyarrow(expression)
     return fetched
 
 
@@ -167,6 +198,15 @@ def fetch_sql(connection: Any, sql: str) -> pa.Table:
     with one_at_a_time():
         rows: pa.Table = connection.sql(sql).to_arrow_table()
     return rows
+
+
+def fetch_query(home: Any, sql: str) -> pa.Table:
+    """Return the rows of a query of DuckDB or Spark, as Ibis knows it, in memory."""
+    if home.name == "pyspark":
+        from veladura.table.database.spark import fetch_spark_sql
+
+        return fetch_spark_sql(home, sql)
+    return fetch_sql(home.con, sql)
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from veladura.errors import DataError, PlanError
 from veladura.table.database.connection import fetch, find, private_settings, run_sql
 from veladura.table.database.passwords import with_password, without_password
 from veladura.table.database.scratch import scratch_folder
+from veladura.table.database.spark import connect_spark, find_spark_table, is_spark_url
 from veladura.table.database_errors import without_values
 
 if TYPE_CHECKING:
@@ -53,10 +54,12 @@ def find_table(
 
     Without a name it is the only table of the database.
     """
+    if is_spark_url(url):
+        return _in_spark(url, table)
     scheme = url.partition("://")[0]
     if scheme not in SCHEMES:
         what = "database"
-        raise PlanError.unknown(what, scheme, SCHEMES)
+        raise PlanError.unknown(what, scheme, (*SCHEMES, "spark", "sc"))
     try:
         with without_values(f"the {scheme} database"):
             backend = _connect(scheme, url, writable=writable, custodian=custodian)
@@ -71,6 +74,27 @@ def find_table(
     name = table or _only_table(backend)
     found = _table(backend, name)
     return (_here(found, name) if scheme in READ_HERE else found), without_password(url), name
+
+
+def _in_spark(url: str, table: str | None) -> tuple[ibis.Table, str, str]:
+    """Return a table of a Spark session; the session lives as long as the process."""
+    if not table:
+        msg = (
+            "a Spark session needs the name of a table.\n\nHint: set table (in a plan or vd.open)"
+            " or --table, to a table of the catalogue or to files: table = 'parquet.`/path`'."
+        )
+        raise PlanError(msg)
+    try:
+        with without_values("the Spark session"):
+            backend = connect_spark(url)
+    except ModuleNotFoundError as error:
+        msg = (
+            f"reading Spark needs the package {error.name}, which is not installed.\n\nHint: pip"
+            " install 'veladura[spark]'."
+        )
+        raise PlanError(msg) from None
+    with without_values(f"table {table!r}"):
+        return find_spark_table(backend, table), url, table
 
 
 def _here(table: ibis.Table, name: str) -> ibis.Table:

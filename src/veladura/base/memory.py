@@ -1,0 +1,102 @@
+"""How much memory a run may take: a setting, from which everything that holds rows takes its share.
+
+``[run] memory`` in a plan, or ``VELADURA_MEMORY``; without either there is no limit beside those of
+the machine.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+from veladura.errors import PlanError
+
+VARIABLE = "VELADURA_MEMORY"
+LEAST = 1 << 30
+_UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
+_UNITS |= {"kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([kKMGT]i?B)")
+OF_DATABASE = 0.4  # share of the memory that DuckDB may hold; beyond it spills to scratch
+OF_ROWS = 0.4  # share for rows that a method holds; the rest is for code and libraries
+BYTES_A_CELL = 70  # what protecting and assessing takes, measured, for every cell that is held
+_A_THREAD = 1 << 28  # memory that DuckDB wants for each of its threads
+
+_limit: int | None = None
+
+
+def size_of(text: str) -> int:
+    """Return a size in bytes.
+
+    Examples
+    --------
+    >>> size_of("4 GiB"), size_of("1.5GB")
+    (4294967296, 1500000000)
+    """
+    match = _SIZE.fullmatch(text.strip())
+    if match is None or match[2] not in _UNITS:
+        msg = (
+            f"memory must be a number with a unit, got {text!r}.\n\nHint: as in"
+            f' memory = "4 GiB"; units are {", ".join(_UNITS)}.'
+        )
+        raise PlanError(msg)
+    size = int(float(match[1]) * _UNITS[match[2]])
+    if size < LEAST:
+        msg = (
+            f"memory = {text!r} is less than Python and its libraries need with any table at"
+            ' all.\n\nHint: give at least memory = "1 GiB".'
+        )
+        raise PlanError(msg)
+    return size
+
+
+def limit_memory(text: str | None) -> None:
+    """Set the memory of this process's runs; None leaves it to the environment."""
+    global _limit  # noqa: PLW0603  # a process runs one plan
+    _limit = None if text is None else size_of(text)
+
+
+def memory_limit() -> int | None:
+    """Return the bytes that a run may take: the plan's word, else the environment's, else None."""
+    if _limit is not None:
+        return _limit
+    given = os.environ.get(VARIABLE, "")
+    return size_of(given) if given else None
+
+
+def database_memory() -> int | None:
+    """Return the bytes that DuckDB may hold."""
+    limit = memory_limit()
+    return None if limit is None else int(OF_DATABASE * limit)
+
+
+def database_threads(threads: int) -> int:
+    """Return how many of some threads DuckDB may use within the memory."""
+    share = database_memory()
+    return threads if share is None else max(1, min(threads, share // _A_THREAD))
+
+
+def cells_within() -> int | None:
+    """Return the number of cells (rows times columns) that may be held; None without a limit."""
+    limit = memory_limit()
+    return None if limit is None else int(OF_ROWS * limit) // BYTES_A_CELL
+
+
+def refuse_beyond(cells: int, what: str, why: str) -> None:
+    """Refuse to hold a table that does not fit, before anything is read.
+
+    Parameters
+    ----------
+    why
+        Who holds it, as in "the method 'cart'".
+    """
+    most = cells_within()
+    if most is None or cells <= most:
+        return
+    limit, needed = memory_limit() or 0, int(cells * BYTES_A_CELL / OF_ROWS)
+    msg = (
+        f"{what} has {cells:,} cells (rows times columns), and {why} holds them all: about"
+        f" {needed / 2**30:.1f} GiB, where {limit / 2**30:.1f} GiB are allowed. Nothing was"
+        " read.\n\nHint: allow more with [run] memory (or VELADURA_MEMORY), leave columns out, draw"
+        " a sample of rows first, or use a method that only counts, such as k-anonymity."
+    )
+    raise PlanError(msg)

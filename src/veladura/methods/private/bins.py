@@ -1,0 +1,224 @@
+"""Numbers as categories: bins between declared bounds, and numbers drawn inside them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from veladura.base.arrays import Floats, Ints
+from veladura.errors import PlanError
+from veladura.methods.private.numbers import bounds_of
+
+Edges = tuple[float, ...]
+MOST_BINS = 1000
+FINE = 1000  # numbers that a bin can be drawn as, about: decimals follow from it
+STEEPEST = 12.0  # most that the logarithm of a density changes over a bin
+WIDE = 2.0  # times as wide as its neighbour
+TILT = 0.5  # sd of the logarithm of the tilt within bins, where their shape is not known
+
+
+def edges_of(
+    name: str,
+    bounds: Mapping[str, Sequence[float]],
+    bins: int | Mapping[str, int | Sequence[float]],
+    usual: int,
+) -> Edges:
+    """Return the edges of a column's bins, bounds included.
+
+    Parameters
+    ----------
+    bins
+        The number of bins of equal width for every column; or by column that number, or the inner
+        edges.
+    usual
+        The number of bins of a column that ``bins`` does not name.
+
+    Examples
+    --------
+    >>> edges_of("age", {"age": [0, 80]}, 4, 10)
+    (0.0, 20.0, 40.0, 60.0, 80.0)
+    >>> edges_of("age", {"age": [0, 80]}, {"age": [18, 65]}, 10)
+    (0.0, 18.0, 65.0, 80.0)
+    """
+    low, high = bounds_of(name, bounds)
+    asked = bins.get(name, usual) if isinstance(bins, Mapping) else bins
+    edges: Edges = ()
+    if isinstance(asked, (list, tuple)):
+        if all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in asked):
+            edges = (low, *map(float, asked), high)
+    elif isinstance(asked, int) and not isinstance(asked, bool) and 1 <= asked <= MOST_BINS:
+        edges = tuple(np.linspace(low, high, asked + 1).tolist())
+    if not check_edges(edges):
+        msg = (
+            f"bins of {name!r} must be a whole number from 1 to {MOST_BINS}, or rising inner edges"
+            f" between its bounds.\n\nHint: bins={{{name!r}: 10}}, or bins={{{name!r}: [18, 65]}}."
+        )
+        raise PlanError(msg)
+    return edges
+
+
+def check_edges(edges: Sequence[float]) -> bool:
+    """Return whether edges make bins: at least two, rising, finite."""
+    return (
+        2 <= len(edges) <= MOST_BINS * FINE  # noqa: PLR2004
+        and all(map(math.isfinite, edges))
+        and all(a < b for a, b in pairwise(edges))
+    )
+
+
+def labels(edges: Sequence[float]) -> tuple[str, ...]:
+    """Return the bins in words; the greatest value is in the last one.
+
+    Examples
+    --------
+    >>> labels((0.0, 18.0, 65.0))
+    ('0 to under 18', '18 to 65')
+    """
+    words = [f"{edge:.15g}" for edge in edges]
+    pairs = list(pairwise(words))
+    return (*(f"{a} to under {b}" for a, b in pairs[:-1]), f"{pairs[-1][0]} to {pairs[-1][1]}")
+
+
+def codes_of(values: Floats, edges: Sequence[float], *, clip: bool) -> Ints:
+    """Return the bin of each number; beyond the bounds the nearest one, or -1 without ``clip``."""
+    ends = np.asarray(edges)
+    codes = np.searchsorted(ends[1:-1], values, side="right").astype(np.int64)
+    if clip:
+        return codes
+    return np.where((values >= ends[0]) & (values <= ends[-1]), codes, -1)
+
+
+def check_whole(name: str, edges: Sequence[float]) -> None:
+    """Refuse bins of a column of whole numbers that hold none."""
+    low, high = _whole_ends(edges)
+    if empty := int((low > high).sum()):
+        msg = (
+            f"{empty} bins of {name!r} hold no whole number, and the column has only whole"
+            f" ones.\n\nHint: fewer bins, or give their inner edges: bins={{{name!r}: [...]}}."
+        )
+        raise PlanError(msg)
+
+
+def _whole_ends(edges: Sequence[float]) -> tuple[Floats, Floats]:
+    """Return the least and the greatest whole number of every bin."""
+    ends = np.asarray(edges)
+    high = np.ceil(ends[1:]) - 1
+    high[-1] = math.floor(ends[-1])
+    return np.ceil(ends[:-1]), high
+
+
+def slopes(shares: Floats, edges: Sequence[float]) -> Floats:
+    """Return how the density changes over each bin: the logarithm of its ends' ratio.
+
+    Of a bin between others, as if the logarithm of the density were a line through the middles of
+    both neighbours; a wide last bin tells nothing of the one beside it. The first and the last bin
+    start at their inner edge with the density that the two bins before them lead to, so that a
+    wide last bin thins out.
+
+    Examples
+    --------
+    >>> slopes(np.array([0.4, 0.3, 0.2, 0.1]), (0.0, 1.0, 2.0, 3.0, 4.0)).round(2).tolist()
+    [-0.17, -0.35, -0.55, -1.08]
+    """
+    ends = np.asarray(edges)
+    width, middle = np.diff(ends), (ends[:-1] + ends[1:]) / 2
+    logs, last = np.log(np.maximum(shares, 1e-6) / width), width.size - 1
+    if not last:
+        return np.zeros(1)
+
+    def line(a: int, b: int) -> float:
+        return float((logs[b] - logs[a]) / (middle[b] - middle[a]))
+
+    rise = np.zeros(width.size)
+    if last == 1:
+        rise[:] = line(0, 1) * width
+        return np.clip(rise, -STEEPEST, STEEPEST)
+    for place in range(1, last):
+        before = place if place == 1 and width[0] > WIDE * width[place] else place - 1
+        after = place if place + 1 == last and width[last] > WIDE * width[place] else place + 1
+        rise[place] = line(before, after) * width[place] if before < after else 0.0
+    inner = logs[last - 1] + line(last - 2, last - 1) * (ends[-2] - middle[last - 1])
+    rise[last] = -_fall(float(np.exp(np.clip(inner - logs[last], -STEEPEST, STEEPEST))))
+    inner = logs[1] + line(1, 2) * (ends[1] - middle[1])
+    rise[0] = _fall(float(np.exp(np.clip(inner - logs[0], -STEEPEST, STEEPEST))))
+    return np.clip(rise, -STEEPEST, STEEPEST)
+
+
+def _fall(ratio: float) -> float:
+    """Return b for which exp(-b x) on 0 to 1 starts at so many times its mean: b / (1 - exp(-b)).
+
+    Examples
+    --------
+    >>> round(_fall(2.0), 3)
+    1.594
+    """
+    low, high = -STEEPEST, STEEPEST
+    for _ in range(60):
+        b = (low + high) / 2
+        start = b / -math.expm1(-b) if abs(b) > 1e-9 else 1.0  # noqa: PLR2004
+        low, high = (b, high) if start < ratio else (low, b)
+    return (low + high) / 2
+
+
+def mean_places(slope: Floats) -> Floats:
+    """Return the mean place in a bin, from 0 to 1, of a density proportional to exp(slope x).
+
+    Examples
+    --------
+    >>> mean_places(np.array([0.0, -2.0])).round(3).tolist()
+    [0.5, 0.343]
+    """
+    safe = np.where(np.abs(slope) < 1e-4, 1.0, slope)  # noqa: PLR2004
+    exact = -1 / np.expm1(-safe) - 1 / safe
+    return np.asarray(np.where(np.abs(slope) < 1e-4, 0.5 + slope / 12, exact))  # noqa: PLR2004
+
+
+@dataclass(frozen=True, eq=False)
+class Within:
+    """Where in their bins numbers are put: as the bins on both sides suggest (see `slopes`).
+
+    Attributes
+    ----------
+    rng
+        Without one, in the middle.
+    tilted
+        Whether the shape within bins is drawn too, for an analysis that must not take it for
+        known: u is uniform and taken to the power k, log k ~ N(0, 1/4), one k for all bins of a
+        column. The mean of a bin then moves by up to a quarter of its width with probability 95 %,
+        and all bins lean to the same side.
+    """
+
+    rng: np.random.Generator | None = None
+    tilted: bool = False
+
+    def numbers(self, codes: Ints, edges: Sequence[float], *, whole: bool) -> Floats:
+        """Return a number in the bin of each row."""
+        place = self._places(codes, edges)
+        if whole:
+            low, high = _whole_ends(edges)
+            result: Floats = low[codes] + np.floor(place * (high - low + 1)[codes])
+            return np.minimum(result, high[codes])
+        ends = np.asarray(edges)
+        width = np.diff(ends)
+        drawn = ends[codes] + place * width[codes]
+        steps = 10.0 ** max(0, math.ceil(math.log10(FINE / float(width.min()))))
+        below = np.nextafter(ends[1:], -np.inf)
+        below[-1] = ends[-1]
+        inside: Floats = np.clip(np.floor(drawn * steps) / steps, ends[codes], below[codes])
+        return inside
+
+    def _places(self, codes: Ints, edges: Sequence[float]) -> Floats:
+        """Return where in its bin each number is, from 0 to 1."""
+        if self.rng is None:
+            return np.full(codes.size, 0.5)
+        tilt = float(np.exp(self.rng.normal(0.0, TILT))) if self.tilted else 1.0
+        u = self.rng.random(codes.size) ** tilt
+        shares = (np.bincount(codes, minlength=len(edges) - 1) + 1) / (codes.size + 1)
+        slope = slopes(shares, edges)[codes]
+        flat = np.abs(slope) < 1e-4  # noqa: PLR2004
+        safe = np.where(flat, 1.0, slope)
+        return np.where(flat, u, np.log1p(u * np.expm1(safe)) / safe)

@@ -1,0 +1,1 @@
+"""The studio: a local page in which a table is described, protected, tried, released and read."""

@@ -1,0 +1,278 @@
+"""Numbers in `Marginals`: bounds, bins, private cuts, rules, and what inference says of them."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import veladura as vd
+from veladura.errors import DataError, PlanError
+from veladura.methods.private import bins, cuts
+from veladura.methods.private.proof import noise_too_small, outside_domain
+from veladura.table.inspect import inspect_table
+
+pytestmark = pytest.mark.quick
+pytest.importorskip(
+    "opendp",
+    reason="the extra dp is not installed: pip install 'veladura[dp]'; these tests DID NOT RUN",
+)
+RNG = np.random.default_rng(31)
+ROWS = 4000
+AGE = RNG.integers(0, 95, ROWS)
+PAY = np.round(np.exp(RNG.normal(7.5, 0.7, ROWS)) * (1 + 0.01 * AGE), -1)
+FRAME = pd.DataFrame(
+    {
+        "age": AGE,
+        "pay": np.where(RNG.random(ROWS) < 0.1, np.nan, np.where(AGE < 15, 0.0, PAY)),
+        "sex": RNG.choice(["f", "m"], ROWS),
+    }
+)
+COMMON = {
+    "columns": ["age", "pay", "sex"],
+    "domain": {"sex": ["f", "m"]},
+    "bounds": {"age": [0, 100], "pay": [0, 20_000]},
+    "missing": ["pay"],
+    "epsilon": 2.0,
+}
+EDGES = {"age": [15, 30, 65], "pay": [0.01, 500, 1000, 2000, 4000, 8000]}
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"bounds": {"age": [0, 100]}}, "declares no values for .'pay'"),
+        ({"bounds": {"age": [100, 0], "pay": [0, 1]}}, "reversed"),
+        ({"bounds": {"age": [0, math.inf], "pay": [0, 1]}}, "two finite numbers"),
+        ({"bounds": {"age": [0], "pay": [0, 1]}}, "two finite numbers"),
+        ({"bins": 0}, "whole number from 1"),
+        ({"bins": {"age": [65, 15]}}, "rising inner edges"),
+        ({"bins": {"age": [-1, 15]}}, "rising inner edges"),
+        ({"bins": {"age": ["x"]}}, "rising inner edges"),
+        ({"bins": EDGES, "private_cuts": ["pay"]}, "leave one out"),
+        ({"private_cuts": "pay"}, "list of columns"),
+    ],
+)
+def test_bad_declarations_are_refused(settings, message):
+    with pytest.raises(PlanError, match=message):
+        vd.Marginals(**{**COMMON, **settings})
+
+
+def test_columns_must_be_numbers_and_their_bins_must_hold_some():
+    with pytest.raises(PlanError, match="bounds are for numbers"):
+        vd.Marginals(**COMMON).protect(FRAME.assign(pay="much"))
+    with pytest.raises(PlanError, match="no whole number"):
+        vd.Marginals(**{**COMMON, "bins": 200}).protect(FRAME)
+    with pytest.raises(DataError, match="outside the declared domain"):
+        vd.Marginals(**{**COMMON, "missing": []}).protect(FRAME)
+
+
+def test_bins_hold_the_numbers_that_pandas_says():
+    """Codes beside pandas.cut, on numbers at, between and beyond the edges."""
+    edges = (0.0, 1.5, 4.0, 10.0)
+    numbers = np.array([0.0, 1.49, 1.5, 3.9, 4.0, 10.0, 9.99])
+    expected = pd.cut(numbers, [-np.inf, 1.5, 4.0, np.inf], right=False, labels=False)
+    np.testing.assert_array_equal(bins.codes_of(numbers, edges, clip=False), expected)
+    beyond = np.array([-0.1, 10.1])
+    np.testing.assert_array_equal(bins.codes_of(beyond, edges, clip=False), [-1, -1])
+    np.testing.assert_array_equal(bins.codes_of(beyond, edges, clip=True), [0, 2])
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("tilted", [True, False])
+def test_drawn_numbers_stay_in_their_bins(whole, tilted):
+    edges = (0.0, 3.0, 4.0, 40.0, 1000.0)
+    codes = RNG.integers(0, 4, 20_000)
+    drawn = bins.Within(np.random.default_rng(2), tilted).numbers(codes, edges, whole=whole)
+    np.testing.assert_array_equal(bins.codes_of(drawn, edges, clip=False), codes)
+    if whole:
+        assert {0.0, 1.0, 2.0} == set(drawn[codes == 0])
+        np.testing.assert_array_equal(drawn, np.round(drawn))
+
+
+def test_numbers_follow_the_density_that_the_bins_suggest():
+    """Exponential amounts: the mean by bins is near the true one, where even spreads are not."""
+    amounts = np.random.default_rng(5).exponential(1000.0, 200_000)
+    edges = (0.0, 300.0, 700.0, 1500.0, 10_000.0)
+    codes = bins.codes_of(amounts, edges, clip=True)
+    drawn = bins.Within(np.random.default_rng(6)).numbers(codes, edges, whole=False)
+    even = np.diff(edges)[codes] / 2 + np.asarray(edges)[codes]
+    assert drawn.mean() == pytest.approx(1000, rel=0.1)
+    assert even.mean() > 1500  # a control: the middle of a wide last bin is far too high
+
+
+def test_every_released_number_is_in_a_told_bin_and_verify_says_so(tmp_path):
+    release = vd.Marginals(**COMMON, bins=EDGES, private_cuts=[]).protect(FRAME)
+    folder = tmp_path / "out" / "release"
+    release.save(folder, custodian=tmp_path / "safe" / "record")
+    assert {line.status for line in vd.verify(folder)} <= {"holds", "attested"}
+    settings = release.manifest["steps"][0]["settings"]
+    assert settings["edges"] == {
+        "age": [0, 15, 30, 65, 100],
+        "pay": [0, 0.01, 500, 1000, 2000, 4000, 8000, 20_000],
+    }
+    assert settings["domain"]["age"][0] == "0 to under 15"
+    data = vd.load(folder).datasets[0]
+    assert data["age"].between(0, 100).all()
+    assert data["age"].dtype.kind == "i"
+    assert 0.02 < data["pay"].isna().mean() < 0.2
+
+    class Shown:
+        released = vd.load(folder).tables[0].table
+
+    assert outside_domain(Shown, settings) == 0
+    narrow = {**settings, "edges": {**settings["edges"], "age": [0, 15, 30, 65, 70]}}
+    assert outside_domain(Shown, narrow) == 1  # numbers beyond the told bins break the promise
+    assert outside_domain(Shown, {**settings, "edges": {"age": [0, 100]}}) == 1
+
+
+def test_clipped_numbers_change_nothing_else():
+    far = FRAME.assign(age=np.where(AGE > 90, 10_000, AGE))
+    release = vd.Marginals(**COMMON, bins=EDGES).protect(far)
+    assert release.datasets[0]["age"].max() <= 100
+
+
+def test_rules_about_numbers_hold_in_every_row_or_are_refused():
+    rule = "age < 15 implies pay < 0.01 or pay is missing"
+    release = vd.Marginals(**COMMON, bins=EDGES, rules=[rule]).protect(FRAME)
+    data = release.datasets[0]
+    assert not ((data["age"] < 15) & (data["pay"] >= 0.01)).any()
+    free = vd.Marginals(**COMMON, bins=EDGES).protect(FRAME).datasets[0]
+    assert ((free["age"] < 15) & (free["pay"] >= 0.01)).any()  # a control
+    for parting in ("age < 18 implies pay < 0.01", "age == 40 implies sex == 'f'"):
+        with pytest.raises(PlanError, match="parts a bin"):
+            vd.Marginals(**COMMON, bins=EDGES, rules=[parting]).protect(FRAME)
+    with pytest.raises(PlanError, match="chosen privately"):
+        vd.Marginals(**COMMON, private_cuts=["age"], rules=[rule]).protect(FRAME)
+
+
+def test_private_cuts_are_quantiles_and_paid_for():
+    release = vd.Marginals(**{**COMMON, "epsilon": 5.0}, bins=8, private_cuts=["pay"]).protect(
+        FRAME
+    )
+    settings = release.manifest["steps"][0]["settings"]
+    inner = settings["edges"]["pay"][1:-1]
+    paid = FRAME["pay"].dropna().to_numpy()
+    reached = [(paid < cut).mean() for cut in inner]
+    # heaps at 0 take up to a fifth of the people
+    np.testing.assert_allclose(reached[2:], np.arange(3, 8) / 8, atol=0.06)
+    assert Fraction(settings["cutting"]) > 0
+    assert noise_too_small(None, settings) == 0
+    dearer = {**settings, "cutting": str(Fraction(settings["cutting"]) * 3)}
+    assert noise_too_small(None, dearer) == 1
+    assert "cuts of pay" in settings["events"][0]["about"]
+
+
+def exact_choice(scores, rho):
+    """Return the chances of the exponential mechanism that costs rho (epsilon^2 / 8)."""
+    weights = np.exp(0.5 * math.sqrt(8 * rho) * (np.asarray(scores) - max(scores)))
+    return weights / weights.sum()
+
+
+def law(counts, number, rho):
+    """Return the chance of every outcome of all cuts, by walking through all choices."""
+    chances = {}
+
+    def walk(script, chance):
+        left = list(script)
+
+        def choose(scores, sensitivity, each):
+            assert sensitivity == 1
+            if left:
+                return left.pop(0)
+            raise _Ask(scores, each)
+
+        try:
+            chosen = tuple(cuts.quantile_cuts(np.array(counts), number, rho, choose))
+        except _Ask as open_choice:
+            for i, p in enumerate(exact_choice(*open_choice.args)):
+                walk([*script, i], chance * p)
+        else:
+            chances[chosen] = chances.get(chosen, 0.0) + chance
+
+    walk([], 1.0)
+    return chances
+
+
+def divergence(one, other, order):
+    """Return the Renyi divergence of some order."""
+    total = sum(one[o] ** order * other[o] ** (1 - order) for o in one)
+    return math.log(total) / (order - 1)
+
+
+def test_the_cost_of_cuts_is_at_most_rho_by_enumeration():
+    """Renyi divergences of all outcomes of all cuts between all neighbouring tables of five cells.
+
+    The exponential mechanism stands for the noisy maximum: both cost epsilon^2 / 8 at a
+    sensitivity of 1. rho-zCDP: the divergence of order a is at most rho a.
+    """
+    rho = 0.4
+
+    worst = 0.0
+    for number in (2, 3, 4):
+        for before, after in (
+            ([2, 0, 1, 0, 2], [1, 0, 1, 0, 3]),
+            ([3, 0, 0, 0, 3], [2, 0, 0, 1, 3]),
+            ([1, 1, 1, 1, 1], [0, 1, 1, 1, 2]),
+            ([4, 0, 0, 0, 0], [3, 0, 0, 0, 1]),
+            ([0, 2, 0, 2, 0], [0, 2, 0, 1, 0]),  # a row less
+        ):
+            p, q = law(before, number, rho), law(after, number, rho)
+            orders = (1.5, 2.0, 4.0)
+            worst = max(
+                worst,
+                *(divergence(p, q, order) / (rho * order) for order in orders),
+                *(divergence(q, p, order) / (rho * order) for order in orders),
+            )
+    assert worst <= 1
+    assert worst > 0.05  # the tables do differ
+
+
+class _Ask(Exception):  # noqa: N818
+    pass
+
+
+def test_all_cuts_of_a_depth_share_one_cost():
+    spent = []
+
+    def choose(scores, sensitivity, each):
+        spent.append(each)
+        return int(np.argmax(scores))
+
+    found = cuts.quantile_cuts(np.full(64, 10), 8, 0.3, choose)
+    assert found == [8, 16, 24, 32, 40, 48, 56]
+    assert spent == [pytest.approx(0.1)] * 7  # three depths, each at its cost once
+    assert cuts.quantile_cuts(np.array([5]), 4, 0.3, choose) == []
+    assert cuts.quantile_cuts(np.array([5, 5]), 1, 0.3, choose) == []
+
+
+def test_the_posterior_says_means_of_numbers_and_what_they_are_about():
+    release = vd.Marginals(**{**COMMON, "epsilon": 50.0}, bins=EDGES).protect(FRAME)
+    posterior = vd.posterior(release)
+    true = FRAME["age"].mean()
+    anywhere, smooth = posterior.mean_of("age"), posterior.mean_of("age", within="smooth")
+    assert anywhere.lower < smooth.lower <= smooth.value <= smooth.upper < anywhere.upper
+    assert anywhere.lower < true < anywhere.upper
+    assert smooth.value == pytest.approx(true, abs=4)
+    women = posterior.where(sex="f")
+    young = posterior.between("age", 0, 30)
+    assert posterior.share(young, women).value == pytest.approx((AGE < 30).mean(), abs=0.08)
+    with pytest.raises(PlanError, match="both limits must be among their edges"):
+        posterior.between("age", 0, 18)
+    with pytest.raises(PlanError, match="categories"):
+        posterior.mean_of("sex")
+    combined = release.estimate(lambda data: (data["age"].mean(), data["age"].var() / len(data)))
+    assert float(combined.value) == pytest.approx(true, abs=6)
+    assert combined.upper - combined.lower > smooth.upper - smooth.lower  # bins are not known
+
+
+def test_a_draft_has_numbers_with_bounds_to_confirm():
+    frame = FRAME.assign(pay=FRAME["pay"].fillna(0.0))
+    table = vd.open(frame)
+    recipe = vd.Marginals.suggest_for(table, inspect_table(table))
+    assert set(recipe.bounds) == {"age", "pay"}
+    assert recipe.bounds["age"] == (0.0, 100.0)
+    assert "bounds" in recipe.declared_by_holder
