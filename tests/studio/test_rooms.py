@@ -155,7 +155,10 @@ def test_a_limit_of_the_gate(session):
     assert "risk.unchanged.rows" not in plan_now()["gate"]
 
 
-NOT_SUITED = {"reweight": {"column": "weight", "total": 1000.0, "digits": 2}}
+NOT_SUITED = {  # to this table, or without the holder's word
+    "reweight": {"column": "weight", "total": 1000.0, "digits": 2},
+    "calibrate": {"column": "weight", "totals": {"sex": {"f": 1200.0, "m": 1100.0}}},
+}
 METHODS = [m for m in registry.METHODS if m != "steps" and registry.available(m)]
 
 

@@ -29,6 +29,7 @@ ROLES = {
     "sensitive": "must not be learnt of a person",
     "geographic": "one of two coordinates",
     "weight": "sampling weight",
+    "replicate weight": "weight of a replicate of the survey",
     "strata": "stratum of the survey design",
     "cluster": "cluster of the survey design",
     "harmless": "no intruder knows it, you say",
