@@ -92,7 +92,6 @@ export async function act(path, body, element) {
   if (!answer) return null;
   if (answer.revision !== undefined) revision = answer.revision;
   if (answer.error) { wrong(answer, element); return answer; }
-  if (answer.say) say(answer.say);
   if (answer.html && answer.target) {
     const target = document.querySelector(answer.target);
     if (target) { target.innerHTML = answer.html; target.dispatchEvent(new CustomEvent("shown", { bubbles: true })); }
@@ -101,6 +100,7 @@ export async function act(path, body, element) {
   } else if (!answer.html) {
     await load(false);
   }
+  if (answer.say) say(answer.say); // once the room shows it: nothing that is typed next is lost
   return answer;
 }
 
