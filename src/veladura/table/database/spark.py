@@ -222,6 +222,8 @@ def write_parts(backend: Any, expression: ibis.Table, folder: Path) -> list[Path
 
     backend._run_pre_execute_hooks(expression)  # noqa: SLF001
     session = backend._session  # noqa: SLF001
+    # Spark's own default (INT96) counts nanoseconds, which other readers do not have for far years
+    session.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
     written = Observation()
     frame = session.sql(backend.compile(expression)).observe(written, count_rows("*").alias("rows"))
     frame.write.parquet(folder.absolute().as_uri())
