@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from veladura.errors import NotApplicable
 from veladura.measures.knowledge import Scenario
 from veladura.measures.measure import Subject
+from veladura.measures.population import among_its_people, conditions_of
 from veladura.measures.risk.at_risk import Columns, at_risk
 from veladura.measures.risk.recount import impossible, recount
 from veladura.release.line import Line, few
@@ -84,11 +85,12 @@ def _intruders(number: int) -> str:
 
 def _counts(release: Release, risk: Risk) -> dict[str, int]:
     """Return those numbers of an entry that can be counted here."""
-    if release.original is None:
+    needed = {name for condition in conditions_of(release) for name in condition.columns}
+    if release.original is None or not needed <= set(release.original.names):
         after = recount(release, risk)
         return {} if after is None else {"after": after}
     who = Scenario(name="intruder", knows=tuple(risk["knows"]), within=risk.get("within", {}))
-    subject = Subject(release.original, release)
+    subject = Subject(*among_its_people(release.original, release))
     try:
         record = at_risk(subject, Columns.of(subject), who, list(who.knows)).to_json()
     except NotApplicable:  # rows that stay in a database
