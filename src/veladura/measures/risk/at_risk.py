@@ -134,8 +134,7 @@ def at_risk(subject: Subject, columns: Columns, who: Scenario, names: Sequence[s
     disturbed = [name for name in names if name in columns.disturbed]
     chance, found = None, None
     if not all(table.in_memory for table in subject.tables):
-        before, after = _counted(subject, names, plain, disturbed)
-        people = subject.original.people
+        people, before, after = _counted(subject, names, plain, disturbed)
     else:
         original, people_of = _original(subject)
         people = int(distinct(people_of).size)
@@ -175,17 +174,18 @@ def _estimate(found: Ints, looked_for: Ints, people: int, certain: int = 0) -> E
 
 def _counted(
     subject: Subject, names: Sequence[str], plain: Sequence[str], disturbed: Sequence[str]
-) -> tuple[Estimate, Estimate]:
-    """Count where the rows live: distances are not applied, so that the count is never too low."""
+) -> tuple[int, Estimate, Estimate]:
+    """Count where the rows live: distances are not applied, so that the count is never too low.
+
+    All people are counted with those who are found: a database may have changed since it was read.
+    """
     if disturbed:
         raise NotApplicable(LAZY)
-
-    def uniques(table: Table, columns: Sequence[str]) -> int:
-        counts = table.people_counts(list(columns))
-        return counts.holders(counts.size == 1)
-
-    after = over_datasets([float(uniques(table, plain)) for table in subject.tables])
-    return Estimate.exact(uniques(subject.original, names)), after
+    original = subject.original.people_counts(list(names))
+    before = Estimate.exact(original.holders(original.size == 1))
+    released = [table.people_counts(list(plain)) for table in subject.tables]
+    after = over_datasets([float(counts.holders(counts.size == 1)) for counts in released])
+    return original.holders(original.size > 0), before, after
 
 
 def _unlinked(subject: Subject, who: Scenario, plain: Sequence[str]) -> Estimate:
