@@ -206,21 +206,18 @@ def spatial_regression(
     draws
         Draws from each dataset.
     """
+    from threadpoolctl import threadpool_limits
+
     frames = release.datasets if hasattr(release, "datasets") else [release]
     posteriors = []
     names: tuple[str, ...] = ()
     for number, frame in enumerate(frames):
         design, names = _design(frame, predictors)
         points = np.column_stack([np.asarray(frame[name], dtype=float) for name in (x, y)])
-        posteriors.append(
-            fit_spatial(
-                points,
-                np.asarray(frame[response], dtype=float),
-                design,
-                Streams(seed)("regression", number),
-                draws,
-            )
-        )
+        values, rng = np.asarray(frame[response], dtype=float), Streams(seed)("regression", number)
+        # one thread: the same digits on any machine, and threads that wait for each other cost more
+        with threadpool_limits(1, user_api="blas"):
+            posteriors.append(fit_spatial(points, values, design, rng, draws))
     return Posterior((*names, "sigma2", "tau2", "phi"), np.concatenate(posteriors))
 
 
