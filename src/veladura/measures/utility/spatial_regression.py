@@ -215,7 +215,7 @@ def spatial_regression(
         design, names = _design(frame, predictors)
         points = np.column_stack([np.asarray(frame[name], dtype=float) for name in (x, y)])
         values, rng = np.asarray(frame[response], dtype=float), Streams(seed)("regression", number)
-        # one thread: the same digits on any machine, and threads that wait for each other cost more
+        # one thread: digits do not depend on their number, and waiting for each other costs more
         with threadpool_limits(1, user_api="blas"):
             posteriors.append(fit_spatial(points, values, design, rng, draws))
     return Posterior((*names, "sigma2", "tau2", "phi"), np.concatenate(posteriors))
