@@ -63,6 +63,8 @@ acceptance: $(TOOLS)      ## runs on real data; needs the folder in VELADURA_DAT
 
 images: $(TOOLS)          ## the pictures of docs/images anew; needs a Chromium
 	$(BIN)/python tools/screenshots.py
+	$(BIN)/python tools/tree_pictures.py
+	$(BIN)/python tools/place_pictures.py
 
 docs: $(TOOLS)            ## the site in build/site, all links checked
 	$(BIN)/mkdocs build --strict
