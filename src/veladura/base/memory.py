@@ -18,7 +18,7 @@ _UNITS |= {"kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([kKMGT]i?B)")
 OF_DATABASE = 0.4  # share of the memory that DuckDB may hold; beyond it spills to scratch
 OF_ROWS = 0.4  # share for rows that a method holds; the rest is for code and libraries
-BYTES_A_CELL = 70  # what protecting and assessing takes, measured, for every cell that is held
+BYTES_A_CELL = 70  # an estimate of what protecting and assessing takes for every cell that is held
 _A_THREAD = 1 << 28  # memory that DuckDB wants for each of its threads
 
 _limit: int | None = None
