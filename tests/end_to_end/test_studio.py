@@ -9,6 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+pytest.importorskip(
+    "playwright",
+    reason="playwright of the extra dev is not installed: the tests in a browser DID NOT RUN",
+)
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 from tests.studio.browser import Rooms, chromium, studio, write_people
 

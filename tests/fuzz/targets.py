@@ -275,6 +275,7 @@ def manifests(folder: Path, rng: random.Random, stock: Path) -> Callable[[], obj
                 "gaussian",
                 0.95,
                 None,
+                design=True,
                 robust=False,
                 ratios=False,
                 tests=[],

@@ -26,6 +26,7 @@ SEX = {"columns": ["sex"], "domain": {"sex": ["f", "m"]}, "epsilon": 1.0}
 BASES = {
     **{str(step["method"]): step for step in STEPS},
     "reweight": {"method": "reweight", "column": "income", "digits": 2},
+    "calibrate": {"method": "calibrate", "column": "income", "totals": {"sex": {"f": 9, "m": 9}}},
     "areas": {"method": "areas", "x": "x", "y": "y", "areas": {"all": [0.0, 0.0, 1.0, 1.0]}},
     "filter": {"method": "filter", "where": "income > 1"},
     "suppress": {"method": "suppress", "risk": 0.5, "known": ["sex"]},

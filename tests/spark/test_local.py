@@ -6,6 +6,7 @@ import datetime as dt
 import re
 from decimal import Decimal
 from pathlib import Path
+from uuid import uuid4
 
 import ibis
 import numpy as np
@@ -255,7 +256,8 @@ def test_private_counts_are_taken_in_spark(local, people, method):
 def test_a_plan_writes_a_table_of_the_catalogue(local, people, tmp_path, veladura):
     from pyspark.sql import SparkSession
 
-    roles = "\n".join(f'{name} = {{ role = "quasi-identifier" }}' for name in QUASI)
+    name = f"protected_{uuid4().hex[:8]}"  # a session may outlive the test, and its tables with it
+    roles = "\n".join(f'{column} = {{ role = "quasi-identifier" }}' for column in QUASI)
     (tmp_path / "plan.toml").write_text(f"""
 [source]
 url = "{local}"
@@ -276,14 +278,14 @@ hierarchies = {{ age = {{ widths = [10, 30] }} }}
 
 [release]
 folder = "out/release"
-table = "protected"
+table = "{name}"
 
 [custodian]
 folder = "safe"
 """)
     done = veladura("run", "plan.toml", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    written = SparkSession.getActiveSession().table("protected").toArrow()
+    written = SparkSession.getActiveSession().table(name).toArrow()
     file = pq.read_table(tmp_path / "out" / "release" / "data" / "dataset-1.parquet")
     assert written.cast(file.schema).equals(file)
 

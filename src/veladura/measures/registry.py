@@ -58,7 +58,7 @@ def measure_named(name: str) -> Measure:
     Examples
     --------
     >>> measure_named("risk.suda2").names()
-    ['risk.suda2.special']
+    ['risk.suda2.special', 'risk.suda2.uniques']
     """
     if name not in MEASURES:
         what = "measure"

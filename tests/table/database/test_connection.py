@@ -8,8 +8,12 @@ from weakref import ref
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from veladura.table.database.connection import connect, read_parquet
+
+# A collection meets what other tests left open.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 
 def test_plans_with_folders_of_their_own_leave_one_database_behind(tmp_path: Path) -> None:
