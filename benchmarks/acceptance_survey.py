@@ -1,0 +1,140 @@
+"""The generated survey: coverage of design-based intervals over samples of its design.
+
+A country is drawn once. In every run ten areas of each stratum and ten households of each area are
+interviewed, about 2,000 people, and released: as they are, by k-anonymity, by Cart and with
+differential privacy. Means, totals, a ratio and two coefficients are estimated under the design and
+combined by the rule of the release; 93 to 97 % of the 95 % intervals should hold the truth. The
+survey of 20,000 households is too large for 200 runs of every method; it goes through the commands
+in tests/end_to_end/test_survey.py.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import veladura as vd
+from veladura.core.release import Release
+from veladura.example.survey import WORK, Design, draw_sample, make_country
+from veladura.table.table import Table
+
+RUNS = int(os.environ.get("SURVEY_RUNS", "200"))
+DESIGN = Design(areas=10, households=10)
+ROLES = {"stratum": "strata", "area": "cluster", "weight": "weight", "person": "dropped"}
+KNOWN = ("relation", "age", "sex", "education")
+DRAWN = ("relation", "age", "sex", "education", "work", "income", "rent", "ill", "weight")
+FORMULA = "income ~ I(sex == 'female') + I(work == 'full time')"
+NAMES = (
+    "mean income",
+    "mean rent",
+    "total income",
+    "total rent",
+    "income / rent",
+    "slope of sex",
+    "slope of work",
+)
+PRIVATE = {
+    "epsilon": 5.0,
+    "m": 10,
+    "domain": {"sex": ["female", "male"], "work": list(WORK)},
+    "bounds": {"weight": (0, 3000), "income": (0, 200_000), "rent": (0, 4000)},
+    "bins": {
+        "income": [1, 2500, 5e3, 1e4, 1.5e4, 2e4, 2.5e4, 3e4, 4e4, 5e4, 6e4, 8e4, 1e5, 1.3e5],
+        "weight": 20,
+        "rent": 20,
+    },
+    "workload": [
+        ["weight", "income"],
+        ["weight", "rent"],
+        ["weight", "work"],
+        ["income", "rent"],
+        ["income", "sex", "work"],
+    ],
+}
+
+
+def truth_of(country: pd.DataFrame) -> np.ndarray:
+    """Return the figures of everybody."""
+    income, rent = country["income"], country["rent"]
+    columns = [np.ones(len(country)), country["sex"] == "female", country["work"] == "full time"]
+    slopes = np.linalg.lstsq(np.column_stack(columns).astype(float), income.to_numpy(float))[0]
+    means, totals = [income.mean(), rent.mean()], [income.sum(), rent.sum()]
+    return np.array([*means, *totals, totals[0] / totals[1], *slopes[1:]])
+
+
+def opened(sample: pd.DataFrame, *names: str) -> Table:
+    """Return a sample with the roles of its design."""
+    roles = {name: {"role": role} for name, role in ROLES.items() if name in (names or sample)}
+    return vd.open(sample[list(names)] if names else sample, roles)
+
+
+def release_of(method: str, sample: pd.DataFrame, seed: int) -> Release:
+    """Return a sample as one of the methods releases it."""
+    alone = sample.drop(columns=["year", "household"])
+    if method == "k-anonymity":
+        recipe = vd.KAnonymity(quasi_identifiers=KNOWN, k=5, weights={"sex": 9.0})
+        totals = alone.groupby("stratum")["weight"].sum().round(6).to_dict()
+        calibrated = vd.Calibrate(column="weight", totals={"stratum": totals})
+        return vd.Steps([recipe, calibrated]).protect(opened(alone), seed=seed)
+    if method == "cart":
+        recipe = vd.Cart(columns=DRAWN, order=DRAWN, draws="plain", m=5)
+        return recipe.protect(opened(alone), seed=seed, threads=1)
+    if method == "private":
+        names = ("weight", "sex", "work", "income", "rent")
+        limits = {name: high for name, (_, high) in PRIVATE["bounds"].items()}
+        cut = alone.assign(**{name: alone[name].clip(upper=high) for name, high in limits.items()})
+        return vd.Marginals(columns=names, **PRIVATE).protect(opened(cut, *names))
+    spare = alone.assign(spare=np.arange(len(alone)) % 7)
+    return vd.Recode(columns={"spare": {"round": 5}}).protect(opened(spare))
+
+
+def intervals(release: Release) -> np.ndarray:
+    """Return estimate, lower and upper end of every figure."""
+    found = [
+        vd.survey_mean(release, "income"),
+        vd.survey_mean(release, "rent"),
+        vd.survey_total(release, "income"),
+        vd.survey_total(release, "rent"),
+        vd.survey_ratio(release, "income", "rent"),
+    ]
+    model = release.analyze(FORMULA).coefficients
+    return np.array(
+        [
+            [getattr(one, part)[0] for one in found] + list(getattr(model, part)[1:])
+            for part in ("value", "lower", "upper", "error")
+        ]
+    )
+
+
+def main(
+    data: Path, methods: tuple[str, ...] = ("original", "k-anonymity", "cart", "private")
+) -> None:
+    del data  # the survey is generated
+    country = make_country()
+    truth = truth_of(country)
+    print(f"coverage of 95 % intervals over {RUNS} samples of about 2,000 people; {NAMES}")
+    for method in methods:
+        started, rows = time.process_time(), []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for run in range(RUNS):
+                sample = draw_sample(country, 10_000 + run, DESIGN)
+                rows.append(intervals(release_of(method, sample, run)))
+        value, lower, upper, error = np.array(rows).transpose(1, 0, 2)
+        share = np.mean((lower <= truth) & (truth <= upper), axis=0)
+        print(f"  {method:12}", *(f"{one:.3f}" for one in share), end="")
+        print(f"   ({(time.process_time() - started) / RUNS:.2f} s a run)")
+        ratio = error.mean(axis=0) / value.std(axis=0, ddof=1)
+        print(f"  {'error / sd':12}", *(f"{one:.2f} " for one in ratio))
+        bias = (value.mean(axis=0) - truth) / value.std(axis=0, ddof=1)
+        print(f"  {'bias / sd':12}", *(f"{one:+.2f}" for one in bias), flush=True)
+
+
+if __name__ == "__main__":
+    main(Path(), tuple(sys.argv[1:]) or ("original", "k-anonymity", "cart", "private"))

@@ -1,0 +1,105 @@
+"""Fit a synthesis by household: the levels of a table, and the models of each."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from veladura.base.context import Context
+from veladura.base.expression import parse, quoted
+from veladura.methods.cart.fit import perhaps_codes
+from veladura.methods.cart.rules import check_rules
+from veladura.methods.households.drawing import Family
+from veladura.methods.households.fitted import FittedHouseholds
+from veladura.methods.households.growing import fit_children, fit_columns
+from veladura.methods.households.levels import Level, find_levels
+from veladura.methods.households.promises import sizes_in
+from veladura.methods.households.rules import MemberRules
+from veladura.methods.masks.number_codes import find_codes
+from veladura.numeric.trees.variable import check_levels, check_rows
+from veladura.table.codes import Codes, Column
+
+if TYPE_CHECKING:
+    from veladura.methods.households.household_cart import HouseholdCart
+    from veladura.table.table import Table
+
+
+def fit(recipe: HouseholdCart, table: Table, context: Context) -> FittedHouseholds:
+    """Return the recipe fitted to a prepared table."""
+    recipe = _with_links(recipe, table)
+    columns = {name: table.column(name) for name in table.names}
+    codes = Codes(columns, np.arange(table.rows))
+    for column in columns.values():
+        check_levels(column)
+    for setting in ("members", "limits", "transform"):
+        table.schema.check(setting, getattr(recipe, setting))
+    row_rules = [parse(rule) for rule in recipe.row_rules]
+    table.schema.check("rules", sorted({name for rule in row_rules for name in rule.columns}))
+    if row_rules:
+        check_rules(row_rules, codes)
+    coded = find_codes(table, codes, perhaps_codes(codes, table.names))
+    levels = find_levels(table, columns, recipe.members)
+    check_rows(levels[0].units, recipe.cart().people_in_leaf)
+    across = recipe.across
+    if across and len(levels) > 1:
+        table.schema.check("relatives", across.columns)
+        members = levels[1]
+        known = {name: columns[name].take(members.row) for name in table.names}
+        across.check(known, members.parent, levels[0].units)
+    top = levels[0]
+    counted = counted_columns(columns, levels)
+    own = {name: columns[name].take(top.row) for name in top.columns if name not in counted}
+    root = None
+    if own:
+        cart = recipe.cart(list(own), known=list(own))
+        root = fit_columns(cart, own, context.within("units"), None, coded)
+    families: list[Family] = []
+    above = [name for name in top.columns if name not in counted]
+    for i, level in enumerate(levels[1:], start=1):
+        parents = levels[i - 1]
+        children = fit_children(
+            recipe,
+            {name: columns[name].take(parents.row) for name in above},
+            {name: columns[name].take(level.row) for name in level.columns},
+            level.parent,
+            level.position,
+            (level.kind, level.kinds),
+            context.within("rows", i),
+            coded,
+        )
+        rules = across if i == 1 else MemberRules({}, (), ())
+        rules = replace(rules, distinct=level.times)
+        families.append(Family(children, rules or None))
+        above += level.columns
+    return FittedHouseholds(
+        recipe, table, codes, levels=levels, root=root, families=families, counted=counted
+    )
+
+
+def _with_links(recipe: HouseholdCart, table: Table) -> HouseholdCart:
+    """Return the recipe with rules for linked tables: who has no row below holds nothing of it."""
+    rules = [
+        f'{quoted(link.present)} == "no" implies {quoted(name)} is missing'
+        for link in table.source.links
+        if link.present in table.names
+        for name in link.columns
+        if name in table.names
+    ]
+    return replace(recipe, rules=(*recipe.rules, *(r for r in rules if r not in recipe.rules)))
+
+
+def counted_columns(columns: dict[str, Column], levels: list[Level]) -> tuple[str, ...]:
+    """Return the columns of the top level that say how many members a unit has."""
+    if len(levels) == 1:
+        return ()
+    size = levels[1].sizes(levels[0].units)
+    taken = {name: columns[name].take(levels[0].row) for name in levels[0].columns}
+    return tuple(
+        name
+        for name, column in taken.items()
+        if size.min() < size.max()
+        and not column.missing.any()
+        and np.array_equal(sizes_in(column), size)
+    )

@@ -1,0 +1,136 @@
+"""Draw households: their columns, their size, then one member after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from veladura.base.arrays import Ints
+from veladura.base.context import Context
+from veladura.core.recipe import Draw, Drawn, Fitted
+from veladura.core.rules import Single
+from veladura.methods.cart.fitted import FittedCart
+from veladura.methods.cart.pictures import compared
+from veladura.methods.households.drawing import Family
+from veladura.methods.households.household_cart import HouseholdCart
+from veladura.methods.households.levels import Level
+from veladura.methods.households.promises import implied_by, sizes_in
+from veladura.table.codes import Column
+from veladura.table.schema import UNITS
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FittedHouseholds(Fitted[HouseholdCart]):
+    """Models of households and their members, ready to draw. Holds original values.
+
+    Attributes
+    ----------
+    levels
+        Households, people, rows, as far as the table has them.
+    root
+        The model of the columns of the top level; None where it has none of its own.
+    families
+        The models of every level below it.
+    counted
+        Columns of the top level that say how many members a unit has.
+    """
+
+    levels: Sequence[Level]
+    root: FittedCart | None
+    families: Sequence[Family]
+    counted: tuple[str, ...]
+
+    def draw(self, context: Context) -> Drawn:
+        """Draw the m datasets, each from streams of its own.
+
+        The combining rule is that of Raab et al. (2016): every column is replaced. Bayesian draws
+        are proper: the weights are a posterior draw for every leaf.
+        """
+        from threadpoolctl import threadpool_limits
+
+        with threadpool_limits(1, user_api="blas"):  # more threads would change last digits
+            datasets = context.map(
+                "drawing households", lambda r: self._dataset(r, context), range(self.recipe.m)
+            )
+        settings = self._settings()
+        proper = self.recipe.cart().kind_of_draws == "bayesian"
+        return Drawn(
+            datasets=datasets,
+            changed=tuple(self.table.names),
+            rule=Single(proper=proper),
+            settings=settings,
+            promises=implied_by(settings),
+            public_pictures=compared,
+        )
+
+    def _stages(self) -> list[FittedCart]:
+        roots = [] if self.root is None else [self.root]
+        return [*roots, *(s for family in self.families for s in family.children.models)]
+
+    def _settings(self) -> dict[str, Any]:
+        """Return what the manifest says of the method."""
+        names, stages = self.table.names, self._stages()
+        moved = {n for stage in stages for n, v in stage.variables.items() if v.moves}
+        merged = {name for stage in stages for name in stage.merged}
+        # numbers that few hold are no levels where others move: the promise is about all of them
+        merged = {n for n in merged if n not in moved}
+        units = {}
+        for level, below in zip(self.levels, self.levels[1:], strict=False):
+            members = [name for name in names if name in below.columns]
+            units[str(level.name)] = {
+                "columns": [name for name in names if name in self._fixed(level)],
+                "counted": list(self.counted) if level is self.levels[0] else [],
+                "members": members,
+                "of": below.name,
+                "distinct": list(below.times),
+            }
+        given = {k: v for k, v in self.recipe.settings().items() if v not in (None, {}, [])}
+        return {
+            **given,
+            "columns": list(names),
+            **({"row_rules": list(self.recipe.row_rules)} if self.recipe.row_rules else {}),
+            **({"units": units} if units else {}),
+            **({"moved_numbers_in": [n for n in names if n in moved]} if moved else {}),
+            **({"rare_levels_merged_in": [n for n in names if n in merged]} if merged else {}),
+        }
+
+    def _fixed(self, level: Level) -> set[str]:
+        """Return the columns that are constant within the units of a level: those above too."""
+        place = list(self.levels).index(level)
+        return {name for one in self.levels[: place + 1] for name in one.columns}
+
+    def _dataset(self, replicate: int, context: Context) -> Draw:
+        """Draw one dataset, level by level."""
+        number = self.levels[0].units
+        drawn: dict[str, Column] = {}
+        if self.root is not None:
+            drawn = self.root.completed(replicate, number, {}, context.within("units"))
+        units: dict[str, Ints] = {}
+        for i, (family, level) in enumerate(zip(self.families, self.levels, strict=False), start=1):
+            inner = context.within("rows", i)
+            unit, columns = family.drawn(replicate, drawn, number, inner)
+            drawn = {name: column.take(unit) for name, column in drawn.items()} | columns
+            units = {name: numbers[unit] for name, numbers in units.items()}
+            units[str(level.name)] = unit
+            if i == 1:
+                size = np.bincount(unit, minlength=number)[unit]
+                for name in self.counted:
+                    drawn[name] = self._sized(name, size)
+            number = unit.size
+        schema = self.table.units.schema
+        for unit_name in schema.of_role(*UNITS):  # units of one row each
+            units.setdefault(unit_name, np.arange(number))
+        return Draw({name: drawn[name] for name in self.table.names}, linked=False, units=units)
+
+    def _sized(self, name: str, size: Ints) -> Column:
+        """Return a column that tells the number of members."""
+        column, missing = self.codes[name], np.zeros(size.size, dtype=bool)
+        if column.labels is None:
+            return column.with_values(size.astype(column.values.dtype), missing)
+        whole = column.with_values(np.arange(len(column.labels)), missing[: len(column.labels)])
+        told = sizes_in(whole)
+        sort = np.argsort(told)
+        return column.with_values(sort[np.searchsorted(told, size, sorter=sort)], missing)

@@ -1,0 +1,272 @@
+"""Fit the rows of units: models of their number, of their kinds, and of their columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from veladura.base.arrays import Ints
+from veladura.base.context import Context
+from veladura.base.expression import parse
+from veladura.errors import PlanError
+from veladura.methods.cart.fit import fit_codes
+from veladura.methods.cart.order import late
+from veladura.methods.households.children import (
+    BEFORE,
+    FIRST,
+    NUMBER_OF,
+    POSITION,
+    SECOND,
+    SIZE,
+    Children,
+    Columns,
+    counts,
+    groups_of,
+    renamed,
+    taken,
+    whole_numbers,
+)
+from veladura.numeric.association import coarse_codes, cramer, evenly_spaced
+from veladura.table.codes import Codes, Column
+from veladura.table.schema import Schema
+from veladura.table.table import Table
+from veladura.table.units import people_per_cell
+
+if TYPE_CHECKING:
+    from veladura.methods.cart.cart import Cart
+    from veladura.methods.cart.fitted import FittedCart
+    from veladura.methods.households.household_cart import HouseholdCart
+
+LAGGED = 4  # columns of each earlier row that predict a column, beside the same column there
+FEWEST_OF_KIND = 50  # units with rows of a kind that has models of its own
+
+
+def fit_children(
+    recipe: HouseholdCart,
+    units: Columns,
+    rows: Columns,
+    unit: Ints,
+    position: Ints,
+    kinds_of: tuple[str | None, Sequence[float]],
+    context: Context,
+    coded: Sequence[str],
+) -> Children:
+    """Return the models of the rows of units.
+
+    Parameters
+    ----------
+    units
+        The columns of units, in their canonical order.
+    rows, unit, position
+        The columns of rows, and for each its unit and its place there, from 1; sorted by both.
+    kinds_of
+        The column that says what a row is in its unit, and its values in the order of rows.
+    """
+    kind, order = kinds_of
+    refuse_names([*units, *rows])
+    number = next(iter(units.values())).size if units else int(unit.max(initial=-1)) + 1
+    size = np.bincount(unit, minlength=number).astype(np.int64)
+    cart = recipe.cart()
+    enough = min(max(cart.people_in_leaf, cart.people_in_level), number)
+    most = int(np.sort(size)[::-1][enough - 1])
+    sized = {SIZE: whole_numbers(SIZE, size)}
+    model = _fitted(recipe, units, sized, context.within("size"), coded)
+    start = np.zeros(number, dtype=np.int64)
+    start[unit[position == 1]] = np.flatnonzero(position == 1)
+    fitting = _Fitting(recipe, {**units, **sized}, rows, unit, position, start, context, coded)
+    if kind is None:
+        groups, levels = np.minimum(position, 3) - 1, []
+        kinds: list[FittedCart] = []
+    else:
+        kinds = [fitting.kind_model(kind, which) for which in range(1, min(most, 3) + 1)]
+        merged = fitting.merged(kind, kinds)
+        levels = _levels_of(merged, unit, enough)
+        groups = groups_of(merged, unit, position, levels)
+        composition = counts(merged, unit, levels, number)
+        fitting = replace(fitting, units={**fitting.units, **composition})
+    if kind is None:
+        groups[position > most] = -1  # too few units have so many rows: none is drawn
+    else:
+        groups -= _too_few(groups, unit)  # then one model for all rows of a kind
+    bodies = [fitting.body(np.flatnonzero(groups == g), kind, g) for g in range(groups.max() + 1)]
+    return Children(tuple(rows), model, kind, order, kinds, levels, bodies, most)
+
+
+def _too_few(groups: Ints, unit: Ints) -> Ints:
+    """Return 1 for later rows of a kind that too few units have, else 0."""
+    homes = people_per_cell(groups, unit, int(groups.max()) + 1)
+    few: Ints = ((groups % 2 == 1) & (homes[groups] < FEWEST_OF_KIND)).astype(np.int64)
+    return few
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Fitting:
+    """Fits the models of rows.
+
+    Attributes
+    ----------
+    start
+        The first row of each unit.
+    """
+
+    recipe: HouseholdCart
+    units: Columns
+    rows: Columns
+    unit: Ints
+    position: Ints
+    start: Ints
+    context: Context
+    coded: Sequence[str]
+
+    def kind_model(self, kind: str, which: int) -> FittedCart:
+        """Return the model of the kind of first rows, of second ones, or of later ones."""
+        at = np.minimum(self.position, 3) == which
+        here = np.flatnonzero(at)
+        kept = {name: column.take(self.unit[here]) for name, column in self.units.items()}
+        before = self._before(here, [kind])[: 3 if which > 2 else which - 1]  # noqa: PLR2004
+        if which > 2:  # noqa: PLR2004
+            kept[POSITION] = whole_numbers(POSITION, self.position[here])
+        for prefix, columns in zip((FIRST, SECOND, BEFORE), before, strict=False):
+            kept |= renamed(columns, prefix)
+        own = {kind: self.rows[kind].take(here)}
+        people = self.unit[here] if which > 2 else None  # noqa: PLR2004
+        inner = self.context.within("kind", which)
+        return _fitted(self.recipe, kept, own, inner, self.coded, people=people)
+
+    def merged(self, kind: str, models: Sequence[FittedCart]) -> Column:
+        """Return the kinds of all rows as their models know them: rare ones are merged."""
+        values = self.rows[kind].values.copy()
+        for which, model in enumerate(models, start=1):
+            values[np.minimum(self.position, 3) == which] = model.codes[kind].values
+        return self.rows[kind].with_values(values)
+
+    def body(self, here: Ints, kind: str | None, group: int) -> FittedCart | None:
+        """Return the model of the columns of some rows, given their units and earlier rows."""
+        if not here.size:
+            return None
+        own = {n: column.take(here) for n, column in self.rows.items() if n != kind}
+        if not own:
+            return None
+        kept = {name: column.take(self.unit[here]) for name, column in self.units.items()}
+        kept[POSITION] = whole_numbers(POSITION, self.position[here])
+        if kind is not None:
+            kept[kind] = self.rows[kind].take(here)
+        before = dict(zip((FIRST, SECOND, BEFORE), self._before(here, list(own)), strict=True))
+        used = {prefix: c for prefix, c in before.items() if _is_there(c)}
+        ruled = {name for rule in self.recipe.row_rules for name in parse(rule).columns}
+        kept = {name: column for name, column in kept.items() if name in ruled or _varies(column)}
+        homes = self.unit[here]
+        people = homes if np.unique(homes).size < homes.size else None
+        inner = self.context.within("body", group)
+        return _fitted(self.recipe, kept, own, inner, self.coded, used, people)
+
+    def _before(self, here: Ints, names: Sequence[str]) -> list[dict[str, Column]]:
+        """Return the first row, the second and the one before of some rows, missing if none."""
+        place, start = self.position[here], self.start[self.unit[here]]
+        at = [
+            np.where(place > 1, start, -1),
+            np.where(place > 2, start + 1, -1),  # noqa: PLR2004
+            np.where(place > 2, here - 1, -1),  # noqa: PLR2004
+        ]
+        return [{name: taken(self.rows[name], rows) for name in names} for rows in at]
+
+
+def _levels_of(kind: Column, unit: Ints, enough: int) -> list[float]:
+    """Return the kinds that have models of their own: enough units have rows of them.
+
+    All others share one model, and with them the rarest of these if the others are too few.
+    """
+    here = np.flatnonzero(~kind.missing)
+    values, place = np.unique(kind.values[here], return_inverse=True)
+    homes = people_per_cell(place.reshape(-1), unit[here], values.size)
+    chosen = np.flatnonzero(homes >= FEWEST_OF_KIND)
+    chosen = chosen[np.argsort(-homes[chosen], kind="stable")]
+    left = np.unique(unit[~np.isin(kind.values, values[chosen]) | kind.missing]).size
+    if 0 < left < enough:
+        chosen = chosen[:-1]
+    return [float(value) for value in values[np.sort(chosen)]]
+
+
+def _is_there(columns: Columns) -> bool:
+    return any(not column.missing.all() for column in columns.values())
+
+
+def _varies(column: Column) -> bool:
+    """Whether a column can predict anything."""
+    key = column.key()
+    return bool(key.size and np.any(key != key[0]))
+
+
+def _fitted(
+    recipe: HouseholdCart,
+    kept: Columns,
+    own: Columns,
+    context: Context,
+    coded: Sequence[str],
+    before: Mapping[str, Columns] | None = None,
+    people: Ints | None = None,
+) -> FittedCart:
+    """Return the models of some columns, given columns of the unit and of earlier rows."""
+    rows = next(iter(own.values())).size
+    predictors: dict[str, tuple[str, ...]] = {}
+    lagged: dict[str, Column] = {}
+    order = late(Codes(own, np.arange(rows)), list(own))
+    coarse = {
+        prefix: {name: _coarse(column) for name, column in columns.items()}
+        for prefix, columns in (before or {}).items()
+    }
+    for i, name in enumerate(order):
+        chosen: list[str] = []
+        target = _coarse(own[name]) if before else np.empty(0, dtype=np.int64)
+        for prefix, columns in (before or {}).items():
+            names = strongest(name, target, coarse[prefix])
+            lagged |= renamed({other: columns[other] for other in names}, prefix)
+            chosen += [prefix + other for other in names]
+        predictors[name] = (*kept, *chosen, *order[:i])
+    columns = {**kept, **lagged, **own}
+    cart = recipe.cart(list(own), known=[*kept, *own], order=order, predictors=predictors)
+    return fit_columns(cart, columns, context, people, coded)
+
+
+def fit_columns(
+    cart: Cart, columns: Columns, context: Context, people: Ints | None, coded: Sequence[str]
+) -> FittedCart:
+    """Return a synthesis fitted to columns that are in a canonical order already."""
+    fields = tuple(column.field for column in columns.values())
+    empty = [pa.array([], field.type) for field in fields]
+    arrow = pa.Table.from_arrays(empty, names=[field.name for field in fields])
+    size = next(iter(columns.values())).size
+    codes = Codes(dict(columns), np.arange(size))
+    table = Table(Schema(fields), arrow)
+    names = [name for name in coded if name in columns]
+    return fit_codes(cart, table, codes, context, people=people, coded=names)
+
+
+def _coarse(column: Column) -> Ints:
+    """Return a column in a few classes, on at most 5,000 rows: enough to rank associations."""
+    return coarse_codes(column.key()[evenly_spaced(column.size)])
+
+
+def strongest(target: str, codes: Ints, others: Mapping[str, Ints]) -> list[str]:
+    """Return the columns of an earlier row that predict a column: the same one, and a few more.
+
+    They are those with the largest Cramér's V.
+    """
+    ties = {name: cramer(other, codes) for name, other in others.items() if name != target}
+    best = sorted(ties, key=lambda name: -ties[name])[:LAGGED]
+    return [name for name in others if name in best or name == target]
+
+
+def refuse_names(names: Sequence[str]) -> None:
+    """Refuse columns that have the name of a predictor made here."""
+    made = (FIRST, SECOND, BEFORE, SIZE, POSITION, NUMBER_OF)
+    if clash := [name for name in names if name.startswith(made)]:
+        msg = (
+            f"columns {clash} begin with words that the method uses for earlier members."
+            "\n\nHint: give them other names."
+        )
+        raise PlanError(msg)

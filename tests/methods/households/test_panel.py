@@ -1,0 +1,64 @@
+"""Rows of people, with and without households: waves in order, each like the ones before."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import veladura as vd
+
+PEOPLE = 2500
+ROLES = {"who": {"role": "person"}, "home": {"role": "household"}}
+
+
+@pytest.fixture(scope="module")
+def panel() -> pd.DataFrame:
+    """People in homes, seen in up to three years; a number that depends on the year before."""
+    rng = np.random.default_rng(1)
+    home = np.sort(rng.integers(0, PEOPLE // 2, PEOPLE))
+    region = rng.choice(list("abc"), PEOPLE)[home]
+    sex = rng.choice(["f", "m"], PEOPLE)
+    x = rng.normal(0, 1, PEOPLE)
+    waves = []
+    for year in (2020, 2021, 2022):
+        x = 0.8 * x + 0.6 * rng.normal(0, 1, PEOPLE)
+        wave = pd.DataFrame({"who": np.arange(PEOPLE), "home": home, "region": region, "sex": sex})
+        waves.append(wave.assign(year=year, y=(50 + 10 * x).round(1))[rng.random(PEOPLE) < 0.9])
+    return pd.concat(waves).sample(frac=1, random_state=1).reset_index(drop=True)
+
+
+def lags(frame: pd.DataFrame) -> np.ndarray:
+    """Return correlations with one year before, with two, and the share seen in all years."""
+    wide = frame.pivot_table(index="who", columns="year", values="y")
+    corr = wide.corr().to_numpy()
+    seen = wide.notna().all(axis=1).mean()
+    return np.array([np.arctanh(corr[0, 1]), np.arctanh(corr[1, 2]), np.arctanh(corr[0, 2]), seen])
+
+
+@pytest.mark.parametrize("units", [["who"], ["who", "home"]])
+def test_a_panel_keeps_its_lags_and_its_waves(panel, units):
+    """At 4.9 standard errors (1/sqrt(n) of Fisher's z, twice: a sample and a draw)."""
+    frame = panel if "home" in units else panel.drop(columns=["home", "region"])
+    roles = {name: ROLES[name] for name in units}
+    release = vd.HouseholdCart(m=1).protect(vd.open(frame, roles), seed=3)
+    drawn = release.datasets[0]
+    error = np.array([1, 1, 1, np.sqrt(0.73 * 0.27)]) * np.sqrt(2 / (0.73 * PEOPLE))
+    assert np.all(np.abs(lags(drawn) - lags(frame)) < 4.9 * error)
+    # broken control: rows of a person drawn alone
+    alone = drawn.assign(y=np.random.default_rng(1).permutation(drawn.y))
+    assert np.any(np.abs(lags(alone) - lags(frame)) > 10 * error)
+    assert not drawn.duplicated(["who", "year"]).any()
+    assert drawn.groupby("who").sex.nunique().max() == 1
+    if "home" in units:
+        assert drawn.groupby("home").region.nunique().max() == 1
+        assert drawn.groupby("who").home.nunique().max() == 1
+    names = {promise.name for promise in release.promises}
+    assert {"unit-columns", "distinct", "rare-sizes"} <= names
+    assert {proof.status for proof in release.proofs} == {"holds"}
+
+
+def test_old_numbers_of_people_are_not_those_of_the_release(panel):
+    drawn = vd.HouseholdCart(m=1).protect(vd.open(panel, ROLES), seed=3).datasets[0]
+    for name in ROLES:
+        assert sorted(drawn[name].unique()) == list(range(1, drawn[name].nunique() + 1))

@@ -1,0 +1,132 @@
+"""Linked tables: keys are checked on the way in, found by content, and joined without loss."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import veladura as vd
+from veladura.errors import DataError, PlanError
+from veladura.table.linked import LinkedTable, find_links
+
+
+def people_and_visits(number: int = 1200, seed: int = 1) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return people, some without visits, and visits whose costs go together."""
+    rng = np.random.default_rng(seed)
+    people = pd.DataFrame(
+        {
+            "who": rng.permutation(10 * number)[:number],
+            "sex": rng.choice(["f", "m"], number),
+            "age": rng.integers(18, 90, number),
+        }
+    )
+    at = np.repeat(np.arange(number), rng.poisson(np.where(people.age > 60, 2.4, 1.2)))
+    effect = rng.normal(0, 1, number)
+    visits = pd.DataFrame(
+        {
+            "visit": rng.permutation(at.size),
+            "patient": people.who.to_numpy()[at],
+            "ward": rng.choice(list("ABC"), at.size),
+            "cost": np.exp(5 + 0.5 * effect[at] + 0.4 * rng.normal(size=at.size)).round(),
+        }
+    )
+    order = visits.groupby("patient").cumcount().to_numpy()
+    visits["day"] = 40 * order + rng.integers(1, 39, at.size)
+    return people, visits.sample(frac=1, random_state=seed).reset_index(drop=True)
+
+
+def chain(people, visits, **settings):
+    return (
+        LinkedTable(name="people", path=people, key="who"),
+        LinkedTable(name="visits", path=visits, parent="people", link="patient", **settings),
+    )
+
+
+def test_a_joined_table_holds_every_row_of_both():
+    people, visits = people_and_visits(200)
+    table = vd.open_linked(*chain(people, visits, key="visit"))
+    frame = table.arrow.to_pandas()
+    alone = ~people.who.isin(visits.patient)
+    assert alone.any()
+    assert len(frame) == len(visits) + alone.sum()
+    assert table.person == "who"
+    assert table.people == len(people)
+    merged = people.merge(visits, left_on="who", right_on="patient", how="left")
+    names = ["who", "sex", "age", "ward", "cost", "day"]
+    for one, other in ((frame, merged), (merged, frame)):
+        ordered = [
+            f[names].sort_values(["who", "day"]).reset_index(drop=True) for f in (one, other)
+        ]
+        pd.testing.assert_frame_equal(*ordered, check_dtype=False)
+    assert (frame.has_visits == "no").sum() == alone.sum()
+
+
+def test_three_tables_make_households_people_and_rows():
+    people, visits = people_and_visits(300)
+    homes = pd.DataFrame({"home": np.arange(120), "region": np.array(["n", "s"] * 60)})
+    people["home"] = np.arange(len(people)) % 120
+    three = (
+        *chain(people, visits, key="visit")[1:],
+        LinkedTable(name="homes", path=homes, key="home"),
+        LinkedTable(name="people", path=people, key="who", parent="homes"),
+    )
+    table = vd.open_linked(*three)
+    assert (table.schema.household, table.schema.person) == ("home", "who")
+    release = vd.HouseholdCart(m=1).protect(table, seed=1)
+    parts = release.linked()
+    assert set(parts["visits"].who) <= set(parts["people"].who)
+    assert set(parts["people"].home) <= set(parts["homes"].home)
+    assert not parts["people"].who.duplicated().any()
+    assert not parts["homes"].home.duplicated().any()
+    more = pd.concat([homes, homes.tail(1).assign(home=999)])
+    with pytest.raises(DataError, match="have no row in"):
+        vd.open_linked(three[0], replace(three[1], path=more), three[2])
+
+
+@pytest.mark.parametrize(
+    ("spoil", "error", "words"),
+    [
+        (lambda p, v: (p.assign(who=1), v), DataError, "repeated in 199"),
+        (lambda p, v: (p.assign(who=p.who.where(p.who > 50)), v), DataError, "missing in"),
+        (lambda p, v: (p.iloc[5:], v), DataError, "belong to nothing"),
+        (lambda p, v: (p, v.rename(columns={"patient": "x"})), PlanError, "has no column"),
+        (lambda p, v: (p.rename(columns={"who": "x"}), v), PlanError, "has no column"),
+    ],
+)
+def test_broken_keys_are_refused_with_numbers_of_rows(spoil, error, words):
+    with pytest.raises(error, match=words):
+        vd.open_linked(*chain(*spoil(*people_and_visits(200))))
+
+
+def test_what_is_no_chain_is_refused():
+    people, visits = people_and_visits(50)
+    one = LinkedTable(name="a", path=people, key="who")
+    for tables in (
+        (one,),
+        (one, LinkedTable(name="b", path=visits)),
+        (one, *(LinkedTable(name=n, path=visits, parent="a", link="patient") for n in "bc")),
+        (LinkedTable(name="a", path=people), LinkedTable(name="b", path=visits, parent="a")),
+        (one, LinkedTable(name="b", path=visits, parent="nothing")),
+    ):
+        with pytest.raises(PlanError):
+            vd.open_linked(*tables)
+
+
+def test_keys_are_found_by_content():
+    """An age lies among running numbers of visits too, and links nothing."""
+    people, visits = people_and_visits(400)
+    first, second = find_links({"v": visits, "p": people})
+    assert (first.name, first.key) == ("p", "who")
+    assert (second.name, second.parent, second.link, second.key) == ("v", "p", "patient", "visit")
+    strangers = visits.assign(patient=visits.patient + 10**6)
+    with pytest.raises(PlanError, match="no chain"):
+        find_links({"v": strangers.drop(columns="visit"), "p": people})
+
+
+def test_columns_of_the_same_name_are_told_apart():
+    people, visits = people_and_visits(100)
+    table = vd.open_linked(*chain(people, visits.rename(columns={"cost": "age"})))
+    assert {"age", "age_visits"} <= set(table.names)
