@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.methods.kanonymity.recount import people, recipe
 
 import veladura as vd
+from veladura.errors import DataError, PlanError
 from veladura.methods.kanonymity.cell_suppression import MOST_SETS, blank_cells
 from veladura.methods.kanonymity.tuples import group_numbers, group_rows, matching_rows
 
@@ -102,3 +104,53 @@ def test_groups_are_numbered_whatever_the_codes():
     assert group_numbers(np.array([[-1, 5], [3, 5], [-1, 5]])).tolist() == [0, 1, 0]
     assert group_rows(np.zeros((0, 2), dtype=np.int64), np.zeros(0, dtype=np.int64)).size == 0
     assert vd.KAnonymity(quasi_identifiers=["a"], suppressed="cells").suppressed == "cells"
+
+
+def surveyed(seed=3, number=600):
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "region": rng.choice(list("abcd"), number, p=[0.5, 0.3, 0.15, 0.05]),
+            "age": rng.integers(20, 80, number),
+            "sex": rng.choice(["f", "m"], number),
+            "work": rng.choice(["none", "part", "full", "own"], number, p=[0.3, 0.2, 0.45, 0.05]),
+        }
+    )
+
+
+WITHIN = {
+    "quasi_identifiers": ["region", "age", "sex", "work"],
+    "k": 4,
+    "hierarchies": {"age": vd.Hierarchy.intervals(widths=[10, 20, 40])},
+    "suppressed": "cells",
+    "max_suppression": 0.5,
+}
+
+
+@pytest.mark.parametrize("prefer", [["balanced"], ["min-distance"], ["discernibility"]])
+def test_cells_are_suppressed_within_strata_only(prefer):
+    """k holds in every region, and no region is generalised or suppressed."""
+    frame = surveyed()
+    release = vd.KAnonymity(**WITHIN, strata=["region"], prefer=prefer).protect(frame)
+    data = release.datasets[0]
+    assert release.steps[0].settings["levels"]["region"] == 0
+    assert (data["region"].to_numpy() == frame["region"].iloc[release.rows].to_numpy()).all()
+    for _, inside in data.groupby("region"):
+        assert inside.groupby(["age", "sex", "work"], dropna=False).size().min() >= 4
+    assert data[["age", "sex", "work"]].isna().any().any()
+    loose = vd.KAnonymity(**WITHIN).protect(frame).datasets[0]  # a control: regions go too
+    assert loose["region"].isna().any() or "*" in set(loose["region"].astype(str))
+
+
+def test_strata_that_make_no_sense_are_refused():
+    with pytest.raises(PlanError, match="not quasi-identifiers"):
+        vd.KAnonymity(**WITHIN, strata=["income"])
+    with pytest.raises(PlanError, match='suppressed = "cells"'):
+        vd.KAnonymity(**(WITHIN | {"suppressed": "drop"}), strata=["region"])
+    levels = dict.fromkeys(["region", "age", "sex", "work"], 1)
+    with pytest.raises(PlanError, match="never generalised"):
+        vd.KAnonymity(**WITHIN, strata=["region"], levels=levels)
+    lone = surveyed(4, 8).assign(region=list("abcdefgh"))
+    strict = vd.KAnonymity(**(WITHIN | {"max_suppression": 0.1}), strata=["region"])
+    with pytest.raises(DataError, match="within region"):
+        strict.protect(lone)

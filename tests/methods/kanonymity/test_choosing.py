@@ -19,7 +19,7 @@ import veladura as vd
 from veladura.errors import PlanError
 from veladura.methods.kanonymity import kanonymity as module
 from veladura.plan.draft import draft
-from veladura.plan.plan import read_plan
+from veladura.plan.reading import read_plan
 from veladura.plan.run import run
 from veladura.plan.ways import ways_of
 

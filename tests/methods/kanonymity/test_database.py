@@ -25,7 +25,7 @@ from tests.methods.kanonymity.recount import (
 
 import veladura as vd
 from veladura.errors import DataError, PromiseError
-from veladura.plan.plan import parse_plan
+from veladura.plan.reading import parse_plan
 from veladura.plan.run import run
 from veladura.release.verify import holds, verify
 from veladura.table.database.connection import fetch, find, home_of

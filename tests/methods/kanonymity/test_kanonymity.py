@@ -13,7 +13,8 @@ from tests.methods.kanonymity import brute
 import veladura as vd
 from veladura.core.release import Dataset, Release
 from veladura.errors import ColumnError, DataError, PlanError, PromiseError
-from veladura.plan.plan import parse_plan, read_plan, steps_to_toml
+from veladura.plan.reading import parse_plan, read_plan
+from veladura.plan.steps import steps_to_toml
 from veladura.table.table import from_arrow
 
 pytestmark = pytest.mark.quick

@@ -13,7 +13,7 @@ from tests.methods.kanonymity.recount import fewest_matches, unmeasured, written
 
 import veladura as vd
 from veladura.errors import DataError, PlanError
-from veladura.plan.plan import parse_plan
+from veladura.plan.reading import parse_plan
 from veladura.plan.run import run
 from veladura.release.verify import holds, verify
 from veladura.table.table import Table

@@ -56,26 +56,53 @@ def left_after(sizes, fine):
     return sum(sizes)
 
 
+def uniques_to_go(sizes, share):
+    """Rows of one person that go, one by one, until the others are few enough."""
+    alone = sizes.count(1)
+    rows = sum(sizes)
+    return next(gone for gone in range(alone + 1) if alone - gone <= (rows - gone) * share + 1e-12)
+
+
 @pytest.mark.parametrize(
-    ("model", "fine"),
+    ("model", "gone_of"),
     [
-        (vd.AverageRisk(risk=0.4), lambda sizes: len(sizes) / sum(sizes) <= 0.4 + 1e-12),
-        (vd.Uniqueness(share=0.1), lambda sizes: sizes.count(1) / sum(sizes) <= 0.1),
+        (
+            vd.AverageRisk(risk=0.4),
+            lambda sizes: left_after(sizes, lambda rest: len(rest) / sum(rest) <= 0.4 + 1e-12),
+        ),
+        (vd.Uniqueness(share=0.1), lambda sizes: uniques_to_go(sizes, 0.1)),
+        (vd.Uniqueness(share=0.3), lambda sizes: uniques_to_go(sizes, 0.3)),
     ],
-    ids=["average", "uniqueness"],
+    ids=["average", "uniqueness", "uniqueness-30"],
 )
 @given(table=brute.small_tables(), allowed=st.integers(0, 4))
 @EXAMPLES
-def test_models_of_the_whole_table_are_as_defined(model, fine, table, allowed):
+def test_models_of_the_whole_table_are_as_defined(model, gone_of, table, allowed):
     allowed = min(allowed, len(table.rows) - 1)
 
     def gone(node):
-        return left_after(list(Counter(table.raised(r, node) for r in table.rows).values()), fine)
+        return gone_of(list(Counter(table.raised(r, node) for r in table.rows).values()))
 
     good = [node for node in table.nodes if gone(node) <= allowed]
     below = lambda a, b: a != b and all(x <= y for x, y in zip(a, b, strict=True))  # noqa: E731
     expected = {node for node in good if not any(below(other, node) for other in good)}
     assert found(table, allowed, 1, [model]) == expected
+
+
+def test_no_more_uniques_go_than_it_takes_and_they_are_spread_over_the_table():
+    frame = pd.DataFrame({"q": [*range(40), *([100] * 60)]})
+    recipe = vd.KAnonymity(
+        quasi_identifiers=["q"],
+        k=1,
+        max_suppression=0.5,
+        levels={"q": 0},
+        suppressed="drop",
+        hierarchies={"q": vd.Hierarchy.star()},
+        models=[vd.Uniqueness(share=0.25)],
+    )
+    alone = recipe.protect(frame).datasets[0]["q"].astype(int).loc[lambda q: q < 100]
+    assert len(alone) == 20  # of 80 left; 21 of 81 would be too many
+    assert 8 <= (alone < 20).sum() <= 12
 
 
 def test_the_average_holds_though_another_model_suppresses_large_classes():

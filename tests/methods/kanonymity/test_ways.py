@@ -13,7 +13,7 @@ from tests.methods.kanonymity.recount import people, recipe
 import veladura as vd
 from veladura.errors import PlanError
 from veladura.methods.kanonymity.ways import MOST_SHOWN, Ways
-from veladura.plan.plan import read_plan
+from veladura.plan.reading import read_plan
 from veladura.plan.ways import ways_of
 
 

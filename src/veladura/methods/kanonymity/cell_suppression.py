@@ -7,7 +7,7 @@ problem is NP-hard (Meyerson and Williams 2004).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from math import comb
 
@@ -20,7 +20,13 @@ MOST_SETS = 3000  # of columns of one size; a size with more sets is not tried
 
 
 def blank_cells(
-    codes: Ints, missing: Mask, sizes: Ints, k: int, *, wildcard: bool
+    codes: Ints,
+    missing: Mask,
+    sizes: Ints,
+    k: int,
+    *,
+    wildcard: bool,
+    strata: Sequence[int] = (),
 ) -> tuple[Mask, Mask]:
     """Return which cells to blank, and which tuples cannot stay even so.
 
@@ -33,6 +39,8 @@ def blank_cells(
     wildcard
         Whether a missing cell matches anything. Then a row needs k rows that agree with it in the
         cells it keeps. Otherwise missing is a value of its own, and k rows must be blanked alike.
+    strata
+        Columns that are never blanked: rows must be alike within each stratum.
 
     References
     ----------
@@ -43,25 +51,24 @@ def blank_cells(
     visible = np.where(missing, -1, codes)
     rare = group_rows(visible, sizes) < k
     blank = np.zeros(codes.shape, dtype=bool)
-    for columns in _column_sets(codes):
+    for columns in _column_sets(codes, strata):
         if not rare.any():
             break
         (_settle_matching if wildcard else _settle_alike)(visible, sizes, k, columns, rare, blank)
     return blank, rare
 
 
-def _column_sets(codes: Ints) -> Iterator[tuple[int, ...]]:
+def _column_sets(codes: Ints, strata: Sequence[int]) -> Iterator[tuple[int, ...]]:
     """Yield sets of columns, small ones first.
 
     Columns with more values come first: they make rows rare.
     """
-    width = codes.shape[1]
-    values = [np.unique(codes[:, c]).size for c in range(width)]
-    order = sorted(range(width), key=lambda c: (-values[c], c))
-    for number in range(1, width):
-        if comb(width, number) <= MOST_SETS:
+    values = {c: np.unique(codes[:, c]).size for c in range(codes.shape[1]) if c not in strata}
+    order = sorted(values, key=lambda c: (-values[c], c))
+    for number in range(1, len(order)):
+        if comb(len(order), number) <= MOST_SETS:
             yield from combinations(order, number)
-    yield tuple(range(width))
+    yield tuple(sorted(order))
 
 
 def _settle_matching(

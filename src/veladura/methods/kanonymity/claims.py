@@ -96,7 +96,7 @@ def implied_by(settings: Mapping[str, Any], person: str | None) -> tuple[Promise
     k, missing, dropped = settings["k"], settings["missing"], settings["suppressed"] == "drop"
     hidden = dropped and settings["suppressed_rows"] > 0
     shared = {
-        **({"person": person} if person else {}),
+        **_unit(settings, person),
         "starred": settings["suppressed"] == "star",
     }
     promises = []
@@ -114,6 +114,13 @@ def implied_by(settings: Mapping[str, Any], person: str | None) -> tuple[Promise
             about = {"columns": list(names), **shared, "model": model}
             promises.append(Promise(_model(kind, model).name, proof, about))
     return tuple(promises)
+
+
+def _unit(settings: Mapping[str, Any], person: str | None) -> dict[str, str]:
+    """Return whom the promises count: households, people with several rows, or rows."""
+    if home := settings.get("household"):
+        return {"household": home}
+    return {"person": person} if person else {}
 
 
 def model_settings(model: Model) -> dict[str, Any]:

@@ -13,8 +13,9 @@ import pyarrow as pa
 from veladura.base.arrays import Ints
 from veladura.errors import DataError
 from veladura.methods.kanonymity.equivalence_classes import Sensitive
+from veladura.methods.kanonymity.fitting_in import refuse_too_many
 from veladura.methods.kanonymity.lattice import Lattice, build_lattice
-from veladura.methods.kanonymity.people import repeated_people
+from veladura.methods.kanonymity.people import counted_unit, household_of, repeated_people
 from veladura.methods.kanonymity.privacy_models import (
     LDiversity,
     Model,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 def count_tuples(table: Table, recipe: KAnonymity) -> tuple[Lattice, Criteria]:
     """Return the lattice of a table's quasi-identifiers, and the criteria for its nodes."""
+    refuse_too_many(table, recipe)
     sets = recipe.attribute_sets
     counts = table.counts(recipe.names)
     people = repeated_people(table, recipe)
@@ -52,7 +54,7 @@ def count_tuples(table: Table, recipe: KAnonymity) -> tuple[Lattice, Criteria]:
         levels.append(_levels(table, recipe, base, sizes))
         places.append(place)
     lattice = build_lattice(np.column_stack(places), counts.size, levels)
-    if recipe.models or people is not None:
+    if recipe.models or people is not None or recipe.whole_households:
         return lattice, _criteria(table, recipe, sets, levels, population, people)
     return lattice, Criteria(lattice, sets, recipe.k)
 
@@ -85,8 +87,10 @@ def _criteria(
 ) -> Criteria:
     """Return criteria whose tuples carry sensitive values, person and origin, as far as needed."""
     sensitive = recipe.sensitive
-    person = [] if people is None else [str(table.person)]
-    counts = table.units.counts([*recipe.names, *sensitive, *person])
+    person = [] if people is None else [str(counted_unit(table, recipe))]
+    home = [] if not recipe.whole_households else [household_of(table, "whole_households")]
+    homes = [name for name in home if name not in person]
+    counts = table.units.counts([*recipe.names, *sensitive, *person, *homes])
     known = len(recipe.names)
     attributes = _attributes(counts.columns[:known], recipe)
     width = len(attributes)
@@ -100,8 +104,8 @@ def _criteria(
         values[column.name] = Sensitive(reference, tree)
         index.append(place)
         carried.append(_unchanging(base, base.size))
-    if people is not None:
-        place, base = distinct_values(counts.columns[-1])
+    for column in counts.columns[known + len(sensitive) :]:
+        place, base = distinct_values(column)
         index.append(place)
         carried.append(_unchanging(base, base.size))
     tuples, sizes, origin = np.column_stack(index), counts.size, None
@@ -118,11 +122,14 @@ def _criteria(
     joint = build_lattice(tuples, sizes, [*levels, *carried])
     extra = {name: width + i for i, name in enumerate(sensitive)}
     criteria = Criteria(joint, sets, recipe.k, recipe.models, values, extra, origin)
+    units = width + len(sensitive)
+    if home:
+        criteria = replace(criteria, household=units + len(person) - (not homes))
     if people is None:
         return criteria
     most = int(table.units.counts(person).size.max())
     numbers = People(people.size, most, add_up=people.one_tuple_each)
-    return replace(criteria, person=width + len(sensitive), people=numbers)
+    return replace(criteria, person=units, people=numbers)
 
 
 def _reference(table: Table, name: str) -> Ints:

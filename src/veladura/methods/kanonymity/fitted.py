@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from veladura.base.arrays import Mask
+from veladura.base.arrays import Ints, Mask
 from veladura.base.context import Context
 from veladura.core.recipe import Draw, Drawn, Fitted
 from veladura.methods.kanonymity.cell_suppression import blank_cells
@@ -20,6 +20,11 @@ from veladura.methods.kanonymity.kept import KEPT_FILE, choice_words, kept_resul
 from veladura.methods.kanonymity.lattice import Lattice, Vector
 from veladura.methods.kanonymity.local_recoding import diversity_of, raise_levels
 from veladura.methods.kanonymity.mondrian import mondrian
+from veladura.methods.kanonymity.people import (
+    counted_unit,
+    household_of,
+    rows_of_whole_households,
+)
 from veladura.methods.kanonymity.pictures import custodian_pictures, public_pictures
 from veladura.methods.kanonymity.quality import QUALITIES, best_nodes
 from veladura.methods.kanonymity.recoding import (
@@ -30,7 +35,7 @@ from veladura.methods.kanonymity.recoding import (
     full_domain,
 )
 from veladura.methods.kanonymity.suppression import Criteria
-from veladura.methods.kanonymity.tuples import Tuples, matched, tuples_of
+from veladura.methods.kanonymity.tuples import Tuples, group_numbers, matched, tuples_of
 from veladura.methods.kanonymity.ways import Ways
 
 if TYPE_CHECKING:
@@ -183,12 +188,23 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
     def _recoded_rows(self) -> Draw:
         """Return the recoded rows of a table in memory."""
         tuple_of = self.tuples.of_rows()
-        kept = np.flatnonzero(self.recoding.kept[tuple_of])
+        rows = self.table.codes(self.recipe.names).rows
+        stays = self.recoding.kept[tuple_of]
+        if self.recipe.whole_households:
+            stays = stays & self._of_whole_households(tuple_of, rows)
+        kept = np.flatnonzero(stays)
         columns = {
             name: column.at(tuple_of[kept]) for name, column in self.recoding.columns.items()
         }
-        rows = self.table.codes(self.recipe.names).rows
         return Draw(columns, None if kept.size == tuple_of.size else kept, rows=rows)
+
+    def _of_whole_households(self, tuple_of: Ints, rows: Ints) -> Mask:
+        """Return which rows stay where a household goes as a whole."""
+        whole, unit = self.table.units, counted_unit(self.table, self.recipe)
+        homes = whole.column(household_of(self.table, "whole_households")).values[rows]
+        units = np.arange(rows.size) if unit is None else whole.column(unit).values[rows]
+        classes = group_numbers(self.tuples.at(self.vector))[tuple_of]
+        return rows_of_whole_households(classes, units, homes, self.recipe.k)
 
     def _recoded_table(self) -> Table:
         """Return the released table as an expression, recoded where the data lives."""
@@ -239,6 +255,7 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
             tuples.people,
             recipe.k,
             wildcard=recipe.missing == "wildcard",
+            strata=recipe.strata_places,
         )
         heights = np.tile(np.array(vector, dtype=np.int64), (lost.size, 1))
         return by_levels(tuples, heights, ~lost, blank=blank, exact=recipe.preserve_type)
@@ -258,6 +275,12 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
         if recipe.models:
             settings["models"] = [model_settings(model) for model in recipe.models]
         settings |= {"k": recipe.k, "recoding": recipe.recoding, "missing": recipe.missing}
+        if recipe.counted == "households":
+            settings["household"] = counted_unit(self.table, recipe)
+        if recipe.whole_households:
+            settings["whole_households"] = True
+        if recipe.strata:
+            settings["strata"] = list(recipe.strata)
         if recipe.recoding != "mondrian":
             settings["levels"] = dict(chosen.levels)
         return {

@@ -17,6 +17,7 @@ from veladura.methods.kanonymity.claims import CHECKS, implied_by
 from veladura.methods.kanonymity.counting import count_tuples
 from veladura.methods.kanonymity.fitted import FittedKAnonymity
 from veladura.methods.kanonymity.kept import read_kept
+from veladura.methods.kanonymity.people import counted_unit
 from veladura.methods.kanonymity.privacy_models import Model, column_of
 from veladura.methods.kanonymity.quality import BALANCED, QUALITIES, best_nodes
 from veladura.methods.kanonymity.search import BAR_STEPS, at_or_above, find_minimal, watching
@@ -105,6 +106,17 @@ class KAnonymity(Recipe):
     missing
         How k is counted where values are missing: missing is a value of its own ("category"), it
         matches any value ("wildcard"), or the promise holds both ways ("both").
+    counted
+        Whom k counts: "people", or "households": people of one household then count once in each
+        equivalence class, for an outsider who finds somebody by finding those who live with them.
+        Needs a column of role "household".
+    whole_households
+        Hierarchical suppression: a household that has a suppressed member is left out as a whole,
+        again and again until every class has k.
+    strata
+        Quasi-identifiers, such as the region, that are never generalised: single cells of the
+        others are suppressed within each of their combinations (``suppressed="cells"``), so that k
+        holds in every stratum.
     preserve_type
         Write a generalised value in the type of its column: a year as its first day, a ZIP code as
         02130, an interval as its lower limit. A level without such a value is written as text; the
@@ -164,6 +176,9 @@ class KAnonymity(Recipe):
     preserve_type: bool = False
     recoding: Literal["global", "local", "mondrian"] = "global"
     missing: Literal["category", "wildcard", "both"] = "category"
+    counted: Literal["people", "households"] = "people"
+    whole_households: bool = False
+    strata: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -206,6 +221,12 @@ class KAnonymity(Recipe):
         return tuple(tuple(dict.fromkeys(place[name] for name in names)) for names in self.sets)
 
     @property
+    def strata_places(self) -> tuple[int, ...]:
+        """Where the strata stand among the attributes."""
+        names = list(self.attributes)
+        return tuple(names.index(name) for name in self.strata)
+
+    @property
     def named_sets(self) -> tuple[tuple[str, ...], ...]:
         """The quasi-identifiers, each as the names of its attributes."""
         names = list(self.attributes)
@@ -238,7 +259,10 @@ class KAnonymity(Recipe):
         """Fit, without a search where a file of the custodian holds the result of the same one."""
         for setting, columns in (("quasi_identifiers", self.names), ("models", self.sensitive)):
             table.schema.check(setting, columns)
-        check_rows(self, table.rows, table.people)
+        unit = counted_unit(table, self)
+        check_rows(
+            self, table.rows, table.rows if unit is None else table.units.counts([unit]).size.size
+        )
         allowed = allowed_rows(self.max_suppression, table.rows)
         lattice, criteria = count_tuples(table, self)
         searched = criteria if self.recoding == "global" else criteria.of_k(lattice)
@@ -248,13 +272,16 @@ class KAnonymity(Recipe):
             return FittedKAnonymity(
                 self, table, no_codes(), lattice, (vector,), complete=True, criteria=criteria
             )
-        result = None if kept is None else read_kept(kept, self, lattice)
+        by_home = self.counted == "households" or self.whole_households  # not in the kept key
+        result = None if kept is None or by_home else read_kept(kept, self, lattice)
         if result is None:
             label = f"searching {lattice.nodes:,} generalisations"
             with context.progress(label, BAR_STEPS) as advance:
                 result = find_minimal(lattice, searched, allowed, watch=watching(advance))
         elif result.complete and (searched.only_k or searched.only_people):
             result = replace(result, good=at_or_above(result.minimal, lattice.heights))
+        if self.strata:
+            result = result.at_values(self.strata_places)
         if not result.minimal:
             raise no_solution(self)
         if not result.complete:

@@ -45,6 +45,7 @@ def search_key(recipe: KAnonymity, lattice: Lattice) -> str:
         "recoding": recipe.recoding,
         "missing": recipe.missing,
         "heights": lattice.heights.tolist(),
+        **({"strata": list(recipe.strata)} if recipe.strata else {}),
     }
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode())
     for array in (lattice.keys, lattice.sizes, lattice.codes):
@@ -74,7 +75,8 @@ def kept_result(fitted: FittedKAnonymity) -> SearchResult:
             " min-distance, min-relative-distance, max-distinct or min-suppression."
         )
         raise PlanError(msg)
-    return SearchResult(fitted.vectors, at_or_above(fitted.vectors, fitted.lattice.heights))
+    good = at_or_above(fitted.vectors, fitted.lattice.heights)
+    return SearchResult(fitted.vectors, good).at_values(fitted.recipe.strata_places)
 
 
 def choice_words(fitted: FittedKAnonymity) -> str:

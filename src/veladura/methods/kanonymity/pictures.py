@@ -90,7 +90,7 @@ def lattice(fitted: FittedKAnonymity) -> Figure:
         height: [v for v in nodes if sum(v) == height] for height in sorted({sum(v) for v in nodes})
     }
     widest = max(map(len, rows.values()))
-    figure = new_figure(max(4.5, 0.75 * widest + 1.2), 0.75 * len(rows) + 1.3)
+    figure = new_figure(max(6.0, 0.75 * widest + 1.2), 0.75 * len(rows) + 1.3)
     axes = figure.add_subplot()
     places = {
         v: (i - (len(row) - 1) / 2, float(height))

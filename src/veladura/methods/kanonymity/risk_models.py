@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -9,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from veladura.base.arrays import Floats, Mask
+from veladura.base.arrays import Floats, Ints, Mask
 from veladura.errors import PlanError
 from veladura.methods.kanonymity.equivalence_classes import EquivalenceClasses
 from veladura.numeric.population_uniques import share_by
@@ -125,7 +126,9 @@ class AverageRisk:
 class Uniqueness:
     """Uniqueness: at most a small share of the released people, or of the population, is unique.
 
-    Where it is more, all uniques are suppressed.
+    Where it is more, as many uniques of the table are suppressed as that takes, spread evenly over
+    the classes in their order. Where the share of a population is estimated all uniques are: an
+    estimate from a sample that lacks some of its uniques is not valid.
 
     Parameters
     ----------
@@ -182,16 +185,24 @@ class Uniqueness:
         )
 
     def fails(self, classes: EquivalenceClasses) -> Mask:
-        """Return the uniques, where they are too many."""
-        alone = classes.sizes == 1
-        if not alone.any():
-            return np.asarray(alone)
-        if self.fraction < 1:
-            sizes, number = np.unique(classes.sizes[classes.sizes > 0], return_counts=True)
-            share = _estimated(tuple(sizes.tolist()), tuple(number.tolist()), self)
-        else:
-            share = float(alone.sum() / classes.sizes.sum())
-        return np.asarray(alone & (share > self.share + ROUNDING))
+        """Return the uniques that are too many."""
+        alone = np.flatnonzero(classes.sizes == 1)
+        fails = np.zeros(classes.sizes.size, dtype=bool)
+        too_many = self._too_many(classes.sizes[classes.sizes > 0], alone.size)
+        if too_many:
+            fails[alone[np.arange(too_many) * alone.size // too_many]] = True
+        return fails
+
+    def _too_many(self, sizes: Ints, uniques: int) -> int:
+        """Return how many uniques must go."""
+        most = self.share + ROUNDING
+        if not uniques:
+            return 0
+        if self.fraction == 1:
+            return max(math.ceil((uniques - most * int(sizes.sum())) / (1 - most)), 0)
+        size, number = np.unique(sizes, return_counts=True)
+        share = _estimated(tuple(size.tolist()), tuple(number.tolist()), self)
+        return uniques if share > most else 0
 
 
 @lru_cache(maxsize=100_000)

@@ -50,6 +50,19 @@ class SearchResult:
     good: Mask | None = field(repr=False)
     complete: bool = True
 
+    def at_values(self, places: Sequence[int]) -> SearchResult:
+        """Return what was found with some columns as they are, at level 0.
+
+        All nodes below such a node are such nodes, so that minimal ones stay minimal.
+        """
+        minimal = tuple(node for node in self.minimal if not any(node[c] for c in places))
+        if self.good is None:
+            return replace(self, minimal=minimal)
+        good = self.good.copy()
+        for place in places:
+            np.moveaxis(good, place, 0)[1:] = False
+        return replace(self, minimal=minimal, good=good)
+
 
 def find_minimal(
     lattice: Lattice,
@@ -114,7 +127,7 @@ def _tag_by_bounds(
     nodes, complete = walk_lattice(packed, k, allowed)
     if complete:
         tags[~at_or_above(nodes, lattice.heights)] = -1
-    if criteria.models:
+    if criteria.models or criteria.household is not None:  # more is suppressed than rare rows
         return
     nodes, complete = walk_lattice(lattice, criteria.k * people.most, allowed)
     if complete:  # so many rows are of at least k people

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ CHOICES = {
     "suppressed": ("drop", "star", "cells"),
     "recoding": ("global", "local", "mondrian"),
     "missing": ("category", "wildcard", "both"),
+    "counted": ("people", "households"),
 }
 
 
@@ -203,6 +205,8 @@ def _check_recoding(recipe: KAnonymity) -> None:
             ' of them; recoding = "local" also goes with distinct l-diversity.'
         )
         raise PlanError(msg)
+    _check_households(recipe, by_row)
+    _check_strata(recipe)
     if recipe.recoding != "global" and recipe.suppressed == "cells":
         msg = (
             'suppressed = "cells" needs one level for all rows; recoding ='
@@ -214,6 +218,40 @@ def _check_recoding(recipe: KAnonymity) -> None:
             f"preserve_type does not go with recoding = {recipe.recoding!r}: a first of January"
             " could be a day or a year."
         )
+        raise PlanError(msg)
+
+
+def _check_households(recipe: KAnonymity, by_row: Sequence[str]) -> None:
+    """Refuse whole households with settings that decide row by row, or star rows."""
+    if not recipe.whole_households:
+        return
+    others = [model.name for model in recipe.models]
+    others += ["several quasi-identifiers"] if len(recipe.sets) > 1 else []
+    others += ['suppressed = "star"'] if recipe.suppressed == "star" else []
+    if by_row or others:
+        msg = (
+            f"whole_households does not go with {[*by_row, *others][0]!r}: households are left out"
+            ' as a whole with recoding = "global", suppressed = "drop", k and one list of'
+            " quasi-identifiers."
+        )
+        raise PlanError(msg)
+
+
+def _check_strata(recipe: KAnonymity) -> None:
+    """Refuse strata that are no quasi-identifiers, or without cells to suppress within them."""
+    if not recipe.strata:
+        return
+    if others := [name for name in recipe.strata if name not in recipe.attributes]:
+        msg = f"strata names columns that are not quasi-identifiers: {others}."
+        raise PlanError(msg)
+    if recipe.suppressed != "cells" or set(recipe.strata) == set(recipe.attributes):
+        msg = (
+            'strata needs suppressed = "cells", and quasi-identifiers besides the strata: cells of'
+            " the others are suppressed within each stratum."
+        )
+        raise PlanError(msg)
+    if raised := [name for name in recipe.strata if recipe.levels.get(name)]:
+        msg = f"levels: strata {raised} are never generalised, their level is 0."
         raise PlanError(msg)
 
 
@@ -261,9 +299,9 @@ def check_given(recipe: KAnonymity, suppressed: int, allowed: int) -> None:
 
 
 def check_rows(recipe: KAnonymity, rows: int, people: int) -> None:
-    """Refuse a table that is too small for the settings."""
+    """Refuse a table that is too small for the settings; people are what k counts."""
     if people < recipe.k:
-        units = f"{rows} rows" if people == rows else f"{people} people"
+        units = f"{rows} rows" if people == rows else f"{people} {recipe.counted}"
         msg = (
             f"no solution exists: the table has {units}, fewer than k = {recipe.k}, so no"
             f" combination can be shared by {recipe.k} of them."
@@ -279,9 +317,10 @@ def check_rows(recipe: KAnonymity, rows: int, people: int) -> None:
 
 def no_solution(recipe: KAnonymity) -> DataError:
     """Return the error for models that no generalisation fulfils."""
-    models = ", ".join(model.name for model in recipe.models)
+    asked = " and ".join([*(model.name for model in recipe.models), f"k = {recipe.k}"])
+    within = f" within {', '.join(recipe.strata)}" if recipe.strata else ""
     return DataError(
-        f"no solution exists: even with every quasi-identifier at its top level, {models} and"
-        f" k = {recipe.k} would suppress more rows than max_suppression allows.\n\nHint: weaken the"
-        " model or allow more suppression."
+        f"no solution exists: even with every quasi-identifier at its top level, {asked}{within}"
+        " would suppress more rows than max_suppression allows.\n\nHint: weaken what is asked, or"
+        " allow more suppression."
     )

@@ -97,6 +97,8 @@ class Criteria:
         Where the person stands, if people have several rows: then every count is of people.
     people
         How many people each tuple has, likewise.
+    household
+        Where the household stands, if one that has a suppressed member goes as a whole.
     """
 
     lattice: Lattice
@@ -108,6 +110,7 @@ class Criteria:
     origin: int | None = None
     person: int | None = None
     people: People | None = None
+    household: int | None = None
 
     @cached_property
     def columns(self) -> tuple[int, ...]:
@@ -123,13 +126,14 @@ class Criteria:
     @property
     def only_k(self) -> bool:
         """Whether k for one quasi-identifier is all that is asked."""
-        return not self.models and len(self.sets) == 1 and self.person is None
+        alone = self.person is None and self.household is None
+        return not self.models and len(self.sets) == 1 and alone
 
     @property
     def only_people(self) -> bool:
         """Whether k people of one quasi-identifier are all that is asked, and people add up."""
         add_up = self.people is not None and self.people.add_up
-        return add_up and not self.models and len(self.sets) == 1
+        return add_up and not self.models and len(self.sets) == 1 and self.household is None
 
     def of_k(self, lattice: Lattice) -> Criteria:
         """Return what asks for k alone; ``lattice`` holds the quasi-identifiers alone.
@@ -137,7 +141,7 @@ class Criteria:
         Where rows get levels of their own, those of all rows are chosen by it: a class that fails a
         model costs no row.
         """
-        if self.person is None:
+        if self.person is None and self.household is None:
             return Criteria(lattice, self.sets, self.k)
         return replace(self, models=())
 
@@ -164,14 +168,19 @@ class Criteria:
         if self._refused(keys, sizes, groupings):
             alive[:] = False
         again = len(groupings) > 1 or any(isinstance(model, OF_TABLE) for model in self.models)
+        homes = None
+        if self.household is not None:
+            homes, again = self.lattice.numbered(keys, (self.household,))[0], True
         changed = True
         while changed:
             changed = False
             for columns, (ids, _) in zip(self.sets, groupings, strict=True):
                 failing = self._failing(keys, sizes, ids, columns, alive)[ids] & alive
                 if failing.any():
-                    alive &= ~failing
+                    alive &= ~(failing if homes is None else np.isin(homes, homes[failing]))
                     changed = again
+        if homes is not None:
+            return self._by_part(keys, sizes, groupings[0], alive)
         single = len(groupings) == 1
         ids, first = groupings[0] if single else self.lattice.numbered(keys, self.columns)
         total = _summed(ids, np.where(in_table, sizes, 0), first.size)
@@ -180,6 +189,24 @@ class Criteria:
         used = total > 0
         classes = keys[first[used]] & self.lattice.mask(self.columns)
         return Outcome(classes, total[used], kept[used], population[used])
+
+    def _by_part(
+        self, keys: Words, sizes: Ints, grouping: tuple[Ints, Ints], alive: Mask
+    ) -> Outcome:
+        """Return the classes, each in two parts: the rows that stay, and those that go.
+
+        Of a class that stays some rows may go, with their households.
+        """
+        ids, first = grouping
+        parts = [_summed(ids, np.where(part, sizes, 0), first.size) for part in (alive, ~alive)]
+        there = [np.flatnonzero(part) for part in parts]
+        classes = keys[first] & self.lattice.mask(self.columns)
+        return Outcome(
+            np.concatenate([classes[part] for part in there]),
+            np.concatenate([part[some] for part, some in zip(parts, there, strict=True)]),
+            np.repeat([True, False], [part.size for part in there]),
+            np.zeros(there[0].size + there[1].size, dtype=np.int64),
+        )
 
     def population_of(self, vector: Sequence[int], columns: Sequence[int]) -> tuple[Words, Ints]:
         """Return the released combinations of some columns, and the population of each."""
@@ -200,7 +227,7 @@ class Criteria:
         tuples = self.lattice.packed(codes, self.columns)
         ids, first = self.lattice.numbered(np.concatenate([outcome.keys, tuples]), self.columns)
         kept = np.zeros(first.size, dtype=bool)
-        kept[ids[:classes]] = outcome.kept
+        kept[ids[:classes][outcome.kept]] = True
         return np.asarray(~kept[ids[classes:]])
 
     def _full(self, vector: Sequence[int]) -> tuple[int, ...]:
