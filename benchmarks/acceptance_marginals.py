@@ -4,19 +4,23 @@
 at each of three epsilons (``--runs`` and ``--epsilon`` change that).
 ``python -m benchmarks.acceptance_marginals error k-marginal`` needs ``VELADURA_DATA``;
 ``peers`` needs ``smartnoise-synth``, for its AIM and MST, in the Python that ``--peer-python``
-names.
+names. They take minutes to an hour: their rows are kept in the folder that ``--kept`` names, and
+read from there the next time.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import resource
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
@@ -30,6 +34,7 @@ EPSILONS = ("0.5", "1", "3")
 SHAPE = (2, 3, 2, 4, 3)  # 144 cells
 ROWS = 2000
 REPORTED = 50  # runs between two tables of coverage
+OURS = {"Marginals": "replace-one", "  add-remove": "add-remove"}
 NAMES = [f"c{i}" for i in range(len(SHAPE))]
 KINDS = {"means": slice(0, 2), "two-way cells": slice(2, 19), "logistic": slice(19, 22)}
 
@@ -39,22 +44,27 @@ def main() -> None:
     reader = argparse.ArgumentParser(description=__doc__)
     reader.add_argument("parts", nargs="+", choices=["coverage", "error", "k-marginal", "peers"])
     reader.add_argument("--runs", type=int, default=400)
+    few = "people of each run of coverage; with 500 a drawn table may have no logistic regression"
+    reader.add_argument("--rows", type=int, default=ROWS, help=few)
     reader.add_argument("--seed", type=int, default=20260101)
     reader.add_argument("--epsilon", action="append")
     reader.add_argument("--table", action="append", choices=[*REAL, *GENERATED])
     reader.add_argument("--peer", action="append", choices=["AIM", "MST"])
     reader.add_argument("--peer-python", default=sys.executable)
+    reader.add_argument("--peer-limit", type=int, default=3600, help="processor seconds of a peer")
+    reader.add_argument("--kept", type=Path, help="folder of the rows that peers have made")
     given = reader.parse_args()
+    others = Peers(given.peer_python, given.peer_limit, given.kept)
     if "coverage" in given.parts:
         for epsilon in given.epsilon or EPSILONS:
-            coverage(epsilon, given.runs, given.seed)
+            coverage(epsilon, given.runs, given.seed, given.rows)
     if "error" in given.parts or "peers" in given.parts:
         for name in given.table or (*REAL, *GENERATED):
             for epsilon in given.epsilon or ("0.3", "1", "3"):
                 peers = given.peer or ["MST", "AIM"] if "peers" in given.parts else []
-                compared(name, float(epsilon), peers, given.peer_python)
+                compared(name, float(epsilon), peers, others)
     if "k-marginal" in given.parts:
-        k_marginal()
+        k_marginal(given.peer or [], others)
 
 
 class Population:
@@ -118,7 +128,7 @@ class Population:
         return np.concatenate([means, cells, slopes])
 
 
-def coverage(epsilon: str, runs: int, seed: int) -> None:
+def coverage(epsilon: str, runs: int, seed: int, people: int = ROWS) -> None:
     """Print the coverage of 95 % intervals: posterior, 20 datasets combined, naive."""
     import veladura as vd
     from veladura.core.rules import NoiseAwareRows
@@ -129,11 +139,11 @@ def coverage(epsilon: str, runs: int, seed: int) -> None:
     domain = {name: list(range(size)) for name, size in zip(NAMES, SHAPE, strict=True)}
     recipe = vd.Marginals(columns=NAMES, domain=domain, epsilon=float(epsilon), rounds=10)
     inside: dict[str, list[Floats]] = {"posterior": [], "20 datasets": [], "naive": []}
-    began, poor = time.process_time(), 0
+    began, poor, wider = time.process_time(), 0, []
     for number in range(1, runs + 1):
         share = world.draw(rng)
         truth = world.quantities(share[None, :])[0]
-        rows = rng.choice(share.size, ROWS, p=share)
+        rows = rng.choice(share.size, people, p=share)
         frame = pd.DataFrame(dict(zip(NAMES, np.unravel_index(rows, SHAPE), strict=True)))
         release = recipe.protect(frame)
         with warnings.catch_warnings(record=True) as said:
@@ -143,19 +153,27 @@ def coverage(epsilon: str, runs: int, seed: int) -> None:
         drawn = world.quantities(posterior.table_draws(NAMES))
         low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
         inside["posterior"].append((low <= truth) & (truth <= high))
-        tables = [_shares(codes) for codes in posterior.rows(20, ROWS)]
+        tables = [_shares(codes) for codes in posterior.rows(20, people)]
         q = world.quantities(np.array(tables))
-        v = np.array([world.variances(table, ROWS) for table in tables])
+        v = np.array([world.variances(table, people) for table in tables])
         combined = combine_by(NoiseAwareRows(), q, v, level=0.95)
         inside["20 datasets"].append((combined.lower <= truth) & (truth <= combined.upper))
+        wider.append((combined.upper - combined.lower) / (high - low))
         data = release.datasets[0]
         table = _shares([data[name].map(label_text).astype(int).to_numpy() for name in NAMES])
-        half = 1.96 * np.sqrt(world.variances(table, ROWS))
+        half = 1.96 * np.sqrt(world.variances(table, people))
         inside["naive"].append(np.abs(world.quantities(table[None, :])[0] - truth) <= half)
         if number % REPORTED == 0 or number == runs:
             seconds = (time.process_time() - began) / number
-            print(f"epsilon {epsilon}, {number} runs, {poor} with a warning, {seconds:.1f} s each")
+            print(
+                f"epsilon {epsilon}, {people} people, {number} runs, {poor} with a warning,"
+                f" {seconds:.1f} s each"
+            )
             _print_coverage(inside)
+            ratios = "  ".join(
+                f"{k} {np.mean(np.array(wider)[:, p]):.2f}" for k, p in KINDS.items()
+            )
+            print(f"  width of 20 datasets over that of the posterior: {ratios}", flush=True)
 
 
 def _print_coverage(inside: dict[str, list[Floats]]) -> None:
@@ -181,18 +199,27 @@ def distance(original: pd.DataFrame, made: pd.DataFrame) -> float:
     return float(np.mean(distances))
 
 
-def compared(name: str, epsilon: float, peers: Sequence[str], python: str) -> None:
+def compared(name: str, epsilon: float, peers: Sequence[str], others: Peers) -> None:
     """Print error and processor time of Marginals and, if asked, of smartnoise's AIM and MST."""
     import veladura as vd
 
     frame = frame_of(name)
     domain = {column: sorted(frame[column].unique()) for column in frame.columns}
-    recipe = vd.Marginals(columns=list(frame.columns), domain=domain, epsilon=epsilon)
-    began = time.process_time()
-    made = recipe.protect(frame).datasets[0]
-    _print(name, epsilon, "Marginals", time.process_time() - began, distance(frame, made))
+    columns = list(frame.columns)
+    for method, neighbours in OURS.items():
+        recipe = vd.Marginals(
+            columns=columns, domain=domain, epsilon=epsilon, neighbours=neighbours
+        )
+        began = time.process_time()
+        made = recipe.protect(frame).datasets[0]
+        _print(name, epsilon, method, time.process_time() - began, distance(frame, made))
     for peer in peers:
-        made, seconds = smartnoise(peer, frame, epsilon, python)
+        made, seconds = others.rows(name, peer, frame, epsilon)
+        if made is None:
+            print(
+                f"{name:7} epsilon {epsilon:<4g} smartnoise {peer}: stopped after {seconds:.0f} s"
+            )
+            continue
         _print(name, epsilon, f"smartnoise {peer}", seconds, distance(frame, made))
 
 
@@ -204,43 +231,93 @@ def _print(name: str, epsilon: float, method: str, seconds: float, error: float)
     )
 
 
-def smartnoise(
-    peer: str, frame: pd.DataFrame, epsilon: float, python: str
-) -> tuple[pd.DataFrame, float]:
-    """Return rows of smartnoise's AIM or MST and its seconds; its neighbours add or remove a row.
+@dataclass(frozen=True)
+class Peers:
+    """smartnoise's AIM and MST, in processes of their own, by the Python that has it installed.
 
-    In a process of its own, by the Python that has it installed.
+    Their neighbours add or remove a row. The system ends one after ``limit`` processor seconds.
     """
-    values = {name: sorted(frame[name].unique()) for name in frame.columns}
-    coded = pd.DataFrame(
-        {name: pd.Categorical(frame[name], values[name]).codes for name in frame.columns}
-    )
-    with tempfile.TemporaryDirectory() as folder:
-        source, target = Path(folder) / "coded.csv", Path(folder) / "made.csv"
-        coded.to_csv(source, index=False)
+
+    python: str
+    limit: int
+    kept: Path | None = None
+
+    def rows(
+        self, name: str, peer: str, frame: pd.DataFrame, epsilon: float
+    ) -> tuple[pd.DataFrame | None, float]:
+        """Return the rows of a peer and its processor seconds; no rows where it was stopped."""
+        values = {name: sorted(frame[name].unique()) for name in frame.columns}
+        with tempfile.TemporaryDirectory() as folder:
+            place = self.kept or Path(folder)
+            place.mkdir(parents=True, exist_ok=True)
+            target = place / f"{name}-{peer}-{epsilon:g}.csv"
+            spent = target.with_suffix(".seconds")
+            if not spent.exists():
+                coded = {n: pd.Categorical(frame[n], values[n]).codes for n in frame.columns}
+                source = Path(folder) / "coded.csv"
+                pd.DataFrame(coded).to_csv(source, index=False)
+                spent.write_text(str(self._run(peer, epsilon, source, target)))
+            seconds = float(spent.read_text())
+            if not target.exists():
+                return None, seconds
+            made = pd.read_csv(target)
+        rows = {n: np.array(v, dtype=object)[made[n].astype(int)] for n, v in values.items()}
+        return pd.DataFrame(rows), seconds
+
+    def _run(self, peer: str, epsilon: float, source: Path, target: Path) -> float:
+        """Let a peer write its rows, and return its seconds: the limit where it was stopped."""
         script = str(Path(__file__).with_name("peer_marginals.py"))
-        command = [python, script, peer, str(epsilon), str(source), str(target)]
-        environment = {**os.environ, "PYTHONPATH": ""}
-        done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
-        made = pd.read_csv(target)
-    rows = {name: np.array(values[name], dtype=object)[made[name].astype(int)] for name in coded}
-    return pd.DataFrame(rows), float(done.stdout.split()[-1])
+        try:
+            done = subprocess.run(
+                [self.python, script, peer, str(epsilon), str(source), str(target)],
+                check=True,
+                stdout=subprocess.PIPE,
+                text=True,
+                env={**os.environ, "PYTHONPATH": ""},
+                preexec_fn=lambda: resource.setrlimit(
+                    resource.RLIMIT_CPU, (self.limit, self.limit + 60)
+                ),
+            )
+        except subprocess.CalledProcessError as error:
+            if error.returncode not in (-signal.SIGXCPU, -signal.SIGKILL):
+                raise
+            return float(self.limit)
+        return float(done.stdout.split()[-1])
 
 
 DEMOGRAPHIC = ["AGEP", "SEX", "MSP", "RAC1P", "HISP", "EDU", "PINCP_DECILE", "DVET", "DEYE", "PUMA"]
 
 
-def k_marginal() -> None:
+LARGER = 27_253  # rows of NIST's national excerpt, which published scores may be of
+
+
+def k_marginal(peers: Sequence[str], others: Peers) -> None:
     """Print NIST's k-marginal score of ten demographic features at epsilon 1, beside subsamples."""
     import veladura as vd
 
     frame = frame_of("ma2019")[DEMOGRAPHIC]
     domain = {column: sorted(frame[column].unique()) for column in frame.columns}
-    release = vd.Marginals(columns=DEMOGRAPHIC, domain=domain, epsilon=1).protect(frame)
-    print(f"Marginals at epsilon 1: {_score(frame, release.datasets[0]):.0f}")
+    more = frame.sample(LARGER, replace=True, random_state=1)  # as if more people had been asked
+    for people in (frame, more):
+        for method, neighbours in OURS.items():
+            recipe = vd.Marginals(
+                columns=DEMOGRAPHIC, domain=domain, epsilon=1, neighbours=neighbours
+            )
+            began = time.process_time()
+            made = recipe.protect(people).datasets[0]
+            seconds = time.process_time() - began
+            print(
+                f"{method} at epsilon 1, {len(people)} people: {_score(people, made):.0f},"
+                f" {seconds:.1f} s",
+                flush=True,
+            )
     for share in (0.01, 0.05, 0.1, 0.4):
         sample = frame.sample(frac=share, random_state=1)
-        print(f"a random sample of {share:.0%}: {_score(frame, sample):.0f}")
+        print(f"a random sample of {share:.0%}: {_score(frame, sample):.0f}", flush=True)
+    for peer in peers:
+        made, seconds = others.rows("demographic", peer, frame, 1.0)
+        score = "stopped" if made is None else f"{_score(frame, made):.0f}"
+        print(f"smartnoise {peer} at epsilon 1: {score}, {seconds:.0f} s")
 
 
 def _score(original: pd.DataFrame, made: pd.DataFrame) -> float:

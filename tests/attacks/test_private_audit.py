@@ -22,10 +22,11 @@ from scipy import stats
 
 from veladura.base.streams import Streams
 from veladura.methods.private.contribution import Contribution
+from veladura.methods.private.cuts import quantile_cuts
 from veladura.methods.private.events import rho_for
 from veladura.methods.private.exact import amplified, smallest_alpha
 from veladura.methods.private.geometric import discrete_laplace
-from veladura.methods.private.libraries import gaussian, geometric
+from veladura.methods.private.libraries import gaussian, geometric, noisy_maximum
 from veladura.methods.private.queries import STEPS, Query, measured
 from veladura.methods.private.urn import Bits, draw
 
@@ -111,6 +112,18 @@ def _totals() -> tuple[Floats, Floats]:
     )
 
 
+def cut_places(moved: int, number: int) -> tuple[Floats, Floats]:
+    """Return where the range is cut into two: some rows at its lower end, then at its upper end."""
+    rho = float(rho_for(ONE, Fraction(1, 1000)))
+
+    def outputs(low: int, high: int) -> Floats:
+        counts = np.array([low, moved, moved, high])
+        cuts = (quantile_cuts(counts, 2, rho, noisy_maximum)[0] for _ in range(number))
+        return np.fromiter(cuts, float, number)
+
+    return outputs(moved, 0), outputs(0, moved)
+
+
 SIGMA = 2**0.5 / float(2 * rho_for(ONE, Fraction(1, 1000))) ** 0.5
 CASES = [
     Case(
@@ -145,6 +158,7 @@ CASES = [
         ),
         delta=1e-3,
     ),
+    Case("marginals: private cuts, delta = .001", 1, lambda: cut_places(1, 8_000), delta=1e-3),
 ]
 BROKEN = [
     Case(
@@ -172,6 +186,13 @@ BROKEN = [
             noisy_counts((7, 1), Fraction(2), 40_000, 3),
             noisy_counts((4, 4), Fraction(2), 40_000, 3),
         ),
+        broken=True,
+    ),
+    Case(
+        "private cuts: eight rows of a person charged as one",
+        1,
+        lambda: cut_places(8, 8_000),
+        delta=1e-3,
         broken=True,
     ),
     Case(

@@ -14,7 +14,7 @@ import veladura as vd
 from veladura.cli.main import app
 from veladura.errors import PlanError
 from veladura.methods.private.expected import best_size, reference
-from veladura.plan.plan import read_plan
+from veladura.plan.reading import read_plan
 from veladura.plan.run import run
 from veladura.plan.what_if import Outlook, what_if
 
@@ -148,3 +148,139 @@ def test_marginals_are_looked_at_by_their_tables_and_may_hide_the_number(tmp_pat
     assert "adding or removing any one row" in release.claims[0]
     numbers = {recipe.fit(frame).sample().steps[0].settings["n"] for _ in range(6)}
     assert len(numbers) > 1
+
+
+def test_statistics_by_group_are_looked_at_too(tmp_path: Path) -> None:
+    """Noise of a number of rows: 2 q / (1 - q)^2 at q = exp(-epsilon / (2 queries))."""
+    pytest.importorskip("opendp", reason="the extra dp is not installed")
+    recipe = vd.PrivateSummary(
+        columns=["pay"],
+        bounds={"pay": [0, 100]},
+        by=["place"],
+        domain={"place": list(range(5))},
+        statistics=["mean"],
+        epsilon=1,
+    )
+    frame = pd.DataFrame({"pay": [1.0, 2.0] * 50, "place": [0, 1] * 50})
+    queries = recipe.protect(frame).steps[0].settings["noisy"]
+    assert len(queries) == 4  # rows, count, sum, squares
+    assert {query["scale"] for query in queries if query["kind"] == "rows"} == {8.0}
+    q = math.exp(-1 / 8)
+    variance = 2 * q / (1 - q) ** 2
+    assert recipe.noise_of_rows().variance == pytest.approx(variance)
+    p = reference(5)
+    wide = 1.96 * np.sqrt(p * (1 - p) / 4000 + variance / 4000**2).mean()
+    assert recipe.half_width(4000) == pytest.approx(wide)
+    assert recipe.expected(4000).verdict == "useful"
+    assert recipe.expected(20).verdict == "hopeless"
+
+
+@pytest.mark.parametrize("statistics", [["count"], ["sum", "histogram"], ["sd", "quantiles"]])
+def test_the_queries_are_as_many_as_share_the_budget(statistics: list[str]) -> None:
+    from veladura.methods.private.queries import number_of_queries, queries
+
+    column = (np.array([1.0, 2.0]), (0.0, 4.0), np.array([0.0, 2.0, 4.0]))
+    listed = queries({"a": column, "b": column}, np.array([0, 0]), 1, statistics)
+    assert number_of_queries(2, statistics) == len(listed)
+
+
+def test_the_width_of_marginals_is_that_of_sampling_and_noise() -> None:
+    pytest.importorskip("opendp", reason="the extra dp is not installed")
+    recipe = vd.Marginals(
+        columns=["a", "b"], domain={"a": [0, 1], "b": [0, 1, 2]}, epsilon=1, rounds=0
+    )
+    from veladura.methods.private.events import rho_for
+
+    sigma = (2 / float(2 * rho_for(*recipe.cost()) / 4)) ** 0.5
+    p = reference(6)
+    wide = 1.96 * np.sqrt(p * (1 - p) / 500 + (sigma / 500) ** 2).mean()
+    assert recipe.half_width(500) == pytest.approx(wide, rel=1e-9)
+
+
+REGRESSION = {
+    "linear": {
+        "outcome": "pay",
+        "columns": ["age"],
+        "bounds": {"pay": [0, 100], "age": [20, 60]},
+    },
+    "logistic": {
+        "outcome": "ill",
+        "columns": ["age"],
+        "bounds": {"age": [20, 60]},
+        "domain": {"ill": ["no", "yes"]},
+    },
+}
+
+
+def invented_people(rng: np.random.Generator, n: int) -> pd.DataFrame:
+    """Ages evenly between the bounds; pay from 25 to 75 of 100, log odds from -1 to 1."""
+    age = rng.uniform(20, 60, n)
+    place = (age - 40) / 20
+    ill = rng.random(n) < 1 / (1 + np.exp(-place))
+    pay = 50 + 25 * place + rng.normal(0, 12.5, n)
+    return pd.DataFrame({"age": age, "pay": pay, "ill": np.where(ill, "yes", "no")})
+
+
+@pytest.mark.parametrize("family", ["linear", "logistic"])
+def test_a_regression_is_looked_at_as_its_releases_turn_out(family: str) -> None:
+    """Beside real releases of such people: error of predictions, and width of intervals."""
+    pytest.importorskip("opendp", reason="the extra dp is not installed")
+    rng, n = np.random.default_rng(8), 3000
+    recipe = vd.PrivateRegression(**REGRESSION[family], family=family, epsilon=1, delta=1e-6)
+    exact = vd.PrivateRegression(**REGRESSION[family], family=family, epsilon=10**6, delta=1e-6)
+    ages, errors, halves = np.linspace(21, 59, 200), [], []
+    for _ in range(16):
+        people = invented_people(rng, n)
+        noisy, true = (r.protect(people).datasets[0] for r in (recipe, exact))
+        apart = noisy["value"].to_numpy() - true["value"].to_numpy()
+        errors.append(np.abs(apart[0] + apart[1] * ages).mean())
+        halves.append((noisy["upper"] - noisy["lower"])[1] / 2 * 40)  # of the whole range of ages
+    unit = 100 if family == "linear" else 1
+    spread = np.std(errors) / len(errors) ** 0.5 / unit
+    # 20 invented releases have a spread of their own
+    assert recipe.expected(n).error == pytest.approx(np.mean(errors) / unit, abs=6 * spread)
+    assert recipe.half_width(n) == pytest.approx(np.mean(halves) / unit, rel=0.25)
+    without_noise = 1.96 * (12.5 if family == "linear" else 2.0) * 40 / (n**0.5 * 40 / 12**0.5)
+    assert recipe.half_width(n) > 1.2 * without_noise / unit  # the control: sampling error alone
+
+
+def test_a_hopeless_regression_says_so_and_names_a_better_one(tmp_path: Path) -> None:
+    pytest.importorskip("opendp", reason="the extra dp is not installed")
+    recipe = vd.PrivateRegression(**REGRESSION["linear"], epsilon=0.1)
+    few, many = recipe.expected(200), recipe.expected(200_000)
+    assert (few.verdict, many.verdict) == ("hopeless", "useful")
+    assert recipe.half_width(200) is None
+    assert few.ignorance == pytest.approx(0.125, rel=0.05)  # mean |place| of .25 times the range
+    invented_people(np.random.default_rng(9), 200).to_csv(tmp_path / "people.csv", index=False)
+    (tmp_path / "plan.toml").write_text("""
+[source]
+path = "people.csv"
+
+[columns]
+age = {role = "sensitive", kind = "number"}
+pay = {role = "sensitive", kind = "number"}
+ill = {role = "sensitive", kind = "category"}
+
+[[step]]
+method = "private-regression"
+outcome = "pay"
+columns = ["age"]
+bounds = {age = [20, 60], pay = [0, 100]}
+epsilon = 0.1
+
+[release]
+folder = "out/release"
+
+[custodian]
+folder = "safe/record"
+""")
+    printed = CliRunner().invoke(app, ["budget", "--what-if", str(tmp_path / "plan.toml")])
+    assert printed.exit_code == 0, printed.output
+    text = " ".join(printed.output.split())
+    assert "6 sums of products, 200 rows" in text
+    assert "share of the outcome's range" in text
+    assert "better: epsilon = " in text
+    ledger = vd.Ledger(rho=1)
+    with pytest.raises(PlanError, match="a regression that ignores the data has"):
+        run(read_plan(tmp_path / "plan.toml"), ledger=ledger)
+    assert not ledger.events

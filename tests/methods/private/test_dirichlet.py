@@ -14,8 +14,9 @@ import pytest
 import veladura as vd
 from veladura.errors import DataError, PlanError, PromiseError
 from veladura.methods.private.domain import Domain
-from veladura.plan.plan import parse_plan, read_plan, steps_to_toml
+from veladura.plan.reading import parse_plan, read_plan
 from veladura.plan.run import run
+from veladura.plan.steps import steps_to_toml
 from veladura.release.verify import holds, verify
 
 pytestmark = pytest.mark.quick

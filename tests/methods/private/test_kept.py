@@ -92,6 +92,34 @@ def test_a_look_alike_is_pointed_out(tmp_path):
         KeptLedger(tmp_path, Identity("b", ("b",), "same columns")).charge(TENTH)
 
 
+PEOPLE = pd.DataFrame({"sex": ["f", "m"], "ill": ["no", "yes"], "age": [30, 40]})
+
+
+@pytest.mark.parametrize(
+    "extract",
+    [
+        PEOPLE[["ill", "sex"]],
+        PEOPLE.rename(columns=str.upper),
+        PEOPLE.astype({"age": float}).assign(more=1),
+    ],
+    ids=["fewer columns", "other case", "another kind and a column more"],
+)
+def test_an_extract_of_the_same_people_is_pointed_out(extract, tmp_path):
+    """Was: a full budget again, and not a word."""
+    for name, table in (("people", PEOPLE), ("extract", extract)):
+        table.to_csv(tmp_path / f"{name}.csv", index=False)
+    home = tmp_path / "home"
+    KeptLedger(home, identity_of(vd.open(tmp_path / "people.csv"))).charge(TENTH)
+    with pytest.warns(LookAlikeWarning, match="columns of 'people'"):
+        KeptLedger(home, identity_of(vd.open(tmp_path / "extract.csv"))).charge(TENTH)
+
+
+def test_a_table_of_other_columns_is_not(tmp_path, recwarn):
+    for name in ("people", "houses"):
+        KeptLedger(tmp_path, Identity(name, (name,), name, (f"{name} 1", "id", name))).charge(TENTH)
+    assert not recwarn.list
+
+
 def spent(tmp_path):
     for _ in range(3):
         KeptLedger(tmp_path, named("a"), Budget(Fraction(1))).charge(TENTH)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -142,10 +143,28 @@ def test_sensitivities_are_those_of_a_replaced_row():
     tables = [np.array([a, b, 4 - a - b], dtype=float) for a in range(5) for b in range(5 - a)]
     pairs = [(x, y) for x in tables for y in tables if np.abs(x - y).sum() == 2]  # one replaced
     longest = max(float(np.linalg.norm(x - y)) for x, y in pairs)
-    assert longest == pytest.approx(measuring.TABLE_SENSITIVITY)
+    assert longest == pytest.approx(measuring.REPLACED.table)
     model = np.array([1.3, 2.1, 0.6])
     scores = [abs(np.abs(x - model).sum() - np.abs(y - model).sum()) for x, y in pairs]
-    assert max(scores) <= measuring.SCORE_SENSITIVITY * (1 + 1e-9)
+    assert max(scores) <= measuring.REPLACED.score * (1 + 1e-9)
+    added = [(x, x + one) for x in tables for one in np.eye(3)]
+    assert max(np.linalg.norm(x - y) for x, y in added) == measuring.ADDED.table
+    scores = [abs(np.abs(x - model).sum() - np.abs(y - model).sum()) for x, y in added]
+    assert max(scores) <= measuring.ADDED.score * (1 + 1e-9)
+
+
+def test_an_added_row_needs_less_noise_and_the_promise_knows_it():
+    def settings(**neighbours):
+        recipe = vd.Marginals(**COMMON, rounds=3, **neighbours)
+        return dict(recipe.protect(FRAME).manifest["steps"][0]["settings"])
+
+    replaced, added = settings(), settings(neighbours="add-remove")
+    ratio = replaced["measured"][0]["sigma"] / added["measured"][0]["sigma"]
+    assert ratio == pytest.approx(2**0.5)
+    assert noise_too_small(None, replaced) == noise_too_small(None, added) == 0
+    # a control: the same noise is too small for a row that is replaced
+    assert noise_too_small(None, {**added, "neighbours": "replace-one"}) == 1
+    assert added["n"] == pytest.approx(ROWS, abs=60 * added["measured"][0]["sigma"])
 
 
 def test_noise_that_was_not_paid_for_breaks_the_promise():
@@ -184,6 +203,36 @@ def test_the_folder_alone_gives_shares_odds_ratios_and_models(tmp_path):
     assert slopes.loc[old_row, "lower"] < np.log(9) < slopes.loc[old_row, "upper"]
     assert model.rule == "noise-aware"
     assert model.pooling.m == 20
+
+
+def test_relations_that_were_not_measured_are_named(tmp_path):
+    """Two of three pairs are in the workload; the questions and models about the third say so."""
+    release = vd.Marginals(
+        **COMMON, workload=[["age", "ill"], ["income", "ill"]], rounds=2
+    ).protect(FRAME)
+    posterior = vd.posterior(release)
+    ill, old, child = (
+        posterior.where(ill="yes"),
+        posterior.where(age="old"),
+        posterior.where(age="child"),
+    )
+    high = posterior.where(income="high")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # measured together: nothing is said
+        posterior.share(ill, old)
+        posterior.odds_ratio(ill, old, child)
+        posterior.table(columns=["ill", "income"])
+        posterior.table()
+        assert release.analyze("ill ~ C(age)", family="binomial").cautions == ()
+    for ask in (
+        lambda: posterior.share(high, old),
+        lambda: posterior.difference(high, old, child),
+        lambda: posterior.odds_ratio(high, old, child),
+        lambda: posterior.table(columns=["income", "age"]),
+        lambda: release.analyze("ill ~ C(age) + C(income)", family="binomial"),
+    ):
+        with pytest.warns(vd.errors.VeladuraWarning, match="not measured together"):
+            ask()
 
 
 def test_a_manifest_with_tables_that_do_not_fit_is_refused(tmp_path):

@@ -101,7 +101,7 @@ def test_marginals_keep_a_strong_pair_and_their_budget():
 
 def test_the_noisy_maximum_prefers_the_best_and_costs_what_it_says():
     pytest.importorskip("opendp", reason=REASON)
-    from veladura.methods.private.marginals import noisy_maximum
+    from veladura.methods.private.libraries import noisy_maximum
 
     assert [noisy_maximum([0.0, 1000.0, 3.0], 2.0, 0.5) for _ in range(5)] == [1] * 5
     chosen = [noisy_maximum([0.0, 1.0], 2.0, 1e-6) for _ in range(200)]

@@ -50,6 +50,32 @@ class Expected:
         return "hopeless" if self.ratio > HOPELESS else "poor" if self.ratio > POOR else "useful"
 
 
+@dataclass(frozen=True)
+class Reading:
+    """How the figures of an outlook are read, in words.
+
+    Attributes
+    ----------
+    counted
+        What noise is added to, in the plural.
+    interval
+        What an interval is of, for the head of a column.
+    error
+        What the expected error is; ``{ignorance}`` is that of nobody looking at the data.
+    ignores
+        What has that error.
+    """
+
+    counted: str = "cells"
+    interval: str = "interval of a share, +/-"
+    error: str = (
+        "expected error: the share of rows that would have to move to make the released table the"
+        " true one; a table that ignores the data has {ignorance:.3f}. Computed on an invented"
+        " table whose shares fall as 1, 1/2, 1/3, ..."
+    )
+    ignores: str = "a table that ignores the data"
+
+
 def reference(cells: int) -> Floats:
     """Return the shares of the reference table: 1, 1/2, 1/3, ..., added up to 1."""
     shares: Floats = 1 / np.arange(1.0, cells + 1)

@@ -32,11 +32,15 @@ class Identity:
         What it is known by: sources that share one of them share a budget.
     columns
         A hash of its columns: two sources with the same ones look alike.
+    names
+        A hash of each column's name, without case: so do sources that share most of them, as an
+        extract of some columns does.
     """
 
     name: str
     keys: tuple[str, ...]
     columns: str = ""
+    names: tuple[str, ...] = ()
 
 
 def identity_of(table: Table, data_id: str | None = None) -> Identity:
@@ -60,7 +64,8 @@ def identity_of(table: Table, data_id: str | None = None) -> Identity:
             keys.append(f"content:{digest}")
     if digest := content_digest(table, sorted(table.names)):  # in another file, order or format
         keys.append(f"rows:{digest}")
-    return Identity(source.name, tuple(keys), columns)
+    names = tuple(_hash(name.strip().casefold()) for name in table.names)
+    return Identity(source.name, tuple(keys), columns, names)
 
 
 def _place(url: str) -> str:

@@ -23,7 +23,7 @@ HOME = "VELADURA_LEDGER"
 
 
 class LookAlikeWarning(VeladuraWarning):
-    """Another source with the same columns has a privacy budget of its own."""
+    """Another source with the same columns, or most of them, has a privacy budget of its own."""
 
 
 def ledger_home() -> Path:
@@ -41,6 +41,7 @@ class Account:
     number: str
     name: str
     columns: str
+    names: frozenset[str] = frozenset()
     keys: set[str] = field(default_factory=set)
     budget: Budget = field(default_factory=Budget)
     events: list[Event] = field(default_factory=list)
@@ -113,6 +114,7 @@ class KeptLedger:
                 number,
                 name=self.identity.name,
                 columns=self.identity.columns,
+                names=list(self.identity.names),
                 **_plain_budget(self.budget or self.otherwise),
             )
         seen = set().union(*(account.keys for account in own))
@@ -133,18 +135,23 @@ class KeptLedger:
         journal.append(entries, "import", number, file=where)
 
     def _warn(self, known: dict[str, Account]) -> None:
-        """Say that a source with the same columns has a budget of its own."""
-        alike = sorted(
-            {a.name for a in known.values() if a.columns and a.columns == self.identity.columns}
-        )
+        """Say that a source that looks alike has a budget of its own."""
+        alike = sorted({account.name for account in known.values() if self._looks_like(account)})
         if alike:
             warnings.warn(
-                f"this source has the same columns as {', '.join(map(repr, alike))}, which has a"
-                " privacy budget of its own.\n\nHint: if they are about the same people, give both"
+                f"this source has columns of {', '.join(map(repr, alike))}, which has a privacy"
+                " budget of its own.\n\nHint: if they are about the same people, give both"
                 ' plans the same line in [source], as in data_id = "register-2026".',
                 LookAlikeWarning,
                 stacklevel=2,
             )
+
+    def _looks_like(self, account: Account) -> bool:
+        """Whether a source has the same columns, or most of those of the narrower one."""
+        if account.columns and account.columns == self.identity.columns:
+            return True
+        fewer = min(len(account.names), len(self.identity.names))
+        return len(account.names & {*self.identity.names}) > fewer / 2
 
 
 def accounts(entries: Sequence[Entry]) -> dict[str, Account]:
@@ -154,8 +161,9 @@ def accounts(entries: Sequence[Entry]) -> dict[str, Account]:
         content = entry.content
         if entry.kind == "open":
             budget = _budget_from(content)
+            names = frozenset(content.get("names", ()))
             known[entry.source] = Account(
-                entry.source, content["name"], content["columns"], budget=budget
+                entry.source, content["name"], content["columns"], names, budget=budget
             )
             continue
         account = known[entry.source]

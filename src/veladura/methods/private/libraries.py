@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -43,22 +45,26 @@ def gaussian(counts: Ints, sigma: float) -> Floats:
 
 def noisy_maximum(scores: Sequence[float], sensitivity: float, rho: float) -> int:
     """Return the place of a high score, chosen privately by OpenDP at a cost of rho."""
+    return int(_chosen_at(sensitivity, rho)(list(scores)))
+
+
+def _noisy_max(scale: float) -> Any:
     dp = opendp()
     space = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.linf_distance(T=float)
+    return dp.m.make_noisy_max(*space, dp.zero_concentrated_divergence(), scale=scale)
+
+
+@lru_cache(maxsize=64)
+def _chosen_at(sensitivity: float, rho: float) -> Any:
+    """Return the private choice that costs rho, as OpenDP itself states the cost."""
 
     def cost(scale: float) -> float:
-        return float(
-            dp.m.make_noisy_max(*space, dp.zero_concentrated_divergence(), scale=scale).map(
-                sensitivity
-            )
-        )
+        return float(_noisy_max(scale).map(sensitivity))
 
-    low, high = 0.0, sensitivity / rho**0.5
+    low, high = 0.0, sensitivity / math.sqrt(rho)
     while cost(high) > rho:
         low, high = high, 2 * high
-    while high - low > 1e-6 * high:  # the scale that costs rho, as OpenDP itself states the cost
+    while high - low > 1e-6 * high:
         middle = (low + high) / 2
         low, high = (low, middle) if cost(middle) <= rho else (middle, high)
-    return int(
-        dp.m.make_noisy_max(*space, dp.zero_concentrated_divergence(), scale=high)(list(scores))
-    )
+    return _noisy_max(high)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -23,42 +23,39 @@ from veladura.core.recipe import Recipe, no_codes
 from veladura.core.rules import NoiseAwareRows, Rule
 from veladura.errors import PlanError
 from veladura.methods.private import exact, numbers, propose, workload
-from veladura.methods.private.bins import Within, edges_of
-from veladura.methods.private.cuts import SHARE as CUTTING
-from veladura.methods.private.cuts import grid_edges, quantile_cuts
+from veladura.methods.private.bins import edges_of
+from veladura.methods.private.cuts import grid_edges
 from veladura.methods.private.domain import Domain, Zero, declare
-from veladura.methods.private.events import Event, rho_for, zcdp_epsilon
-from veladura.methods.private.expected import Expected, expected_error
-from veladura.methods.private.libraries import gaussian, noisy_maximum, opendp
+from veladura.methods.private.events import ADD_REMOVE, Event, rho_for, zcdp_epsilon
+from veladura.methods.private.expected import Expected, expected_error, reference
+from veladura.methods.private.libraries import opendp
+from veladura.methods.private.marginals_draw import FittedMarginals
 from veladura.methods.private.measuring import (
+    ADDED,
+    REPLACED,
+    Change,
     Design,
-    Measurements,
-    Noise,
     closure,
-    measure,
     sigma_for,
 )
 from veladura.methods.private.model import positive_number
-from veladura.methods.private.noise_aware import NoiseAware
+from veladura.methods.private.noise_aware import (
+    NoiseAware,
+    apart_words,
+    read_tables,
+    unmeasured,
+)
 from veladura.methods.private.noisy import nearest
 from veladura.methods.private.numbers import USUAL_BINS, as_tuples, bounds_of
 from veladura.methods.private.private import (
-    FittedPrivate,
-    Outcome,
     PrivateRecipe,
     as_lists,
     check_count,
 )
 from veladura.methods.private.proof import NOISE, stated
-from veladura.numeric.graphical.fit import NoisyTable
-from veladura.numeric.graphical.junction import Columns
-from veladura.numeric.graphical.model import Beliefs
-from veladura.numeric.graphical.rows import draw_rows
 
 if TYPE_CHECKING:
-    from veladura.base.streams import Streams
-    from veladura.core.release import Release
-    from veladura.table.codes import Column
+    from veladura.core.release import Release, Step
     from veladura.table.inspect import Facts
     from veladura.table.table import Table
 
@@ -107,7 +104,9 @@ class Marginals(PrivateRecipe):
         of a person is its square times that of a row, and the ledger is charged with it.
     neighbours
         "replace-one": the number of rows is public, and the release hardly changes when one person
-        is replaced.
+        is replaced. "add-remove": the number of rows is estimated from the noisy tables, and the
+        release hardly changes when one person is added or removed; the noise is smaller by the
+        square root of 2.
     fraction
         Not for this method.
     structural_zeros
@@ -236,7 +235,13 @@ class Marginals(PrivateRecipe):
             self.model_size,
             self.rounds,
             self.fits,
+            self.change,
         )
+
+    @property
+    def change(self) -> Change:
+        """By how much one row changes a table of counts."""
+        return ADDED if self.neighbours == ADD_REMOVE else REPLACED
 
     def cost(self) -> tuple[Fraction, Fraction]:
         """Return the epsilon and delta of one release, for a row."""
@@ -285,13 +290,36 @@ class Marginals(PrivateRecipe):
         As if rho were spent evenly on every column and as many pairs: the choice of pairs by the
         data, and what the model adds to each, cannot be told before.
         """
-        sigma = sigma_for(float(rho_for(*self.cost())) / (2 * len(self.columns)))
+        sigma = self._even_sigma()
 
         def noisy(counts: Ints, rng: np.random.Generator) -> Floats:
             moved = counts + rng.normal(0.0, sigma, counts.size)
             return nearest(moved, float(counts.sum()))
 
         return expected_error(noisy, n, self.table_cells())
+
+    def _even_sigma(self) -> float:
+        """Return the noise of a table, as if rho were spent evenly on columns and as many pairs."""
+        return sigma_for(float(rho_for(*self.cost())) / (2 * len(self.columns)), self.change)
+
+    def half_width(self, n: int) -> float:
+        """Return half the average width of 95 % intervals of the cells of such a table.
+
+        Of shares as of the reference table: sampling and noise, p (1 - p) / n + sigma^2 / n^2.
+        """
+        shares = reference(self.table_cells())
+        variance = shares * (1 - shares) / n + (self._even_sigma() / n) ** 2
+        return float(1.96 * np.sqrt(variance).mean())
+
+    @classmethod
+    def cautions(
+        cls, release: Release, step: Step, columns: Sequence[str], formula: str
+    ) -> list[str]:
+        """Say which columns of a model were never measured together."""
+        said = super().cautions(release, step, columns, formula)
+        tables = [table["columns"] for table in step.settings.get("measured", ())]
+        apart = unmeasured(tables, columns) if formula else []
+        return [*said, apart_words(apart)] if apart else said
 
     @classmethod
     def implied(cls, settings: Mapping[str, Any], person: str | None) -> tuple[Promise, ...]:
@@ -304,125 +332,9 @@ class Marginals(PrivateRecipe):
         domain = Domain.from_json(settings)
         n = int(positive_number(settings["n"]))
         hidden = settings.get("n_is_noisy") is True
-        tables = [
-            _read_table(domain, measured, noisy)
-            for measured, noisy in zip(settings["measured"], settings["noisy"], strict=True)
-        ]
-        return NoiseAware(domain, n, tables, hidden=hidden)
+        return NoiseAware(domain, n, read_tables(domain, settings), hidden=hidden)
 
     @classmethod
     def suggest_for(cls, table: Table, facts: Mapping[str, Facts]) -> Recipe:
         """Suggest up to six columns of few values and two of numbers, all to be confirmed."""
         return cls(**propose.table_settings(table, facts))
-
-
-def _read_table(domain: Domain, measured: Mapping[str, Any], noisy: Sequence[int]) -> NoisyTable:
-    """Return a noisy table of a manifest; a ValueError says that it does not fit the domain."""
-    columns = tuple(domain.names.index(name) for name in measured["columns"])
-    counts = np.asarray(noisy, dtype=np.float64)
-    cells = math.prod(domain.shape[column] for column in columns)
-    fits = counts.shape == (cells,) and np.isfinite(counts).all()
-    if not fits or list(columns) != sorted(set(columns)):
-        raise ValueError
-    return NoisyTable(columns, counts, float(positive_number(measured["sigma"])))
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class FittedMarginals(FittedPrivate[Marginals]):
-    """The distinct rows and how often each occurs. Holds original values: never released."""
-
-    distinct: tuple[Ints, ...] = field(repr=False)
-
-    def mechanism(self, context: Context, event: Event) -> Outcome:
-        """Cut, measure, choose and fit; then draw rows from the model, or from the posterior."""
-        rho = float(event.rho / self.recipe.rows_each**2)
-        cutting = CUTTING * rho if self.recipe.private_cuts else 0.0
-        outcome = self._cut(cutting).release(context, rho - cutting)
-        if not cutting:
-            return outcome
-        return replace(
-            outcome, settings={**outcome.settings, "cutting": exact.text(Fraction(cutting))}
-        )
-
-    def _cut(self, rho: float) -> FittedMarginals:
-        """Return the counts over bins whose cuts were chosen privately, at a cost of rho."""
-        columns = list(self.recipe.private_cuts)
-        distinct, edges = list(self.distinct), {}
-        for name in columns:
-            place = self.domain.names.index(name)
-            grid, codes = self.domain.edges[name], distinct[place]
-            cells = len(grid) - 1
-            held = np.bincount(codes, weights=self.counts, minlength=cells + 1)[:cells]
-            bins = len(edges_of(name, self.recipe.bounds, self.recipe.bins, USUAL_BINS)) - 1
-            cuts = quantile_cuts(held.astype(np.int64), bins, rho / len(columns), noisy_maximum)
-            edges[name] = (grid[0], *(grid[cut] for cut in cuts), grid[-1])
-            bin_of = np.searchsorted(np.array(cuts), np.arange(cells), side="right")
-            distinct[place] = np.append(bin_of, len(cuts) + 1)[codes]
-        if not edges:
-            return self
-        return replace(self, domain=self.domain.rebinned(edges), distinct=tuple(distinct))
-
-    def release(self, context: Context, rho: float) -> Outcome:
-        """Measure, choose and fit at a cost of rho, and draw the datasets."""
-        recipe = self.recipe
-        # where one person decides the number of rows, it is estimated from the noisy tables
-        hidden = recipe.contribution.total_sensitivity
-        public = None if hidden else int(self.counts.sum())
-        noise = Noise(lambda counts, s: gaussian(counts.astype(np.int64), s), noisy_maximum)
-        with context.progress("choosing and measuring tables", 0) as advance:
-            measured = measure(
-                recipe.design(self.domain, public), self.table_of, rho, noise, advance
-            )
-        n = round(measured.n)
-        size = recipe.size or n
-        streams = context.streams
-        datasets = [
-            self._columns(beliefs, size, streams, number)
-            for number, beliefs in enumerate(self._models(measured, n, context))
-        ]
-        epsilon, delta = map(exact.text, recipe.loss())
-        names = self.domain.names
-        parameters = {
-            **self.domain.to_json(),
-            "epsilon": epsilon,
-            "delta": delta,
-            "n": n,
-            **({"n_is_noisy": True} if hidden else {}),
-            "size": size,
-            "m": recipe.m,
-            "measured": [
-                {"columns": [names[column] for column in table.columns], "sigma": table.sigma}
-                for table in measured.tables
-            ],
-            "choosing": exact.text(Fraction(measured.spending.choosing)),
-            "noisy": [table.noisy.astype(np.int64).tolist() for table in measured.tables],
-        }
-        return Outcome(datasets, parameters)
-
-    def _models(self, measured: Measurements, n: int, context: Context) -> list[Beliefs]:
-        """Return what each dataset is drawn from: the nearest model, or draws of the posterior."""
-        m = self.recipe.m
-        if m == 1:
-            assert measured.fitted is not None  # noqa: S101  # measure fits at the end
-            return [measured.fitted.beliefs]
-        hidden = bool(self.recipe.contribution.total_sensitivity)
-        model = NoiseAware(self.domain, n, measured.tables, hidden=hidden)
-        protected = model.protected(context.streams("private", "posterior"), m)
-        apart = np.linspace(0, len(protected.draws) - 1, m).astype(int)
-        rng = context.streams("private", "population")
-        return [protected.one_population(int(place), rng) for place in apart]
-
-    def _columns(
-        self, beliefs: Beliefs, size: int, streams: Streams, number: int
-    ) -> Mapping[str, Column]:
-        rows = draw_rows(beliefs, size, streams("private", "rows", number))
-        order = np.lexsort(rows[::-1])
-        within = Within(streams("private", "numbers", number))
-        return self.domain.columns_of(self.table, [row[order] for row in rows], within)
-
-    def table_of(self, columns: Columns) -> Floats:
-        """Return the counts of a table of some columns, flat."""
-        shape = tuple(self.domain.shape[column] for column in columns)
-        flat = np.ravel_multi_index([self.distinct[column] for column in columns], shape)
-        weights = self.counts.astype(np.float64)
-        return np.bincount(flat, weights=weights, minlength=math.prod(shape)).astype(np.float64)

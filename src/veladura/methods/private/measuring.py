@@ -15,14 +15,34 @@ from veladura.methods.private.noise_aware import estimated_rows
 from veladura.numeric.graphical.fit import Fit, NoisyTable, fit
 from veladura.numeric.graphical.junction import Columns, model_megabytes
 
-SINGLES = 0.3  # share of rho for the columns by themselves
+SINGLES = 0.3  # share of rho for the columns by themselves, where the number of rounds is given
+ADAPTIVE_SINGLES = 0.4  # the same where noise falls from round to round
 FALL = 2**0.5  # of the noise, when a round told no more than noise
 CHOOSING = 0.1  # share of the rho of a round that chooses the table
+DISCOUNT = 0.7  # of the error that noise adds: the fit takes some of it out
 PATIENCE = 6  # rounds a column that the first noise would last for; it falls as rounds go by
 ROUND_STEPS = 40  # of the fit between rounds
 LAST_STEPS = 300
-TABLE_SENSITIVITY = 2**0.5  # L2: a replaced row takes one from a cell and adds one to another
-SCORE_SENSITIVITY = 2.0  # L1, and so the distance of a table to the model
+
+
+@dataclass(frozen=True)
+class Change:
+    """By how much one row changes a table of counts.
+
+    Attributes
+    ----------
+    table
+        Root of squares.
+    score
+        Sum of amounts, and so the distance of the table to the model.
+    """
+
+    table: float
+    score: float
+
+
+REPLACED = Change(2**0.5, 2.0)  # takes one from a cell and adds one to another
+ADDED = Change(1.0, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,14 +67,14 @@ class Spending:
         return max(0.0, self.total - self.measuring - self.choosing)
 
 
-def measure_cost(sigma: float) -> float:
+def measure_cost(sigma: float, change: Change) -> float:
     """Return the rho of a table with Gaussian noise: the squared sensitivity over 2 sigma^2."""
-    return TABLE_SENSITIVITY**2 / (2 * sigma**2)
+    return change.table**2 / (2 * sigma**2)
 
 
-def sigma_for(rho: float) -> float:
+def sigma_for(rho: float, change: Change) -> float:
     """Return the noise of a table that costs rho."""
-    return TABLE_SENSITIVITY / math.sqrt(2 * rho)
+    return change.table / math.sqrt(2 * rho)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +97,8 @@ class Design:
         How many tables are chosen; None to spend the budget in falling noise.
     fits
         How often the model is fitted before the last time; None for every round.
+    change
+        By how much one row changes a table: replaced, or added or removed.
     """
 
     shape: tuple[int, ...]
@@ -86,6 +108,7 @@ class Design:
     megabytes: float = 8.0
     rounds: int | None = None
     fits: int | None = None
+    change: Change = REPLACED
 
     def cells(self, columns: Columns) -> int:
         """Return the number of cells of a table."""
@@ -106,7 +129,7 @@ class Measurements:
     def add(self, columns: Columns, sigma: float) -> None:
         """Measure a table with noise."""
         noisy = self.noise.gaussian(self.count(columns), sigma)
-        self.spending.measuring += measure_cost(sigma)
+        self.spending.measuring += measure_cost(sigma, self.design.change)
         self.tables.append(NoisyTable(columns, noisy, sigma))
 
     @property
@@ -148,7 +171,7 @@ class Measurements:
         """Return the table that the model fits worst, chosen privately at a cost of rho.
 
         The score of a table is its weight times its L1 distance to the model, less what the noise
-        alone would do (McKenna et al. 2022, algorithm 2).
+        would do (McKenna et al. 2022, algorithm 2); discounted, since the fit smooths it.
         """
         fitted, n = self.fitted, self.n
         assert fitted is not None  # noqa: S101  # columns are measured and fitted first
@@ -157,11 +180,11 @@ class Measurements:
             weight = self.design.weights[columns]
             expected = n * fitted.beliefs.table(columns).ravel()
             distance = float(np.abs(self.count(columns) - expected).sum())
-            bias = (2 / math.pi) ** 0.5 * sigma * expected.size
+            bias = DISCOUNT * (2 / math.pi) ** 0.5 * sigma * expected.size
             scores.append(weight * (distance - bias))
             most = max(most, weight)
         self.spending.choosing += rho
-        return candidates[self.noise.choose(scores, SCORE_SENSITIVITY * most, rho)]
+        return candidates[self.noise.choose(scores, self.design.change.score * most, rho)]
 
 
 def measure(
@@ -182,31 +205,44 @@ def measure(
     tables = [table for table in design.weights if len(table) > 1]
     rounds = design.rounds
     if not tables or rounds == 0:
-        for column in columns:
-            state.add(column, sigma_for(rho / len(columns)))
+        for column, share in zip(columns, column_shares(design.shape), strict=True):
+            state.add(column, sigma_for(share * rho, design.change))
         state.refit(LAST_STEPS)
         return state
-    for column in columns:
-        state.add(column, sigma_for(SINGLES * rho / len(columns)))
+    even = [SINGLES / len(columns)] * len(columns)
+    shares = even if rounds is not None else ADAPTIVE_SINGLES * column_shares(design.shape)
+    for column, share in zip(columns, shares, strict=True):
+        state.add(column, sigma_for(float(share) * rho, design.change))
     state.refit(ROUND_STEPS)
     if rounds is None:
         each = spending.left / (PATIENCE * len(columns))
-        _annealed(state, sigma_for((1 - CHOOSING) * each), advance)
+        _annealed(state, sigma_for((1 - CHOOSING) * each, design.change), advance)
     else:
         _fixed(state, rounds, advance)
     state.refit(LAST_STEPS)
     return state
 
 
+def column_shares(shape: Sequence[int]) -> Floats:
+    """Return the shares of rho that make the error of all columns least: k^(2/3) of k values.
+
+    The L1 error of a column is about k sigma, and its cost is proportional to 1 / sigma^2: their
+    sum is least, for a given cost, where sigma is proportional to k^(-1/3).
+    """
+    sizes = np.asarray(shape, dtype=np.float64) ** (2 / 3)
+    shares: Floats = sizes / sizes.sum()
+    return shares
+
+
 def _annealed(state: Measurements, sigma: float, advance: Advance) -> None:
     """Choose and measure with falling noise until the budget is spent."""
-    spending, last = state.spending, False
+    spending, change, last = state.spending, state.design.change, False
     while not last:
-        each = measure_cost(sigma) / (1 - CHOOSING)
+        each = measure_cost(sigma, change) / (1 - CHOOSING)
         last = spending.left < 2 * each
         if last:
             each = spending.left
-            sigma = sigma_for((1 - CHOOSING) * each)
+            sigma = sigma_for((1 - CHOOSING) * each, change)
         share = 1 - (spending.left - each) / spending.total
         chosen = state.choose(state.allowed(share), sigma, CHOOSING * each)
         before = state.fitted
@@ -222,7 +258,7 @@ def _annealed(state: Measurements, sigma: float, advance: Advance) -> None:
 def _fixed(state: Measurements, rounds: int, advance: Advance) -> None:
     """Choose and measure a given number of tables, each at the same cost."""
     each = state.spending.left / rounds
-    sigma = sigma_for((1 - CHOOSING) * each)
+    sigma = sigma_for((1 - CHOOSING) * each, state.design.change)
     batches = rounds if state.design.fits is None else min(rounds, state.design.fits)
     for batch in np.array_split(np.arange(rounds), batches):
         for _ in batch:

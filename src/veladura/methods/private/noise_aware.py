@@ -7,13 +7,17 @@ of the protected table given the noise, then the population given those counts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
 
 import numpy as np
 
 from veladura.base.arrays import Floats
 from veladura.methods.private.domain import Domain
+from veladura.methods.private.model import positive_number
 from veladura.numeric.graphical.chains import CellModel, Hamiltonian, warmed
 from veladura.numeric.graphical.fit import Fit, NoisyTable, fit, merged
 from veladura.numeric.graphical.model import Beliefs, LogLinear
@@ -63,7 +67,11 @@ class NoiseAware:
 
         Small domains by Markov chains; others by refits to perturbed tables.
         """
-        return self._chains(rng) if self.chained else self._refits(rng, draws or REFITS)
+        from threadpoolctl import threadpool_limits
+
+        # the matrices are small: threads of BLAS would only wait for each other
+        with threadpool_limits(1, user_api="blas"):
+            return self._chains(rng) if self.chained else self._refits(rng, draws or REFITS)
 
     def _chains(self, rng: np.random.Generator) -> Protected:
         """Return draws of Hamiltonian Monte Carlo, made longer until the chains have converged."""
@@ -138,6 +146,42 @@ class NoiseAware:
             steps=steps,
             smoothing=FINE,
         )
+
+
+def read_tables(domain: Domain, settings: Mapping[str, Any]) -> list[NoisyTable]:
+    """Return the noisy tables of a manifest; a ValueError says that one does not fit the domain."""
+    return [
+        _read_table(domain, measured, noisy)
+        for measured, noisy in zip(settings["measured"], settings["noisy"], strict=True)
+    ]
+
+
+def _read_table(domain: Domain, measured: Mapping[str, Any], noisy: Sequence[int]) -> NoisyTable:
+    columns = tuple(domain.names.index(name) for name in measured["columns"])
+    counts = np.asarray(noisy, dtype=np.float64)
+    cells = math.prod(domain.shape[column] for column in columns)
+    fits = counts.shape == (cells,) and np.isfinite(counts).all()
+    if not fits or list(columns) != sorted(set(columns)):
+        raise ValueError
+    return NoisyTable(columns, counts, float(positive_number(measured["sigma"])))
+
+
+def unmeasured(tables: Iterable[Collection[str]], columns: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the pairs of some columns that no measured table holds together."""
+    held = [set(table) for table in tables]
+    return [
+        pair for pair in combinations(columns, 2) if not any(set(pair) <= table for table in held)
+    ]
+
+
+def apart_words(pairs: Sequence[tuple[str, str]]) -> str:
+    """Say that a relation between columns rests on the model."""
+    listed = "; ".join(f"{one!r} and {other!r}" for one, other in pairs)
+    return (
+        f"not measured together: {listed}. Their relation comes from other tables and the model,"
+        " and intervals may be too narrow for it; the holder can name the table in the workload,"
+        " with rounds for as many tables."
+    )
 
 
 def estimated_rows(tables: Sequence[NoisyTable]) -> float:

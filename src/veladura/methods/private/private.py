@@ -53,6 +53,7 @@ MOST_EACH = 1000
 class PrivateRecipe(Recipe):
     """A differentially private recipe: artificial rows of some columns of a declared domain."""
 
+    linked_tables: ClassVar[str] = "releases no keys: rows are drawn as if each were a person"
     synthesizes: ClassVar[bool] = True
     checks: ClassVar[Mapping[str, Check]] = CHECKS
     private: ClassVar[bool] = True

@@ -77,9 +77,12 @@ def noise_too_small(evidence: Evidence, settings: Mapping[str, Any]) -> int:  # 
     """Return 0 when the stated noise costs at most the rho of the stated events.
 
     A table with Gaussian noise costs 1/sigma^2 (a replaced row moves it by the square root of 2),
-    r^2 times that where a person has r rows; choosing tables and private cuts cost what is stated.
+    half of that where a row is added or removed, r^2 times that where a person has r rows; choosing
+    tables and private cuts cost what is stated.
     """
     tables = sum((Fraction(table["sigma"]) ** -2 for table in settings["measured"]), Fraction(0))
+    if contribution_of(settings).neighbours == ADD_REMOVE:
+        tables /= 2
     spent = tables + Fraction(settings["choosing"]) + Fraction(settings.get("cutting", "0"))
     charged = sum((Event.from_json(event).rho for event in settings["events"]), Fraction(0))
     return int(spent * int(settings.get("rows_per_person", 1)) ** 2 > charged * _ROUNDING)

@@ -104,6 +104,13 @@ def summary_settings(table: Table, facts: Mapping[str, Facts]) -> dict[str, Any]
     }
 
 
+def narrowest(table: Table, facts: Mapping[str, Facts]) -> dict[str, Any]:
+    """Return the category of fewest values with its domain: it costs the fewest noisy sums."""
+    widths = {name: width for name, width in _candidates(table, facts) if width <= FEW}
+    names = sorted(widths, key=lambda name: widths[name])[:1]
+    return {name: seen(table, name) for name in names}
+
+
 def _round_bounds(table: Table, name: str) -> tuple[float, float]:
     """Return bounds of a column, each the next power of ten away from zero, or zero."""
     column = table.counts([name]).columns[0]

@@ -152,6 +152,21 @@ def queries(
     return listed
 
 
+def number_of_queries(columns: int, wanted: Sequence[str]) -> int:
+    """Return how many queries share the budget: what `queries` lists for so many columns."""
+    statistics = set(wanted)
+    each = sum(
+        bool(kinds & statistics)
+        for kinds in (
+            {"count", "sum", "mean", "sd"},
+            {"sum", "mean", "sd"},
+            {"mean", "sd"},
+            {"quantiles", "histogram"},
+        )
+    )
+    return 1 + columns * each
+
+
 def _sums(groups: Ints, amounts: Floats, number: int) -> Ints:
     """Return the sum of whole amounts in each group; exact up to 2^53."""
     added: Ints = np.bincount(groups, weights=amounts, minlength=number).astype(np.int64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,18 +14,27 @@ from veladura.base.arrays import Floats
 from veladura.base.checks import check_choice
 from veladura.base.context import Context
 from veladura.core.recipe import Recipe, no_codes
-from veladura.core.release import Dataset
 from veladura.errors import PlanError
-from veladura.methods.private import exact, propose
+from veladura.methods.private import propose
 from veladura.methods.private.domain import Domain, declare
-from veladura.methods.private.events import Event
+from veladura.methods.private.expected import Expected, Reading
 from veladura.methods.private.libraries import opendp
 from veladura.methods.private.numbers import bounds_of
-from veladura.methods.private.private import FittedPrivate, Outcome, refuse_seed
-from veladura.methods.private.queries import Query
-from veladura.methods.private.regression_rows import coefficient_rows, linear, logistic, products
+from veladura.methods.private.private import refuse_seed
+from veladura.methods.private.queries import STEPS, Noisy, Query
+from veladura.methods.private.regression_draw import FittedRegression
+from veladura.methods.private.regression_outlook import (
+    READINGS,
+    Reference,
+    expected_of,
+    half_width_of,
+    invented,
+)
+from veladura.methods.private.regression_rows import (
+    Products,
+    products,
+)
 from veladura.methods.private.statistics_recipe import StatisticsRecipe
-from veladura.methods.private.statistics_table import OWN, table_of
 from veladura.methods.private.summary import numbers_of
 from veladura.table.schema import LABELLED, NUMERIC, check_kinds
 from veladura.table.table import from_arrow
@@ -223,7 +232,7 @@ class PrivateRegression(StatisticsRecipe):
                     columns += [(codes[name] == i).astype(float) for i in range(1, size)]
                 else:
                     columns.append(scaled[name])
-            return products(np.column_stack(columns), scaled[self.outcome], 2.0 + len(self.columns))
+            return products(np.column_stack(columns), scaled[self.outcome], self._norm)
         places = [
             codes[name] if name in codes else self._bins(scaled[name]) for name in self.columns
         ]
@@ -243,52 +252,51 @@ class PrivateRegression(StatisticsRecipe):
         places = np.floor((scaled + 1) / 2 * self.bins + 1e-9).astype(np.int64)
         return np.clip(places, 0, self.bins - 1)
 
+    @property
+    def reading(self) -> Reading:
+        """How the outlook of a regression is read."""
+        return READINGS[self.family]
+
+    def table_cells(self) -> int:
+        """Return how many sums or counts get noise."""
+        if self.family == "logistic":
+            return 2 * len(self.cells())
+        terms = len(self.terms()) + 1
+        return terms * (terms + 1) // 2
+
+    def _outlook(self) -> tuple[Reference, Noisy]:
+        """Return invented rows, and nobody's statistics with the scale of their noise."""
+        reference = invented(self.family, self._parts(), lambda: np.array(self.cells()))
+        nobody = np.zeros((1, self.table_cells()), dtype=np.int64)
+        query = (
+            Query("histogram", "", 1, nobody)
+            if self.family == "logistic"
+            else Products("products", "", STEPS, nobody, self._norm)
+        )
+        return reference, self.noise_of(query, 1)
+
+    def expected(self, n: int) -> Expected:
+        """Return by how much noise moves predictions, for n invented rows."""
+        return expected_of(*self._outlook(), n)
+
+    def half_width(self, n: int) -> float | None:
+        """Return half the average width of 95 % intervals of effects, for n invented rows."""
+        return half_width_of(*self._outlook(), n)
+
+    @property
+    def _norm(self) -> float:
+        """The largest squared length of a row: constant, outcome and columns, each at most 1."""
+        return 2.0 + len(self.columns)
+
     @classmethod
     def suggest_for(cls, table: Table, facts: Mapping[str, Facts]) -> Recipe:
         """Suggest a linear regression of the first number on the next and a category."""
         given = propose.summary_settings(table, facts)
         outcome, *numbers = given["columns"]
-        given["columns"] = (*numbers, *given.pop("by"))
-        given.pop("missing")
+        categories = propose.narrowest(table, facts)
+        given["columns"], given["domain"] = (*numbers, *categories), categories or None
+        del given["by"], given["missing"]
         if not given["columns"]:
             msg = "the table has one number and no category: nothing explains it."
             raise PlanError(msg)
         return cls(outcome=outcome, **given)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class FittedRegression(FittedPrivate[PrivateRegression]):
-    """The sufficient statistics. Holds original sums."""
-
-    query: Query = field(repr=False)
-
-    def mechanism(self, context: Context, event: Event) -> Outcome:  # noqa: ARG002
-        """Add the noise; coefficients and intervals come from the noisy numbers alone."""
-        recipe = self.recipe
-        (noisy,) = recipe.measured([self.query])
-        terms = recipe.terms()
-        value, draws = (
-            linear(noisy, len(terms))
-            if recipe.family == "linear"
-            else logistic(noisy, np.array(recipe.cells()))
-        )
-        rows = coefficient_rows(terms, value, draws, recipe.back(), recipe.level)
-        epsilon, delta = map(exact.text, recipe.loss())
-        numbers = [n for n in recipe.changes(()) if n not in self.domain.names]
-        parameters = {
-            "epsilon": epsilon,
-            "delta": delta,
-            "columns": list(OWN),
-            "summarised": terms,
-            "by": [],
-            "outcome": recipe.outcome,
-            "explained_by": list(recipe.columns),
-            "family": recipe.family,
-            "bounds": {name: list(bounds_of(name, recipe.bounds)) for name in numbers},
-            "bins": recipe.bins,
-            "statistics": ["coefficient"],
-            "level": recipe.level,
-            "noisy": [noisy.to_json()],
-            "m": 1,
-        }
-        return Outcome([Dataset(table_of(Domain({}), self.table, rows))], parameters)

@@ -55,7 +55,7 @@ def products(design: Floats, outcome: Floats, norm: float) -> Products:
     return Products("products", "", STEPS, sums[None, :], norm)
 
 
-def linear(noisy: Noisy, terms: int) -> tuple[Floats, Floats]:
+def linear(noisy: Noisy, terms: int, draws: int = DRAWS) -> tuple[Floats, Floats]:
     """Return the coefficients of a linear regression, and draws of them (scaled terms).
 
     With G the sums of products, b = Gxx^-1 Gxy, and given G the population's coefficients are
@@ -64,7 +64,7 @@ def linear(noisy: Noisy, terms: int) -> tuple[Floats, Floats]:
     """
     rng = Streams(0)("private regression", "draws")
     value = _solved(_square(noisy.values[0] / STEPS, terms + 1))
-    drawn = noisy.draws(rng, DRAWS)[:, 0] / STEPS
+    drawn = noisy.draws(rng, draws)[:, 0] / STEPS
     listed = [_moved(_square(one, terms + 1), rng) for one in drawn]
     return value, np.array([one for one in listed if one is not None]).reshape(-1, terms)
 
@@ -92,7 +92,7 @@ def _moved(gram: Floats, rng: np.random.Generator) -> Floats | None:
     return moved
 
 
-def logistic(noisy: Noisy, cells: Floats) -> tuple[Floats, Floats]:
+def logistic(noisy: Noisy, cells: Floats, draws: int = DRAWS) -> tuple[Floats, Floats]:
     """Return the coefficients of a logistic regression, and draws of them.
 
     The counts of every cell of the terms, with and without the outcome, are sufficient. The score
@@ -110,7 +110,7 @@ def logistic(noisy: Noisy, cells: Floats) -> tuple[Floats, Floats]:
     if value is None or start is None:
         return np.zeros(cells.shape[1]), np.empty((0, cells.shape[1]))
     listed = []
-    for counts in noisy.draws(rng, DRAWS):
+    for counts in noisy.draws(rng, draws):
         if (b := _newton(counts, cells, value, NEWTON)) is not None:
             root = np.linalg.cholesky(_information(counts, cells, b))
             listed.append(b + np.linalg.solve(root.T, rng.normal(size=b.size)))

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar
 
+import numpy as np
+
 from veladura.core.promise import Check, Promise
 from veladura.core.rules import PrivateStatistics, Rule
 from veladura.errors import PlanError
@@ -66,6 +68,16 @@ class StatisticsRecipe(PrivateRecipe):
         if rho is None:
             return Event(self.method, about, epsilon=self.loss()[0], neighbours=self.relation)
         return Event(self.method, about, rho=rho * self.rows_each**2, neighbours=self.relation)
+
+    def noise_of(self, query: Query, number: int) -> Noisy:
+        """Return a query as it is, with the scale of the noise that one of so many would get."""
+        amounts, root = query.change(self.neighbours)
+        rho, values = self.rho(), query.values.astype(np.float64)
+        if rho is None:
+            scale = float(amounts * number / self.cost()[0])
+        else:
+            scale = root / float(2 * rho / number) ** 0.5
+        return Noisy(query.kind, query.column, values, scale, rho is not None)
 
     def measured(self, queries: Sequence[Query]) -> list[Noisy]:
         """Return queries with their noise: each has an equal share of epsilon, or of rho."""

@@ -17,10 +17,12 @@ from veladura.errors import PlanError
 from veladura.methods.private import exact, propose
 from veladura.methods.private.domain import Domain, declare
 from veladura.methods.private.events import Event
+from veladura.methods.private.expected import Expected, expected_error, reference
 from veladura.methods.private.libraries import opendp
+from veladura.methods.private.noisy import nearest
 from veladura.methods.private.numbers import as_tuples, bounds_of
 from veladura.methods.private.private import FittedPrivate, Outcome, refuse_seed
-from veladura.methods.private.queries import Query, queries
+from veladura.methods.private.queries import Noisy, Query, number_of_queries, queries
 from veladura.methods.private.statistics_recipe import StatisticsRecipe
 from veladura.methods.private.statistics_table import OWN, STATISTICS, table_of
 from veladura.methods.private.summary_rows import Wanted, rows_of
@@ -177,6 +179,34 @@ class PrivateSummary(StatisticsRecipe):
         listed = queries(columns, groups, domain.cells, self.statistics)
         counts = np.array([groups.size], dtype=np.int64)
         return FittedSummary(self, chosen, no_codes(), domain, counts, tuple(listed))
+
+    def table_cells(self) -> int:
+        """Return the number of groups; two stand for one, which has no shares."""
+        return max(2, self.declared().cells)
+
+    def noise_of_rows(self) -> Noisy:
+        """Return no rows at all with the noise that their number gets, for its variance."""
+        nobody = Query("rows", "", 1, np.zeros((1, 1), dtype=np.int64))
+        return self.noise_of(nobody, number_of_queries(len(self.columns), self.statistics))
+
+    def expected(self, n: int) -> Expected:
+        """Return the expected error of the numbers of rows by group, from public quantities."""
+        noise = self.noise_of_rows()
+
+        def noisy(counts: Ints, rng: np.random.Generator) -> Floats:
+            moved = counts - noise.draws(rng, counts.size).ravel()
+            return nearest(moved, float(counts.sum()))
+
+        return expected_error(noisy, n, self.table_cells())
+
+    def half_width(self, n: int) -> float:
+        """Return half the average width of 95 % intervals of the shares of the groups.
+
+        Sampling and noise: p (1 - p) / n + v / n^2, with p as in the reference table.
+        """
+        shares = reference(self.table_cells())
+        variance = shares * (1 - shares) / n + self.noise_of_rows().variance / n**2
+        return float(1.96 * np.sqrt(variance).mean())
 
     @classmethod
     def suggest_for(cls, table: Table, facts: Mapping[str, Facts]) -> Recipe:

@@ -1,0 +1,44 @@
+"""Estimates and intervals from posterior draws: quantiles of many, t intervals of few."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from veladura.base.arrays import Floats
+from veladura.base.estimate import Estimate
+from veladura.inference.posterior.shares import shortest
+
+MANY = 400  # draws from which quantiles are taken; below, a t interval
+
+
+def half_width(draws: Floats, level: float) -> float:
+    """Return half the width of a t interval: few draws tell the variance, not the tails."""
+    from scipy.special import stdtrit
+
+    wide = float(stdtrit(draws.size - 1, (1 + level) / 2))
+    return wide * float(draws.std(ddof=1)) * math.sqrt(1 + 1 / draws.size)
+
+
+def ends(draws: Floats, level: float, kind: str) -> tuple[float, float]:
+    """Return a credible interval of a share: shortest ("hpd"), or with equal tails."""
+    if draws.size < MANY:
+        middle, half = float(draws.mean()), half_width(draws, level)
+        return max(0.0, middle - half), min(1.0, middle + half)
+    if kind == "hpd":
+        return shortest(draws, level)
+    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
+
+
+def estimate(draws: Floats, level: float, least: float = -np.inf, most: float = np.inf) -> Estimate:
+    """Return the mean of draws and the interval with equal tails, cut off at what is possible."""
+    mean = float(draws.mean())
+    if draws.size < MANY:
+        half = half_width(draws, level)
+        low, high = max(least, mean - half), min(most, mean + half)
+    else:
+        tail = (1 - level) / 2
+        low, high = map(float, np.quantile(draws, [tail, 1 - tail]))
+    return Estimate(mean, min(mean, low), max(mean, high), level)
