@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import veladura as vd
-from veladura.methods.cart.promises import is_apart
+from veladura.core.moved_numbers import is_apart
 from veladura.numeric.chance import own_numbers
 
 pytestmark = pytest.mark.quick

@@ -191,10 +191,12 @@ def zayatz(sample: ClassSizes, fraction: float) -> float | None:
     hypergeometric probability that one person of a class of j people is in the sample (Zayatz
     1991).
     """
-    from scipy.stats import hypergeom
-
-    population = round(sample.people / fraction)
-    one = hypergeom.pmf(1, population, sample.size, round(sample.people))
+    population, size = round(sample.people / fraction), np.arange(1, sample.size.max(initial=1))
+    # h(j + 1) / h(j) = (j + 1) / j (1 - (n - 1) / (N - j)), up to a factor that cancels below
+    left = np.maximum(1 - (round(sample.people) - 1) / np.maximum(population - size, 1), 0.0)
+    with np.errstate(divide="ignore"):
+        missed = np.append(0.0, np.cumsum(np.log(left)))
+    one = sample.size * np.exp(missed[sample.size.astype(np.int64) - 1])
     alone = sample.having(1)
     total = float(sample.number @ one)
     if not total > 0:

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import veladura as vd
@@ -18,7 +18,8 @@ from veladura.errors import ColumnError, DataError, PlanError, PromiseError
 from veladura.methods.critical.cells import CriticalWarning
 from veladura.methods.critical.pictures import forced_splits
 from veladura.methods.critical.propose import threshold
-from veladura.plan.plan import parse_plan, steps_to_toml
+from veladura.plan.reading import parse_plan
+from veladura.plan.steps import steps_to_toml
 from veladura.release.verify import holds, verify
 from veladura.table.table import from_arrow
 
@@ -83,6 +84,9 @@ def test_only_critical_cells_change_and_critical_values_move(groups, inside):
 NUMBERS = st.one_of(st.integers(-5, 40), st.integers(-1000, 1000))
 
 
+@example(
+    [(0, 0, "a", False)] * 6 + [(0, 1, "a", False), (0, 18, "b", False)], None, "none", True, 2, 0
+)
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(

@@ -263,7 +263,8 @@ def moved_apart(rng, chosen, *, shrink=True, joint=True):
     everyone = np.ones(len(LEAF), dtype=bool)
     start, end = np.array([0]), np.array([len(LEAF)])
     parts = [
-        leaf_steps(np.ascontiguousarray(x), np.zeros(12), everyone, start, end, 1.0) for x in LEAF.T
+        leaf_steps(np.ascontiguousarray(x), np.zeros(12), everyone, everyone, start, end, 1.0)
+        for x in LEAF.T
     ]
     roots = moments(LEAF, everyone, start, end)[1]
     steps = JointSteps.of(roots, np.zeros(12, dtype=np.int64)).steps(rng, chosen)

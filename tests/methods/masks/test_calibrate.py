@@ -144,3 +144,34 @@ def test_totals_that_cannot_be_reached_are_refused():
         vd.Calibrate(column="w", totals=TOTALS).protect(frame.assign(w=-1.0))
     with pytest.raises(PlanError, match="not in the data"):
         vd.Calibrate.suggest(vd.open(frame).schema, {})
+
+
+def test_synthetic_weights_are_calibrated_in_every_dataset(tmp_path):
+    """After Cart of a survey each of the m datasets reaches the totals; the files prove it."""
+    from veladura.example.survey import Design, draw_sample, make_country
+    from veladura.release.verify import holds, verify
+
+    country = make_country(areas=12, households=10)
+    sample = draw_sample(country, 3, Design(areas=6, households=5)).drop(
+        columns=["year", "person", "household"]
+    )
+    sizes = country["stratum"].value_counts()
+    totals = {f"S{stratum + 1}": float(people) for stratum, people in sizes.items()}
+    sexes = {name: float(people) for name, people in country["sex"].value_counts().items()}
+    roles = {"stratum": "strata", "area": "cluster", "weight": "weight"}
+    table = vd.open(sample, {name: {"role": role} for name, role in roles.items()})
+    drawn = [name for name in sample if name not in ("stratum", "area", "weight")]
+    cart = vd.Cart(columns=[*drawn, "weight"], order=[*drawn, "weight"], m=3)
+    calibrated = vd.Calibrate(column="weight", totals={"stratum": totals, "sex": sexes})
+    release = vd.Steps([cart, calibrated]).protect(table, seed=4)
+    for data in release.datasets:
+        assert data.groupby("stratum", observed=True)["weight"].sum().to_dict() == pytest.approx(
+            totals, rel=1e-5
+        )
+        assert data.groupby("sex", observed=True)["weight"].sum().to_dict() == pytest.approx(
+            sexes, rel=1e-5
+        )
+    release.save(tmp_path / "out" / "r", custodian=tmp_path / "safe")
+    assert holds(verify(tmp_path / "out" / "r"))
+    people = vd.survey_total(vd.load(tmp_path / "out" / "r"), "rent").value[0]
+    assert abs(people / country["rent"].sum() - 1) < 0.25

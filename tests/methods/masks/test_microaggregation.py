@@ -64,15 +64,16 @@ def test_groups_have_k_to_2k_less_1_points(k, more, spread, columns):
     assert sizes.sum() == k + more
 
 
-def release_of(frame: pd.DataFrame, k: int) -> pd.DataFrame:
-    return vd.Microaggregation(columns=list(frame), k=k).protect(frame).datasets[0]
+def release_of(frame: pd.DataFrame, k: int, **settings) -> pd.DataFrame:
+    recipe = vd.Microaggregation(columns=list(frame), k=k, **settings)
+    return recipe.protect(frame, seed=1).datasets[0]
 
 
 def test_rows_hold_the_mean_of_their_group_and_totals_stay():
     frame = pd.DataFrame(
         Streams(3)("frame").normal(50, 10, size=(100, 2)).round(1), columns=["a", "b"]
     )
-    fitted = vd.Microaggregation(columns=["a", "b"], k=4).fit(frame)
+    fitted = vd.Microaggregation(columns=["a", "b"], k=4, min_people=0).fit(frame)
     released = fitted.sample().datasets[0]
     rows = fitted.codes.rows
     groups = np.empty(100, dtype=int)
@@ -112,7 +113,7 @@ def test_whole_numbers_and_dates_are_rounded_to_whole_ones():
     )
     frame.loc[3:, "day"] += pd.Timedelta(days=100)
     frame["day"] = frame["day"].dt.date
-    released = release_of(frame, 3)
+    released = release_of(frame, 3, min_people=0)
     assert released["n"].tolist() == [2, 2, 2, 101, 101, 101]
     assert [str(day) for day in released["day"]] == ["2020-01-02"] * 3 + ["2020-04-11"] * 3
 
@@ -172,3 +173,16 @@ def test_a_table_with_a_lone_row_moved_is_refused():
     assert small_groups(Evidence(open_table(released)), settings_) == 0
     released.loc[0, "n"] += 1
     assert small_groups(Evidence(open_table(released)), settings_) == 2
+
+
+def test_means_are_of_moved_numbers_and_k_people_still_share_them():
+    """An outlier does not carry its group; groups and the mean of the others stay as they were."""
+    rng = Streams(14)("outlier")
+    frame = pd.DataFrame({"x": np.round(np.append(rng.lognormal(7, 1, 999), 5e6), 2)})
+    plain = release_of(frame, 4, min_people=0)["x"]
+    released = vd.Microaggregation(columns=["x"], k=4).protect(frame, seed=1).datasets[0]["x"]
+    assert released.value_counts().min() >= 4
+    assert plain.max() > 1e6 > 10 * released.max()
+    bulk = frame["x"] < frame["x"].quantile(0.9)
+    error = frame["x"][bulk].std() / np.sqrt(bulk.sum())
+    assert abs(released[bulk].mean() - plain[bulk].mean()) < error

@@ -247,3 +247,61 @@ def test_limits_that_cannot_hold_are_refused():
         vd.Noise(columns=["mark"], limits={"stay": (0, 10)})
     with pytest.raises(PlanError, match="limits: each column needs a min"):
         vd.Noise(columns=["mark"], limits={"mark": 3})
+
+
+# Numbers that few people share
+
+
+def heaped(rows: int = 2000) -> pd.DataFrame:
+    """Incomes of which six of ten are rounded to hundreds, and a code for none."""
+    rng = Streams(12)("heaped")
+    exact = np.round(rng.lognormal(7.5, 0.6, rows))
+    income = np.where(rng.random(rows) < 0.6, np.round(exact, -2), exact)
+    return pd.DataFrame({"income": np.where(rng.random(rows) < 0.1, -8, income).astype(int)})
+
+
+def test_rounded_numbers_stay_rounded():
+    """The share of hundreds is that of the source; noise alone leaves one in a hundred."""
+    frame = heaped().query("income > 0")
+    released = vd.Noise(columns=["income"], scale=0.2).protect(frame, seed=1).datasets[0]["income"]
+    hundreds = (frame["income"] % 100 == 0).mean()
+    assert abs((released % 100 == 0).mean() - hundreds) < 0.02
+    assert (released != frame["income"]).mean() > 0.6
+
+
+def test_shared_numbers_and_codes_stay_where_that_is_asked():
+    frame = heaped()
+    recipe = vd.Noise(columns=["income"], scale=0.2, keep_shared=True)
+    release = recipe.protect(frame, seed=1)
+    released = release.datasets[0]["income"]
+    holders = frame["income"].map(frame["income"].value_counts())
+    assert (released == frame["income"])[holders >= 5].all()
+    assert (released != frame["income"])[holders < 5].mean() > 0.8
+    assert (released[holders < 5] >= -8).all()  # nobody is beyond the end of a coded scale
+    names = [promise.name for promise in release.promises]
+    assert names == ["noise-scale", "moved-numbers"]
+    few = {"columns": ["income"], "scale": 0.2, "people": 5, "kept": True}
+    table = open_table(frame)
+    assert noise_too_small(Evidence(table, table, np.arange(len(frame))), few) == 1
+
+
+def test_a_lone_number_moves_by_its_isolation_whatever_the_scale():
+    """Noise of a millionth: people in the bulk hardly move, the outermost by their distance."""
+    rng = Streams(13)("lone")
+    frame = pd.DataFrame({"x": np.append(rng.normal(0, 1, 999), 40.0)})
+    gaps = []
+    for seed in range(20):
+        released = vd.Noise(columns=["x"], scale=1e-6).protect(frame, seed=seed).datasets[0]["x"]
+        gaps.append(np.abs(released - frame["x"]))
+    moves = np.median(gaps, axis=0)
+    assert moves[-1] > 30
+    assert np.median(moves[:-1]) < 0.05
+
+
+@pytest.mark.parametrize("people", [1, -1, 2.5, True, "five"])
+def test_the_people_who_share_are_checked(people):
+    for mask in (vd.Noise, vd.Swap, vd.Microaggregation):
+        with pytest.raises(PlanError, match="min_people"):
+            mask(columns=["x"], min_people=people)
+    with pytest.raises(PlanError, match="keep_shared needs min_people"):
+        vd.Noise(columns=["x"], min_people=0, keep_shared=True)

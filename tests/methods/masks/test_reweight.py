@@ -24,7 +24,9 @@ def people(rows=2_000):
 def test_total_is_kept_and_few_are_alone_by_their_weight():
     frame = people()
     released = vd.Reweight(column="w").protect(frame).datasets[0]
-    assert released["w"].sum() == pytest.approx(frame["w"].sum(), rel=1e-9)
+    written = [float(f"{weight:.2g}") for weight in frame["w"]]  # no digit more is told
+    assert released["w"].sum() == pytest.approx(sum(written), rel=1e-9)
+    assert released["w"].sum() == pytest.approx(frame["w"].sum(), rel=1e-3)
     assert (frame["w"].value_counts() == 1).sum() == 2_000
     assert (released["w"].value_counts() == 1).sum() < 20
     ratio = released["w"] / frame["w"]

@@ -16,7 +16,13 @@ from veladura.base.streams import Streams
 from veladura.core.promise import Evidence
 from veladura.errors import DataError, PlanError
 from veladura.methods.masks.kernels import swap_partners
-from veladura.methods.masks.swap import carried_too_far, foreign_values, rank_moves, ranks_within
+from veladura.methods.masks.swap_claims import (
+    carried_too_far,
+    foreign_values,
+    lost_values,
+    rank_moves,
+    ranks_within,
+)
 from veladura.table.inspect import inspect_table
 from veladura.table.source import open as open_table
 
@@ -113,9 +119,8 @@ def test_every_value_stays_and_none_goes_far(values, window, seed):
         with pytest.raises(DataError, match="nothing to swap"):
             vd.Swap(columns=["n"], window=window).protect(frame, seed=seed)
         return
-    released = (
-        vd.Swap(columns=["n"], window=window).protect(frame, seed=seed).datasets[0]
-    )  # promises are proved
+    recipe = vd.Swap(columns=["n"], window=window, min_people=0)
+    released = recipe.protect(frame, seed=seed).datasets[0]  # promises are proved
     assert (released["n"].isna() == frame["n"].isna()).all()
     assert sorted(released["n"].dropna()) == sorted(frame["n"].dropna())
     assert released["other"].equals(frame["other"])
@@ -134,7 +139,8 @@ def test_dates_ordered_categories_and_the_ends_of_64_bits_can_be_swapped():
             "n": [ends.max, ends.min, 0] * 20,
         }
     )
-    release = vd.Swap(columns=["day", "grade", "n"], window=0.3).protect(frame, seed=2)
+    recipe = vd.Swap(columns=["day", "grade", "n"], window=0.3, min_people=0)
+    release = recipe.protect(frame, seed=2)
     released = release.datasets[0]
     assert (released["day"] - frame["day"]).abs().max() <= pd.Timedelta(days=18)
     assert released["grade"].cat.ordered
@@ -174,7 +180,7 @@ def test_the_checks_count_what_is_wrong():
 
 def test_the_checks_still_hold_when_a_later_step_drops_rows():
     frame = pd.DataFrame({"n": range(40)})
-    release = vd.Swap(columns=["n"], window=0.1).protect(frame, seed=1)
+    release = vd.Swap(columns=["n"], window=0.1, min_people=0).protect(frame, seed=1)
     kept = np.arange(0, 40, 3)
     some = Evidence(open_table(release.datasets[0].iloc[kept]), open_table(frame), kept)
     assert foreign_values(some, {"columns": ["n"]}) == 0
@@ -220,3 +226,59 @@ def test_two_columns_draw_from_streams_of_their_own():
     frame = pd.DataFrame({"a": range(50), "b": range(50)})
     released = vd.Swap(columns=["a", "b"], window=0.2).protect(frame, seed=1).datasets[0]
     assert not released["a"].equals(released["b"])
+
+
+def lone_and_shared(rows: int = 600) -> pd.DataFrame:
+    """Incomes of which half are rounded to thousands, the others of one person each."""
+    rng = Streams(9)("incomes")
+    exact = np.round(rng.lognormal(8, 0.5, rows), 2)
+    income = np.where(rng.random(rows) < 0.5, np.round(exact, -3), exact)
+    return pd.DataFrame({"income": income, "sex": rng.choice(["f", "m"], rows)})
+
+
+@pytest.mark.parametrize("within", [(), ("sex",)])
+def test_numbers_of_few_people_move_and_shared_ones_stay_as_frequent(within):
+    frame = lone_and_shared()
+    release = vd.Swap(columns=["income"], window=0.1, within=within).protect(frame, seed=3)
+    after = release.datasets[0]["income"]
+    names = [promise.name for promise in release.promises]
+    assert names == ["shared-values", "moved-numbers", "rank-window"]
+    count, again = frame["income"].value_counts(), after.value_counts()
+    cents = count.index[count.index % 1000 != 0]
+    assert not after.isin(cents).any()  # none comes back by chance; a rounded one may
+    shared = count[count >= 5]
+    assert (again.reindex(shared.index) >= shared).all()
+    assert again[again.index.isin(shared.index)].sum() <= shared.sum() + 5
+    for _, part in frame.groupby(list(within) or np.zeros(len(frame))):
+        ranks = part["income"].rank(method="average"), after[part.index].rank(method="average")
+        ties = part["income"].map(part["income"].value_counts()).max()
+        assert (ranks[0] - ranks[1]).abs().max() <= 0.1 * len(part) + ties
+
+
+def test_the_checks_see_a_lost_shared_value_and_a_number_carried_too_far():
+    frame = lone_and_shared()
+    release = vd.Swap(columns=["income"], window=0.05).protect(frame, seed=3)
+    (evidence,) = release.evidence()
+    few = {"columns": ["income"], "people": 5}
+    far = {"columns": ["income"], "window": 0.05, "moved": ["income"]}
+    assert lost_values(evidence, few) == carried_too_far(evidence, far) == 0
+    values = release.datasets[0]["income"].to_numpy(copy=True)
+    common = frame["income"].mode()[0]
+    fewer = np.where(values == common, common + 1, values)
+    assert lost_values(evidence_in(frame, fewer), few) >= (frame["income"] == common).sum()
+    values[values.argmin()], values[values.argmax()] = values.max(), values.min()
+    assert carried_too_far(evidence_in(frame, values), far) > 0
+
+
+def evidence_in(frame, values) -> Evidence:
+    """Evidence of a release with other incomes, row for row."""
+    released = open_table(frame.assign(income=values))
+    return Evidence(released, open_table(frame), np.arange(len(frame)))
+
+
+def test_codes_and_ordered_categories_never_move():
+    rng = Streams(10)("codes")
+    grade = pd.Categorical(rng.choice(list("abcd"), 300), categories=list("abcd"), ordered=True)
+    frame = pd.DataFrame({"grade": grade, "shared": rng.integers(1, 9, 300) * 10})
+    release = vd.Swap(columns=["grade", "shared"]).protect(frame, seed=1)
+    assert [promise.name for promise in release.promises] == ["same-values", "rank-window"]

@@ -119,7 +119,20 @@ def test_donors_stay_in_their_leaf_and_are_drawn_as_often_as_asked(name):
     assert abs(here[1] / draws - wanted.sum()) > stats.norm.isf(LEVEL) * error  # not calibrated
 
 
-def test_a_large_table_is_not_calibrated_by_the_slopes_of_a_sample(monkeypatch):
-    monkeypatch.setattr("veladura.numeric.trees.linear.MOST_ROWS", ROWS - 1)
-    _, pair, _, _ = case("number")
-    assert pair.number_calibration is None
+def test_a_large_table_is_calibrated_by_the_slopes_of_all_its_rows():
+    rng, rows = np.random.default_rng(8), 60_000
+    frame = pd.DataFrame(rng.normal(size=(rows, 3)).round(1), columns=["x0", "x1", "x2"])
+    frame["y"] = (frame.sum(axis=1) + rng.normal(size=rows)).round(1)
+    fitted = vd.Cart(columns=["y"], m=1).fit(frame, seed=1)
+    calibration = fitted.models[0][0].model.pairs[0].number_calibration
+    terms, code = calibration.fit.terms, fitted.base.bins[:, :3]
+    assert calibration.fit.rows.size == rows
+    matrix = np.zeros((rows, terms.number))
+    matrix[:, 0] = 1
+    for f in range(3):
+        at = terms.start[f] + code[:, f].astype(int)
+        for entry in range(terms.place.shape[1]):
+            matrix[np.arange(rows), terms.place[at, entry]] += terms.value[at, entry]
+    by_hand = np.linalg.lstsq(matrix, calibration.fit.score, rcond=None)[0]
+    fits = [matrix @ slopes for slopes in (by_hand, calibration.fit.slopes[:, 0])]
+    assert np.abs(fits[0] - fits[1]).max() < 0.01

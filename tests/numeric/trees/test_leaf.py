@@ -129,10 +129,28 @@ def test_donors_are_sorted_within_their_leaves_only():
         assert (np.diff(values[done.order[start:end]]) >= 0).all()
 
 
-def steps(score, isolation, pool=None, bandwidth=1.0, start=(0,), end=None):
+def steps(score, isolation, pool=None, bandwidth=1.0, start=(0,), end=None, moves=None):
     everyone = np.ones(score.size, dtype=bool) if pool is None else pool
+    moving = everyone if moves is None else moves
     ends = np.array([score.size] if end is None else end)
-    return leaf_steps(score, isolation, everyone, np.array(start), ends, bandwidth)
+    return leaf_steps(score, isolation, everyone, moving, np.array(start), ends, bandwidth)
+
+
+def test_where_few_move_they_keep_their_own_variance_around_the_leaf_and_the_others_stay():
+    """The tail of a column: people far from the middle of their leaf, among people who stay."""
+    rng = np.random.default_rng(4)
+    score, isolation = rng.normal(size=60), np.full(60, 0.01)
+    moves = np.abs(score) > np.sort(np.abs(score))[-6]
+    centre, scale = steps(score, isolation, moves=moves)
+    np.testing.assert_array_equal(centre[~moves], score[~moves])
+    np.testing.assert_array_equal(scale[~moves], isolation[~moves])
+    mean = score.mean()
+    after = (centre[moves] - mean) ** 2 + scale[moves] ** 2 / 3
+    np.testing.assert_allclose(after.sum(), ((score[moves] - mean) ** 2).sum())
+    assert (scale[moves] > 0.1).all()  # by the spread of the leaf
+    slip, width = steps(score, isolation)  # as if all moved: the tail is pulled in
+    lost = (slip[moves] - mean) ** 2 + width[moves] ** 2 / 3
+    assert lost.sum() < 0.95 * ((score[moves] - mean) ** 2).sum()
 
 
 def test_the_scale_is_the_isolation_or_the_robust_bandwidth_of_the_leaf():

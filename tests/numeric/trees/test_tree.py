@@ -133,12 +133,19 @@ def test_missing_values_take_the_better_direction():
     assert set(leaves[:20]).isdisjoint(leaves[20:])
 
 
-def test_categories_the_tree_never_saw_go_with_the_larger_side():
-    x = np.array([0] * 30 + [1] * 60)
-    predictors = category_columns(x)
-    tree = grow(predictors, [0], (x * 10).astype(np.int64))
-    fresh = predictors._replace(bins=np.array([[2]], dtype=np.uint16))
-    assert tree.find(fresh)[0] == tree.find(predictors)[-1]
+def test_categories_the_tree_never_saw_go_to_both_sides_in_proportion():
+    """A third of the rows is on one side: so are, by chance, 4,000 new categories (1e-5)."""
+    x = np.array([0] * 30 + [1] * 60 + [4_001])
+    every = category_columns(x)
+    seen = every._replace(bins=every.bins[:90])
+    tree = grow(seen, [0], (x[:90] * 10).astype(np.int64))
+    few, many = tree.find(seen)[[0, -1]]
+    new = every._replace(bins=np.arange(2, 4_002, dtype=np.uint16)[:, None])
+    found = tree.find(new)
+    assert set(found) == {few, many}
+    expected = 4_000 / 3
+    assert abs((found == few).sum() - expected) < 4.4 * np.sqrt(expected * 2 / 3)
+    assert np.array_equal(found, tree.find(new))
 
 
 def test_leaves_hold_enough_rows_and_values():

@@ -13,6 +13,7 @@ from veladura.base.checks import (
     MOST_DISTINCT,
     check_choice,
     check_columns,
+    check_fit_rows,
     check_named,
     check_whole,
     is_number,
@@ -39,6 +40,7 @@ from veladura.numeric.trees.leaf import Draws
 from veladura.numeric.trees.variable import Smoothing, check_levels
 
 if TYPE_CHECKING:
+    from veladura.core.chunks import FittedChunks
     from veladura.core.promise import Promise
     from veladura.methods.cart.fitted import FittedCart
     from veladura.table.inspect import Facts
@@ -92,6 +94,10 @@ class Cart(Recipe):
     rows
         Number of rows of each dataset, when every column is replaced; that of the original by
         default.
+    fit_rows
+        Most rows that trees are grown on, a random sample of a larger table. Its rows are then
+        never all held: they pass, or new ones are drawn, chunk by chunk. By default all rows, or
+        those that a quarter of ``[run] memory`` holds where they do not fit.
     proper
         Proper synthesis of the trees too: each dataset has trees of its own, grown on a bootstrap
         sample.
@@ -178,6 +184,7 @@ class Cart(Recipe):
     """
 
     method = "cart"
+    linked_tables = "draws new rows without keys where every column is replaced"
     decisive = ("m", "purpose", "draws", "min_leaf", "min_people")
     sentence = (
         "Sequential synthesis with CART: values were replaced by artificial ones, drawn from models"
@@ -187,6 +194,7 @@ class Cart(Recipe):
     gate = {**SYNTHETIC, **NUMBERS}
     firm_gate = NO_HOLES
     synthesizes = True
+    chunked = True
 
     columns: Sequence[str] | None = None
     m: int = 5
@@ -196,6 +204,7 @@ class Cart(Recipe):
     groups: Sequence[Sequence[str]] = ()
     strata: Sequence[str] = ()
     rows: int | None = None
+    fit_rows: int | None = None
     proper: bool = False
     draws: Draws | None = None
     model: ModelName = "cart"
@@ -297,6 +306,16 @@ class Cart(Recipe):
         _warn_of_harm(self)
         return fit(self, table, context)
 
+    def apply_to_sample(self, table: Table, number: int, context: Context) -> FittedChunks[Cart]:
+        """Grow the trees on a sample; what few people of all rows hold is counted there."""
+        from veladura.core.chunks import FittedChunks, fit_to_sample
+        from veladura.methods.cart.fit import fit
+
+        _warn_of_harm(self)
+        self.replaced(table.schema)  # refuses what cannot be done before anything is read
+        near, sample, whole = fit_to_sample(self, table, number, context, table.names)
+        return FittedChunks.of(self, near, fit(self, sample, context, whole))
+
     def replaced(self, schema: Schema) -> list[str]:
         """Return the columns to replace, in the order of the table."""
         if self.columns is not None:
@@ -337,7 +356,7 @@ class Cart(Recipe):
 
     @classmethod
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> Cart:
-        """Suggest that every column be replaced; weights last, for they depend on the rest."""
+        """Suggest that every column but those of a survey's design be replaced, weights last."""
         check_synthesisable(schema, schema.names)
         rows = max((fact.rows for fact in facts.values()), default=0)
         if not any(fact.present for fact in facts.values()) or rows < Preset.min_leaf:
@@ -347,9 +366,12 @@ class Cart(Recipe):
             )
             raise PlanError(msg)
         weights = schema.of_role("weight")
-        if not weights:
-            return cls()
-        return cls(order=(*(name for name in schema.names if name not in weights), *weights))
+        kept = design_columns(schema)
+        names = tuple(name for name in schema.names if name not in (*weights, *kept))
+        if not kept:
+            return cls(order=(*names, *weights)) if weights else cls()
+        drawn = (*names, *(name for name in weights if name not in kept))
+        return cls(columns=drawn, order=drawn, draws="plain")
 
     @classmethod
     def suggest_for(cls, table: Table, facts: Mapping[str, Facts]) -> Cart:
@@ -361,6 +383,21 @@ class Cart(Recipe):
         return replace(
             suggested, rules=find_rules(codes), transform=propose_transforms(codes.columns)
         )
+
+
+def design_columns(schema: Schema) -> tuple[str, ...]:
+    """Return the columns of the sampling design that a suggested synthesis keeps.
+
+    Strata and clusters say how people were sampled, not who they are: everything else is drawn
+    given them, so that the variance between clusters, and with it the design-based error of every
+    estimate, is that of the survey. Weights are drawn last: nonresponse and calibration make them
+    depend on the person. Replicate weights make sense beside their own weights only, and keep them.
+    """
+    kept = schema.of_role("strata", "cluster", "replicate weight")
+    if schema.of_role("replicate weight"):
+        kept = schema.of_role("strata", "cluster", "replicate weight", "weight")
+    everything = [name for name in schema.names if name not in kept]
+    return tuple(kept) if everything else ()
 
 
 def check_synthesisable(schema: Schema, names: Sequence[str]) -> None:
@@ -447,6 +484,8 @@ def _check_counts(recipe: Cart) -> None:
         check_whole("min_people", recipe.min_people, 2)
     if recipe.rows is not None:
         check_whole("rows", recipe.rows, 1)
+    if recipe.fit_rows is not None:
+        check_fit_rows(recipe.fit_rows, recipe.people_in_leaf, ": a leaf needs them")
     if recipe.prune == 1:
         msg = "prune (1) must be 0, or a number of folds of at least 2."
         raise PlanError(msg)

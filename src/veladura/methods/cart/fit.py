@@ -30,6 +30,7 @@ from veladura.numeric.trees.scores import Values
 from veladura.numeric.trees.tree import Growth, TrainingRows, grow_on
 from veladura.numeric.trees.variable import (
     FEW_VALUES,
+    Known,
     Smoothing,
     Variable,
     check_levels,
@@ -44,13 +45,58 @@ from veladura.table.units import person_numbers
 
 if TYPE_CHECKING:
     from veladura.table.table import Table
+    from veladura.table.whole import Whole
 
 
 MOST_CODES = 2000  # values of a column that are looked at for being codes
 
 
-def fit(recipe: Cart, table: Table, context: Context) -> FittedCart:
-    """Return the recipe fitted to a prepared table."""
+def fit(recipe: Cart, table: Table, context: Context, whole: Whole | None = None) -> FittedCart:
+    """Return the recipe fitted to a prepared table.
+
+    Parameters
+    ----------
+    whole
+        All rows, where the table is a sample of them: how many people share a value is counted
+        there.
+    """
+    replaced = recipe.replaced(table.schema)
+    usable = [name for name in table.names if table.schema[name].kind != "text"]
+    kept = predicting(
+        recipe.predictors, [name for name in usable if name not in replaced], replaced
+    )
+    rules = [parse(rule) for rule in recipe.rules]
+    codes = _codes(recipe, table, rules, {*replaced, *kept}, whole)
+    if rules:
+        check_rules(rules, codes)
+    people = person_numbers(table)[codes.rows] if table.people < codes.rows.size else None
+    coded = find_codes(table, codes, perhaps_codes(codes, replaced))
+    return fit_codes(recipe, table, codes, context, people=people, coded=coded, whole=whole)
+
+
+def fit_codes(
+    recipe: Cart,
+    table: Table,
+    codes: Codes,
+    context: Context,
+    *,
+    people: Ints | None,
+    coded: Sequence[str],
+    whole: Whole | None = None,
+) -> FittedCart:
+    """Return the recipe fitted to columns of codes.
+
+    Parameters
+    ----------
+    table
+        Where the codes come from; only its schema is looked at.
+    people
+        Whose row each is, in the order of the codes; None where every row is a person.
+    coded
+        The columns of numbers that hold codes.
+    whole
+        All rows, where the codes are a sample of them.
+    """
     from threadpoolctl import threadpool_limits
 
     replaced = recipe.replaced(table.schema)
@@ -60,12 +106,8 @@ def fit(recipe: Cart, table: Table, context: Context) -> FittedCart:
         recipe.predictors, [name for name in usable if name not in replaced], replaced
     )
     rules = [parse(rule) for rule in recipe.rules]
-    codes = _codes(recipe, table, rules, {*replaced, *kept})
-    if rules:
-        check_rules(rules, codes)
-    people = person_numbers(table)[codes.rows] if table.people < codes.rows.size else None
-    coded = find_codes(table, codes, _perhaps_codes(codes, replaced))
-    merged = _merged(recipe, codes, replaced, coded, people)
+    holders = {} if whole is None else {name: whole.holders(codes[name]) for name in replaced}
+    merged = _merged(recipe, codes, replaced, coded, people, holders)
     codes = replace(codes, columns={**codes.columns, **merged})
     binnings, base = bin_columns({name: codes[name] for name in codes if name in usable})
     strata = None
@@ -74,7 +116,7 @@ def fit(recipe: Cart, table: Table, context: Context) -> FittedCart:
             recipe.strata, codes, replaced, recipe.people_in_leaf, everything=everything
         )
     variables = {
-        name: _variable(recipe, codes[name], people, strata, coded=name in coded)
+        name: _variable(recipe, codes[name], people, strata, whole, coded=name in coded)
         for name in replaced
     }
     units = _units(recipe, codes, replaced, kept, strata)
@@ -110,7 +152,7 @@ def fit(recipe: Cart, table: Table, context: Context) -> FittedCart:
     )
 
 
-def _perhaps_codes(codes: Codes, names: Sequence[str]) -> list[str]:
+def perhaps_codes(codes: Codes, names: Sequence[str]) -> list[str]:
     """Return the columns that may hold codes: labelled ones, and whole numbers with few values."""
     return [
         name
@@ -126,11 +168,21 @@ def _distinct(column: Column) -> int:
 
 
 def _merged(
-    recipe: Cart, codes: Codes, replaced: Sequence[str], coded: Sequence[str], people: Ints | None
+    recipe: Cart,
+    codes: Codes,
+    replaced: Sequence[str],
+    coded: Sequence[str],
+    people: Ints | None,
+    holders: Mapping[str, Ints],
 ) -> dict[str, Column]:
     """Return the replaced columns that had levels held by fewer people than a level needs.
 
     Categories, codes, and numbers that are in effect categories. The custodian knows which levels.
+
+    Parameters
+    ----------
+    holders
+        People who hold each value of a column, where they were counted in more rows than these.
     """
     merged: dict[str, Column] = {}
     for name in replaced:
@@ -141,17 +193,32 @@ def _merged(
         if not nominal and column.labels is None:
             if _distinct(column) > FEW_VALUES:
                 continue
-            values = Values.of(column.values, ~column.missing, people)
-            if not is_few(values.holders, recipe.people_in_level):
+            counted = holders.get(name)
+            if counted is None:
+                counted = Values.of(column.values, ~column.missing, people).holders
+            if not is_few(counted, recipe.people_in_level):
                 continue
         others = [codes[other] for other in codes if other != name]
-        one = merge_rare(column, people, recipe.people_in_level, others, ordered=not nominal)
+        one = merge_rare(
+            column,
+            people,
+            recipe.people_in_level,
+            others,
+            ordered=not nominal,
+            holders=holders.get(name),
+        )
         if one is not None:
             merged[name] = one
     return merged
 
 
-def _codes(recipe: Cart, table: Table, rules: Sequence[Expression], names: set[str]) -> Codes:
+def _codes(
+    recipe: Cart,
+    table: Table,
+    rules: Sequence[Expression],
+    names: set[str],
+    whole: Whole | None,
+) -> Codes:
     """Return the columns that are replaced, predict, or are named by rules and strata; checked."""
     ruled = {name for rule in rules for name in rule.columns}
     table.schema.check("rules", sorted(ruled))
@@ -162,13 +229,22 @@ def _codes(recipe: Cart, table: Table, rules: Sequence[Expression], names: set[s
     check_rows(codes.rows.size, recipe.people_in_leaf)
     for column in codes.values():
         check_levels(column)
-    return codes
+    return codes if whole is None else whole.relabelled(codes)
 
 
 def _variable(
-    recipe: Cart, column: Column, people: Ints | None, strata: Strata | None, *, coded: bool
+    recipe: Cart,
+    column: Column,
+    people: Ints | None,
+    strata: Strata | None,
+    whole: Whole | None,
+    *,
+    coded: bool,
 ) -> Variable:
     """Return how a column is drawn; codes are never moved."""
+    known = None
+    if whole is not None and column.labels is None:
+        known = Known(whole.holders(column), whole.ends(column).values)
     bounds = recipe.limits.get(column.name)
     smoothing: Smoothing = "none" if coded else recipe.smoothing_of(column.name)
     return variable_of(
@@ -181,6 +257,7 @@ def _variable(
         bandwidth=recipe.bandwidth,
         stratum=None if strata is None or column.name in strata.drawn else strata.place,
         transform=recipe.transform.get(column.name),
+        known=known,
     )
 
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
+import pyarrow as pa
 from numpy.random import Generator
+from numpy.typing import NDArray
 
 from veladura.base.arrays import Ints, Mask
 from veladura.base.context import Context
 from veladura.base.expression import Expression
-from veladura.core.recipe import Draw, Drawn, Fitted
+from veladura.base.streams import ChunkStream
+from veladura.core.chunks import RowWise
+from veladura.core.recipe import Draw, Drawn
 from veladura.core.rules import Partial, Single
 from veladura.errors import DataError
 from veladura.methods.cart.cart import Cart
@@ -28,6 +32,7 @@ from veladura.numeric.trees.model import Recipients, Values
 from veladura.numeric.trees.variable import Variable
 from veladura.table.codes import Column
 from veladura.table.conditions import holds
+from veladura.table.recode import assembled
 
 if TYPE_CHECKING:
     from veladura.methods.cart.confusion import Confusion
@@ -56,7 +61,7 @@ class Reweighted(Protocol):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FittedCart(Fitted[Cart]):
+class FittedCart(RowWise[Cart]):
     """Models with their donors, ready to draw. Holds original values: never released.
 
     Attributes
@@ -86,6 +91,20 @@ class FittedCart(Fitted[Cart]):
     everything: bool
     merged: Sequence[str] = ()
 
+    @property
+    def reads(self) -> Sequence[str]:
+        """The columns that stay; of new rows there are none."""
+        return [name for name in self.codes if name not in self.variables]
+
+    @property
+    def new_rows(self) -> bool:
+        """Whether every column is replaced."""
+        return self.everything
+
+    def model_pictures(self) -> Mapping[str, bytes | str]:
+        """Return the trees in words."""
+        return tree_texts(self)
+
     def draw(self, context: Context) -> Drawn:
         """Draw the m datasets, each from streams of its own.
 
@@ -95,8 +114,22 @@ class FittedCart(Fitted[Cart]):
         """
         from threadpoolctl import threadpool_limits
 
+        rows = self.codes.rows.size if self.recipe.rows is None else self.recipe.rows
+        threads = max(1, context.threads // self.recipe.m)
+        kept = {name: self.codes[name] for name in self.reads}
+
+        def dataset(r: int) -> Draw:
+            bins = None if self.everything else self.base.bins.copy()
+            columns = self._drawn(kept, rows, ChunkStream(context.streams, r), threads, bins)
+            return Draw(columns, linked=not self.everything)
+
+        with threadpool_limits(1, user_api="blas"):  # more threads would change last digits
+            datasets = context.map("drawing datasets", dataset, range(self.recipe.m))
+        return self.described(datasets, rows)
+
+    def described(self, datasets: Sequence[Draw], rows: int) -> Drawn:
+        """Return datasets of so many rows with everything that may be said of them."""
         recipe, original_rows = self.recipe, self.codes.rows.size
-        rows = original_rows if recipe.rows is None else recipe.rows
         changed = tuple(name for name in self.table.names if name in self.variables)
         moved = [name for name in changed if self.variables[name].moves]
         settings = {
@@ -113,10 +146,6 @@ class FittedCart(Fitted[Cart]):
         }
         kind = Single if self.everything else Partial
         proper = recipe.proper or recipe.kind_of_draws == "bayesian"
-        with threadpool_limits(1, user_api="blas"):  # more threads would change last digits
-            datasets = context.map(
-                "drawing datasets", lambda r: self._dataset(r, rows, context), range(recipe.m)
-            )
         return Drawn(
             datasets=datasets,
             changed=changed,
@@ -201,31 +230,80 @@ class FittedCart(Fitted[Cart]):
             if isinstance(model, ScoredModel)
         ]
 
-    def _dataset(self, replicate: int, rows: int, context: Context) -> Draw:
-        """Draw one dataset, unit by unit."""
-        drawn: dict[str, Column] = {}
-        if self.everything:
-            bins = np.zeros((rows, self.base.bins.shape[1]), dtype=np.uint16)
-        else:
-            bins = self.base.bins.copy()
-            drawn = {name: self.codes[name] for name in self.codes if name not in self.variables}
-        predictors = self.base._replace(bins=bins)
+    def draw_chunk(self, rows: pa.Table, stream: ChunkStream) -> pa.Table:
+        """Return rows as they are released: some columns replaced, or all.
+
+        The bootstrap weights are those of all chunks of the dataset.
+        """
+        from threadpoolctl import threadpool_limits
+
+        with threadpool_limits(1, user_api="blas"):
+            if self.everything:
+                drawn = self._drawn({}, rows.num_rows, stream, 1)
+                return assembled(self.table.schema, drawn, None).data
+            return super().draw_chunk(rows, stream)
+
+    def replaced(self, columns: Mapping[str, Column], stream: ChunkStream) -> dict[str, Column]:
+        """Return the columns that are replaced in some rows."""
+        size = next((column.size for column in columns.values()), 0)
+        return self._drawn(columns, size, stream, 1)
+
+    def completed(
+        self,
+        replicate: int,
+        rows: int,
+        given: Mapping[str, Column],
+        context: Context,
+        chunk: str | None = None,
+    ) -> dict[str, Column]:
+        """Return the columns that are drawn, for rows whose other columns are given.
+
+        Parameters
+        ----------
+        chunk
+            What rows these are, where they are not all of the dataset: their draws have a stream
+            of their own, the bootstrap weights are those of the dataset.
+        """
+        if absent := [name for name in self.reads if name not in given]:
+            msg = f"columns that are not drawn must be given: {absent}."
+            raise ValueError(msg)
+        stream = ChunkStream(context.streams, replicate, () if chunk is None else (chunk,))
+        return self._drawn(given, rows, stream, max(1, context.threads // self.recipe.m))
+
+    def _drawn(
+        self,
+        kept: Mapping[str, Column],
+        rows: int,
+        stream: ChunkStream,
+        threads: int,
+        bins: NDArray[np.uint16] | None = None,
+    ) -> dict[str, Column]:
+        """Draw the columns of a dataset, or of a chunk of it, unit by unit."""
+        drawn: dict[str, Column] = dict(kept)
         place = {name: i for i, name in enumerate(self.binnings)}
+        if bins is None:
+            bins = np.zeros((rows, self.base.bins.shape[1]), dtype=np.uint16)
+            for name in place.keys() & kept.keys():
+                column = kept[name]
+                bins[:, place[name]] = self.binnings[name].codes(column.values, column.missing)
+        predictors = self.base._replace(bins=bins)
+        replicate = stream.dataset
         models = self.models[replicate % len(self.models)]
         for unit, model, margin in zip(self.units, models, self.margins, strict=True):
             roots = np.zeros(rows, dtype=np.int64)
             if self.strata is not None:
                 roots = self.strata.roots(drawn, rows, unit.columns)
-            threads = max(1, context.threads // self.recipe.m)
             recipients = Recipients(predictors, np.arange(rows), roots, threads)
-            rng = context.streams("cart", unit.name, replicate)
+            if stream.chunk:
+                weights = stream.whole("cart", unit.name, replicate)
+                recipients = replace(recipients, whole=False, weights=weights)
+            rng = stream("cart", unit.name, replicate)
             for column in UnitDraw(self, unit, model, margin, drawn).run(rng, recipients):
                 drawn[column.name] = column
                 bins[:, place[column.name]] = self.binnings[column.name].codes(
                     column.values, column.missing
                 )
-        columns = {name: drawn[name] for name in self.table.names if name in self.variables}
-        return Draw(columns, linked=not self.everything)
+        return {name: drawn[name] for name in self.table.names if name in self.variables}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -252,7 +330,8 @@ class UnitDraw:
         Rows that break a rule are drawn again, then from the margin, then searched one by one.
         """
         rules = [rule for name in self.unit.columns for rule in self.fitted.rules.get(name, ())]
-        usual = self.model.weighted(rng) if isinstance(self.model, Reweighted) else self.model
+        weights = recipients.weights or rng
+        usual = self.model.weighted(weights) if isinstance(self.model, Reweighted) else self.model
         columns = self._once(usual, rng, recipients, np.arange(recipients.rows.size))
         if not rules:
             return columns

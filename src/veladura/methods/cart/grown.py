@@ -46,7 +46,7 @@ class GrownTree:
     classes: int
     scores: LinearScores | None = None
 
-    @property
+    @cached_property
     def values(self) -> Floats:
         """The numbers of all rows, transformed."""
         return self.variable.scaled()
@@ -66,7 +66,7 @@ class GrownTree:
         """How it was grown."""
         return growth_of(self.fitted.recipe, self.variable)
 
-    @property
+    @cached_property
     def class_names(self) -> list[str]:
         """The categories; of a number column: a number, each spike, missing."""
         column = self.variable.column

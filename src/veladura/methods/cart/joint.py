@@ -30,7 +30,9 @@ class JointModel:
     def draw(self, rng: Generator, recipients: Recipients) -> list[Values]:
         """Return the values of every column of the group."""
         leaves = self.tree.find(recipients.predictors, recipients.rows, recipients.root)
-        donors = Donors.weighted(self.tree, rng, self.draws).places(rng, leaves)
+        donors = Donors.weighted(self.tree, recipients.weights or rng, self.draws).places(
+            rng, leaves
+        )
         return [
             self._member(variable, law, rng, donors)
             for variable, law in zip(self.variables, self.laws, strict=True)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from veladura.base import shapes
-from veladura.base.arrays import Ints, Mask
+from veladura.base.arrays import Mask
 from veladura.base.bounds import Bounds, bounds_of
 from veladura.base.expression import parse
+from veladura.core.moved_numbers import MOVED_NUMBERS, PEOPLE
 from veladura.core.promise import (
     LIMITS,
     Check,
@@ -21,16 +22,9 @@ from veladura.core.promise import (
     listed,
     source_column,
 )
-from veladura.numeric.chance import OwnNumbers, own_numbers
 from veladura.table.codes import Column, label_texts
 from veladura.table.conditions import holds
 from veladura.table.units import people_per_cell, person_numbers
-
-if TYPE_CHECKING:
-    from veladura.table.table import Table
-
-FALSE_ALARM = 1e-7  # of the test that numbers of one person come out by chance only
-TIMES = 1.5  # a difference from chance that matters
 
 
 def promises_of(
@@ -61,32 +55,6 @@ def promises_of(
         settings = {"rules": list(rules), "columns": list(columns)}
         promises.append(Promise("rules", "package", settings))
     return (*promises, *limit_promises(limits))
-
-
-def not_by_chance(evidence: Evidence, settings: Mapping[str, Any]) -> int:
-    """Return the columns in which numbers of one person come out oftener or less than by chance.
-
-    By a factor of 1.5, and with a p-value below 1e-7.
-    """
-    assert evidence.original is not None  # noqa: S101  # proofs against the source have it
-    people, columns = people_of(evidence.original), 0
-    for name in settings["columns"]:
-        own = own_numbers(
-            source_column(evidence, name), [evidence.column(name)], people, settings["people"]
-        )
-        columns += int(is_apart(own))
-    return columns
-
-
-def people_of(table: Table) -> Ints | None:
-    """Return whose row each is; None if every row is a person."""
-    return person_numbers(table) if table.people < table.rows else None
-
-
-def is_apart(own: OwnNumbers) -> bool:
-    """Whether numbers of one person come out by a factor of 1.5 oftener or less than by chance."""
-    apart = max(own.hits, own.expected) > TIMES * min(own.hits, own.expected)
-    return apart and own.pvalue < FALSE_ALARM
 
 
 def rare_values_out(evidence: Evidence, settings: Mapping[str, Any]) -> int:
@@ -143,23 +111,15 @@ def _in_every_row(settings: Mapping[str, Any]) -> str:
     return f"In every row: {'; '.join(settings['rules'])}."
 
 
-def _moved_numbers(settings: Mapping[str, Any]) -> str:
-    return (
-        f"Every number of {listed(settings)} that fewer than {settings['people']} people share was"
-        " moved at random: numbers of one person come out as often as the numbers around them."
-    )
-
-
 def _rare_levels(settings: Mapping[str, Any]) -> str:
     people = settings["people"]
     return f"No value of {listed(settings)} that fewer than {people} people hold is released."
 
 
 _RULES = shapes.table({"columns": shapes.names, "rules": shapes.listed(shapes.text, 1)})
-_PEOPLE = shapes.table({"columns": shapes.names, "people": shapes.whole(2)})
 CHECKS = {
     "limits": LIMITS,
     "rules": Check(rows_against_rules, _in_every_row, _RULES),
-    "moved-numbers": Check(not_by_chance, _moved_numbers, _PEOPLE, linked=False),
-    "rare-levels": Check(rare_values_out, _rare_levels, _PEOPLE, linked=False),
+    "moved-numbers": MOVED_NUMBERS,
+    "rare-levels": Check(rare_values_out, _rare_levels, PEOPLE, linked=False),
 }

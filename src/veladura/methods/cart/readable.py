@@ -156,13 +156,17 @@ class ReadableTree:
                 waiting += [node.right, node.left]
 
 
-def readable(fitted: FittedCart, column: str, most: int | None = None) -> ReadableTree:
+def readable(
+    fitted: FittedCart, column: str, most: int | None = None, deepest: int | None = None
+) -> ReadableTree:
     """Return the tree of a column.
 
     Parameters
     ----------
     most
         Most leaves: the largest subtree of the pruning sequence that has no more.
+    deepest
+        Depth down to which nodes are described, for those who show no more.
     """
     grown = grown_tree(fitted, column, most)
     tree, number = grown.tree, grown.leaf_numbers()
@@ -172,10 +176,11 @@ def readable(fitted: FittedCart, column: str, most: int | None = None) -> Readab
     for i, row in enumerate(tree.nodes):
         inner = row[FEATURE] >= 0
         here = tree.order[row[START] : row[END]]
-        mean, variance, shares = _summary(grown, here)
+        shown = deepest is None or row[DEPTH] <= deepest
+        mean, variance, shares = _summary(grown, here) if shown else (np.nan, np.nan, {})
         parent = int(row[7])
         answer = ""
-        if parent >= 0:
+        if parent >= 0 and shown:
             answer = _answer(grown, parent, right=i != tree.nodes[parent, LEFT])
         nodes.append(
             Node(

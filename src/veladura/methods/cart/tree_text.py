@@ -28,4 +28,4 @@ def tree_texts(fitted: FittedCart) -> dict[str, str]:
 
 def tree_text(fitted: FittedCart, column: str, most_depth: int = LEVELS) -> str:
     """Return the tree of a column as text. For the custodian only: splits show original values."""
-    return readable(fitted, column).text(most_depth)
+    return readable(fitted, column, deepest=most_depth).text(most_depth)

@@ -73,8 +73,16 @@ class CriticalConstraints(Constraints):
         return self.condition.fits(self.columns, rows, values, missing)
 
     def settled(self, places: Floats, rows: Ints) -> Floats:
-        """Return accepted numbers near those drawn, where no draw was accepted."""
-        return self.nearest(rows, places)[0]
+        """Return accepted numbers near those drawn, where no draw was accepted.
+
+        Steps double, so a narrow condition far from what was drawn can be stepped over. Every row
+        that is not fixed has an accepted number near its own: that one is taken then.
+        """
+        assert self.variable.places is not None  # noqa: S101  # asked for numbers only
+        near, exists = self.nearest(rows, places)
+        lost = np.flatnonzero(~exists)
+        near[lost] = self.nearest(rows[lost], self.variable.places[rows[lost]])[0]
+        return near
 
     def nearest(self, rows: Ints, places: Floats) -> tuple[Floats, Mask]:
         """Return for each row an accepted number near a given one, and whether there is one."""

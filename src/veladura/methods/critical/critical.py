@@ -12,6 +12,7 @@ from veladura.base.checks import (
     MOST_DATASETS,
     MOST_DISTINCT,
     check_choice,
+    check_fit_rows,
     check_whole,
     is_number,
 )
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from veladura.core.promise import Promise
     from veladura.methods.critical.fitted import FittedCritical
+    from veladura.methods.critical.passing import FittedPassing
     from veladura.table.inspect import Facts
     from veladura.table.schema import Schema
     from veladura.table.table import Table
@@ -108,6 +110,10 @@ class CriticalCart(Recipe):
         Without groups: rows in which the same earlier columns were replaced draw from one node.
     tell
         Whether the manifest tells the recipient the conditions.
+    fit_rows
+        Most rows that are held: of a larger table all that have a critical cell, which must be no
+        more; the others pass chunk by chunk. By default all rows, or those that a quarter of
+        ``[run] memory`` holds where they do not fit.
 
     Examples
     --------
@@ -142,6 +148,7 @@ class CriticalCart(Recipe):
     gate = SYNTHETIC
     firm_gate = NO_HOLES
     synthesizes = True
+    chunked = True
     proposed: ClassVar[tuple[str, ...]] = ("critical", "groups")
 
     critical: Mapping[str, str | Bounds] = field(metadata={"private": True})
@@ -165,6 +172,7 @@ class CriticalCart(Recipe):
     regrow: bool = False
     consistency: bool = True
     tell: bool = False
+    fit_rows: int | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -200,6 +208,7 @@ class CriticalCart(Recipe):
         check_whole("m", self.m, 1, MOST_DATASETS)
         check_whole("min_leaf", self.min_leaf, 2)
         check_whole("min_distinct", self.min_distinct, 1, MOST_DISTINCT)
+        check_fit_rows(self.fit_rows, self.min_leaf, ": a leaf needs them")
         if not is_number(self.linked) or not 0 < self.linked <= 1:
             msg = f"linked ({self.linked}) must be above 0 and at most 1."
             raise PlanError(msg)
@@ -220,6 +229,12 @@ class CriticalCart(Recipe):
         from veladura.methods.critical.fit import fit
 
         return fit(self, table, context)
+
+    def apply_to_sample(self, table: Table, number: int, context: Context) -> FittedPassing:
+        """Fit the rows that have critical cells; all others pass."""
+        from veladura.methods.critical.passing import fit_passing
+
+        return fit_passing(self, table, number, context)
 
     def indicators(self, table: Any) -> pd.DataFrame:
         """Return the indicator Z of the critical cells, in the order of the table. Private.

@@ -39,19 +39,31 @@ from veladura.table.units import person_numbers
 
 if TYPE_CHECKING:
     from veladura.table.table import Table
+    from veladura.table.whole import Whole
 
 
-def fit(recipe: CriticalCart, table: Table, context: Context) -> FittedCritical:
-    """Return the recipe fitted to a prepared table."""
+def fit(
+    recipe: CriticalCart, table: Table, context: Context, whole: Whole | None = None
+) -> FittedCritical:
+    """Return the recipe fitted to a prepared table.
+
+    Parameters
+    ----------
+    whole
+        All rows, where these are only those with a critical cell.
+    """
     predictors = _check(recipe, table)
     codes = table.codes(
         [name for name in table.names if name in {*recipe.critical, *predictors, *_named(recipe)}]
     )
     check_rows(codes.rows.size, recipe.min_leaf)
-    for column in codes.values():
-        check_levels(column)
+    if whole is not None:
+        codes = whole.relabelled(codes)
+    else:
+        for column in codes.values():
+            check_levels(column)
     cells = cells_of(recipe, codes)
-    _warn_of_cells(cells, codes.rows.size)
+    _warn_of_cells(cells, codes.rows.size if whole is None else whole.rows)
     load_kernels(context)
     people = person_numbers(table)[codes.rows] if table.people < codes.rows.size else None
     coded = find_codes(table, codes, list(cells.marks))
@@ -91,6 +103,13 @@ def fit(recipe: CriticalCart, table: Table, context: Context) -> FittedCritical:
         base=grower.base,
         branches=[*branches, *(branch for branch in rest if branch is not None)],
     )
+
+
+def proposed_groups(recipe: CriticalCart, codes: Codes) -> tuple[tuple[str, ...], ...]:
+    """Return the groups that the association of columns proposes, from a sample of all rows."""
+    members = [name for name in codes if codes[name].field.kind != "text"]
+    ties = find_ties(codes, list(recipe.critical), members)
+    return tuple(tuple(group) for group in propose(ties, recipe.linked))
 
 
 def needed_columns(recipe: CriticalCart) -> set[str]:

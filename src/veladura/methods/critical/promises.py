@@ -12,8 +12,8 @@ from veladura.base.arrays import Ints, Mask
 from veladura.base.bounds import Bounds
 from veladura.base.expression import parse
 from veladura.base.settings import to_plain
+from veladura.core.moved_numbers import is_apart, people_of
 from veladura.core.promise import Check, Evidence, Promise, source_column
-from veladura.methods.cart.promises import is_apart, people_of
 from veladura.methods.critical.cells import Cells, read_conditions
 from veladura.numeric.chance import own_numbers
 from veladura.numeric.trees.law import MIN_PEOPLE

@@ -103,4 +103,5 @@ BANDS = Check(
         {"columns": shapes.mapped(shapes.listed(shapes.text, least=2), 1, keys=shapes.name)}
     ),
     untouched=True,
+    by_row=True,
 )

@@ -34,6 +34,29 @@ def limits_of(columns: Sequence[Column], declared: Mapping[str, Bounds]) -> dict
     return limits
 
 
+def limits_between(
+    ends: Mapping[str, tuple[float, float]], declared: Mapping[str, Bounds]
+) -> dict[str, Bounds]:
+    """Return the limits of columns whose smallest and largest values are known.
+
+    These are compared with declared limits, and never taken for limits themselves.
+    """
+    limits = {}
+    for name, (low, high) in ends.items():
+        bounds = declared.get(name, Bounds(min=0.0) if low >= 0 else Bounds())
+        if bounds == Bounds():
+            continue
+        limits[name] = bounds
+        least, most = _ends(bounds)
+        if low < least or high > most:
+            msg = (
+                f"column {name!r} has values outside its limits.\n\nHint: widen them in limits, or"
+                " top-code the column in an earlier step."
+            )
+            raise DataError(msg)
+    return limits
+
+
 def _refuse_outside(name: str, numbers: Floats, bounds: Bounds) -> None:
     low, high = _ends(bounds)
     if outside := int(np.count_nonzero((numbers < low) | (numbers > high))):
@@ -70,8 +93,8 @@ def ends_of(column: Column, bounds: Bounds) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def added(numbers: Floats, noise: Floats, low: Floats, high: Floats) -> Floats:
-    """Return numbers with noise, none of them outside its limits.
+def added(numbers: Floats, noise: Floats, low: float, high: float) -> Floats:
+    """Return the numbers of a column with noise, none of them outside its limits.
 
     Noise that would leave them has the other sign. It keeps its size, so that no value is less
     protected near a limit, and no values pile up at it. Both signs lead outside only for noise of

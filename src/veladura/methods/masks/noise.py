@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,9 +11,12 @@ import numpy as np
 from veladura.base import shapes
 from veladura.base.arrays import Floats
 from veladura.base.bounds import Bounds, bounds_of
-from veladura.base.checks import check_columns, check_named, is_number
+from veladura.base.checks import check_columns, check_fit_rows, check_named, is_number
 from veladura.base.context import Context
+from veladura.base.streams import ChunkStream
+from veladura.core.chunks import RowWise
 from veladura.core.gates import MASKED
+from veladura.core.moved_numbers import MOVED_NUMBERS, people_of
 from veladura.core.promise import (
     LIMITS,
     Check,
@@ -23,14 +26,32 @@ from veladura.core.promise import (
     listed,
     source_column,
 )
-from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
+from veladura.core.recipe import Draw, Drawn, Recipe
 from veladura.errors import PlanError
-from veladura.methods.masks.limits import added, ends_of, limits_of, refuse_narrow
+from veladura.methods.masks.law import (
+    MIN_PEOPLE,
+    check_min_people,
+    habits_of,
+    law_of,
+    moved,
+    smoothed,
+)
+from veladura.methods.masks.limits import (
+    added,
+    ends_of,
+    limits_between,
+    limits_of,
+    refuse_narrow,
+)
 from veladura.methods.masks.number_codes import refuse_codes, without_codes
+from veladura.numeric.trees.habits import ROOM
+from veladura.numeric.trees.law import NumberLaw
 from veladura.table.schema import NUMERIC, WEIGHTS, check_kinds
 from veladura.table.variation import refuse_constant, standard_deviation
 
 if TYPE_CHECKING:
+    from veladura.core.chunks import FittedChunks
+    from veladura.table.codes import Codes, Column
     from veladura.table.inspect import Facts
     from veladura.table.schema import Schema
     from veladura.table.table import Table
@@ -42,38 +63,63 @@ def noise_too_small(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the columns whose noise is smaller than chance allows at the declared scale."""
     from scipy.special import gammaincinv  # loading it takes longer than to add the noise
 
-    small = 0
+    assert evidence.original is not None  # noqa: S101  # proofs against the source have it
+    small, least = 0, settings.get("people", 0)
+    people = people_of(evidence.original) if least else None
     for name in settings["columns"]:
-        before, after = evidence.source_column(name), evidence.column(name)
-        difference = (after.numbers() - before.numbers())[~before.missing & ~after.missing]
-        declared = settings["scale"] * standard_deviation(source_column(evidence, name).numbers())
+        source, before, after = (
+            source_column(evidence, name),
+            evidence.source_column(name),
+            evidence.column(name),
+        )
+        law = law_of(source, people, least) if least else None
+        noisy = ~before.missing & ~after.missing
+        if settings.get("kept"):
+            noisy &= False if law is None else law.moves[evidence.rows]
+        difference = (after.numbers() - before.numbers())[noisy]
+        declared = settings["scale"] * standard_deviation(smoothed(law, source))
         unit = 10.0 ** -(before.decimals if before.decimals is not None else np.inf)
         # Rounding to the unit of the column can hide up to one unit of noise in a row.
         energy = float(np.sum(((np.abs(difference) + unit) / declared) ** 2))
         # The quantile of the chi-squared distribution with one degree of freedom a row.
-        lowest = 2 * gammaincinv(difference.size / 2, FALSE_ALARM)
+        lowest = 2 * gammaincinv(difference.size / 2, FALSE_ALARM) if difference.size else 0.0
         small += int(energy < lowest)
     return small
 
 
 def _scale(settings: Mapping[str, Any]) -> str:
+    least = settings.get("people", 0)
+    which = f" that fewer than {least} people share" if settings.get("kept") else ""
+    apart = ", people who stand out apart" if least else ""
     return (
-        f"Additive noise: every value of {listed(settings)} carries random noise with a standard"
-        f" deviation of {settings['scale']:g} times that of its column, rounded to its decimals."
+        f"Additive noise: every value of {listed(settings)}{which} carries random noise with a"
+        f" standard deviation of {settings['scale']:g} times that of its column{apart}, rounded as"
+        " the column is."
     )
 
 
 NOISE_SCALE = Check(
     noise_too_small,
     _scale,
-    shapes.table({"columns": shapes.names, "scale": shapes.number(0, above=True)}),
+    shapes.table(
+        {"columns": shapes.names, "scale": shapes.number(0, above=True)},
+        {"people": shapes.whole(2), "kept": shapes.flag},
+    ),
 )
 
 
 def _promises_of(settings: Mapping[str, Any], limits: Mapping[str, Bounds]) -> tuple[Promise, ...]:
-    """Promise noise of the declared scale, and values within their limits."""
+    """Promise noise of the declared scale, numbers of few people moved, and values in limits."""
     scale = {"columns": settings["columns"], "scale": settings["scale"]}
-    return (Promise("noise-scale", "source", scale), *limit_promises(limits))
+    if settings.get("min_people"):
+        scale["people"] = settings["min_people"]
+        if settings.get("keep_shared"):
+            scale["kept"] = True
+    promises = [Promise("noise-scale", "source", scale)]
+    if names := settings.get("moved_numbers_in"):
+        few = {"columns": list(names), "people": settings["min_people"]}
+        promises.append(Promise("moved-numbers", "source", few))
+    return (*promises, *limit_promises(limits))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,9 +127,15 @@ class Noise(Recipe):
     """Additive noise: normal noise is added to numbers.
 
     Missing values stay missing. Results are written with the decimals of the source, whole
-    numbers as whole numbers: noise much smaller than that is rounded away. A column that is never
-    negative stays so. Noise that would lead outside the limits of a column has the other sign: it
-    keeps its size, and nothing piles up at a limit.
+    numbers as whole numbers: noise much smaller than that is rounded away. Numbers that people
+    rounded, to hundreds for instance, stay as round where the noise is larger than that. A column
+    that is never negative stays so. Noise that would lead outside the limits of a column has the
+    other sign: it keeps its size, and nothing piles up at a limit.
+
+    A number that fewer than ``min_people`` people share is moved by its own isolation first (the
+    law of the leaf, as in `Cart`), and people who stand out count neither for the size of the noise
+    nor for its correlations: an outlier would be an outlier still, and noise of its size would tell
+    it.
 
     Parameters
     ----------
@@ -99,6 +151,16 @@ class Noise(Recipe):
         Smallest and largest value that a column may have, ``{"age": (0, 110)}``, from public
         knowledge and never from the data. By default 0 for columns without negative values;
         ``(-inf, inf)`` for none.
+    min_people
+        A number that fewer people share is moved by its isolation before noise is added; 0 for
+        noise alone.
+    keep_shared
+        True: a number that at least ``min_people`` people share stays as it is, without noise. So
+        do heaps, codes such as -8 and the ends of coded scales.
+    fit_rows
+        Most rows that are held: those of a larger table pass chunk by chunk, and spread,
+        correlations and limits are counted where they live. By default all rows, or those that a
+        quarter of ``[run] memory`` holds where they do not fit. Then ``min_people`` must be 0.
 
     Examples
     --------
@@ -118,19 +180,28 @@ class Noise(Recipe):
     decisive = ("scale",)
     sentence = (
         "Random noise was added to the numbers (additive noise), so that a released value may"
-        " differ from the true one. Means are kept on average, but for values near a limit."
+        " differ from the true one; numbers that few people share were moved as far as others are"
+        " away. Means are kept on average, but for values near a limit and people who stand out."
     )
     caution = (
         "additive noise shrinks the slope of a noisy predictor towards 0 and moves those of"
         " correlated columns; a noisy response has larger errors"
     )
-    checks = {"noise-scale": NOISE_SCALE, "limits": LIMITS}
+    checks = {
+        "noise-scale": NOISE_SCALE,
+        "moved-numbers": replace(MOVED_NUMBERS, untouched=True),
+        "limits": LIMITS,
+    }
     gate = MASKED
+    chunked = True
 
     columns: Sequence[str]
     scale: float = 0.1
     correlated: bool = True
     limits: Mapping[str, Bounds] = field(default_factory=dict)
+    min_people: int = MIN_PEOPLE
+    keep_shared: bool = False
+    fit_rows: int | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -144,25 +215,77 @@ class Noise(Recipe):
                 " as a share of that of the column."
             )
             raise PlanError(msg)
+        check_fit_rows(self.fit_rows)
+        check_min_people(self.min_people)
+        if self.keep_shared and not self.min_people:
+            msg = "keep_shared needs min_people: how many people share a number that stays."
+            raise PlanError(msg)
 
     def apply(self, table: Table, context: Context) -> FittedNoise:  # noqa: ARG002
-        """Learn the covariance of the columns."""
+        """Learn how numbers move, and the covariance of the columns."""
         check_kinds(table.schema, self.columns, NUMERIC, "use Pram for categories.")
         codes = table.codes(self.columns)
         refuse_codes(table, codes, self.columns)
-        numbers = np.column_stack([codes[name].numbers() for name in self.columns])
+        people = people_of(table)
+        people = None if people is None else people[codes.rows]
+        laws = {name: law_of(codes[name], people, self.min_people) for name in self.columns}
+        numbers = np.column_stack([smoothed(law, codes[name]) for name, law in laws.items()])
         scales = np.array([standard_deviation(column) for column in numbers.T])
+        self._refuse_constant(scales)
+        limits = limits_of([codes[name] for name in self.columns], self.limits)
+        correlation = _correlation(numbers / scales)
+        return self._fitted(table, codes, laws, scales, correlation, limits)
+
+    def apply_to_sample(self, table: Table, number: int, context: Context) -> FittedChunks[Noise]:
+        """Learn spread, correlations and limits from all rows, where they live."""
+        from veladura.core.chunks import FittedChunks, fit_to_sample
+        from veladura.table.whole import number_facts
+
+        check_kinds(table.schema, self.columns, NUMERIC, "use Pram for categories.")
+        if self.min_people:
+            msg = (
+                f"the table has {table.rows:,} rows, and only {number:,} would be held (fit_rows,"
+                " or the memory of the run): a chunk does not show which numbers few people share."
+                "\n\nHint: set min_people = 0 for noise alone, after TopCode where people stand"
+                " out; or allow more with fit_rows or [run] memory."
+            )
+            raise PlanError(msg)
+        near, sample, _ = fit_to_sample(self, table, number, context, ())
+        codes = sample.codes(self.columns)
+        refuse_codes(table, codes, self.columns)
+        facts = number_facts(near, self.columns)
+        self._refuse_constant(facts.deviation)
+        of_all = {
+            name: codes[name].with_decimals(decimals)
+            for name, decimals in zip(self.columns, facts.decimals, strict=True)
+        }
+        ends = zip(facts.low.tolist(), facts.high.tolist(), strict=True)
+        limits = limits_between(dict(zip(self.columns, ends, strict=True)), self.limits)
+        codes = replace(codes, columns=of_all)
+        laws = dict.fromkeys(self.columns)
+        fitted = self._fitted(sample, codes, laws, facts.deviation, facts.correlation, limits)
+        return FittedChunks.of(self, near, fitted)
+
+    def _refuse_constant(self, spread: Floats) -> None:
         refuse_constant(
-            [name for name, scale in zip(self.columns, scales, strict=True) if scale == 0],
+            [name for name, scale in zip(self.columns, spread, strict=True) if scale == 0],
             "have no spread to scale noise by",
         )
-        limits = limits_of([codes[name] for name in self.columns], self.limits)
-        by_name = dict(zip(self.columns, scales.tolist(), strict=True))
+
+    def _fitted(
+        self,
+        table: Table,
+        codes: Codes,
+        laws: Mapping[str, NumberLaw | None],
+        spread: Floats,
+        correlation: Floats,
+        limits: Mapping[str, Bounds],
+    ) -> FittedNoise:
+        by_name = dict(zip(self.columns, spread.tolist(), strict=True))
         refuse_narrow(limits, by_name, self.scale)
-        correlation = (
-            _correlation(numbers / scales) if self.correlated else np.eye(len(self.columns))
-        )
-        return FittedNoise(self, table, codes, numbers, scales, correlation, limits)
+        if not self.correlated:
+            correlation = np.eye(len(self.columns))
+        return FittedNoise(self, table, codes, laws, spread, correlation, limits)
 
     @classmethod
     def implied(cls, settings: Mapping[str, Any], person: str | None) -> tuple[Promise, ...]:  # noqa: ARG003
@@ -193,34 +316,78 @@ class Noise(Recipe):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FittedNoise(Fitted[Noise]):
-    """The number columns, their standard deviations, their correlations and their limits."""
+class FittedNoise(RowWise[Noise]):
+    """How the numbers move; standard deviations, correlations and limits of the columns."""
 
-    numbers: Floats
+    laws: Mapping[str, NumberLaw | None]
     spread: Floats
     correlation: Floats
     limits: Mapping[str, Bounds] = field(default_factory=dict)
 
-    def draw(self, context: Context) -> Drawn:
+    @property
+    def kept_beside(self) -> Sequence[str]:
+        """All columns that carry noise: how much is proved row for row."""
+        return self.recipe.columns
+
+    def replaced(self, columns: Mapping[str, Column], stream: ChunkStream) -> dict[str, Column]:
         """Add noise: one stream a column, then mixed by the root of the correlation matrix."""
-        recipe, rows = self.recipe, len(self.numbers)
+        recipe = self.recipe
+        rows = columns[recipe.columns[0]].size
         white = np.column_stack(
-            [context.streams("noise", name).standard_normal(rows) for name in recipe.columns]
+            [stream("noise", name).standard_normal(rows) for name in recipe.columns]
         )
         noise = white @ _root(self.correlation).T * self.spread * recipe.scale
-        ends = [
-            ends_of(self.codes[name], self.limits.get(name, Bounds())) for name in recipe.columns
-        ]
-        low, high = (np.array(side) for side in zip(*ends, strict=True))
-        masked = added(self.numbers, noise, low, high)
-        columns = {
-            name: self.codes[name].rounded(masked[:, j]) for j, name in enumerate(recipe.columns)
+        return {
+            name: self._noisy(columns[name], noise[:, j], self.spread[j] * recipe.scale, stream)
+            for j, name in enumerate(recipe.columns)
         }
+
+    def _noisy(
+        self, column: Column, noise: Floats, deviation: float, stream: ChunkStream
+    ) -> Column:
+        """Return a column with its noise, as round as it was and within its limits."""
+        name, model = column.name, self.codes[column.name]
+        law = self.laws[name]
+        low, high = ends_of(model, self.limits.get(name, Bounds()))
+        if self.recipe.keep_shared and law is not None:  # no number is beyond a coded end
+            ends = [law.grid.base + end * law.grid.unit for end in law.ends]
+            low, high = max(low, ends[0]), min(high, ends[1])
+        numbers = moved(law, column, stream("noise", name, "law"))
+        masked = added(np.clip(numbers, low, high), noise, low, high)
+        if self.recipe.min_people:
+            masked = _as_round(column, masked, deviation, low, high)
+        if self.recipe.keep_shared:
+            shared = ~column.missing if law is None else ~column.missing & ~law.moves
+            masked = np.where(shared, column.numbers(), masked)
+        return model.rounded(masked)
+
+    def described(self, datasets: Sequence[Draw], rows: int) -> Drawn:
+        """Promise the size of the noise, numbers of few people moved, and the limits."""
+        del rows
+        few = [name for name, law in self.laws.items() if law is not None]
+        settings = self.recipe.settings() | ({"moved_numbers_in": few} if few else {})
         return Drawn(
-            datasets=[Draw(columns)],
-            changed=recipe.columns,
-            promises=_promises_of(recipe.settings(), self.limits),
+            datasets=datasets,
+            changed=self.recipe.columns,
+            settings=settings,
+            promises=_promises_of(settings, self.limits),
         )
+
+
+def _as_round(column: Column, numbers: Floats, deviation: float, low: float, high: float) -> Floats:
+    """Return numbers as round as those of a column, where the noise has room for it."""
+    habits = habits_of(column)
+    if habits.units == (1,) or column.decimals is None:
+        return numbers
+    unit = 10.0**column.decimals
+    if ROOM * habits.units[0] > 2 * np.sqrt(3.0) * deviation * unit:
+        return numbers  # all numbers are rounder than the noise is large
+    rows = np.flatnonzero(~column.missing)
+    steps = np.rint(column.numbers()[rows] * unit).astype(np.int64)
+    room = np.full(rows.size, 2 * np.sqrt(3.0) * deviation * unit)
+    rounded = numbers.copy()
+    rounded[rows] = habits.landed(numbers[rows] * unit, habits.classes(steps, room)) / unit
+    return np.where((rounded < low) | (rounded > high), numbers, rounded)
 
 
 def _correlation(numbers: Floats) -> Floats:

@@ -10,11 +10,13 @@ import numpy as np
 import pyarrow as pa
 
 from veladura.base import shapes
-from veladura.base.checks import check_columns, is_number
+from veladura.base.checks import check_columns, check_fit_rows, is_number
 from veladura.base.context import Context
+from veladura.base.streams import ChunkStream
+from veladura.core.chunks import RowWise
 from veladura.core.gates import MASKED
 from veladura.core.promise import CATEGORIES, Check, Promise, listed
-from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
+from veladura.core.recipe import Draw, Drawn, Recipe
 from veladura.errors import DataError, PlanError
 from veladura.methods.masks.pram_matrix import (
     Transition,
@@ -29,6 +31,8 @@ from veladura.table.schema import LABELLED, WEIGHTS, check_kinds
 from veladura.table.variation import constant_columns, refuse_constant
 
 if TYPE_CHECKING:
+    from veladura.base.arrays import Ints
+    from veladura.core.chunks import FittedChunks
     from veladura.table.codes import Column
     from veladura.table.inspect import Facts
     from veladura.table.schema import Schema
@@ -81,6 +85,10 @@ class Pram(Recipe):
         By column the transition matrix: for each category, the probability of each category it may
         become, as in ``{"sex": {"f": {"f": 0.9, "m": 0.1}, "m": {"f": 0.1, "m": 0.9}}}``. A
         category not named has probability 0.
+    fit_rows
+        Most rows that are held: those of a larger table pass chunk by chunk, and categories are
+        counted where they live. By default all rows, or those that a quarter of ``[run] memory``
+        holds where they do not fit.
 
     Examples
     --------
@@ -113,16 +121,19 @@ class Pram(Recipe):
         "pram-changes": PRAM_CHANGES,
     }
     gate = MASKED
+    chunked = True
 
     columns: Sequence[str]
     retain: float = 0.8
     matrix: Mapping[str, Mapping[str, Mapping[str, float]]] | None = field(
         default=None, repr=False, metadata={"private": True}
     )
+    fit_rows: int | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_columns(self.columns, "the columns of categories to mask")
+        check_fit_rows(self.fit_rows)
         if not is_number(self.retain) or not 0 <= self.retain < 1:
             msg = (
                 f"retain ({self.retain}) must be at least 0 and below 1: it is the expected share"
@@ -151,8 +162,31 @@ class Pram(Recipe):
         }
         return FittedPram(self, table, codes, transitions)
 
-    def _transition(self, column: Column, declared: Declared | None) -> Transition:
-        used, counts = np.unique(column.values[~column.missing], return_counts=True)
+    def apply_to_sample(self, table: Table, number: int, context: Context) -> FittedChunks[Pram]:
+        """Settle the matrix of each column from its categories in all rows, counted there."""
+        from veladura.core.chunks import FittedChunks, fit_to_sample
+
+        check_kinds(
+            table.schema, self.columns, LABELLED, "use Noise or Swap for numbers, Swap for dates."
+        )
+        near, sample, whole = fit_to_sample(self, table, number, context, self.columns)
+        declared, transitions = self.matrix or {}, {}
+        for name in self.columns:
+            counts = near.counts([name])
+            column = counts.columns[0]
+            if np.count_nonzero(~column.missing) < 2 and name not in declared:  # noqa: PLR2004
+                refuse_constant([name], "have no other category to change to")
+            transitions[name] = self._transition(column, declared.get(name), counts.size)
+        codes = whole.relabelled(sample.codes(self.columns))
+        return FittedChunks.of(self, near, FittedPram(self, sample, codes, transitions))
+
+    def _transition(
+        self, column: Column, declared: Declared | None, size: Ints | None = None
+    ) -> Transition:
+        """Return the matrix of a column, given the rows of each of its values if not one each."""
+        present = ~column.missing
+        used, place = np.unique(column.values[present], return_inverse=True)
+        counts = np.bincount(place, None if size is None else size[present], used.size)
         texts = label_texts(column)
         labels = [texts[code] for code in used.tolist()]
         if declared is None and used.size > MOST_CATEGORIES:
@@ -162,7 +196,7 @@ class Pram(Recipe):
             )
             raise DataError(msg)
         if declared is None:
-            return Transition(labels, invariant(counts, self.retain))
+            return Transition(labels, invariant(counts.astype(np.int64), self.retain))
         if lacking := sum(label not in declared for label in labels):
             msg = (
                 f"the matrix of {column.name!r} lacks {lacking} categories of the"
@@ -202,36 +236,42 @@ class Pram(Recipe):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FittedPram(Fitted[Pram]):
+class FittedPram(RowWise[Pram]):
     """The transition matrices of the masked columns."""
 
     transitions: Mapping[str, Transition]
 
-    def draw(self, context: Context) -> Drawn:
-        """Change each column; the manifest names only categories that occur in the release."""
-        columns = {name: self._changed(name, context) for name in self.recipe.columns}
-        matrices = {name: self._matrix(column) for name, column in columns.items()}
-        settings = {
-            **self.recipe.settings(),
-            "matrix": {name: matrix.to_json() for name, matrix in matrices.items()},
-        }
+    @property
+    def kept_beside(self) -> Sequence[str]:
+        """All columns that change: how often is proved row for row."""
+        return self.recipe.columns
+
+    def replaced(self, columns: Mapping[str, Column], stream: ChunkStream) -> dict[str, Column]:
+        """Return columns with categories drawn anew, one uniform number a row."""
+        return {name: self._changed(columns[name], stream) for name in self.recipe.columns}
+
+    def described(self, datasets: Sequence[Draw], rows: int) -> Drawn:
+        """Name only categories that occur in the release."""
+        del rows
+        draw = datasets[0]
+        matrices = {name: self._matrix(name, draw).to_json() for name in self.recipe.columns}
+        settings = {**self.recipe.settings(), "matrix": matrices}
         return Drawn(
-            datasets=[Draw(columns)],
+            datasets=datasets,
             changed=self.recipe.columns,
             settings=settings,
             promises=self.recipe.implied(settings, None),
         )
 
-    def _changed(self, name: str, context: Context) -> Column:
-        """Return a column with categories drawn anew, one uniform number a row."""
-        column, transition = self.codes[name], self.transitions[name]
+    def _changed(self, column: Column, stream: ChunkStream) -> Column:
+        transition = self.transitions[column.name]
         old = label_texts(column)
         labels = [*old, *(label for label in transition.labels if label not in old)]
         row = np.array(
             [transition.labels.index(label) if label in transition.labels else 0 for label in old]
             or [0]
         )
-        uniforms = context.streams("pram", name).random(column.size)
+        uniforms = stream("pram", column.name).random(column.size)
         new = drawn(uniforms, row[column.values], transition.matrix)
         code = np.array([labels.index(label) for label in transition.labels])
         values = np.where(column.missing, 0, code[new])
@@ -239,11 +279,12 @@ class FittedPram(Fitted[Pram]):
             column, values=values, labels=pa.array(labels, pa.string()).cast(column.field.type)
         )
 
-    def _matrix(self, column: Column) -> Transition:
+    def _matrix(self, name: str, draw: Draw) -> Transition:
         """Return the transition matrix among the categories that occur in a released column."""
+        column = draw.columns[name] if draw.table is None else draw.table.counts([name]).columns[0]
         labels = label_texts(column)
         out = {labels[code] for code in np.unique(column.values[~column.missing]).tolist()}
-        return self.transitions[column.name].among(out)
+        return self.transitions[name].among(out)
 
 
 def _check_matrix(name: str, rows: Declared) -> None:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from veladura.base.checks import check_columns
 from veladura.base.context import Context
+from veladura.base.streams import ChunkStream
+from veladura.core.chunks import RowWise
 from veladura.core.gates import MASKED
 from veladura.core.promise import Promise
-from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
+from veladura.core.recipe import Draw, Drawn, Recipe
 from veladura.errors import PlanError
 from veladura.methods.masks.recode_rules import CHECKS, Coarser, promises_of, rule_of
 from veladura.table.schema import WEIGHTS, check_kinds
 
 if TYPE_CHECKING:
+    from veladura.core.chunks import FittedChunks
+    from veladura.table.codes import Column
     from veladura.table.inspect import Facts
     from veladura.table.schema import Schema
     from veladura.table.table import Table
@@ -63,6 +67,7 @@ class Recode(Recipe):
     gate = MASKED
     random = False
     coarsens = True
+    chunked = True
 
     columns: Mapping[str, Coarser]
 
@@ -80,19 +85,31 @@ class Recode(Recipe):
 
     def apply(self, table: Table, context: Context) -> FittedRecode:  # noqa: ARG002
         """Check the rules against the kinds of the columns; there is nothing to learn."""
-        table.schema.check("columns", self.columns)
+        self._check(table.schema)
+        return FittedRecode(self, table, table.codes(tuple(self.columns)))
+
+    def apply_to_sample(self, table: Table, number: int, context: Context) -> FittedChunks[Recode]:
+        """Check the rules; rows are recoded where they live, or pass in chunks."""
+        from veladura.core.chunks import FittedChunks, fit_to_sample
+
+        self._check(table.schema)
+        near, few, whole = fit_to_sample(self, table, number, context, tuple(self.columns))
+        codes = whole.relabelled(few.codes(tuple(self.columns)))
+        return FittedChunks.of(self, near, FittedRecode(self, few, codes))
+
+    def _check(self, schema: Schema) -> None:
+        schema.check("columns", self.columns)
         for name, rule in self.columns.items():
             check_kinds(
-                table.schema,
+                schema,
                 (name,),
                 rule.kinds,
                 "use groups for categories; round, digits or cuts of numbers for numbers; date or"
                 " cuts of dates (as in '1950-01-01') for dates.",
             )
-            if table.schema[name].kind == "integer" and (rule.round or 0) % 1:
+            if schema[name].kind == "integer" and (rule.round or 0) % 1:
                 msg = f"round of column {name!r} must be a whole number, as its values are."
                 raise PlanError(msg)
-        return FittedRecode(self, table, table.codes(tuple(self.columns)))
 
     def treats_rows_alone(self) -> bool:
         """Yes: a declared rule needs no other row."""
@@ -133,15 +150,19 @@ class Recode(Recipe):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FittedRecode(Fitted[Recode]):
+class FittedRecode(RowWise[Recode]):
     """The columns, ready to be recoded."""
 
-    def draw(self, context: Context) -> Drawn:
+    def replaced(self, columns: Mapping[str, Column], stream: ChunkStream) -> dict[str, Column]:
         """Recode each column."""
-        del context  # nothing is random
+        del stream  # nothing is random
+        return {name: rule.apply(columns[name]) for name, rule in self.recipe.columns.items()}
+
+    def described(self, datasets: Sequence[Draw], rows: int) -> Drawn:
+        """Promise what each rule leaves."""
+        del rows
         rules = self.recipe.columns
-        columns = {name: rule.apply(self.codes[name]) for name, rule in rules.items()}
-        return Drawn(datasets=[Draw(columns)], changed=tuple(rules), promises=promises_of(rules))
+        return Drawn(datasets=datasets, changed=tuple(rules), promises=promises_of(rules))
 
 
 def base_for(distinct: int) -> int:

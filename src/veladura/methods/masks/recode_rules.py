@@ -333,7 +333,7 @@ def _recoded(count: Callable[[Evidence, Mapping[str, Any]], int], what: str, rul
         return f"Recoding: every value of {', '.join(left)}."
 
     columns = shapes.mapped(rule, 1, keys=shapes.name)
-    return Check(count, sentence, shapes.table({"columns": columns}))
+    return Check(count, sentence, shapes.table({"columns": columns}), by_row=True)
 
 
 _LABELS = shapes.listed(shapes.text, least=1)

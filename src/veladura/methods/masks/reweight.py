@@ -65,7 +65,9 @@ class Reweight(Recipe):
     total
         What the released weights add up to, such as the size of the population, from public
         knowledge: the total of the data tells the weight of somebody who was left out. By default
-        what the trimmed weights add up to when the step begins. Whole weights may miss it by a few:
+        what the rounded weights add up to: the exact sum would tell the weight of one person to
+        whoever knows all others. Where few different weights occur, rounding may move the total by
+        some per cent: give the total of a census there. Whole weights may miss it by a few:
         people with equal weights keep equal ones, and the promise states the total that is reached.
     rows
         Rows of the whole table, those that an earlier step left out included. Without a total,
@@ -166,8 +168,8 @@ class Reweight(Recipe):
 def _total(weights: Floats, recipe: Reweight) -> float:
     """Return what the released weights shall add up to.
 
-    Without a declared total it is made of the weights that are released, so that it cannot tell
-    that of anybody else; the excess of trimmed ones is no part of it either.
+    Without a declared total it is made of the trimmed and rounded weights that are released: it
+    tells no digit more of anybody's weight than they do, and nothing of who was left out.
     """
     if recipe.total is not None:
         return float(recipe.total)
@@ -204,8 +206,8 @@ class FittedReweight(Fitted[Reweight]):
         column = self.codes[name]
         weights = column.numbers()
         trimmed = np.where(weights > 0, np.clip(weights, recipe.lower, recipe.upper), weights)
-        total = _total(trimmed, recipe)
         rounded = significant(trimmed, recipe.digits)
+        total = _total(rounded, recipe)
         scaled = np.where(column.missing, 0.0, rounded * (total / np.nansum(rounded)))
         if column.values.dtype.kind != "f":  # whole weights stay whole
             scaled = _whole(scaled, round(total))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,15 +12,18 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from veladura.base import shapes
 from veladura.base.arrays import Ints
 from veladura.base.checks import check_columns, is_number
 from veladura.base.context import Context
 from veladura.core.gates import MASKED
-from veladura.core.promise import Check, Evidence, Promise, listed, source_column
+from veladura.core.moved_numbers import people_of
+from veladura.core.promise import Promise
 from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
 from veladura.errors import PlanError, VeladuraWarning
-from veladura.table.codes import label_texts
+from veladura.methods.masks.law import MIN_PEOPLE, check_min_people, law_of, moved
+from veladura.methods.masks.number_codes import find_codes
+from veladura.methods.masks.swap_claims import CHECKS, group_numbers, ranks_within
+from veladura.numeric.trees.law import NumberLaw
 from veladura.table.schema import NUMERIC, WEIGHTS, check_kinds
 from veladura.table.variation import constant_columns, refuse_constant
 
@@ -39,112 +41,19 @@ class SwapWarning(VeladuraWarning):
 RANKED = (*NUMERIC, "ordered", "date")
 
 
-def foreign_values(evidence: Evidence, settings: Mapping[str, Any]) -> int:
-    """Return the values more frequent in the release than in the source, or turned missing."""
-    foreign = 0
-    groups, here = _groups(evidence, settings)
-    for name in settings["columns"]:
-        source, old, new = _comparable(evidence, name)
-        foreign += int(np.count_nonzero((old < 0) != (new < 0)))
-        wide = source.size + new.size + 1
-        both = np.concatenate([groups * wide + source, here * wide + new])
-        held = np.concatenate([source, new]) >= 0
-        cells, place = np.unique(both, return_inverse=True)
-        sign = np.repeat([-1, 1], [source.size, new.size])
-        surplus = np.bincount(place.reshape(-1)[held], sign[held], cells.size)
-        foreign += int(np.clip(surplus, 0, None).sum())
-    return foreign
-
-
-def carried_too_far(evidence: Evidence, settings: Mapping[str, Any]) -> int:
-    """Return the values outside the window of their row's rank, however ties are broken."""
-    far = 0
-    groups, here = _groups(evidence, settings)
-    for name in settings["columns"]:
-        source, old, new = _comparable(evidence, name)
-        for group in np.unique(groups):
-            mine = here == group
-            far += _too_far(source[groups == group], old[mine], new[mine], settings["window"])
-    return far
-
-
-def _too_far(source: Ints, old: Ints, new: Ints, window: float) -> int:
-    """Return how many values of one group are outside the window."""
-    size, present = int(np.count_nonzero(source >= 0)), (old >= 0) & (new >= 0)
-    if np.count_nonzero(present) == size:
-        moves = rank_moves(old[present], new[present])
-    else:
-        moves = _least_moves(source[source >= 0], old[present], new[present])
-    return int(np.count_nonzero(moves > ranks_within(window, size)))
-
-
-def _groups(evidence: Evidence, settings: Mapping[str, Any]) -> tuple[Ints, Ints]:
-    """Return the group of similar people of each row of the source, and of its released rows."""
-    names = settings.get("within", [])
-    first = source_column(evidence, settings["columns"][0])
-    columns = [source_column(evidence, name) for name in names]
-    groups = group_numbers(columns, first.size)
-    return groups, groups[evidence.rows]
-
-
-def group_numbers(columns: Sequence[Column], rows: int) -> Ints:
-    """Return the number of the combination of values that each row has; missing is a value."""
-    groups = np.zeros(rows, dtype=np.int64)
-    for column in columns:
-        _, code = np.unique(column.key(), return_inverse=True)
-        both = groups * (int(code.max(initial=0)) + 2) + np.where(
-            column.missing, int(code.max(initial=0)) + 1, code.reshape(-1)
-        )
-        groups = np.unique(both, return_inverse=True)[1].reshape(-1)
-    return groups
-
-
-def _same_values(settings: Mapping[str, Any]) -> str:
-    return (
-        f"{_kind(settings)}: the values of {listed(settings)} are those of the source, in other"
-        f" rows{_among(settings)}."
-    )
-
-
-def _rank_window(settings: Mapping[str, Any]) -> str:
-    return (
-        f"Rank swapping: no value of {listed(settings)} moved by more than"
-        f" {100 * settings['window']:g} % of the ranks{_among(settings)}."
-    )
-
-
-def _kind(settings: Mapping[str, Any]) -> str:
-    return "Swapping" if settings.get("within") else "Rank swapping"
-
-
-def _among(settings: Mapping[str, Any]) -> str:
-    names = settings.get("within")
-    return f" of people with the same {', '.join(names)}" if names else ""
-
-
-SAME_VALUES = Check(
-    foreign_values,
-    _same_values,
-    shapes.table({"columns": shapes.names}, {"within": shapes.names}),
-)
-RANK_WINDOW = Check(
-    carried_too_far,
-    _rank_window,
-    shapes.table(
-        {"columns": shapes.names, "window": shapes.number(0, 1, above=True)},
-        {"within": shapes.names},
-    ),
-)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Swap(Recipe):
     """Rank swapping: the values of a column are exchanged between people (rows) of nearby rank.
 
-    The distribution of each column stays exactly the same. Missing values stay where they are. With
+    The distribution of each column stays the same. Missing values stay where they are. With
     ``within`` values are exchanged between similar people only (data swapping with match keys), and
     then categories can be swapped too, at random: the neighbourhood of people of the same age and
     sex, for instance.
+
+    A swapped number of one person would come out as it is, in another row. So numbers and dates
+    that fewer than ``min_people`` people share are moved by their own isolation (the law of the
+    leaf, as in `Cart`) and exchanged by rank: ranks are those of the source. Values that more
+    people share come out as often as before, and once more where a moved number lands on one.
 
     Parameters
     ----------
@@ -157,15 +66,19 @@ class Swap(Recipe):
         the relation to other columns.
     within
         Match keys: columns in which two people must agree to exchange their values. Tables with
-        these keys and one swapped column stay exactly the same. Who is alone with the keys keeps
-        the value.
+        these keys and one swapped column stay the same, but for moved numbers. Who is alone with
+        the keys keeps the value, or the moved one.
+    min_people
+        Numbers and dates that fewer people share are moved; with 0 none is, and every value comes
+        out in another row. Codes written as numbers and ordered categories never move.
 
     Examples
     --------
     >>> import pandas as pd
     >>> import veladura as vd
     >>> table = pd.DataFrame({"x": range(100)})
-    >>> released = vd.Swap(columns=["x"], window=0.1).protect(table, seed=1).datasets[0]["x"]
+    >>> plain = vd.Swap(columns=["x"], window=0.1, min_people=0)
+    >>> released = plain.protect(table, seed=1).datasets[0]["x"]
     >>> sorted(released) == list(range(100)), bool((released - table["x"]).abs().max() <= 10)
     (True, True)
 
@@ -181,18 +94,20 @@ class Swap(Recipe):
     decisive = ("window",)
     sentence = (
         "Swapping: values were exchanged between people (rows) of nearby rank, or who agree in the"
-        " match keys. The values are true, but most of them belong to another person."
+        " match keys. Most released values belong to another person; numbers that few people share"
+        " were moved at random besides."
     )
     caution = (
         "rank swapping moved values to other rows; relations with other columns are weakened,"
         " slopes shrink towards 0"
     )
-    checks = {"same-values": SAME_VALUES, "rank-window": RANK_WINDOW}
+    checks = CHECKS
     gate = MASKED
 
     columns: Sequence[str]
     window: float = 0.05
     within: Sequence[str] = ()
+    min_people: int = MIN_PEOPLE
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -210,9 +125,10 @@ class Swap(Recipe):
         if both := sorted({*self.columns} & {*self.within}):
             msg = f"columns both swapped and in within: {both}.\n\nHint: leave them out of one."
             raise PlanError(msg)
+        check_min_people(self.min_people)
 
     def apply(self, table: Table, context: Context) -> FittedSwap:  # noqa: ARG002
-        """Look at the columns; swapping has nothing to learn."""
+        """Look at the columns: which of their numbers move, and who may swap with whom."""
         hint = "use Pram for categories, or name match keys: within=[...]."
         kinds = (*RANKED, "category") if self.within else RANKED
         check_kinds(table.schema, self.columns, kinds, hint)
@@ -221,19 +137,33 @@ class Swap(Recipe):
         refuse_constant(constant_columns(table.codes(self.columns)), "have nothing to swap")
         groups = group_numbers([codes[name] for name in self.within], codes.rows.size)
         _warn_of_alone(groups, self.within)
-        return FittedSwap(self, table, codes, groups)
+        people = people_of(table)
+        people = None if people is None else people[codes.rows]
+        coded = find_codes(table, codes, self.columns)
+        laws = {
+            name: law_of(codes[name], people, 0 if name in coded else self.min_people)
+            for name in self.columns
+        }
+        return FittedSwap(self, table, codes, groups, laws)
 
     @classmethod
     def implied(cls, settings: Mapping[str, Any], person: str | None) -> tuple[Promise, ...]:  # noqa: ARG003
-        """Return the promises: the same values as in the source, none of them moved far."""
-        columns, window = settings["columns"], settings["window"]
+        """Return the promises: the values of the source, those of few people moved, none far."""
+        columns, few = settings["columns"], settings.get("moved_numbers_in", ())
         within = {"within": list(settings["within"])} if settings.get("within") else {}
-        ranked = settings.get("ranked", columns)
-        same = Promise("same-values", "source", {"columns": columns, **within})
-        if not ranked:
-            return (same,)
-        near = Promise("rank-window", "source", {"columns": ranked, "window": window, **within})
-        return same, near
+        promises = []
+        if still := [name for name in columns if name not in few]:
+            promises.append(Promise("same-values", "source", {"columns": still, **within}))
+        if few:
+            people = {"columns": list(few), "people": settings["min_people"]}
+            promises.append(Promise("shared-values", "source", {**people, **within}))
+            promises.append(Promise("moved-numbers", "source", people))
+        if ranked := list(settings.get("ranked", columns)):
+            near = {"columns": ranked, "window": settings["window"], **within}
+            if few:
+                near["moved"] = list(few)
+            promises.append(Promise("rank-window", "source", near))
+        return tuple(promises)
 
     @classmethod
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> Swap:
@@ -254,31 +184,39 @@ class Swap(Recipe):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FittedSwap(Fitted[Swap]):
-    """The columns, ready to be swapped, and the group of similar people of each row."""
+    """The columns, ready to be swapped, the group of each row, and how numbers move."""
 
     groups: Ints
+    laws: Mapping[str, NumberLaw | None]
 
     def draw(self, context: Context) -> Drawn:
         """Swap each column by its own stream."""
         recipe = self.recipe
-        columns = {
-            name: _swapped(
-                context.streams("swap", name), self.codes[name], recipe.window, self.groups
-            )
-            for name in recipe.columns
-        }
+        columns = {name: self._swapped(context, name) for name in recipe.columns}
         settings = recipe.settings()
         ranked = [name for name in recipe.columns if self.codes[name].field.kind in RANKED]
         if recipe.within:
             settings |= {"ranked": ranked}
         else:
             settings.pop("within", None)
+        if few := [name for name, law in self.laws.items() if law is not None]:
+            settings |= {"moved_numbers_in": few}
         return Drawn(
             datasets=[Draw(columns)],
             changed=recipe.columns,
             settings=settings,
             promises=recipe.implied(settings, None),
         )
+
+    def _swapped(self, context: Context, name: str) -> Column:
+        """Return a column with its values moved and swapped."""
+        column, law = self.codes[name], self.laws[name]
+        fresh = column.values
+        if law is not None:
+            numbers = moved(law, column, context.streams("swap", name, "law"))
+            fresh = column.rounded(numbers).values
+        rng = context.streams("swap", name)
+        return _swapped(rng, column, fresh, self.recipe.window, self.groups)
 
 
 def _warn_of_alone(groups: Ints, within: Sequence[str]) -> None:
@@ -293,19 +231,16 @@ def _warn_of_alone(groups: Ints, within: Sequence[str]) -> None:
         )
 
 
-def ranks_within(window: float, size: int) -> int:
-    """Return the window in ranks, rounded down safely against 4.999999; never less than one.
+def _swapped(
+    rng: Generator, column: Column, fresh: NDArray[Any], window: float, groups: Ints
+) -> Column:
+    """Return a column with its values swapped. Ties are ranked by chance, not by another column.
 
-    Examples
-    --------
-    >>> ranks_within(0.07, 100), ranks_within(0.01, 10)
-    (7, 1)
+    Parameters
+    ----------
+    fresh
+        The values after some were moved: within a group each rank takes the one of that rank.
     """
-    return max(1, math.floor(window * size + 1e-9))
-
-
-def _swapped(rng: Generator, column: Column, window: float, groups: Ints) -> Column:
-    """Return a column with its values swapped. Ties are ranked by chance, not by another column."""
     from veladura.methods.masks.kernels import swap_partners
 
     rows = rng.permutation(np.flatnonzero(~column.missing))
@@ -318,53 +253,8 @@ def _swapped(rng: Generator, column: Column, window: float, groups: Ints) -> Col
     for start, end in pairwise([*starts.tolist(), ranked.size]):
         far = ranks_within(window, end - start) if has_ranks else end - start
         partner[start:end] = start + swap_partners(uniforms[start:end], far)
-    values = column.values.copy()
-    values[ranked] = column.values[ranked[partner]]
+    values, ordered = column.values.copy(), fresh[ranked]
+    if fresh is not column.values:
+        ordered = ordered[np.lexsort((ordered, groups[ranked]))]
+    values[ranked] = ordered[partner]
     return column.with_values(values)
-
-
-def rank_moves(old: Ints, new: Ints) -> Ints:
-    """Return how far each row moved, under the ranks that make the longest move shortest.
-
-    Rows of one old value take its ranks in the order of their new values, and the other way
-    round. Sorting both sides never lengthens the longest move, so if any ranks keep within a
-    window, these do.
-
-    Examples
-    --------
-    >>> rank_moves(np.array([0, 0, 1]), np.array([1, 0, 0])).tolist()
-    [1, 0, 1]
-    """
-    before, after = np.empty(old.size, dtype=np.int64), np.empty(old.size, dtype=np.int64)
-    before[np.lexsort((new, old))] = np.arange(old.size)
-    after[np.lexsort((old, new))] = np.arange(old.size)
-    moves: Ints = np.abs(before - after)
-    return moves
-
-
-def _least_moves(source: Ints, old: Ints, new: Ints) -> Ints:
-    """Return the least move of each row by itself, for a release without some of the rows."""
-    counts = np.bincount(source, minlength=int(max(source.max(), new.max(initial=0))) + 1)
-    last = np.cumsum(counts) - 1
-    first = last - counts + 1
-    least: Ints = np.maximum(0, np.maximum(first[new] - last[old], first[old] - last[new]))
-    return least
-
-
-def _comparable(evidence: Evidence, name: str) -> tuple[Ints, Ints, Ints]:
-    """Return ordered codes, -1 where missing: of the source, its released rows, and the release."""
-    source, after = source_column(evidence, name), evidence.column(name)
-    values = np.concatenate([_ordered_values(source, source), _ordered_values(after, source)])
-    missing = np.concatenate([source.missing, after.missing])
-    codes = np.where(missing, -1, np.unique(values, return_inverse=True)[1])
-    return codes[: source.size], codes[: source.size][evidence.rows], codes[source.size :]
-
-
-def _ordered_values(column: Column, source: Column) -> NDArray[Any]:
-    """Return values that compare across tables: for labels, codes into those of the source."""
-    if column.labels is None or source.labels is None:
-        return column.values
-    number = {label: code for code, label in enumerate(label_texts(source))}
-    codes = [number.get(label, len(number)) for label in label_texts(column)] or [0]
-    values: NDArray[Any] = np.array(codes, dtype=np.int64)[column.values]
-    return values

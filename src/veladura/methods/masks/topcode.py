@@ -11,9 +11,11 @@ import numpy as np
 from veladura.base import shapes
 from veladura.base.checks import check_choice, check_columns, is_number
 from veladura.base.context import Context
+from veladura.base.streams import ChunkStream
+from veladura.core.chunks import RowWise
 from veladura.core.gates import MASKED
 from veladura.core.promise import LIMITS, Check, Evidence, Promise, in_range, pair_of, still_coded
-from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
+from veladura.core.recipe import Draw, Drawn, Recipe
 from veladura.errors import PlanError
 from veladura.methods.masks.topcode_limits import (
     FEWEST,
@@ -27,6 +29,7 @@ from veladura.methods.masks.topcode_limits import (
 from veladura.table.schema import NUMERIC, WEIGHTS, check_kinds
 
 if TYPE_CHECKING:
+    from veladura.core.chunks import FittedChunks
     from veladura.table.codes import Column
     from veladura.table.inspect import Facts
     from veladura.table.schema import Schema
@@ -57,6 +60,7 @@ DATE_LIMITS = Check(
     dates_outside,
     _date_limits,
     shapes.table({"columns": shapes.mapped(pair_of(shapes.text), 1, keys=shapes.name)}),
+    by_row=True,
 )
 
 
@@ -104,6 +108,7 @@ class TopCode(Recipe):
     gate = MASKED
     random = False
     coarsens = True
+    chunked = True
 
     columns: Mapping[str, int | float | str | Limits] | Sequence[str]
     quantile: float | None = None
@@ -137,6 +142,20 @@ class TopCode(Recipe):
         codes = table.codes(tuple(self.columns))
         limits = {name: self._pair(codes[name]) for name in self.columns}
         return FittedTopCode(self, table, codes, limits)
+
+    def apply_to_sample(self, table: Table, number: int, context: Context) -> FittedChunks[TopCode]:
+        """Settle the limits; a quantile is that of a whole column, read by itself."""
+        from veladura.core.chunks import FittedChunks, fit_to_sample
+
+        check_kinds(table.schema, tuple(self.columns), CODED, "use Recode for categories.")
+        near, few, _ = fit_to_sample(self, table, number, context, ())
+        codes = few.codes(tuple(self.columns))
+        declared = self.quantile is None
+        limits = {
+            name: self._pair(codes[name] if declared else near.column(name))
+            for name in self.columns
+        }
+        return FittedChunks.of(self, near, FittedTopCode(self, few, codes, limits))
 
     def _pair(self, column: Column) -> Pair:
         """Return the limits of a column: as declared, or from the data."""
@@ -203,22 +222,25 @@ class TopCode(Recipe):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FittedTopCode(Fitted[TopCode]):
+class FittedTopCode(RowWise[TopCode]):
     """The columns and the limits in use: lower, upper."""
 
     limits: Mapping[str, Pair]
 
-    def draw(self, context: Context) -> Drawn:
+    def replaced(self, columns: Mapping[str, Column], stream: ChunkStream) -> dict[str, Column]:
         """Replace what lies beyond the limits."""
-        del context  # nothing is random
-        limits = {name: list(pair) for name, pair in self.limits.items()}
-        coded = {
-            name: self.recipe.coded(column, self.limits[name])
-            for name, column in self.codes.items()
+        del stream  # nothing is random
+        return {
+            name: self.recipe.coded(column, self.limits[name]) for name, column in columns.items()
         }
+
+    def described(self, datasets: Sequence[Draw], rows: int) -> Drawn:
+        """Tell the limits."""
+        del rows
+        limits = {name: list(pair) for name, pair in self.limits.items()}
         settings = {**self.recipe.settings(), "limits": limits}
         return Drawn(
-            datasets=[Draw(coded)],
+            datasets=datasets,
             changed=tuple(self.recipe.columns),
             settings=settings,
             promises=self.recipe.implied(settings, None),

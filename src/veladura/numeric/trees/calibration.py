@@ -15,16 +15,19 @@ Only means are corrected: the chance of the draws, and that of Bayesian weights,
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from veladura.base import jit
 from veladura.base.arrays import Floats, Ints
-from veladura.base.jit import inner
 from veladura.numeric.trees.bins import Predictors
-from veladura.numeric.trees.regression import Terms, compiled
+from veladura.numeric.trees.regression import ENTRIES, Terms, compiled
 from veladura.numeric.trees.tree import END, START, Tree
+
+within = partial(jit.inner, wraparound=False)  # no index is below zero
 
 MOST_MOVED = 0.75  # of the donors of one kind that a leaf hands out
 ROUNDS = 2
@@ -156,80 +159,223 @@ class Calibration:
     def _shift(self, predictors: Predictors, rows: Ints, leaf: Ints) -> Floats:
         """Return by row how far the means of its leaf are moved."""
         fit, terms = self.fit, self.fit.terms
-        shift, residual = self.mean[leaf], self.mean[leaf]
-
-        def moved(slopes: Floats, most: Floats) -> Floats:
-            return move_means(
-                predictors.bins,
-                rows,
-                terms.features,
-                terms.start,
-                terms.tables(slopes),
-                slopes[0],
-                most,
-                leaf,
-                shift,
-                residual,
-            )
-
-        sums = moved(fit.slopes, np.full_like(self.most, np.inf))  # residuals of the regression
-        shift[:] = 0.0
-        for _ in range(ROUNDS):
-            right = terms.gathered(sums, residual.sum(axis=0))
-            sums = moved(RELAX * (fit.inverse @ right), self.most)
-        return shift
+        return shifts(
+            predictors.bins,
+            rows,
+            terms.features,
+            terms.start,
+            terms.place,
+            terms.value,
+            np.ascontiguousarray(fit.slopes),
+            fit.inverse,
+            self.mean,
+            self.most,
+            leaf,
+        )
 
 
-@inner("void(float64[::1], float64[::1])")
+@within("void(float64[::1], float64[::1])")
 def _limit(moved: Floats, most: Floats) -> None:
-    """Cut what is moved at what a leaf allows; several responses are moved by nought in sum."""
+    """Cut what responses are moved by at what a leaf allows; in sum they are moved by nought."""
     up = down = 0.0
     for c in range(moved.size):
         moved[c] = min(max(moved[c], -most[c]), most[c])
         up += max(moved[c], 0.0)
         down += max(-moved[c], 0.0)
-    if moved.size > 1:
-        both = min(up, down)
-        for c in range(moved.size):
-            moved[c] *= both / up if moved[c] > 0 else both / max(down, 1e-300)
+    both = min(up, down)
+    of_up, of_down = both / max(up, 1e-300), both / max(down, 1e-300)
+    for c in range(moved.size):
+        moved[c] *= of_up if moved[c] > 0 else of_down
 
 
-@compiled(
-    "float64[:, ::1](uint16[:, ::1], int64[::1], int64[::1], int64[::1], float64[:, ::1],"
-    " float64[::1], float64[:, ::1], int64[::1], float64[:, ::1], float64[:, ::1])"
+@within("void(int64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1])")
+def _tables(place: Ints, value: Floats, slopes: Floats, step: Floats) -> None:
+    """Write what each code adds to the linear predictors."""
+    step[:] = 0.0
+    for code in range(len(place)):
+        for e in range(ENTRIES):
+            if place[code, e] >= 0:
+                for c in range(slopes.shape[1]):
+                    step[code, c] += slopes[place[code, e], c] * value[code, e]
+
+
+@within(
+    "void(int64[:, ::1], float64[:, ::1], float64[:, ::1], float64[::1], float64[:, ::1],"
+    " float64[:, ::1])"
 )
-def move_means(
-    bins: NDArray[np.uint16],
-    rows: Ints,
-    features: Ints,
-    start: Ints,
+def _regressed(
+    place: Ints, value: Floats, inverse: Floats, total: Floats, sums: Floats, slopes: Floats
+) -> None:
+    """Write the slopes of residuals, from their sums in all and by code."""
+    right = np.zeros(slopes.shape)
+    for code in range(len(place)):
+        for e in range(ENTRIES):
+            if place[code, e] >= 0:
+                for c in range(slopes.shape[1]):
+                    right[place[code, e], c] += value[code, e] * sums[code, c]
+    right[0] += total
+    own = np.empty(len(inverse))
+    for c in range(slopes.shape[1]):
+        own[:] = 0.0
+        for u in range(len(inverse)):
+            much = right[u, c]
+            for t in range(len(inverse)):
+                own[t] += inverse[u, t] * much  # it is symmetric: a row, as it lies in memory
+        slopes[:, c] = own
+
+
+@within(
+    "void(int32[:, ::1], float64[:, ::1], float64[::1], float64[:, ::1], int64[::1],"
+    " float64[:, ::1], float64[::1])"
+)
+def _residuals(
+    held: NDArray[np.int32],
+    step: Floats,
+    intercept: Floats,
+    mean: Floats,
+    leaf: Ints,
+    sums: Floats,
+    total: Floats,
+) -> None:
+    """Write the sums of the means less the linear predictors, in all and by code."""
+    own = np.empty(mean.shape[1])
+    for i in range(len(held)):
+        for c in range(own.size):
+            own[c] = mean[leaf[i], c] - intercept[c]
+        for f in range(held.shape[1]):
+            for c in range(own.size):
+                own[c] -= step[held[i, f], c]
+        for c in range(own.size):
+            total[c] += own[c]
+        for f in range(held.shape[1]):
+            for c in range(own.size):
+                sums[held[i, f], c] += own[c]
+
+
+@within(
+    "void(int32[:, ::1], float64[:, ::1], float64[::1], float64[:, ::1], int64[::1],"
+    " float64[:, ::1], float64[:, ::1], float64[::1], boolean)"
+)
+def _move_one(
+    held: NDArray[np.int32],
     step: Floats,
     intercept: Floats,
     most: Floats,
     leaf: Ints,
     shift: Floats,
-    residual: Floats,
+    sums: Floats,
+    total: Floats,
+    last: bool,
+) -> None:
+    """Do what `_move` does for one response: five times as fast as its loops over responses."""
+    for i in range(len(held)):
+        much = shift[i, 0] - intercept[0]
+        for f in range(held.shape[1]):
+            much -= step[held[i, f], 0]
+        much = min(max(much, -most[leaf[i], 0]), most[leaf[i], 0])
+        more = much - shift[i, 0]
+        shift[i, 0] = much
+        if not last:
+            total[0] += more
+            for f in range(held.shape[1]):
+                sums[held[i, f], 0] += more
+
+
+@within("void(float64[:, ::1], int32[:, ::1], int64[::1])")
+def _moving(most: Floats, which: NDArray[np.int32], number: Ints) -> None:
+    """Write by leaf which responses can be moved, and how many these are."""
+    number[:] = 0
+    for leaf in range(len(most)):
+        for c in range(most.shape[1]):
+            if most[leaf, c] > 0:
+                which[leaf, number[leaf]] = c
+                number[leaf] += 1
+
+
+@within(
+    "void(int32[:, ::1], float64[:, ::1], float64[::1], float64[:, ::1], int64[::1],"
+    " float64[:, ::1], float64[:, ::1], float64[::1], boolean)"
+)
+def _move(
+    held: NDArray[np.int32],
+    step: Floats,
+    intercept: Floats,
+    most: Floats,
+    leaf: Ints,
+    shift: Floats,
+    sums: Floats,
+    total: Floats,
+    last: bool,
+) -> None:
+    """Take X g off what the means are moved by, as far as leaves allow, and bring sums up to date.
+
+    A leaf of a few people has few of many responses: only these move.
+    """
+    responses = shift.shape[1]
+    which, number = np.empty((len(most), responses), dtype=np.int32), np.empty(len(most), np.int64)
+    _moving(most, which, number)
+    moved, limit = np.empty(responses), np.empty(responses)
+    for i in range(len(held)):
+        here = leaf[i]
+        size = number[here]
+        for j in range(size):
+            c = which[here, j]
+            limit[j] = most[here, c]
+            moved[j] = shift[i, c] - intercept[c]
+        for f in range(held.shape[1]):
+            for j in range(size):
+                moved[j] -= step[held[i, f], which[here, j]]
+        _limit(moved[:size], limit[:size])
+        for j in range(size):
+            c = which[here, j]
+            limit[j] = moved[j] - shift[i, c]  # by how much more
+            shift[i, c] = moved[j]
+            total[c] += limit[j]
+        if not last:
+            for f in range(held.shape[1]):
+                for j in range(size):
+                    sums[held[i, f], which[here, j]] += limit[j]
+
+
+@compiled(
+    "float64[:, ::1](uint16[:, ::1], int64[::1], int64[::1], int64[::1], int64[:, ::1],"
+    " float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1],"
+    " int64[::1])"
+)
+def shifts(
+    bins: NDArray[np.uint16],
+    rows: Ints,
+    features: Ints,
+    start: Ints,
+    place: Ints,
+    value: Floats,
+    slopes: Floats,
+    inverse: Floats,
+    mean: Floats,
+    most: Floats,
+    leaf: Ints,
 ) -> Floats:
-    """Take X g off the means, as far as leaves allow; return the sums of residuals by code.
+    """Return by row how far the means of its leaf are moved, in rounds.
 
     Of several responses as much is taken off as is added.
     """
-    responses = shift.shape[1]
-    sums = np.zeros(step.shape)
-    held = np.empty(features.size, dtype=np.int64)
-    moved = np.empty(responses)
+    responses = mean.shape[1]
+    held = np.empty((rows.size, features.size), dtype=np.int32)
     for i in range(rows.size):
-        for c in range(responses):
-            moved[c] = shift[i, c] - intercept[c]
         for f in range(features.size):
-            held[f] = min(start[f] + bins[rows[i], features[f]], start[f + 1] - 1)
-            for c in range(responses):
-                moved[c] -= step[held[f], c]
-        _limit(moved, most[leaf[i]])
-        for c in range(responses):
-            residual[i, c] += moved[c] - shift[i, c]
-            shift[i, c] = moved[c]
-        for f in range(features.size):
-            for c in range(responses):
-                sums[held[f], c] += residual[i, c]
-    return sums
+            held[i, f] = min(start[f] + bins[rows[i], features[f]], start[f + 1] - 1)
+    sums, step = np.zeros((len(place), responses)), np.empty((len(place), responses))
+    total, shift = np.zeros(responses), np.zeros((rows.size, responses))
+    _tables(place, value, slopes, step)
+    _residuals(held, step, slopes[0], mean, leaf, sums, total)
+    moved = np.empty(slopes.shape)
+    for count in range(ROUNDS):
+        _regressed(place, value, inverse, total, sums, moved)
+        moved *= RELAX
+        _tables(place, value, moved, step)
+        last = count == ROUNDS - 1
+        if responses == 1:
+            _move_one(held, step, moved[0], most, leaf, shift, sums, total, last)
+        else:
+            _move(held, step, moved[0], most, leaf, shift, sums, total, last)
+    return shift

@@ -10,12 +10,16 @@ from veladura.base.arrays import Floats, Ints
 
 CANDIDATES = tuple(sorted([5 * 10**k for k in range(12)] + [10**k for k in range(1, 13)]))
 OFTENER, SURELY = 1.5, 4.0  # times the expected share, and standard errors above it
+FEWEST = 50  # numbers that show how a whole column is written
 ROOM = 4  # a rounded number needs so many places to go to, or the release would show the old one
 
 
 @dataclass(frozen=True)
 class Habits:
-    """The units that numbers of a column are rounded to, in steps of its grid; the first is 1."""
+    """The units that numbers of a column are rounded to, in steps of its grid.
+
+    The first divides them all: 1, unless the column is written in tens or in hundreds.
+    """
 
     units: tuple[int, ...] = (1,)
 
@@ -29,11 +33,16 @@ class Habits:
         (1,)
         >>> Habits.of(np.append(np.arange(1, 2000), 50 * np.arange(1, 999))).units
         (1, 5, 10, 50)
+        >>> Habits.of(10 * np.arange(1, 2000)).units
+        (10,)
         """
-        units, left = [1], steps
+        whole = [unit for unit in CANDIDATES if steps.size >= FEWEST and not np.any(steps % unit)]
+        units, left = [max(whole, default=1)], steps
         for unit in CANDIDATES:
             if not left.size:
                 break
+            if unit <= units[0] or unit % units[0]:
+                continue
             divided = left[left % unit == 0]
             share = units[-1] / unit
             expected = share * left.size

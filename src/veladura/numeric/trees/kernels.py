@@ -873,8 +873,21 @@ def _mark_sides(levels: int, kept: Ints, split: Ints, mark: Ints) -> None:
         mark[kept[i]] = 1 if i < split[CUT] else 0
 
 
+@inner("boolean(int64, int64, int64, int64)")
+def _new_goes_left(code: int, node: int, left: int, rows: int) -> bool:
+    """Whether a code that is new to a node goes left: as many do, by chance, as there are rows.
+
+    Sent to the larger side, rows of areas that a small node has not seen would all take its
+    commonest values, and shares and means would be biased where a column has many levels.
+    """
+    mixed = np.uint64(code) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(node)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return int((mixed ^ (mixed >> np.uint64(31))) >> np.uint64(33)) % rows < left
+
+
 @inner(
-    "int64(int64[:, ::1], int64, int64[:, ::1], int64[::1], int64[::1], int64[::1], boolean,"
+    "int64(int64[:, ::1], int64, int64[:, ::1], int64[::1], int64[::1], int64[::1], int64, int64,"
     " uint64[::1], int64)"
 )
 def _write_split(
@@ -884,22 +897,28 @@ def _write_split(
     kept: Ints,
     split: Ints,
     mark: Ints,
-    larger_left: bool,
+    left: int,
+    rows: int,
     sets: Words,
     used: int,
 ) -> int:
-    """Write where codes go at a node, new ones to the larger side; return the used part of sets."""
+    """Write where codes go at a node; return the used part of sets.
+
+    New categories go to both sides, in proportion to the rows that go left; missing numbers, where
+    there were none, to the larger side.
+    """
     f = split[BEST]
     levels = layout[f, LEVELS]
     nodes[node, 0] = layout[f, FEATURE]
     nodes[node, 1] = -1
-    nodes[node, 3] = 1 if larger_left else 0
+    nodes[node, 3] = 1 if 2 * left >= rows else 0
     if layout[f, CATEGORICAL] > 0:
         nodes[node, 4] = used
         for word in range(levels // 64 + 1):
             sets[used + word] = np.uint64(0)
         for code in range(levels + 1):
-            if mark[code] == 1 or (mark[code] == -1 and larger_left):
+            new = mark[code] == -1
+            if mark[code] == 1 or (new and _new_goes_left(code, node, left, rows)):
                 sets[used + code // 64] |= np.uint64(1) << np.uint64(code % 64)
         return int(used + levels // 64 + 1)
     missing = levels - 1
@@ -943,21 +962,26 @@ def _sample(records: Ints, start: int, end: int, stride: int, target: Ints) -> i
     return last
 
 
-@inner("boolean(uint8[:, ::1], int64, int64, int64, int64, int64[::1])")
-def _more_left(codes: Bytes, start: int, end: int, at: int, high: int, mark: Ints) -> bool:
-    """Whether at least half of some records go left."""
+@inner("int64(uint8[:, ::1], int64, int64, int64, int64, int64[::1])")
+def _number_left(codes: Bytes, start: int, end: int, at: int, high: int, mark: Ints) -> int:
+    """Return how many of some records go left."""
     left = 0
     for i in range(start, end):
         left += mark[_code(codes, i, at, high)]
-    return 2 * left >= end - start
+    return left
 
 
-@inner("void(int64[:, ::1], int64, int64, boolean, int64[::1])")
-def _mark_unseen(nodes: Ints, node: int, levels: int, categorical: bool, mark: Ints) -> None:
+@inner("void(int64[:, ::1], int64, int64, boolean, uint64[::1], int64[::1])")
+def _mark_unseen(
+    nodes: Ints, node: int, levels: int, categorical: bool, sets: Words, mark: Ints
+) -> None:
     """Mark codes that a sample did not have, as `_write_split` says where they go."""
     for code in range(levels + 1):
-        if mark[code] < 0:
-            by_cut = not categorical and code < levels - 1
+        if mark[code] < 0 and categorical:
+            word = sets[nodes[node, 4] + code // 64]
+            mark[code] = int((word >> np.uint64(code % 64)) & np.uint64(1))
+        elif mark[code] < 0:
+            by_cut = code < levels - 1
             mark[code] = int(code <= nodes[node, 1]) if by_cut else nodes[node, 3]
 
 
@@ -1215,9 +1239,11 @@ def grow_nodes(  # noqa: C901, PLR0912, PLR0915  # compiled: one loop over nodes
             _mark_sides(levels, kept, split, fill)
             if sampled:
                 sets = _lengthened(sets, used, levels // 64 + 1)
-                more = _more_left(looked_codes, start, last, layout[f, AT], layout[f, HIGH], fill)
-                used = _write_split(nodes, node, layout, kept, split, fill, more, sets, used)
-                _mark_unseen(nodes, node, levels, layout[f, CATEGORICAL] > 0, fill)
+                left = _number_left(looked_codes, start, last, layout[f, AT], layout[f, HIGH], fill)
+                used = _write_split(
+                    nodes, node, layout, kept, split, fill, left, last - start, sets, used
+                )
+                _mark_unseen(nodes, node, levels, layout[f, CATEGORICAL] > 0, sets, fill)
             at = _divide(records, codes, start, end, layout[f, AT], layout[f, HIGH], fill, other)
             if min_distinct > 1 and not (
                 _has_distinct(other, start, at, min_distinct)
@@ -1236,7 +1262,9 @@ def grow_nodes(  # noqa: C901, PLR0912, PLR0915  # compiled: one loop over nodes
         larger_left = at - start >= end - at
         if not sampled:
             sets = _lengthened(sets, used, layout[split[BEST], LEVELS] // 64 + 1)
-            used = _write_split(nodes, node, layout, kept, split, fill, larger_left, sets, used)
+            used = _write_split(
+                nodes, node, layout, kept, split, fill, at - start, end - start, sets, used
+            )
         risks[2 * node + 1] = gain[RAW] * share
         nodes[node, 2] = made
         _write_node(nodes, made, start, at, node, nodes[node, 8] + 1)

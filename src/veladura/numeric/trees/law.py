@@ -9,10 +9,13 @@ Over the m people whose number fewer share, with p the mid-rank share of a perso
 - score z = Phi^-1(p); isolation a = half the difference of Phi^-1(p + 5/m) and Phi^-1(p - 5/m);
 - within a leaf with mean mu, variance v and robust bandwidth h of its scores (Silverman 1986, eq.
   3.31), the scale s = max(a, sqrt(3) h), and the centre c = mu + (z - mu) sqrt(1 - E[s^2] / (3 v)),
-  so that the leaf keeps its variance (the shrunken kernel of Silverman 1986, section 6.4.1);
+  so that the leaf keeps its variance (the shrunken kernel of Silverman 1986, section 6.4.1); E[s^2]
+  and v are over those of the leaf that move;
 - the released number is Q(H(c + s U)), U uniform on (-1, 1), where H is the distribution function
   of c + s U over all people of the column and Q the quantile function of their numbers: the column
-  keeps its margin.
+  keeps its margin;
+- where most people of the column hold mass points and scores are taken over all of them, moved
+  numbers are stretched about the middle of the column until their mean square is kept (`stretch`).
 
 Strata are synthesised separately: each has scores, H and Q of its own.
 """
@@ -32,6 +35,7 @@ from veladura.numeric.trees.habits import Habits
 from veladura.numeric.trees.leaf import leaf_steps
 from veladura.numeric.trees.numbers import NumberGrid
 from veladura.numeric.trees.scores import Values, heights_at, mixture, most_rows, scores_of
+from veladura.numeric.trees.stretch import STEPS, Stretch
 from veladura.numeric.trees.tail import Quantiles
 from veladura.numeric.trees.tree import END, START, Tree
 
@@ -97,6 +101,7 @@ class NumberLaw:
         stratum: Ints | None = None,
         everyone: Mask | None = None,
         transform: Transform | None = None,
+        beyond: Floats | None = None,
     ) -> NumberLaw:
         """Return the law of a column.
 
@@ -124,6 +129,8 @@ class NumberLaw:
             Which rows have a number at all; by default those that may move.
         transform
             The scale on which Q is straight between its knots, and its tails are fitted.
+        beyond
+            The outermost numbers of all rows, as places, where these rows are a sample.
         """
         numbers, origin = _as_read(grid, places, present, dates=dates)
         held = values.by_row() if holders is None else holders
@@ -140,7 +147,8 @@ class NumberLaw:
             pool |= here
             rows = most_rows(None if people is None else people[here])
             score[here], isolation[here] = scores_of(values.place[here], rows)
-            quantiles[int(part)] = Quantiles.of(np.sort(numbers[here]), rows, scale=transform)
+            ordered = values.in_order(numbers, here)
+            quantiles[int(part)] = Quantiles.of(ordered, rows, scale=transform)
         habits = Habits()
         if grid.decimals is not None and not dates:
             habits = Habits.of(np.rint(numbers[moves]).astype(np.int64))
@@ -156,7 +164,7 @@ class NumberLaw:
             isolation,
             quantiles,
             habits,
-            _ends(values, min_people),
+            _ends(values, min_people, beyond),
             bandwidth,
         )
 
@@ -165,7 +173,13 @@ class NumberLaw:
         leaves, order = tree.leaves(), tree.order
         start, end = (np.ascontiguousarray(tree.nodes[leaves, at]) for at in (START, END))
         centre, scale = leaf_steps(
-            self.score[order], self.isolation[order], self.pool[order], start, end, self.bandwidth
+            self.score[order],
+            self.isolation[order],
+            self.pool[order],
+            self.moves[order],
+            start,
+            end,
+            self.bandwidth,
         )
         return LeafLaw(self, order, centre, scale).prepared()
 
@@ -196,6 +210,23 @@ class LeafLaw:
         return {part: mixture(centre[here], scale[here]) for part, here in parts.items()}
 
     @cached_property
+    def stretches(self) -> dict[int, Stretch]:
+        """By stratum, what makes up for the people of the pool who stay."""
+        law, found = self.law, {}
+        for part, quantiles in law.quantiles.items():
+            pool = law.pool & (law.stratum == part)
+            donors = np.flatnonzero((law.moves & pool)[self.rows])
+            if donors.size and not law.moves[pool].all():
+                scores, ranked = law.score[self.rows[donors]], np.sort(law.score[pool])
+                below, above = (np.searchsorted(ranked, scores, side) for side in ("left", "right"))
+                own = quantiles.at((below + above) / (2 * ranked.size))
+                centre, scale = self.centre[donors], self.scale[donors]
+                moved = np.concatenate([centre + step * scale for step in STEPS])
+                there = quantiles.at(heights_at(moved, *self.margins[part]))
+                found[part] = Stretch.of(quantiles, own, there)
+        return found
+
+    @cached_property
     def roundness(self) -> Ints:
         """How round the number of each donor is, where it has room to move."""
         found: Ints = np.zeros(self.rows.size, dtype=np.int64)
@@ -209,7 +240,7 @@ class LeafLaw:
 
     def prepared(self) -> LeafLaw:
         """Return itself, with what every draw needs computed before threads share it."""
-        _ = self.margins, self.roundness
+        _ = self.margins, self.stretches, self.roundness
         return self
 
     def still(self) -> LeafLaw:
@@ -237,15 +268,21 @@ class LeafLaw:
 
     def _numbers(self, donors: Ints, steps: Floats) -> Floats:
         """Return Q(H(c + s U)) of donors that move."""
-        scores, quantiles = self.centre[donors] + self.scale[donors] * steps, self.law.quantiles
-        if len(quantiles) == 1:
-            ((part, margin),) = self.margins.items()
-            return quantiles[part].at(heights_at(scores, *margin))
+        scores = self.centre[donors] + self.scale[donors] * steps
+        if len(self.margins) == 1:
+            (part,) = self.margins
+            return self._of_scores(part, scores)
         numbers, stratum = np.empty(donors.size), self.law.stratum[self.rows[donors]]
-        for part, margin in self.margins.items():
+        for part in self.margins:
             here = stratum == part
-            numbers[here] = quantiles[part].at(heights_at(scores[here], *margin))
+            numbers[here] = self._of_scores(part, scores[here])
         return numbers
+
+    def _of_scores(self, part: int, scores: Floats) -> Floats:
+        """Return the numbers of some scores of a stratum."""
+        numbers = self.law.quantiles[part].at(heights_at(scores, *self.margins[part]))
+        stretch = self.stretches.get(part)
+        return numbers if stretch is None else stretch.at(numbers)
 
 
 def _pool(moves: Mask, present: Mask, numbered: Mask) -> Mask:
@@ -256,12 +293,15 @@ def _pool(moves: Mask, present: Mask, numbered: Mask) -> Mask:
     return present if may_move >= CROWD else numbered
 
 
-def _ends(values: Values, min_people: int) -> tuple[float, float]:
+def _ends(values: Values, min_people: int, beyond: Floats | None = None) -> tuple[float, float]:
     """Return the outermost numbers that enough people hold, if nobody is beyond; else infinity."""
     low = high = np.inf
-    if values.distinct.size and values.holders[0] >= min_people:
+    if not values.distinct.size:
+        return -low, high
+    first, last = (values.distinct[0], values.distinct[-1]) if beyond is None else beyond
+    if values.holders[0] >= min_people and values.distinct[0] <= first:
         low = -float(values.distinct[0])
-    if values.distinct.size and values.holders[-1] >= min_people:
+    if values.holders[-1] >= min_people and values.distinct[-1] >= last:
         high = float(values.distinct[-1])
     return -low, high
 

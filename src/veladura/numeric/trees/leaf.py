@@ -202,9 +202,11 @@ def _bandwidth(part: Floats, deviation: float) -> float:
     return float(0.9 * width * part.size**-0.2)
 
 
-@inner("void(float64[::1], float64[:, ::1], int64[::1], int64, float64)")
-def _leaf_step(score: Floats, steps: Floats, members: Ints, count: int, bandwidth: float) -> None:
-    """Write centre and scale of the members of one leaf."""
+@inner("void(float64[::1], float64[:, ::1], boolean[::1], int64[::1], int64, float64)")
+def _leaf_step(
+    score: Floats, steps: Floats, moves: Mask, members: Ints, count: int, bandwidth: float
+) -> None:
+    """Write centre and scale of those members of one leaf that move."""
     part = np.empty(count)
     mean = 0.0
     for k in range(count):
@@ -218,26 +220,38 @@ def _leaf_step(score: Floats, steps: Floats, members: Ints, count: int, bandwidt
     _sort(part)
     deviation = np.sqrt(squares / (count - 1))
     width = bandwidth * np.sqrt(3.0) * _bandwidth(part, deviation)
-    spread = 0.0
+    spread = squares = 0.0
     for k in range(count):
         j = members[k]
-        steps[1, j] = max(steps[1, j], width)
-        spread += steps[1, j] ** 2
-    shrink = np.sqrt(max(0.0, 1 - spread / (3 * squares)))
+        if moves[j]:
+            steps[1, j] = max(steps[1, j], width)
+            spread += steps[1, j] ** 2
+            squares += (score[j] - mean) ** 2
+    shrink = np.sqrt(max(0.0, 1 - spread / (3 * max(squares, 1e-300))))
     for k in range(count):
         j = members[k]
-        steps[0, j] = mean + (score[j] - mean) * shrink
+        if moves[j]:
+            steps[0, j] = mean + (score[j] - mean) * shrink
 
 
 @compiled(
-    "float64[:, ::1](float64[::1], float64[::1], boolean[::1], int64[::1], int64[::1], float64)"
+    "float64[:, ::1](float64[::1], float64[::1], boolean[::1], boolean[::1], int64[::1],"
+    " int64[::1], float64)"
 )
 def leaf_steps(
-    score: Floats, isolation: Floats, pool: Mask, start: Ints, end: Ints, bandwidth: float
+    score: Floats,
+    isolation: Floats,
+    pool: Mask,
+    moves: Mask,
+    start: Ints,
+    end: Ints,
+    bandwidth: float,
 ) -> Floats:
     """Return the centre and the scale of the donors of some leaves, by the formulas of the law.
 
-    Only those of the pool count; the others, and one alone in its leaf, keep score and isolation.
+    Only those of the pool count; the others, those that do not move, and one alone in its leaf keep
+    score and isolation. Those that move keep their own variance around the mean of the leaf: where
+    the others stay, nobody would make up for what is drawn towards it.
     """
     steps = np.empty((2, score.size))
     for j in range(score.size):
@@ -251,5 +265,5 @@ def leaf_steps(
                 members[count] = j
                 count += 1
         if count > 1:
-            _leaf_step(score, steps, members, count, bandwidth)
+            _leaf_step(score, steps, moves, members, count, bandwidth)
     return steps

@@ -16,7 +16,13 @@ MOST_COLUMNS = 20  # whose profile is compared
 
 
 def merge_rare(
-    column: Column, people: Ints | None, least: int, others: Sequence[Column], *, ordered: bool
+    column: Column,
+    people: Ints | None,
+    least: int,
+    others: Sequence[Column],
+    *,
+    ordered: bool,
+    holders: Ints | None = None,
 ) -> Column | None:
     """Return a column without levels that fewer people hold; None where there are none.
 
@@ -31,10 +37,13 @@ def merge_rare(
     ordered
         Whether levels have an order: a rare one is merged into its neighbour, else into a category
         for others or the one whose people are most alike.
+    holders
+        People who hold each level, where they were counted in more rows than these.
     """
     present = ~column.missing
     found = Values.of(column.values, present, people)
-    levels, place, holders = found.distinct, found.place[present], found.holders
+    levels, place = found.distinct, found.place[present]
+    holders = found.holders if holders is None else holders
     rare = holders < least
     if not rare.any() or levels.size < 2:  # noqa: PLR2004
         return None

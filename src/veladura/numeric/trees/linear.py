@@ -23,7 +23,6 @@ from veladura.numeric.trees.regression import MOST_LEVELS, Moments, sums
 from veladura.numeric.trees.tree import TrainingRows, Tree
 from veladura.numeric.trees.variable import Variable
 
-MOST_ROWS = 50_000  # a sample is enough for slopes; the tree sees every row
 FEWEST_ROWS = 50
 CHANCE = 2.0  # a regression on k terms of nothing explains k / n by chance: more is wanted
 STEPS = 2.0**20
@@ -87,11 +86,11 @@ class ScoredModel:
 
 
 def moments_of(training: TrainingRows, features: Sequence[int]) -> Moments:
-    """Return what the regressions of all variables on some columns share, of a sample of rows."""
-    rows = training.rows
-    if rows.size > MOST_ROWS:
-        rows = rows[np.linspace(0, rows.size - 1, MOST_ROWS).astype(np.int64)]
-    return Moments.of(training.predictors, rows, features)
+    """Return what the regressions of all variables on some columns share.
+
+    Of all rows: draws that are calibrated by the slopes of a sample would have its chance.
+    """
+    return Moments.of(training.predictors, training.rows, features)
 
 
 def regressions_of(
@@ -190,8 +189,6 @@ class Regressions:
 
     def calibrated(self, pair: Pair) -> Pair:
         """Return the trees of the variable with the calibration of their draws."""
-        if self.moments.rows.size < len(self.moments.predictors.bins):
-            return pair  # slopes of a sample are not those of the table
         return replace(
             pair,
             state_calibration=_calibration(self._one_response(), pair.states),

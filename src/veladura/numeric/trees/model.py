@@ -38,6 +38,9 @@ class Recipients:
         How many threads look for their leaves.
     whole
         Whether these are all rows of a dataset: only then draws are calibrated.
+    weights
+        The stream of the bootstrap weights, where it is not that of the draws: all chunks of a
+        dataset have the same weights.
     """
 
     predictors: Predictors
@@ -45,6 +48,7 @@ class Recipients:
     root: Ints
     threads: int = 1
     whole: bool = True
+    weights: Generator | None = None
 
     def at(self, some: Ints) -> Recipients:
         """Return some of the rows."""
@@ -116,7 +120,7 @@ class TreeModel:
         if pair.states is not None:
             nodes = self._nodes(pair.states, recipients)
             rows = by_node(nodes, len(pair.states.nodes))
-            donors = Donors.weighted(pair.states, rng, self.draws).places(rng, nodes[rows])
+            donors = _donors(pair.states, rng, recipients, self.draws).places(rng, nodes[rows])
             if pair.state_calibration is not None and recipients.whole:
                 donors = pair.state_calibration.corrected(
                     rng, recipients.predictors, recipients.rows[rows], nodes[rows], donors
@@ -150,7 +154,7 @@ class TreeModel:
         constraints = self.constraints or Constraints(self.variable)
         nodes = self._nodes(tree, recipients)
         rows = by_node(nodes, len(tree.nodes))
-        donors = Donors.weighted(tree, rng, self.draws)
+        donors = _donors(tree, rng, recipients, self.draws)
         places = np.empty(nodes.size)
         picked = donors.places(rng, nodes[rows])
         if calibration is not None:
@@ -161,6 +165,10 @@ class TreeModel:
         if constraints.bind:
             refit(rng, donors, law, constraints, nodes, recipients.rows, places)
         return places
+
+
+def _donors(tree: Tree, rng: Generator, recipients: Recipients, draws: Draws) -> Donors:
+    return Donors.weighted(tree, recipients.weights or rng, draws)
 
 
 def refit(

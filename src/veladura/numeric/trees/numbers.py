@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from veladura.base.arrays import Floats, Ints
+from veladura.numeric.trees.habits import CANDIDATES
 
 if TYPE_CHECKING:
     from veladura.table.codes import Column
@@ -29,7 +30,11 @@ class NumberGrid:
 
     @classmethod
     def of(cls, column: Column) -> NumberGrid:
-        """Return the grid of a column; times are on the coarsest clock that all of them fit."""
+        """Return the grid of a column; times are on the coarsest clock that all of them fit.
+
+        Where all whole numbers are in fives, tens, fifties and so on, so are the released ones: one
+        that is not would show that it was moved.
+        """
         if column.values.dtype.kind == "f":
             return cls(0, 1, column.decimals, whole=False)
         values = column.values[~column.missing]
@@ -41,7 +46,7 @@ class NumberGrid:
                 for unit in CLOCK
                 if column.field.kind == "date" and not np.any(values % unit) and np.any(values)
             ),
-            1,
+            1 if column.field.kind == "date" else _rounded_to(values),
         )
         base = int(values.min())
         return cls(base, step, 0, whole=True)
@@ -66,3 +71,16 @@ class NumberGrid:
     def step(self) -> float:
         """The distance of neighbours."""
         return 1e-9 if self.decimals is None else 10.0**-self.decimals
+
+
+def _rounded_to(values: Ints) -> int:
+    """Return the largest of 1, 5, 10, 50, 100, ... that divides all numbers; 1 for zeros.
+
+    Examples
+    --------
+    >>> _rounded_to(np.array([0, 1500, 250])), _rounded_to(np.array([3, 6]))
+    (50, 1)
+    """
+    divisor = int(np.gcd.reduce(values))
+    units: list[int] = [unit for unit in CANDIDATES if divisor and divisor % unit == 0]
+    return max([1, *units])

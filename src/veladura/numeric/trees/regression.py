@@ -104,14 +104,6 @@ class Terms:
         added = padded[self.place] * self.value[:, :, None]
         return np.ascontiguousarray(added.sum(axis=1))
 
-    def gathered(self, sums: Floats, total: Floats) -> Floats:
-        """Return the products of the terms with some responses, from their sums by code."""
-        right = np.zeros((self.number + 1, sums.shape[1]))  # the last one is of place -1
-        for entry in range(ENTRIES):
-            np.add.at(right, self.place[:, entry], self.value[:, entry, None] * sums)
-        right[0] = total
-        return right[:-1]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Moments:
@@ -271,10 +263,14 @@ def sums(
 ) -> Floats:
     """Return the linear predictors of some rows, one after the other."""
     scores = np.zeros((tables.shape[1], rows.size))
+    held = np.empty(features.size, dtype=np.int64)
     for i in range(rows.size):
         for f in range(features.size):
             # the last code of a column is a category that is new to the tree
-            held = min(start[f] + bins[rows[i], features[f]], start[f + 1] - 1)
-            for d in range(tables.shape[1]):
-                scores[d, i] += tables[held, d]
+            held[f] = min(start[f] + bins[rows[i], features[f]], start[f + 1] - 1)
+        for d in range(tables.shape[1]):
+            total = 0.0
+            for f in range(features.size):
+                total += tables[held[f], d]
+            scores[d, i] = total
     return scores

@@ -7,10 +7,11 @@ or missing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from veladura.base.arrays import Floats, Ints, Mask
 from veladura.errors import DataError
@@ -26,6 +27,22 @@ SPIKE_SHARE, SPIKE_PEOPLE = 0.05, 10
 FEW_VALUES = 20  # with no more values, most of them shared, a column is in effect a category
 MAX_LEVELS = 20_000
 SURELY_MANY, NEARLY_ALL = 50, 0.9  # rows, and share of different categories, of an identifier
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Known:
+    """What is known of more rows than those at hand. Its repr shows none.
+
+    Attributes
+    ----------
+    holders
+        People who hold each distinct number of the rows at hand, in order.
+    ends
+        The smallest and the largest number of all.
+    """
+
+    holders: Ints
+    ends: NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -130,6 +147,7 @@ def variable_of(
     bandwidth: float = 1.0,
     stratum: Ints | None = None,
     transform: TransformName | None = None,
+    known: Known | None = None,
 ) -> Variable:
     """Return how a column is synthesised.
 
@@ -149,6 +167,8 @@ def variable_of(
         The zero-based stratum of each row, where strata are synthesised separately.
     transform
         The transformation of its numbers, by name.
+    known
+        How many people of all share a number, where these rows are a sample.
     """
     if column.labels is not None and column.field.kind != "ordered":
         levels = len(column.labels)
@@ -161,6 +181,8 @@ def variable_of(
     grid = NumberGrid.of(column)
     places = np.where(column.missing, 0.0, grid.places(column.values))
     values = Values.of(places, ~column.missing, people)
+    if known is not None:
+        values = replace(values, holders=known.holders)
     distinct, count = values.distinct, values.holders
     few = is_few(count, min_people) or column.labels is not None
     marked = _spikes(grid, column, distinct, count, spikes, few=few)
@@ -189,6 +211,7 @@ def variable_of(
         stratum=stratum,
         everyone=state == 0 if among is not None else None,
         transform=scale,
+        beyond=None if known is None else grid.places(known.ends),
     )
     return Variable(
         column,
