@@ -29,7 +29,7 @@ SETTINGS = {
 }
 
 
-def people(rows=900, seed=3):
+def people(rows=1800, seed=3):
     """Ages in years, incomes that are skewed with many zeros, scores with gaps and a bound."""
     rng = np.random.default_rng(seed)
     x, y = (rng.random((2, rows)) * 10).round(3)
@@ -60,11 +60,14 @@ def normal():
 
 
 def margin_pvalue(datasets, name):
-    """Within each sex, the numbers of one dataset come from the original's distribution."""
-    original, data = people(), datasets[0]
+    """Within each sex, the numbers of the datasets come from the original's distribution."""
+    original, data = people(), pd.concat(datasets)
     parts = [
-        stats.ks_2samp(original.loc[mine, name].dropna(), data.loc[mine, name].dropna()).pvalue
-        for mine in (original["sex"] == "f", original["sex"] == "m")
+        stats.ks_2samp(
+            original.loc[original["sex"] == sex, name].dropna(),
+            data.loc[data["sex"] == sex, name].dropna(),
+        ).pvalue
+        for sex in ("f", "m")
     ]
     return min(1.0, 2 * min(parts))
 

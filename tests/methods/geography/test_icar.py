@@ -166,6 +166,8 @@ def test_posterior_means_are_those_of_nuts(name):
             **case["priors"],
             contrast_shape=case["priors"]["spatial_shape"],
             contrast_rate=case["priors"]["spatial_rate"],
+            slope_shape=case["priors"]["spatial_shape"],
+            slope_rate=case["priors"]["spatial_rate"],
         ),
         m=400,
         context=Context(Streams(2)),

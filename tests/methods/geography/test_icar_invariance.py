@@ -31,6 +31,8 @@ TIGHT = {
     "spatial_rate": 4,
     "contrast_shape": 4,
     "contrast_rate": 4,
+    "slope_shape": 4,
+    "slope_rate": 4,
     "extra_shape": 4,
     "extra_rate": 2,
 }

@@ -7,6 +7,7 @@ import pytest
 import shapely
 
 from veladura.methods.geography.grid import grid_over
+from veladura.methods.geography.homes import Homes
 from veladura.methods.geography.isolation import hidden_places, reach_of, ring_points
 from veladura.methods.geography.located import Located, Places
 from veladura.methods.geography.place import Writing
@@ -17,7 +18,8 @@ from veladura.methods.geography.region import Region
 def located(points):
     everybody = np.ones(len(points), dtype=bool)
     places = Places(everybody, points[:, 0].copy(), points[:, 1].copy())
-    return Located(Region(shapely.box(0, 0, 100, 100)), Plane(), places, Writing((3, 3)))
+    homes = Homes.of_rows(len(points))
+    return Located(Region(shapely.box(0, 0, 100, 100)), Plane(), places, Writing((3, 3)), homes)
 
 
 def squares(points):

@@ -91,14 +91,18 @@ def test_draws_have_the_covariance_of_the_normal_law():
     assert np.abs((spread @ spread.T / m - wanted) / error).max() < 6
 
 
-def test_maps_are_close_to_those_of_the_chains():
-    """Cell shares are three times as close to the chains' as raw counts are; spreads agree."""
-    model = hills(8, 150)
-    quick = laplace.approximate(*model, Priors(), m=50, rng=Streams(0)("laplace"))
-    slow = sample(*model, Priors(), m=2, context=Context(Streams(0)), sweeps=4000, burn=1000)
+@pytest.mark.parametrize(("rate", "times"), [(1.0, 3.0), (10.0, 2.5)])
+def test_maps_are_close_to_those_of_the_chains(rate, times):
+    """Cell shares are several times as close to the chains' as raw counts are; spreads agree.
+
+    Less close under the default prior of contrasts, which lets surfaces be rougher.
+    """
+    model, priors = hills(8, 150), Priors(contrast_rate=rate)
+    quick = laplace.approximate(*model, priors, m=50, rng=Streams(0)("laplace"))
+    slow = sample(*model, priors, m=2, context=Context(Streams(0)), sweeps=4000, burn=1000)
     share = [x / x.sum(axis=1, keepdims=True) for x in (quick.mean, slow.mean, model[0].values)]
     apart = [np.abs(x - share[1]).sum(axis=1).mean() / 2 for x in (share[0], share[2])]
-    assert apart[0] < apart[1] / 3
+    assert apart[0] < apart[1] / times
     spreads = [slow.traces[name].mean() for name in slow.traces if name.startswith("log sd")]
     assert -0.5 * np.log(quick.precision) == pytest.approx(spreads, abs=0.3)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from veladura.measures.utility.location import MOST_PAIRED, _some
 from veladura.methods.geography.patterns import Smoother, moran, ripley_l
 
 
@@ -37,3 +38,15 @@ def test_a_uniform_pattern_is_flat_up_to_the_border():
     grid = grid_over(region_of((0.0, 0.0, 1.0, 1.0), None), Plane(), (5, 5))
     surface = Smoother(grid, 0.1).intensity(np.random.default_rng(8).random((200_000, 2)))
     assert surface.std() / surface.mean() < 0.03
+
+
+def test_pairs_of_very_many_points_are_counted_on_a_part():
+    """Ripley's L of 10,000 points out of 25,000 is that of all, to one in a hundred."""
+    rng = np.random.default_rng(4)
+    towns = rng.random((20, 2))[rng.integers(0, 20, 25_000)] + rng.normal(0, 0.02, (25_000, 2))
+    radii = np.array([0.02, 0.05, 0.1])
+    part = _some(towns)
+    assert len(part) == MOST_PAIRED
+    assert len(np.unique(part, axis=0)) == MOST_PAIRED
+    assert ripley_l(part, 1.0, radii) == pytest.approx(ripley_l(towns, 1.0, radii), rel=0.01)
+    assert len(_some(towns[:100])) == 100

@@ -161,7 +161,7 @@ def test_a_hull_is_the_same_when_people_move_a_little():
 
 
 def test_a_plan_can_ask_for_a_hull(tmp_path):
-    from veladura.plan.plan import read_plan
+    from veladura.plan.reading import read_plan
 
     draw = np.random.default_rng(1)
     homes = pd.DataFrame(draw.random((200, 2)).round(4), columns=["x", "y"])

@@ -12,7 +12,7 @@ import numpy as np
 from veladura.base.context import Context, thread_count
 from veladura.base.pictures import new_figure
 from veladura.base.streams import Streams
-from veladura.core.release import released
+from veladura.core.making import released
 from veladura.errors import NotApplicable, PlanError
 from veladura.methods.geography.fidelity import intensity_correlations, rectangle_overlap
 from veladura.methods.geography.fitted import FittedGeography, fit_quickly

@@ -127,12 +127,13 @@ def _texts(column: Column) -> Any:
 
 
 def kept_places(evidence: Evidence, settings: Mapping[str, Any]) -> int:
-    """Return the number of rows that keep their own place, 0 if it is one that chance gives.
+    """Return the number of homes that keep their own place, 0 if it is one that chance gives.
 
-    Chance: the rows whose new place is a given step of the last decimal away from their own, the
-    most frequent step of the 48 shortest. Places near the border of a cell have fewer such steps,
-    so up to twice that number is allowed; a Poisson count that exceeds it has a probability below
-    1e-6.
+    Rows with one place before and one after are a home: they may be of one person and moved
+    together. Chance: the homes whose new place is a given step of the last decimal away from their
+    own, the most frequent step of the 48 shortest. Places near the border of a cell have fewer such
+    steps, so up to twice that number is allowed; a Poisson count that exceeds it has a probability
+    below 1e-6.
     """
     from scipy.special import pdtrc
 
@@ -140,6 +141,9 @@ def kept_places(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     after = [evidence.column(name) for name in settings["columns"]]
     present = ~np.logical_or.reduce([column.missing for column in (*before, *after)])
     steps = np.array([_steps(*pair, present) for pair in zip(before, after, strict=True)])
+    start = np.array([column.values[present].astype(float) for column in before])
+    _, home = np.unique(np.concatenate([start, steps]), axis=1, return_index=True)
+    steps = steps[:, home]
     short = steps[:, (np.abs(steps) <= REACH).all(axis=0)].astype(np.int64) + REACH
     counts = np.zeros((2 * REACH + 1, 2 * REACH + 1), dtype=np.int64)
     np.add.at(counts, tuple(short), 1)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from veladura.base.arrays import Ints, Mask
-from veladura.errors import PlanError
+from veladura.errors import DataError, PlanError
 from veladura.methods.geography.region import RegionWarning
 from veladura.table.codes import Column, label_text
 
@@ -36,12 +36,33 @@ class Combinations:
         The levels of each combination as text, for maps; missing is a level of its own.
     words
         By attribute, the text of each level.
+    values
+        By attribute, the value of each level in order; missing comes after them.
     """
 
     of_row: Ints = field(repr=False)
     levels: Ints = field(repr=False)
     names: tuple[str, ...] = field(repr=False)
     words: tuple[Sequence[str], ...] = field(repr=False, default=())
+    values: tuple[Ints, ...] = field(repr=False, default=())
+
+    def find(self, columns: Sequence[Column], placed: Mask) -> Ints:
+        """Return the combinations of other rows, those that have a place."""
+        number = np.zeros(int(np.count_nonzero(placed)), dtype=np.int64)
+        known = np.zeros(len(self.levels), dtype=np.int64)
+        for i, (column, occurring) in enumerate(zip(columns, self.values, strict=True)):
+            value, missing = column.values[placed], column.missing[placed]
+            rank = np.where(missing, occurring.size, np.searchsorted(occurring, value))
+            number = number * (occurring.size + 1) + rank
+            known = known * (occurring.size + 1) + self.levels[:, i]
+        found = np.minimum(np.searchsorted(known, number), known.size - 1)
+        if not np.array_equal(known[found], number):
+            msg = (
+                "rows have a combination of attributes that was not counted before: the table"
+                " changed while it was read.\n\nHint: give a table that nobody writes to meanwhile."
+            )
+            raise DataError(msg)
+        return np.asarray(found)
 
     def parts(self, combination: int) -> list[str]:
         """Return the attribute and level of each attribute of a combination, as text."""
@@ -63,19 +84,19 @@ def combinations_of(codes: Codes, attributes: Sequence[str], placed: Mask) -> Co
         return Combinations(
             np.zeros(rows, dtype=np.int64), np.zeros((1, 0), dtype=np.int64), ("everyone",)
         )
-    ranks, words = zip(*(_ranked(column) for column in columns), strict=True)
+    ranks, words, values = zip(*(_ranked(column) for column in columns), strict=True)
     levels, of_row = np.unique(np.column_stack(ranks), axis=0, return_inverse=True)
     names = tuple(
         ", ".join(word[level] for word, level in zip(words, row, strict=True))
         for row in levels.tolist()
     )
     return Combinations(
-        of_row.ravel().astype(np.int64), levels.astype(np.int64), names, tuple(words)
+        of_row.ravel().astype(np.int64), levels.astype(np.int64), names, tuple(words), values
     )
 
 
-def _ranked(column: Column) -> tuple[Ints, list[str]]:
-    """Return the rank of each value, missing last, and the text of each rank."""
+def _ranked(column: Column) -> tuple[Ints, list[str], Ints]:
+    """Return the rank of each value, missing last, and text and value of each rank."""
     if column.field.kind in ("number", "date", "text"):
         msg = (
             f"attribute {column.name!r} has the kind {column.field.kind!r}, but attributes must be"
@@ -92,7 +113,7 @@ def _ranked(column: Column) -> tuple[Ints, list[str]]:
     words = [f"{column.name} {text}" for text in texts]
     if column.missing.any():
         words.append(f"{column.name} missing")
-    return rank.astype(np.int64), words
+    return rank.astype(np.int64), words, occurring
 
 
 def advise(combinations: Combinations, attributes: Sequence[str]) -> None:

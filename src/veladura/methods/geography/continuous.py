@@ -131,15 +131,30 @@ class Redrawn:
             np.array([law[1] for law in laws]),
         )
 
-    def draw(self, rng: Generator, combination: Ints, cell: Ints) -> Column:
-        """Return the column with new numbers for rows that have a place and a number."""
+    def draw(
+        self,
+        rng: Generator,
+        combination: Ints,
+        cell: Ints,
+        column: Column | None = None,
+        placed: Mask | None = None,
+    ) -> Column:
+        """Return the column with new numbers for rows that have a place and a number.
+
+        Parameters
+        ----------
+        column, placed
+            Of other rows than those that it was learnt from.
+        """
+        column = self.column if column is None else column
+        placed = self.placed if placed is None else placed
         scores = self.surface.scores(rng, combination, cell)
-        values = self.column.numbers()
+        values = column.numbers()
         if not self.donors:
-            values[self.placed] = scores
+            values[placed] = scores
         elif self.law is not None:
-            values[self.placed] = self._numbers(rng, self.law, combination, scores)
-        values[self.column.missing] = np.nan
+            values[placed] = self._numbers(rng, self.law, combination, scores)
+        values[column.missing] = np.nan
         return self.column.rounded(values)
 
     def _numbers(self, rng: Generator, law: LeafLaw, combination: Ints, scores: Floats) -> Floats:

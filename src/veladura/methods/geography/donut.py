@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,17 +12,23 @@ from numpy.random import Generator
 
 from veladura.base.checks import check_whole, is_number
 from veladura.base.context import Context
-from veladura.core.recipe import Drawn, Fitted
+from veladura.base.streams import ChunkStream
+from veladura.core.chunks import RowWise
+from veladura.core.recipe import Draw, Drawn
 from veladura.errors import PlanError
 from veladura.methods.geography.claims import drawn_promise, inside_promise, ring_promise
+from veladura.methods.geography.homes import Homes
 from veladura.methods.geography.isolation import reach_of, ring_points
-from veladura.methods.geography.located import Located, LocationRecipe, locate
-from veladura.methods.geography.place import moved_datasets, rule_of_masks
+from veladura.methods.geography.located import Located, LocationRecipe, check_coordinates, locate
+from veladura.methods.geography.passing import KnownReach, passing_places, refuse_hull
+from veladura.methods.geography.place import moved_datasets, rule_of_masks, written
 from veladura.methods.geography.projection import diagonal, plane_of
 
 if TYPE_CHECKING:
     from veladura.base.arrays import Floats
+    from veladura.core.chunks import FittedChunks
     from veladura.core.promise import Promise
+    from veladura.table.codes import Column
     from veladura.table.inspect import Facts
     from veladura.table.table import Table
 
@@ -55,12 +61,17 @@ class Donut(LocationRecipe):
         "planar", or "degrees" for longitude (x) and latitude (y).
     m
         Number of datasets. One is safest: the mean of a person's places over several datasets
-        approaches the true place.
+        approaches the true place. Rows of one person at one place move together, where a column
+        has the role "person".
     missing
         What to do with rows that have no place: "refuse" the table, or "keep" them without one.
     stray
         What to do with a few places outside the region: "refuse", or start from them as they are
         ("nearest").
+    fit_rows
+        Most rows that are held: of a larger table the coordinates are held only, and its rows
+        pass chunk by chunk. By default all rows, or those that a
+        quarter of ``[run] memory`` holds where they do not fit.
 
     Examples
     --------
@@ -103,6 +114,23 @@ class Donut(LocationRecipe):
         codes, located = locate(self, table)
         return FittedDonut(self, table, codes, located)
 
+    def apply_to_sample(self, table: Table, number: int, context: Context) -> FittedChunks[Donut]:
+        """Find the place of every row; the coordinates are held, all other columns pass."""
+        from veladura.core.chunks import FittedChunks, fit_to_sample
+
+        refuse_hull(self)
+        check_coordinates(self, table.schema)
+        near, sample, _ = fit_to_sample(self, table, number, context, ())
+        every = self.apply(near.select([self.x, self.y]).fetched(), context)
+        located = every.located
+        homes = located.at_homes().places
+        reach = KnownReach.of(*located.plane.forward(homes.x, homes.y), every.reach)
+        nobody = replace(
+            located, places=homes.take(np.empty(0, dtype=np.int64)), homes=Homes.of_rows(0)
+        )
+        fitted = FittedDonut(self, sample, sample.codes([self.x, self.y]), nobody, reach)
+        return FittedChunks.of(self, near, fitted)
+
     @classmethod
     def implied(cls, settings: Mapping[str, Any], person: str | None) -> tuple[Promise, ...]:
         """Return the promises about places, and that of the distances."""
@@ -122,18 +150,47 @@ class Donut(LocationRecipe):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FittedDonut(Fitted[Donut]):
-    """The places to start from. Holds original values: never released."""
+class FittedDonut(RowWise[Donut]):
+    """The places to start from. Holds original values: never released.
+
+    Attributes
+    ----------
+    known
+        How far each place may move, where rows pass in chunks.
+    """
 
     located: Located
+    known: KnownReach | None = None
+
+    @property
+    def kept_beside(self) -> Sequence[str]:
+        """The coordinates: how far they moved is proved row for row."""
+        return (self.recipe.x, self.recipe.y)
 
     def draw(self, context: Context) -> Drawn:
         """Return the table with moved places, once or m times."""
+        draws = moved_datasets(self.recipe, self.codes, self.located, self._points, context)
+        return self.described(draws, self.codes.rows.size)
+
+    def replaced(self, columns: Mapping[str, Column], stream: ChunkStream) -> dict[str, Column]:
+        """Return new places of some rows."""
+        recipe = self.recipe
+        places = passing_places(recipe, columns, self.located.region)
+        located = replace(self.located, places=places, homes=Homes.of_rows(places.x.size))
+        assert self.known is not None  # noqa: S101  # of rows that pass in chunks
+        reach = self.known.at(*located.plane.forward(places.x, places.y))
+        rng = stream(recipe.method, stream.dataset)
+        x, y = ring_points(rng, located, float(recipe.inner), reach)
+        return written(columns[recipe.x], columns[recipe.y], places.placed, x, y)
+
+    def described(self, datasets: Sequence[Draw], rows: int) -> Drawn:
+        """Promise the region and the distances."""
+        del rows
         recipe, region = self.recipe, self.located.region
         x, y = recipe.x, recipe.y
         moved = ring_promise(recipe.settings())
         return Drawn(
-            datasets=moved_datasets(recipe, self.codes, self.located, self._points, context),
+            datasets=datasets,
             changed=(x, y),
             rule=rule_of_masks(recipe.m),
             promises=(
@@ -144,12 +201,12 @@ class FittedDonut(Fitted[Donut]):
         )
 
     def _points(self, rng: Generator) -> tuple[Floats, Floats]:
-        return ring_points(rng, self.located, float(self.recipe.inner), self.reach)
+        return ring_points(rng, self.located.at_homes(), float(self.recipe.inner), self.reach)
 
     @cached_property
     def reach(self) -> Floats:
-        """The largest distance that each place may move."""
-        located = self.located
+        """The largest distance that each home may move."""
+        located = self.located.at_homes()
         points = np.column_stack(located.plane.forward(located.places.x, located.places.y))
         size = diagonal(located.plane, located.region.bounds)
         return reach_of(points, float(self.recipe.outer), self.recipe.k, size)

@@ -17,6 +17,7 @@ from veladura.methods.geography.located import LocationRecipe, check_grid
 from veladura.methods.geography.region import Shape, plain_cells
 
 if TYPE_CHECKING:
+    from veladura.core.chunks import FittedChunks
     from veladura.methods.geography.choose import Choice
     from veladura.methods.geography.fitted import FittedGeography
     from veladura.table.inspect import Facts
@@ -38,6 +39,10 @@ class Geography(LocationRecipe):
     variation. For each of m posterior draws every row gets a cell by the intensities of its
     combination, then a uniform point in the usable part of the cell. All other columns and the
     order of rows stay as they are.
+
+    Where a column has the role "person", rows of one person at one place are a *home*: homes are
+    counted, and a home gets one new place. Who moves gets the next new place by a gravity model,
+    given the new place before it: near and populous cells attract, by as much as in the data.
 
     Parameters
     ----------
@@ -88,6 +93,13 @@ class Geography(LocationRecipe):
     stray
         What to do with a few places outside the region: "refuse", or count them in the "nearest"
         cell.
+    fit_rows
+        Most rows that the map is learnt from, a random sample of a larger table, whose rows pass
+        chunk by chunk. By default all rows, or those that a quarter of ``[run] memory`` holds
+        where they do not fit.
+    time
+        The column that orders the rows of a person who has several places; by default the order of
+        the table does.
     addresses
         Valid addresses, a table with columns x and y or a list of points: every synthetic place
         moves to the nearest one.
@@ -151,6 +163,7 @@ class Geography(LocationRecipe):
     release: Unit = "point"
     k: int = 5
     m: int = 5
+    time: str | None = None
     addresses: Addresses | None = field(default=None, repr=False, metadata={"private": True})
     priors: Priors = field(default_factory=Priors)
     sweeps: int = 5000
@@ -199,6 +212,22 @@ class Geography(LocationRecipe):
 
         return fit(self, table, context)
 
+    def apply_to_sample(
+        self, table: Table, number: int, context: Context
+    ) -> FittedChunks[Geography]:
+        """Draw the map from a sample; combinations of attributes are those of all rows."""
+        from veladura.core.chunks import FittedChunks, fit_to_sample
+        from veladura.methods.geography.fitted import fit
+        from veladura.methods.geography.passing import refuse_hull
+
+        refuse_hull(self)
+        named = [self.cell_column] if self.cell_column else []
+        table.schema.check("attributes", self.attributes)
+        near, sample, whole = fit_to_sample(
+            self, table, number, context, [*self.attributes, *named]
+        )
+        return FittedChunks.of(self, near, fit(self, sample, context, whole))
+
     def choose(
         self, table: Any, grids: Sequence[tuple[int, int]] | None = None, seed: int | None = None
     ) -> Choice:
@@ -245,11 +274,14 @@ def _check_names(recipe: Geography) -> None:
         if isinstance(named, str) or not all(isinstance(name, str) for name in named):
             msg = f"{setting} must be a list of column names.\n\nHint: write {setting}=[...]."
             raise PlanError(msg)
-    named = (recipe.cell_column,) if recipe.cell_column else ()
+    if recipe.time is not None and not isinstance(recipe.time, str):
+        msg = 'time must be the name of a column.\n\nHint: write time="year".'
+        raise PlanError(msg)
+    named = tuple(name for name in (recipe.cell_column, recipe.time) if name)
     every = (recipe.x, recipe.y, *named, *recipe.attributes, *recipe.continuous)
     if twice := sorted({name for name in every if every.count(name) > 1}):
         msg = (
-            f"x, y, attributes and continuous must be different columns (cell_column too); named"
+            "x, y, attributes, continuous, cell_column and time must be different columns; named"
             f" twice: {twice}."
         )
         raise PlanError(msg)

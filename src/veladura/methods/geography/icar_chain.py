@@ -84,7 +84,7 @@ def lay_out(counts: CellCounts, graph: Graph, design: EffectDesign, priors: Prio
         slopes=slopes,
         mean_precision=mean_precision,
         smooth=smooth,
-        scale_prior=priors.of_scales(graph, len(totals)),
+        scale_prior=priors.of_scales(graph, len(totals), slopes),
     )
 
 

@@ -52,6 +52,8 @@ class Priors:
         v: the variance of the slopes (normal), or of their common part beta_0 (icar; 0 leaves it
         out, as Nunes 2018 does). A large v discloses more about who lives where: compare risk and
         utility.
+    slope_shape, slope_rate
+        Gamma prior of the precision of slopes with the prior ``icar``.
 
     References
     ----------
@@ -65,7 +67,7 @@ class Priors:
     spatial_shape: float = 1.0
     spatial_rate: float = 0.1
     contrast_shape: float = 1.0
-    contrast_rate: float = 1.0
+    contrast_rate: float = 10.0
     extra_shape: float = 1.0
     extra_rate: float = 1.0
     spatial_sd: float | None = None
@@ -74,10 +76,12 @@ class Priors:
     tail: float = 0.01
     slope: SlopePrior = "normal"
     slope_variance: float = 1.0
+    slope_shape: float = 1.0
+    slope_rate: float = 1.0
 
     def __post_init__(self) -> None:
         scales = [f"{kind}_{part}" for kind in KINDS for part in ("shape", "rate", "sd")]
-        for name in ("intercept_variance", *scales):
+        for name in ("intercept_variance", "slope_shape", "slope_rate", *scales):
             value = getattr(self, name)
             if value is not None and not 0 < value < np.inf:
                 msg = f"{name} must be a number above 0, got {value!r}."
@@ -91,8 +95,10 @@ class Priors:
         if self.slope not in get_args(SlopePrior):
             raise PlanError.unknown("slope prior", str(self.slope), get_args(SlopePrior))
 
-    def of_scales(self, graph: Graph, effects: int) -> Floats:
+    def of_scales(self, graph: Graph, effects: int, slopes: int = 0) -> Floats:
         """Return a, b, c of p(tau) ~ tau^(a - 1) exp(-b tau - c tau^(-1/2)), by effect, then eps.
+
+        The last ``slopes`` effects are those of covariates.
 
         A gamma law has c = 0. The exponential law of sd = s / sqrt(tau), s the standard deviation
         at precision 1, has a = -1/2, b = 0 and c = -log(tail) s / limit (Simpson et al. 2017, eq.
@@ -108,6 +114,7 @@ class Priors:
             else:
                 spread = 1.0 if kind == "extra" else unit_spread(graph)
                 rows[at] = -0.5, 0.0, -math.log(self.tail) * spread / limit
+        rows[effects - slopes : effects] = self.slope_shape, self.slope_rate, 0.0
         return rows
 
 

@@ -17,12 +17,15 @@ from veladura.methods.geography.icar_arrays import (
     MODEL,
     REAL,
     RNG,
+    SHIFT,
     STATE,
     WEIGH,
     WIDEN,
     Model,
     State,
 )
+
+DISTRICTS = 8  # moves of districts in a sweep
 
 
 @inner(REAL(MODEL, STATE, INT, INT, REAL))
@@ -109,14 +112,74 @@ def _pick(rng: Generator, model: Model, i: int) -> int:
     return int(model.neighbour[start[i] + int(rng.random() * (start[i + 1] - start[i]))])
 
 
+@inner(INT(RNG, MODEL, STATE))
+def _pick_district(rng: Generator, model: Model, state: State) -> int:
+    """Choose a random cell and the cells nearest to it by steps over borders; return how many.
+
+    At least one of its part is left out; 0 for a cell without neighbours. The seen cells have a 1
+    in a row of the work space. Nothing here depends on the slopes.
+    """
+    start, neighbour, part = model.start, model.neighbour, model.part
+    chosen, seen = state.chosen, state.work[SHIFT]
+    seen[:] = 0.0
+    centre = int(rng.random() * part.size)
+    share = rng.random()
+    if part[centre] < 0:
+        return 0
+    # sizes of all scales: uniform in the logarithm
+    many = int(np.exp(share * np.log(model.size[part[centre]])))
+    many = min(many, int(model.size[part[centre]]) - 1)
+    chosen[0], seen[centre] = centre, 1.0
+    held, at = 1, 0
+    while held < many:
+        for a in range(start[chosen[at]], start[chosen[at] + 1]):
+            if held < many and seen[neighbour[a]] == 0.0:
+                chosen[held], seen[neighbour[a]] = neighbour[a], 1.0
+                held += 1
+        at += 1
+    return many
+
+
+@inner(DRAW)
+def _move_district(rng: Generator, model: Model, state: State, j: int) -> None:
+    """Draw a shift of a random district against the rest of its part, whose mean stays.
+
+    Moves of two cells alone need thousands of sweeps for a slope that changes slowly over the map.
+    """
+    start, neighbour, part = model.start, model.neighbour, model.part
+    effect, chosen, seen, work = state.effect, state.chosen, state.work[SHIFT], state.work
+    many = _pick_district(rng, model, state)
+    if many == 0:
+        return
+    p, total = part[chosen[0]], int(model.size[part[chosen[0]]])
+    apart, pull, borders = total / (total - many), 0.0, 0
+    for at in range(many):
+        i = chosen[at]
+        work[FACTOR, at] = 1.0
+        for a in range(start[i], start[i + 1]):
+            if seen[neighbour[a]] == 0.0:
+                pull += effect[j, i] - effect[j, neighbour[a]]
+                borders += 1
+    every = many
+    for i in range(part.size):
+        if part[i] == p and seen[i] == 0.0:
+            chosen[every], work[FACTOR, every] = i, 1.0 - apart
+            every += 1
+    precision = state.precision[j]
+    shift = _draw_along(
+        rng, model, state, j, every, -precision * apart * pull, precision * apart * apart * borders
+    )
+    for at in range(every):
+        effect[j, chosen[at]] += work[FACTOR, at] * shift
+
+
 @handed(DRAW)
 def draw_smooth_slope(rng: Generator, model: Model, state: State, j: int) -> None:
     """Draw the slopes of a covariate with an ICAR prior.
 
-    Neighbours move against each other, then every cell and part by itself.
-
-    The first kind of move keeps the means, so it serves also where they are held at 0; the others
-    are left out there.
+    Neighbours move against each other, then districts against the rest, then every part by itself.
+    The first two kinds of moves keep the means, so they serve also where these are held at 0; the
+    last is left out there.
     """
     start, part, group = model.start, model.part, model.group
     effect, mean, chosen, work = state.effect, state.mean, state.chosen, state.work
@@ -137,6 +200,8 @@ def draw_smooth_slope(rng: Generator, model: Model, state: State, j: int) -> Non
         shift = _draw_along(rng, model, state, j, many, slope, bend)
         for at in range(many):
             effect[j, chosen[at]] += work[FACTOR, at] * shift
+    for _ in range(DISTRICTS):
+        _move_district(rng, model, state, j)
     if held > 0.0:
         for p in range(mean.shape[1]):
             many = 0

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import numpy as np
 
-from veladura.base.arrays import Floats, Mask
-from veladura.base.checks import MOST_DATASETS, check_choice, check_whole
+from veladura.base.arrays import Floats, Ints, Mask
+from veladura.base.checks import MOST_DATASETS, check_choice, check_fit_rows, check_whole
 from veladura.base.limits import Limit
 from veladura.core.gates import MASKED
 from veladura.core.promise import Check, Promise
 from veladura.core.recipe import Recipe
 from veladura.errors import DataError, PlanError
 from veladura.methods.geography.claims import CHECKS, drawn_promise
+from veladura.methods.geography.homes import Homes, homes_of
 from veladura.methods.geography.hull import hull_around, is_hull
 from veladura.methods.geography.place import Writing
 from veladura.methods.geography.projection import Coordinates, Plane, looks_like_degrees, plane_of
@@ -44,6 +45,7 @@ class LocationRecipe(Recipe):
     declared_by_holder: ClassVar[tuple[str, ...]] = ("region",)
     checks: ClassVar[Mapping[str, Check]] = CHECKS
     gate: ClassVar[Mapping[str, Limit]] = MASKED
+    chunked: ClassVar[bool] = True
 
     x: str
     y: str
@@ -53,6 +55,7 @@ class LocationRecipe(Recipe):
     m: int = 1
     missing: Literal["refuse", "keep"] = "refuse"
     stray: Literal["refuse", "nearest"] = "refuse"
+    fit_rows: int | None = None
 
     def __post_init__(self) -> None:
         for setting in ("region", "exclude"):
@@ -75,6 +78,7 @@ class LocationRecipe(Recipe):
         check_choice("missing", self.missing, ("refuse", "keep"))
         check_choice("stray", self.stray, ("refuse", "nearest"))
         check_whole("m", self.m, 1, MOST_DATASETS)
+        check_fit_rows(self.fit_rows)
 
     def region_and_plane(self, codes: Codes) -> tuple[Region, Plane]:
         """Return the declared region, or one around the places, and the plane it is measured in."""
@@ -146,6 +150,10 @@ class Places:
     x: Floats = field(repr=False)
     y: Floats = field(repr=False)
 
+    def take(self, rows: Ints) -> Places:
+        """Return the places of some of the rows that have one."""
+        return replace(self, x=self.x[rows], y=self.y[rows])
+
 
 @dataclass(frozen=True, eq=False)
 class Located:
@@ -155,6 +163,11 @@ class Located:
     plane: Plane
     places: Places
     writing: Writing
+    homes: Homes
+
+    def at_homes(self) -> Located:
+        """Return one row for each home, so that rows of one home move together."""
+        return replace(self, places=self.places.take(self.homes.first))
 
 
 def locate(recipe: LocationRecipe, table: Table) -> tuple[Codes, Located]:
@@ -164,7 +177,7 @@ def locate(recipe: LocationRecipe, table: Table) -> tuple[Codes, Located]:
     region, plane = recipe.region_and_plane(codes)
     places = places_of(recipe, codes, region)
     writing = Writing.of(codes[recipe.x], codes[recipe.y])
-    return codes, Located(region, plane, places, writing)
+    return codes, Located(region, plane, places, writing, homes_of(table, codes, places))
 
 
 def places_of(recipe: LocationRecipe, codes: Codes, region: Region) -> Places:

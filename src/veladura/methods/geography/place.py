@@ -68,10 +68,17 @@ def moved_datasets(
     points: Callable[[Generator], tuple[Floats, Floats]],
     context: Context,
 ) -> Sequence[Draw]:
-    """Return m datasets of a mask: the new points of each come from a stream of its own."""
+    """Return m datasets of a mask: the new points of each come from a stream of its own.
+
+    ``points`` gives one point a home: the mean over the rows of a home must not come near it.
+    """
     x, y, placed = codes[recipe.x], codes[recipe.y], located.places.placed
-    streams = (context.streams(recipe.method, number) for number in range(recipe.m))
-    return [Draw(written(x, y, placed, *points(rng))) for rng in streams]
+    of_row = located.homes.of_row
+    datasets = []
+    for number in range(recipe.m):
+        new_x, new_y = points(context.streams(recipe.method, number))
+        datasets.append(Draw(written(x, y, placed, new_x[of_row], new_y[of_row])))
+    return datasets
 
 
 def rule_of_masks(m: int) -> Rule:

@@ -14,11 +14,13 @@ from veladura.errors import NotApplicable
 from veladura.methods.geography.cells import Cells
 from veladura.methods.geography.combinations import Combinations, combinations_of
 from veladura.methods.geography.grid import grid_over
+from veladura.methods.geography.homes import Homes
 from veladura.methods.geography.located import LocationRecipe
 from veladura.methods.geography.projection import Plane, plane_of
 from veladura.methods.geography.region import Region, region_of
 from veladura.methods.geography.tracts import read_tracts, tracts_over
 from veladura.table.codes import Codes, encode
+from veladura.table.units import person_numbers
 
 if TYPE_CHECKING:
     from veladura.core.release import Release, Step
@@ -42,6 +44,11 @@ class Scene:
     def points(self) -> Floats:
         """The places as rows of two numbers."""
         return np.column_stack([self.x, self.y])
+
+    def take(self, chosen: Ints) -> Scene:
+        """Return some of these places, in the order of the rows."""
+        kept = np.sort(chosen)
+        return Scene(self.x[kept], self.y[kept], self.cell[kept], self.rows[kept])
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,13 +121,25 @@ class PlacedRelease:
 
     @cached_property
     def before(self) -> Scene:
-        """The original."""
-        return self._scene(self.original)
+        """The original; of a person's rows at one place the first."""
+        scene = self._scene(self.original)
+        if self.original.people == self.original.rows:
+            return scene
+        people = person_numbers(self.original)[scene.rows]
+        return scene.take(Homes.of_people(people, scene.x, scene.y, scene.rows).first)
 
     @cached_property
     def after(self) -> list[Scene]:
-        """The datasets, in the order of their own rows."""
-        return [self._scene(table) for table in self.tables]
+        """The datasets, in the order of their own rows; of the rows that `before` has."""
+        scenes = [self._scene(table) for table in self.tables]
+        if self.original.people == self.original.rows:
+            return scenes
+        seen = np.zeros(self.original.rows, dtype=bool)
+        seen[self.before.rows] = True
+        return [
+            scene.take(np.flatnonzero(seen[link[scene.rows]]))
+            for scene, link in zip(scenes, self.links, strict=True)
+        ]
 
     @property
     def people(self) -> list[Ints]:
