@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import http.client
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -131,3 +135,31 @@ def test_the_running_studio_gives_strangers_nothing(tmp_path: Path):
         assert status == 200
         assert b"html" in body
         assert ask(port, "GET", "/view/guessed", {"Host": host})[0] == 404
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_studio_that_ends_at_once_says_nothing_strange(tmp_path: Path, number: int):
+    """Ended, or its terminal closed, while the table is being read: no complaint of a library."""
+    write_people(tmp_path)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "veladura", "studio", "people.csv", "--no-browser"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "VELADURA_CUSTODIAN": str(tmp_path / "home")},
+        # under nohup the signal would be ignored, and children inherit that
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # noqa: PLW1509
+    )
+    try:
+        assert process.stdout is not None
+        assert "http://127.0.0.1:" in process.stdout.readline()
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        process.communicate()
+    assert errors.strip().splitlines() in (
+        [],
+        ["interrupted: a release folder is whole or was not written."],
+    )

@@ -10,7 +10,7 @@ import pytest
 from tests.studio.browser import write_people
 
 from veladura.core import registry
-from veladura.plan.plan import read_plan
+from veladura.plan.reading import read_plan
 from veladura.studio import rooms
 from veladura.studio.answers import FieldError
 from veladura.studio.fields import settings_of, step_from
@@ -199,3 +199,25 @@ def test_the_map_puts_the_safer_left_and_the_more_useful_above():
         safe, useful = drawn
         assert safe.x < useful.x
         assert useful.y < safe.y  # a picture counts from its upper edge
+
+
+@pytest.mark.parametrize("role", ["household", "identifier"])
+def test_a_column_that_leaves_the_release_is_known_to_no_intruder(session, role):
+    rooms.do(session, "risk/save", {"name": "n", "known": ["area", "age"], "within:age": "2"})
+    rooms.do(session, "risk/save", {"name": "m", "known": ["area"]})
+    rooms.do(session, "columns/set", {"column": "area", "role": role})
+    intruders = {who["name"]: who for who in plan_now()["intruder"]}
+    assert intruders["n"] == {"name": "n", "knows": ["age"], "within": {"age": 2.0}}
+    assert "m" not in intruders  # it knew nothing else
+    assert all("area" not in who["knows"] for who in intruders.values())
+
+
+def test_codes_for_missing_are_read_as_missing(session):
+    table = pd.read_csv("people.csv")
+    code = str(int(table["age"].mode()[0]))
+    rooms.do(session, "columns/missing", {"column": "age", "missing": f"{code}, -9"})
+    assert plan_now()["columns"]["age"]["missing"] == [code, "-9"]
+    row = next(row for row in rows_of(session) if row.name == "age")
+    assert (row.missing, row.codes) == (int((table["age"] == int(code)).sum()), f"{code}, -9")
+    rooms.do(session, "columns/missing", {"column": "age", "missing": ""})
+    assert "missing" not in plan_now()["columns"]["age"]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
+import sys
 import time
 from pathlib import Path
 
@@ -162,6 +164,32 @@ def test_a_full_disk_is_a_sentence():
     words = disk_words(OSError(28, "No space left on device"))
     assert "No space left on device" in words
     assert "Hint: make room" in words
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of another process: Linux only")
+def test_a_disk_that_is_full_during_a_run_loses_nothing(session):
+    """No file of the worker may grow beyond some bytes, as on a disk without room."""
+    import resource
+
+    rooms.do(session, "release/write", {})
+    wait(session.job)
+    assert session.job.state == "done", session.job.problem
+    before = files_here()
+    for limit in (0, 2_000):
+        rooms.do(session, "release/write", {"force": "yes"})
+        resource.prlimit(session.job._process.pid, resource.RLIMIT_FSIZE, (limit, limit))
+        wait(session.job)
+        assert session.job.state == "failed"
+        assert "Nothing was released" in session.job.problem
+        assert re.search("Hint: (make room|check the free space)", session.job.problem)
+        assert files_here() == before
+    assert "Nothing was released" in rooms.show(session, "release", {})
+
+
+def files_here() -> dict[str, bytes]:
+    """The release and the plan as they lie on the disk, nothing hidden beside them."""
+    found = [Path("plan.toml"), *Path("release").rglob("*")]
+    return {str(path): path.read_bytes() for path in found if path.is_file()}
 
 
 def test_a_broken_release_folder_says_so(session, veladura, tmp_path):

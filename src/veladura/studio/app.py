@@ -8,6 +8,7 @@ import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -76,21 +77,27 @@ class Routes:
         view = self.session.views.find(request.path_params["ticket"])
         if view is None:
             return Response(status_code=404)
-        content = await run_in_threadpool(view.make)
+        try:
+            content = await run_in_threadpool(view.make)
+        except OSError:  # the file went away since the page was made
+            return Response(status_code=404)
         headers = {"cross-origin-opener-policy": "unsafe-none", "content-security-policy": SEALED}
         if view.name:
-            headers["content-disposition"] = f'attachment; filename="{view.name}"'
+            # the name comes from a stranger's folder: nothing in it may end the header
+            headers["content-disposition"] = f"attachment; filename*=UTF-8''{quote(view.name)}"
         return Response(content, media_type=view.media, headers=headers)
 
     async def room(self, request: Request) -> Response:
         """One room, as a part of the page."""
         name, query = request.path_params["name"], dict(request.query_params)
-        return await run_in_threadpool(self._answered, lambda: {"html": self._room(name, query)})
+        return await run_in_threadpool(self._answered, lambda: self._room(name, query))
 
-    def _room(self, name: str, query: Mapping[str, str]) -> str:
+    def _room(self, name: str, query: Mapping[str, str]) -> dict[str, Any]:
         from veladura.studio.rooms import show
 
-        return show(self.session, name, query)
+        # read first: a change while the room is made leaves it old, and the page asks again
+        revision = self.session.revision
+        return {"html": show(self.session, name, query), "revision": revision}
 
     async def act(self, request: Request) -> Response:
         """What a click does."""
@@ -111,7 +118,8 @@ class Routes:
     def _answered(self, make: Callable[[], dict[str, Any]]) -> Response:
         """Return an answer; an error becomes a sentence."""
         try:
-            return JSONResponse({**make(), "revision": self.session.revision})
+            answer = make()
+            return JSONResponse({"revision": self.session.revision, **answer})
         except FieldError as error:
             return JSONResponse({"error": str(error), "field": error.field}, 422)
         except VeladuraError as error:

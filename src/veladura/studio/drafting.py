@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from veladura.errors import PlanError
 from veladura.plan.draft import drafted
 from veladura.plan.edit import set_column, set_intruders, set_table
-from veladura.plan.plan import plan_in
-from veladura.table.schema import Declared
+from veladura.plan.reading import plan_in
+from veladura.table.schema import NOT_RELEASED, UNITS, Declared
 
 if TYPE_CHECKING:
     from veladura.plan.plan import Plan
@@ -81,6 +81,21 @@ def edit_or_redraft(
     return ""
 
 
+def unknown(text: str, name: str) -> str:
+    """Return a plan whose intruders do not know a column: it is in no release any more."""
+    old = tomllib.loads(text).get("intruder", [])
+    if not any(name in who["knows"] for who in old):
+        return text
+    new = [_without(who, name) for who in old]
+    return set_intruders(text, [who for who in new if who["knows"]])
+
+
+def _without(who: Mapping[str, Any], name: str) -> dict[str, Any]:
+    within = {column: reach for column, reach in who.get("within", {}).items() if column != name}
+    knows = [column for column in who["knows"] if column != name]
+    return {**who, "knows": knows} | ({"within": within} if "within" in who else {})
+
+
 def _source(plan: Plan) -> str:
     if plan.source.url is not None:
         return plan.source.url
@@ -103,4 +118,7 @@ def _carried(text: str, plan: Plan, columns: Mapping[str, Declared]) -> str:
         return text
     own = [who for who in old.get("intruder", []) if who["name"] not in USUAL]
     new = tomllib.loads(text).get("intruder", [])
-    return set_intruders(text, [*new, *own]) if own else text
+    text = set_intruders(text, [*new, *own]) if own else text
+    for name, column in columns.items():
+        text = unknown(text, name) if column.role in (*NOT_RELEASED, *UNITS) else text
+    return text

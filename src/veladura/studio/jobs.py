@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -62,14 +63,11 @@ class Job:
     def _read(self) -> None:
         assert self._process.stdin is not None  # noqa: S101  # a pipe
         assert self._process.stdout is not None  # noqa: S101
-        try:
+        with suppress(OSError, ValueError), self._process:  # one that ended: said below
             self._process.stdin.write(json.dumps({**self.task, "kind": self.kind}) + "\n")
             self._process.stdin.flush()
             for line in self._process.stdout:
                 self._take(json.loads(line))
-        except (OSError, ValueError):
-            pass  # a process that ended: said below
-        self._process.wait()
         if self.state == "running":
             self.state, self.problem = "failed", KILLED
         self.on_end(self)

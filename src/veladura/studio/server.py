@@ -7,15 +7,18 @@ import socket
 import threading
 import webbrowser
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import uvicorn
 
-from veladura.errors import PlanError
+from veladura.errors import PlanError, VeladuraError
 from veladura.studio.app import build
 from veladura.studio.guard import Guard
 from veladura.studio.session import Session
+
+PATIENCE = 10  # seconds that a table which is being read may still take when the studio ends
 
 
 def serve(
@@ -51,14 +54,30 @@ def serve(
     )
     running.append(server)
     say(f"studio     {address}\n           Ctrl-C, or closing this terminal, stops it.")
+    reader = threading.Thread(
+        target=_opened, args=(session, lambda: server.should_exit), daemon=True
+    )
     if session.release is None:
-        threading.Thread(target=session.open, daemon=True).start()
+        reader.start()
     if browser:
         threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
     try:
         server.run(sockets=[bound])
     finally:
         session.close()
+        if reader.ident is not None:
+            reader.join(PATIENCE)  # a library complains of a thread that Python ends under it
+
+
+def _opened(session: Session, ends: Callable[[], bool]) -> None:
+    """Open the table, then each room once: the first click finds its modules loaded."""
+    from veladura.studio.rooms import ROOMS, show
+
+    session.open()
+    for name in ROOMS:
+        with suppress(VeladuraError, OSError):
+            if not ends():
+                show(session, name, {})
 
 
 def _bound(port: int) -> socket.socket:

@@ -84,7 +84,7 @@ class Session:
 
     def _open(self) -> None:
         from veladura.plan.draft import drafted, write_draft
-        from veladura.plan.plan import read_plan
+        from veladura.plan.reading import read_plan
 
         path = self._path
         if not path.exists() and self.given is not None:
@@ -210,9 +210,10 @@ class Session:
 
     def write(self, text: str, words: str, *, keep: bool = True) -> None:
         """Write a plan, after reading it as a run would; keep it as a version."""
+        from veladura.measures.knowledge import check_intruders
         from veladura.plan.accounting import refuse_unnamed
         from veladura.plan.edit import write_private as write_plan
-        from veladura.plan.plan import plan_in
+        from veladura.plan.reading import plan_in
 
         plan = plan_in(text, self._path.parent)
         before = self.plan
@@ -220,6 +221,7 @@ class Session:
         if source is None or before is None or _asks(plan) != _asks(before):
             source = self._opened(plan)
         refuse_unnamed(plan, source.table)
+        check_intruders(plan.intruders, source.table.schema)
         write_plan(self._path, text)
         self.plan, self.source = plan, source
         if keep:
@@ -255,7 +257,7 @@ class Session:
 
     def reload(self) -> None:
         """Read plan and source again."""
-        from veladura.plan.plan import read_plan
+        from veladura.plan.reading import read_plan
 
         with self.lock:
             plan = read_plan(self._path)

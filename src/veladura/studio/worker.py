@@ -88,7 +88,7 @@ def _progress(out: TextIO) -> Progress:
 
 def _trial(task: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     """Protect and measure as the plan says, and keep the result as a card."""
-    from veladura.plan.plan import plan_in
+    from veladura.plan.reading import plan_in
     from veladura.plan.run import rehearsed
     from veladura.studio.cards import card_of, write_card
 
@@ -100,7 +100,7 @@ def _trial(task: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
 
 def _release(task: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     """Run the plan: write the release, and the record."""
-    from veladura.plan.plan import plan_in
+    from veladura.plan.reading import plan_in
     from veladura.plan.run import run
     from veladura.studio.cards import outcome_facts
 
@@ -110,7 +110,7 @@ def _release(task: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
 
 def _ways(task: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     """List the ways to reach k-anonymity."""
-    from veladura.plan.plan import plan_in
+    from veladura.plan.reading import plan_in
     from veladura.plan.ways import ways_of
     from veladura.studio.lattice import ways_facts
 

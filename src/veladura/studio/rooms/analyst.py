@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 FAMILIES = ("gaussian", "binomial", "poisson", "gamma", "quasi-binomial", "quasi-poisson")
 MOST_ROWS = 200
+LARGE, VERY_LARGE = 1e4, 1e12  # numbers that are written out
 
 
 def show(session: Session, _query: Mapping[str, str]) -> str:
@@ -45,11 +46,11 @@ def show(session: Session, _query: Mapping[str, str]) -> str:
         columns=manifest["columns"],
         model=model,
         families=FAMILIES,
-        report=session.views.address((folder / "report.html").read_bytes),
+        report=_report(session, folder),
         files=_files(session, folder),
-        python=snippet(release).replace("path/to/this/folder", str(folder)),
-        shell=command(release).replace("path/to/this/folder", str(folder)),
-        r=r_snippet(release).replace("path/to/this/folder", str(folder)),
+        python=snippet(release, str(folder)),
+        shell=command(release, str(folder)),
+        r=r_snippet(release, str(folder)),
         questions=_values(release) if release.rule.posterior else {},
         own=session.release is None,
     )
@@ -80,9 +81,17 @@ def _verified(folder: Path) -> list[Any]:
     return verify(folder)
 
 
+def _report(session: Session, folder: Path) -> str:
+    """Return the address of the report; empty where the folder has none of its own."""
+    from veladura.release.folder import is_plain
+
+    path = folder / "report.html"
+    return session.views.address(path.read_bytes) if is_plain(path) else ""
+
+
 def _files(session: Session, folder: Path) -> list[tuple[str, int, str]]:
-    """Return the files of the folder: name, size, address."""
-    from veladura.release.folder import listed_files
+    """Return the files of the folder: name, size, address. No link or device is followed."""
+    from veladura.release.folder import is_plain, listed_files
 
     return [
         (
@@ -93,6 +102,7 @@ def _files(session: Session, folder: Path) -> list[tuple[str, int, str]]:
             ),
         )
         for name in listed_files(folder)
+        if is_plain(folder / name)
     ]
 
 
@@ -141,7 +151,7 @@ def _analyze(session: Session, form: Form) -> Answer:
         heading=analysis.heading(),
         columns=list(frame.columns),
         rows=[
-            (str(term), [f"{value:.4g}" for value in row])
+            (str(term), [_number(value) for value in row])
             for term, row in zip(frame.index, frame.to_numpy().tolist(), strict=True)
         ],
         cautions=list(analysis.cautions),
@@ -194,6 +204,11 @@ def _posterior(session: Session, form: Form) -> Answer:
         csv=_download(session, frame.to_csv(index=False).encode(), "posterior.csv"),
     )
     return Answer(html=html, target="#answer")
+
+
+def _number(value: float) -> str:
+    """Return a number in a few digits, as people write it."""
+    return f"{value:,.0f}" if LARGE <= abs(value) < VERY_LARGE else f"{value:.4g}"
 
 
 def _picture(draw: Any) -> bytes:

@@ -10,30 +10,13 @@ from veladura.errors import PlanError
 from veladura.plan.accounting import exact_in, in_words, reason_of
 from veladura.plan.edit import comment_above, set_column
 from veladura.studio.answers import Answer, FieldError, Form, required, text
-from veladura.studio.drafting import edit_or_redraft
+from veladura.studio.drafting import edit_or_redraft, unknown
 from veladura.studio.pages import fragment
-from veladura.table.schema import NOT_RELEASED, Declared, Kind, Role
+from veladura.table.schema import NOT_RELEASED, ROLE_WORDS, UNITS, Declared, Kind, Role
 
 if TYPE_CHECKING:
     from veladura.measures.exact import ExactFacts
     from veladura.studio.session import Session
-
-ROLES = {
-    "identifier": "tells who a row is: not released",
-    "dropped": "not released",
-    "person": "number of a person with several rows",
-    "household": "number of a household",
-    "quasi-identifier": "an intruder may know it",
-    "undecided": "nobody has said: counts as known",
-    "other": "nobody has said: counts as known",
-    "sensitive": "must not be learnt of a person",
-    "geographic": "one of two coordinates",
-    "weight": "sampling weight",
-    "replicate weight": "weight of a replicate of the survey",
-    "strata": "stratum of the survey design",
-    "cluster": "cluster of the survey design",
-    "harmless": "no intruder knows it, you say",
-}
 
 
 @dataclass(frozen=True)
@@ -54,6 +37,7 @@ class Row:
     labelled: int
     order: str
     format: str
+    codes: str
     confirmed: bool
     needs: str
 
@@ -71,7 +55,7 @@ def show(session: Session, _query: Mapping[str, str]) -> str:
         "columns",
         rows=rows,
         left=[row.name for row in rows if not row.confirmed],
-        roles=ROLES,
+        roles=ROLE_WORDS,
         possible=get_args(Role),
         kinds=get_args(Kind),
         people=source.telling.people,
@@ -123,6 +107,7 @@ def _row(session: Session, name: str, exact: ExactFacts | None, agreed: Any) -> 
         len(declared.labels),
         "\n".join(declared.order),
         declared.format or "",
+        ", ".join(declared.missing),
         done,
         _needs(field.role, exact, reason, done=done),
     )
@@ -158,9 +143,12 @@ def _set(session: Session, form: Form) -> Answer:
     except PlanError as error:
         raise FieldError(name, str(error)) from None
     what = f"{name}: {' and '.join(f'{key} {value}' for key, value in new.items())}"
-    said = edit_or_redraft(
-        session, lambda plan: set_column(plan, name, settings), {name: declared}, what
-    )
+
+    def change(plan: str) -> str:
+        plan = set_column(plan, name, settings)
+        return unknown(plan, name) if declared.role in (*NOT_RELEASED, *UNITS) else plan
+
+    said = edit_or_redraft(session, change, {name: declared}, what)
     _agree(session, name)
     return Answer(f"{what}. {said}")
 
@@ -206,6 +194,20 @@ def _labels(session: Session, form: Form) -> Answer:
     return Answer(f"{name} has {len(labels)} labels.")
 
 
+def _missing(session: Session, form: Form) -> Answer:
+    """Say which codes of a column stand for a missing value."""
+    name = _column(session, form)
+    codes = [code.strip() for code in text(form, "missing").split(",") if code.strip()]
+    try:
+        session.edit(
+            lambda plan: set_column(plan, name, {"missing": codes or None}),
+            f"{name}: missing codes",
+        )
+    except PlanError as error:
+        raise FieldError("missing", str(error)) from None
+    return Answer(f"{name}: {len(codes)} codes are read as missing.")
+
+
 def _import(session: Session, form: Form) -> Answer:
     """Take the labels of an SPSS, Stata or SAS file for columns of the same name."""
     from pathlib import Path
@@ -242,5 +244,6 @@ ACTIONS = {
     "confirm": _confirm,
     "reason": _reason,
     "labels": _labels,
+    "missing": _missing,
     "import": _import,
 }

@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from veladura.base.settings import to_plain
 from veladura.core import registry
 from veladura.errors import PlanError
 from veladura.methods.kanonymity.kanonymity import KAnonymity
@@ -14,11 +15,13 @@ from veladura.numeric.hierarchies.grid import pair_name
 from veladura.plan.audience import AUDIENCES
 from veladura.plan.commented import steps_text
 from veladura.plan.edit import set_steps
-from veladura.plan.plan import recipe_from
+from veladura.plan.needs import NEEDS
 from veladura.plan.quasi import completed
+from veladura.plan.steps import recipe_from
 from veladura.studio.answers import Answer, FieldError, Form, required, text
 from veladura.studio.drafting import redraft
 from veladura.studio.fields import field_in, settings_of, step_from
+from veladura.studio.lattice import picture
 from veladura.studio.pages import fragment, spread
 from veladura.studio.work import begin
 
@@ -26,24 +29,6 @@ if TYPE_CHECKING:
     from veladura.core.recipe import Recipe
     from veladura.studio.session import Session
 
-# What people need, and the method for it; "" protects the whole table.
-NEEDS = {
-    "": (
-        "Real people, made coarser",
-        "The whole table: k-anonymity, rounded numbers, merged tails.",
-    ),
-    "cart": ("Made-up people", "Synthetic rows from trees; analyses are combined over m datasets."),
-    "critical-cart": ("Only the risky cells made up", "Everything else stays as it is."),
-    "geography": ("Made-up places", "Coordinates drawn from a spatial model of the region."),
-    "dirichlet-multinomial": (
-        "A proof against everybody",
-        "Differential privacy: a table of categories with a privacy budget.",
-    ),
-    "marginals": (
-        "The same, for more columns",
-        "Differential privacy: synthetic rows from noisy tables of few columns each.",
-    ),
-}
 WIDTH, HEIGHT = 420.0, 230.0
 
 
@@ -144,8 +129,6 @@ def _set(session: Session, form: Form) -> Answer:
 
 def _add(session: Session, form: Form) -> Answer:
     """Add a step with the settings that the method suggests."""
-    from veladura.base.settings import to_plain
-
     _, source = session.ready
     method = required(form, "method", "the method")
     cls = registry.find(method)
@@ -225,13 +208,21 @@ def _ways(session: Session) -> dict[str, Any] | None:
     ]
     for point in points:
         point["chosen"] = point["levels"] == chosen if chosen else point["chosen"]
-    return {**ways, "ways": points, "width": WIDTH, "height": HEIGHT}
+    drawn = picture(ways.get("lattice", ()), chosen or _proposed(points))
+    return {**ways, "ways": points, "lattice": drawn, "width": WIDTH, "height": HEIGHT}
+
+
+def _proposed(points: list[dict[str, Any]]) -> dict[str, int]:
+    """Return the levels that the policy of the step chooses."""
+    return next((point["levels"] for point in points if point["chosen"]), {})
 
 
 def ways_key(session: Session) -> str:
     """Return what the ways depend on: the steps without the chosen levels, and the columns."""
     plan, _ = session.ready
-    steps = [{k: v for k, v in step.items() if k != "levels"} for step in raw_steps(session)]
+    # as they are read, so that another way to write the same step makes no difference
+    plain = [{"method": step.method, **to_plain(step)} for step in plan.steps]
+    steps = [{k: v for k, v in step.items() if k != "levels"} for step in plain]
     roles = {name: (column.role, column.kind) for name, column in plan.columns.items()}
     return json.dumps([steps, roles], sort_keys=True, default=str)
 

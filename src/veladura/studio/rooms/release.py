@@ -103,6 +103,13 @@ def _budget(session: Session) -> dict[str, Any]:
     }
 
 
+def _near(session: Session, folder: str) -> str:
+    """Return a folder as the plan names it, where it lies below that of the plan."""
+    home = session.ready[0].home.resolve()
+    place = Path(folder).resolve()
+    return str(place.relative_to(home)) if place.is_relative_to(home) else folder
+
+
 def _released(session: Session) -> dict[str, Any] | None:
     """Return the release that was last written, verified now from its folder alone."""
     facts = session.notes().get("released")
@@ -113,6 +120,8 @@ def _released(session: Session) -> dict[str, Any] | None:
     draft = any(line.status == "draft" for line in lines)
     return {
         **facts,
+        "folder": _near(session, facts["folder"]),
+        "custodian": _near(session, facts["custodian"]),
         "lines": lines,
         "problem": problem,
         "holds": not problem and not any(line.status == "broken" for line in lines),

@@ -13,6 +13,7 @@ from veladura.measures.source.uniques import contribution, knowable, unique_comb
 from veladura.plan.edit import set_intruders
 from veladura.studio.answers import Answer, FieldError, Form, required, texts
 from veladura.studio.pages import fragment
+from veladura.table.schema import NUMERIC
 from veladura.table.telling import Telling
 
 if TYPE_CHECKING:
@@ -27,13 +28,16 @@ def show(session: Session, query: Mapping[str, str]) -> str:
     names = knowable(source.table)
     keys = [n for n in names if source.table.schema[n].role in ("quasi-identifier", "geographic")]
     asked = query.get("intruder", "")
-    known = next((list(who.knows) for who in plan.intruders if who.name == asked), keys)
-    known = [name for name in known if name in names]
+    who = next((who for who in plan.intruders if who.name == asked), None)
+    known = [name for name in (keys if who is None else who.knows) if name in names]
+    rough = [n for n in names if source.table.schema[n].kind in (*NUMERIC, "date")]
     return fragment(
         "risk",
         names=[(name, source.table.schema[name].role, name in known) for name in names],
         count=_count(session, known),
         parts=_parts(session, known),
+        rough=[(name, "" if who is None else who.within.get(name, "")) for name in rough],
+        households=bool(source.table.schema.of_role("household")),
         intruders=plan.intruders,
         shown=asked,
         people=source.telling.people,
@@ -100,9 +104,15 @@ def _people(session: Session, form: Form) -> Answer:
     known = _known(session, form)
     if not known:
         raise FieldError("known", "tick at least one column.")
-    listed = unique_combinations(source.telling.table, known, MOST_LISTED)
+    unit = next(iter(source.table.schema.of_role("household")), None)
+    unit = unit if form.get("by") == "household" else None
+    listed = unique_combinations(source.telling.table, known, MOST_LISTED, unit)
     html = fragment(
-        "risk-people", known=known, rows=listed, most=MOST_LISTED, all=source.telling.alone(known)
+        "risk-people",
+        names=known if unit is None else [unit, *known],
+        homes=None if unit is None else len({row[0] for row in listed}),
+        rows=listed,
+        all=source.telling.alone(known),
     )
     return Answer(html=html, target="#risk-people")
 
@@ -122,7 +132,8 @@ def _save(session: Session, form: Form) -> Answer:
         who = Scenario(name=name, knows=tuple(known), within=given)
         check_intruders([who], source.table.schema)
     except PlanError as error:
-        raise FieldError("name", str(error)) from None
+        about = next((n for n in given if f"within.{n} " in str(error)), "")
+        raise FieldError(f"within:{about}" if about else "name", str(error)) from None
     session.edit(lambda text: _with(text, who), f"intruder {name}")
     said = f"Intruder {name!r} is in the plan: every run counts who is found by it."
     return Answer(said, go=f"risk?intruder={quote(name)}")

@@ -125,7 +125,8 @@ def _two(session: Session, first: str, second: str) -> str:
         "run-two",
         cards=cards,
         verdicts=[comparison.verdict(c) for c in comparison.candidates],
-        rows=sorted(rows, key=lambda row: (not row[4], not row[3])),
+        first=sorted((row for row in rows if row[3] or row[4]), key=lambda row: not row[4]),
+        rest=[row for row in rows if not (row[3] or row[4])],
         differences=_differences(*(card["text"] for card in cards)),
         reports=[
             session.views.address(lambda name=card["name"]: session.cards.page(name))  # type: ignore[misc]

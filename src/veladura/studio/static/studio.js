@@ -7,7 +7,8 @@ if (fragmentToken) {
 }
 const room = document.getElementById("room");
 const strip = document.getElementById("job");
-let revision = -1;
+let revision = -1; // what the room shows
+let newest = -1; // what the studio has
 let asked = 0;
 let acting = 0;
 
@@ -45,6 +46,7 @@ async function load(moved) {
   const answer = await call(`/room/${name}${query}`).catch(() => gone());
   if (number !== asked || !answer) return;
   show(answer, moved);
+  catchUp();
 }
 
 function show(answer, moved) {
@@ -82,9 +84,10 @@ export function values(form) {
   return given;
 }
 
-export async function act(path, body, element) {
+// A count that follows typing leaves errors where they are: a page that moves loses the next click.
+export async function act(path, body, element, counts) {
   element?.setAttribute("aria-busy", "true");
-  clearWrong();
+  if (!counts) clearWrong();
   acting += 1;
   const answer = await call(`/do/${path}`, body).catch(() => gone());
   acting -= 1;
@@ -100,6 +103,7 @@ export async function act(path, body, element) {
   } else if (!answer.html) {
     await load(false);
   }
+  catchUp();
   if (answer.say) say(answer.say); // once the room shows it: nothing that is typed next is lost
   return answer;
 }
@@ -142,6 +146,12 @@ document.addEventListener("click", (event) => {
   act(element.dataset.do, JSON.parse(element.dataset.with || "{}"), element);
 });
 
+// The address after # names a room, so the link past the rooms moves the focus itself.
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  room.focus();
+});
+
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Enter" && event.key !== " ") return;
   const element = event.target.closest("svg [data-do], svg [data-go]");
@@ -155,9 +165,9 @@ document.addEventListener("change", (event) => {
   const form = event.target.closest("form");
   const path = event.target.dataset.change || form?.dataset.change;
   if (!path) return;
-  act(path, values(form), event.target);
+  act(path, values(form), event.target, true);
   const second = form.dataset.then;
-  if (second) { clearTimeout(later); later = setTimeout(() => { if (form.isConnected) act(second, values(form)); }, 250); }
+  if (second) { clearTimeout(later); later = setTimeout(() => { if (form.isConnected) act(second, values(form), null, true); }, 250); }
 });
 
 // What somebody has typed and not sent yet is not thrown away by news from another tab.
@@ -204,13 +214,20 @@ async function listen() {
       }
     } catch { /* the studio ended, or the machine slept */ }
     await new Promise((done) => setTimeout(done, 1000));
+    revision = -1; // another studio may answer there now: its count begins anew
   }
 }
 
 function news(event) {
   if ("job" in event) showJob(event.job);
-  if (event.revision !== revision && !acting && !typing() && room.getAttribute("aria-busy") !== "true") {
-    revision = event.revision;
+  newest = event.revision;
+  catchUp();
+}
+
+// News that come while a room is on its way are older or newer than it: the room is compared once it is there.
+function catchUp() {
+  if (newest > revision && !acting && !typing() && room.getAttribute("aria-busy") !== "true") {
+    revision = newest;
     load(false);
   }
 }
