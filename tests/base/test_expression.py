@@ -27,3 +27,12 @@ def test_errors_point_to_the_place(text, why, place):
     with pytest.raises(PlanError, match=why) as error:
         parse(text)
     assert str(error.value).splitlines()[-1] == " " * (4 + place) + "^"
+
+
+def test_members_and_differences_are_names():
+    """Only rules across members know them; elsewhere they are columns that do not exist."""
+    rule = parse('relation == "child" implies age - head.age <= -15')
+    assert rule.columns == ("relation", "age - head.age")
+    assert parse("a <-5").columns == ("a",)
+    with pytest.raises(PlanError, match="one column to subtract"):
+        parse("a - b - c < 2")

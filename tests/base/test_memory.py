@@ -60,8 +60,8 @@ def test_what_does_not_fit_is_refused_before_it_is_read(tmp_path, monkeypatch):
     monkeypatch.setattr("veladura.table.table.Table.read", lambda self: read.append(1))
     table = vd.open(tmp_path / "t.parquet", {"x": {"role": "other"}})
     assert not table.in_memory
-    with pytest.raises(PlanError, match=r"(?s)4,000 cells.*'noise'.*4.9 GiB, where 2.0 GiB"):
-        vd.Noise(columns=["x"]).protect(table, seed=1)
+    with pytest.raises(PlanError, match=r"(?s)4,000 cells.*'swap'.*4.9 GiB, where 2.0 GiB"):
+        vd.Swap(columns=["x"]).protect(table, seed=1)
     assert not read
     counted = vd.KAnonymity(quasi_identifiers=["y"], k=3)
     assert not counted.protect(table).tables[0].table.in_memory

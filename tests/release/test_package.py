@@ -158,7 +158,7 @@ def test_a_full_disk_leaves_nothing(release, tmp_path, monkeypatch):
     def full(*_args: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(package, "write_data", full)
+    monkeypatch.setattr(package, "write_rows", full)
     with pytest.raises(FolderError, match=r"No space left on device\. Nothing was released"):
         release.save(tmp_path / "out" / "r", custodian=tmp_path / "safe" / "c")
     assert list((tmp_path / "out").iterdir()) == []

@@ -10,7 +10,7 @@ import pytest
 
 import veladura as vd
 from veladura.core import release as core
-from veladura.plan.plan import read_plan
+from veladura.plan.reading import read_plan
 from veladura.plan.run import run
 
 PLAN = """

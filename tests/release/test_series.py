@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import veladura as vd
 from veladura.cli.main import app
-from veladura.errors import GateError, PlanError
-from veladura.plan.plan import read_plan
+from veladura.errors import GateError, PlanError, VeladuraWarning
+from veladura.plan.reading import read_plan
 from veladura.plan.run import past, run
 from veladura.release.series import Entry, Series, added
 
@@ -123,10 +126,19 @@ def test_the_consistent_release_passes_and_is_remembered(home):
 def test_the_register_holds_no_values(home):
     run(read_plan(plan(home, "one", "year1.csv", 0, 1)))
     folder = home / "home" / "series" / "clinic register"
-    files = [path.read_bytes() for path in folder.iterdir()]
-    assert len(files) == 3  # the key, the settings, the hashes
-    for word in (b"p00001", b"20-", b"yes", b"[20"):
-        assert not any(word in text for text in files)
+    assert sorted(path.suffix for path in folder.iterdir()) == ["", ".json", ".parquet"]
+    (settings,) = folder.glob("*.json")
+    about = settings.read_text(encoding="utf-8")
+    assert not any(word in about for word in ("p00001", "20-", "yes", "[20"))
+    # Three letters turn up by chance among random bytes: the hashes are read as what they are.
+    (hashes,) = folder.glob("*.parquet")
+    written = pq.read_table(hashes)
+    assert written.schema.names == ["person", "group"]
+    assert all(pa.types.is_integer(field.type) for field in written.schema)
+    assert not written.schema.metadata
+    assert b"p00001" not in hashes.read_bytes()
+    values = pd.read_csv(home / "year1.csv")[["age", "zip"]].to_numpy()
+    assert not set(values.ravel()) & set(np.concatenate([c.to_numpy() for c in written.columns]))
     assert all(path.stat().st_mode & 0o077 == 0 for path in folder.iterdir())
     assert b"series" not in (home / "out" / "one" / "manifest.json").read_bytes()
 
@@ -151,14 +163,101 @@ def test_who_joined_alone_is_found_by_subtraction():
     assert (result.shared, result.below, result.newcomers) == (4, 0, 1)
 
 
-def test_a_series_needs_people_and_classes(home):
+def test_a_series_needs_people_and_what_is_known_of_them(home):
     path = plan(home, "one", "year1.csv", 0, 1)
     anonymous = path.read_text(encoding="utf-8").replace('role = "identifier"', 'role = "dropped"')
     path.write_text(anonymous, encoding="utf-8")
     with pytest.raises(PlanError, match="who is in two releases"):
         run(read_plan(path))
     release = vd.Noise(columns=["x"]).protect(pd.DataFrame({"x": range(40)}))
-    with pytest.raises(PlanError, match="promises no"):
+    with pytest.raises(PlanError, match="who is in two releases"):
         Series("s").entry(release, vd.open(pd.DataFrame({"x": range(40)})), "n")
+    named = pd.DataFrame({"id": [f"p{i}" for i in range(40)], "x": range(40)})
+    table = vd.open(named, {"id": {"role": "identifier"}, "x": {"role": "sensitive"}})
+    release = vd.Noise(columns=["x"]).protect(table)
+    with pytest.raises(PlanError, match="what an intruder knows"):
+        Series("s").entry(release, table, "n")
     with pytest.raises(PlanError, match="short name"):
         Series("../elsewhere")
+
+
+SYNTHETIC = """
+[source]
+path = "{source}"
+[columns]
+id = {{role = "identifier"}}
+age = {{role = "quasi-identifier"}}
+zip = {{role = "quasi-identifier", kind = "category"}}
+ill = {{role = "sensitive", kind = "category"}}
+[[step]]
+{step}
+[release]
+folder = "out/{name}"
+[custodian]
+folder = "safe/{name}"
+series = "synthetic register"
+[run]
+{seed}
+"""
+
+
+def synthetic(home, name, source, step, seed="seed = 4"):
+    path = home / f"{name}.toml"
+    text = SYNTHETIC.format(name=name, source=source, step=step, seed=seed)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def alone(frame):
+    """Return the combinations of age and ZIP code that one row holds."""
+    counts = frame.astype(str).groupby(["age", "zip"]).size()
+    return set(counts[counts == 1].index)
+
+
+def test_two_synthetic_releases_are_counted_together(home):
+    """Replicated uniques of both, and combinations alone in both, counted with pandas."""
+    cart = 'method = "cart"\nm = 1'
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        run(read_plan(synthetic(home, "one", "year1.csv", cart)))
+    with pytest.warns(VeladuraWarning, match="replicated uniques of both"):
+        run(read_plan(synthetic(home, "two", "year2.csv", cart, "seed = 5")))
+    (result,) = past(read_plan(synthetic(home, "three", "year2.csv", cart, "seed = 5")))[:1]
+    years = [pd.read_csv(home / f"year{i}.csv", dtype=str) for i in (1, 2)]
+    drawn = [
+        alone(pd.read_parquet(home / "out" / name / "data" / "dataset-1.parquet"))
+        for name in ("one", "two")
+    ]
+    own = [set(alone(year)) for year in years]
+    found = [
+        {
+            person
+            for person, age, zip_ in year[["id", "age", "zip"]].itertuples(index=False)
+            if (age, zip_) in own[i] & drawn[i]
+        }
+        for i, year in enumerate(years)
+    ]
+    assert result.both == len(found[0] & found[1])
+    assert result.replicated == len(found[1] & set(years[0]["id"]))
+    assert (result.claims, result.right) == (
+        len(drawn[0] & drawn[1]),
+        len(drawn[0] & drawn[1] & own[1]),
+    )
+    assert result.shared == len(set(years[0]["id"]) & set(years[1]["id"]))
+    assert "stand alone in both" in str(result)
+
+
+def test_private_releases_of_a_series_add_up(home):
+    step = (
+        'method = "noisy-counts"\ncolumns = ["ill"]\nepsilon = 0.5\n'
+        '[step.domain]\nill = ["no", "yes"]'
+    )
+    for name, year in (("p1", "year1.csv"), ("p2", "year2.csv")):  # each has a budget of its own
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            run(read_plan(synthetic(home, name, year, step, "")))
+    entries = Series("synthetic register").entries()
+    assert [(entry.kind, entry.epsilon) for entry in entries] == [("private", 0.5)] * 2
+    (result,) = Series("synthetic register").against(entries[-1])
+    assert result.epsilon == pytest.approx(1.5)  # two before, and one more
+    assert "epsilon = 1.5" in str(result)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from veladura.errors import FolderError
-from veladura.plan.plan import read_plan
+from veladura.plan.reading import read_plan
 from veladura.plan.run import run
 from veladura.release import package
 from veladura.release.tables import PART

@@ -87,7 +87,23 @@ class Cluster:
     """A master and its workers, each a process group of its own."""
 
     url: str
-    workers: list[subprocess.Popen[bytes]]
+    home: Path
+    environment: dict[str, str]
+    started: list[subprocess.Popen[bytes]]  # the master first
+
+    @property
+    def workers(self) -> list[subprocess.Popen[bytes]]:
+        return self.started[1:]
+
+    def add_worker(self) -> None:
+        """Start one worker more, and wait until the master knows it."""
+        number = len(self.started)
+        command = ["org.apache.spark.deploy.worker.Worker", "--host", "127.0.0.1", "--cores", 1]
+        command += ["--memory", "1100m", "--webui-port", 0]
+        command += ["--work-dir", self.home / f"work{number}", self.url]
+        log = self.home / f"worker{number}.log"
+        self.started.append(start(log, self.environment, command))
+        wait_for(log, "Successfully registered with master", self.started[-1])
 
     def kill(self, number: int) -> None:
         """Kill a worker and its executors, as a power cut does."""
@@ -113,29 +129,47 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         "PYSPARK_PYTHON": sys.executable,
     }
     url = f"spark://127.0.0.1:{port}"
-    kind = "org.apache.spark.deploy"
-    started = [
-        start(
-            home / "master.log",
-            environment,
-            [f"{kind}.master.Master", "--host", "127.0.0.1", "--port", port, "--webui-port", 0],
-        )
-    ]
+    master = ["org.apache.spark.deploy.master.Master", "--host", "127.0.0.1"]
+    master += ["--port", port, "--webui-port", 0]
+    started = [start(home / "master.log", environment, master)]
     try:
         wait_for(home / "master.log", "I have been elected leader", started[0])
-        for number in (1, 2):
-            command = [f"{kind}.worker.Worker", "--host", "127.0.0.1", "--cores", 1]
-            command += ["--memory", "1100m", "--webui-port", 0]
-            command += ["--work-dir", home / f"work{number}", url]
-            started.append(start(home / f"worker{number}.log", environment, command))
-        for number in (1, 2):
-            said = "Successfully registered with master"
-            wait_for(home / f"worker{number}.log", said, started[number])
-        yield Cluster(url, started[1:])
+        cluster = Cluster(url, home, environment, started)
+        cluster.add_worker()
+        cluster.add_worker()
+        yield cluster
     finally:
         stop_session()
         for process in started:
             end(process)
+
+
+@pytest.fixture(scope="module")
+def connect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Start a Spark Connect server from the installed package; return its URL."""
+    require_spark()
+    import pyspark
+
+    home, port = tmp_path_factory.mktemp("connect"), free_port()
+    environment = {
+        **os.environ,
+        "SPARK_HOME": str(Path(pyspark.__file__).parent),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_LOCAL_DIRS": str(home / "local"),
+        "PYSPARK_PYTHON": sys.executable,
+    }
+    kind = "org.apache.spark.sql.connect.service.SparkConnectServer"
+    command: list[Any] = ["org.apache.spark.deploy.SparkSubmit", "--master", "local[2]"]
+    command += ["--class", kind, "--driver-memory", "1g"]
+    command += ["--conf", f"spark.connect.grpc.binding.port={port}"]
+    command += ["--conf", "spark.connect.grpc.binding.address=127.0.0.1"]
+    command += ["--conf", "spark.ui.enabled=false", "--conf", f"spark.sql.warehouse.dir={home}/w"]
+    server = start(home / "server.log", environment, command)
+    try:
+        wait_for(home / "server.log", "Spark Connect server started", server)
+        yield f"sc://127.0.0.1:{port}"
+    finally:
+        end(server)
 
 
 def start(log: Path, environment: dict[str, str], command: list[Any]) -> subprocess.Popen[bytes]:

@@ -55,6 +55,42 @@ def test_a_worker_that_is_killed_in_the_middle_changes_nothing(cluster, people, 
     assert table.rows == pq.read_metadata(people).num_rows
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("lazy_files")
+def test_a_worker_that_is_killed_while_rows_are_drawn_changes_nothing(cluster, people, monkeypatch):
+    """The blow falls when the job that draws has begun: its work lies in scratch from then on."""
+    from pyspark.sql import SparkSession
+
+    from veladura.table import chunks
+    from veladura.table.database.scratch import scratch_folder
+
+    def one_by_one(batches):
+        for batch in batches:
+            time.sleep(0.3)
+            yield batch
+
+    def blow():
+        while not list(scratch_folder().glob("*.work")):
+            time.sleep(0.02)
+        time.sleep(0.5)
+        cluster.kill(len(cluster.workers) - 1)
+
+    monkeypatch.setattr(chunks, "CHUNK", 500)
+    cluster.add_worker()  # in place of the one that was killed before
+    vd.open(cluster.url, ROLES, table=f"parquet.`{people}`")
+    slow = SparkSession.getActiveSession().table(f"parquet.`{people}`").repartition(8)
+    slow = slow.mapInArrow(one_by_one, slow.schema)
+    recipe = vd.Cart(columns=["weight"], predictors=["ward", "age"], m=1, fit_rows=600)
+    thread = threading.Thread(target=blow, daemon=True)
+    thread.start()
+    release = recipe.protect(vd.open(slow, ROLES), seed=1)
+    thread.join(10)
+    assert cluster.workers[-1].wait(10) != 0
+    near = recipe.protect(vd.open(people, ROLES), seed=1)
+    far, near_rows = (pq.read_table(one.tables[0].table.stored) for one in (release, near))
+    assert far.equals(near_rows)
+
+
 @pytest.mark.usefixtures("lazy_files")
 def test_a_folder_that_workers_do_not_share_is_refused(cluster, people, tmp_path, monkeypatch):
     """Parts that the driver does not see are told, and nothing is released."""

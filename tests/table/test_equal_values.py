@@ -179,3 +179,19 @@ def test_a_k_anonymous_class_has_one_look(way, tmp_path):
         values = released["x"].to_list()
     looks = pd.Series([repr(value) for value in values]).value_counts()
     assert looks.min() >= 12
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_a_limit_of_minus_zero_marks_nobody(tmp_path, monkeypatch, lazy):
+    """A top code of -0.0 told those who were capped from those who had nothing."""
+    if lazy:
+        monkeypatch.setattr("veladura.table.source.holds", lambda *_: False)
+    pd.DataFrame({"debt": [0.0, 1.5, -2.25, 3.5] * 10}).to_parquet(tmp_path / "people.parquet")
+    table = vd.open(tmp_path / "people.parquet")
+    assert table.in_memory is not lazy
+    released = vd.TopCode(columns={"debt": {"upper": -0.0}}).protect(table)
+    debts = released.datasets[0]["debt"].to_numpy()
+    assert sorted(set(debts)) == [-2.25, 0.0]
+    assert not np.signbit(debts[debts == 0]).any()
+    folder = released.save(tmp_path / "out" / "release", custodian=tmp_path / "safe")
+    assert all(line.status != "broken" for line in vd.verify(folder))

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import veladura as vd
 from veladura.cli.main import app
 from veladura.errors import DataError, PlanError
-from veladura.plan.plan import read_plan
+from veladura.plan.reading import read_plan
 from veladura.plan.run import run
 from veladura.release.verify import holds, verify
 

@@ -85,12 +85,12 @@ def excel(path, rows):
 
 def test_excel(tmp_path):
     rows = [
-        ["zip", "n", "x", "day", "at", "yes", None],
+        ["zip", "n", "x", "day", "at", "yes", "note"],
         ["02138", 1, 1.5, dt.date(2024, 1, 31), dt.datetime(2024, 1, 31, 10, 30), True, "u"],
         ["00501", 2, None, None, None, False, None],
     ]
     opened = vd.open(excel(tmp_path / "a.xlsx", rows), {"zip": {"role": "quasi-identifier"}})
-    assert opened.names == ["zip", "n", "x", "day", "at", "yes", ""]
+    assert opened.names == ["zip", "n", "x", "day", "at", "yes", "note"]
     assert [field.kind for field in opened.schema] == [
         "category",
         "integer",
@@ -107,7 +107,7 @@ def test_excel(tmp_path):
         "day": dt.date(2024, 1, 31),
         "at": dt.datetime(2024, 1, 31, 10, 30),
         "yes": True,
-        "": "u",
+        "note": "u",
     }
     assert opened.schema["day"].type == pa.date32()
 

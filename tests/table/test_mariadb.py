@@ -144,7 +144,7 @@ def test_texts_that_the_collation_equates_stay_apart(url, cursor):
 
 def test_a_plan_runs_from_mariadb(url, cursor, tmp_path, monkeypatch):
     from veladura.plan.draft import draft
-    from veladura.plan.plan import read_plan
+    from veladura.plan.reading import read_plan
     from veladura.plan.run import run
 
     frame = pd.DataFrame({"zip": ["02138", "02139"] * 40, "sex": ["f", "m", "m", "f"] * 20})

@@ -158,7 +158,7 @@ def test_every_source_gives_the_same_file_order(tmp_path):
 
 
 def test_names_that_duckdb_cannot_tell_apart_can_be_written(tmp_path):
-    opened = vd.open(pa.table([[1, 2], [3, 4], [5, 6]], names=["i", "I", ""]))
+    opened = vd.open(pa.table([[1, 2], [3, 4], [5, 6]], names=["i", "I", "x"]))
     write_parquet(opened, tmp_path / "a.parquet")
     assert content(pq.read_table(tmp_path / "a.parquet")) == [(1, 3, 5), (2, 4, 6)]
 

@@ -70,6 +70,12 @@ def check_whole(setting: str, value: object, least: int, most: int = MOST, why: 
         raise PlanError(msg)
 
 
+def check_fit_rows(value: int | None, least: int = 2, why: str = "") -> None:
+    """Refuse a number of rows to hold that is too small to learn from."""
+    if value is not None:
+        check_whole("fit_rows", value, least, why=why)
+
+
 def is_number(value: object) -> bool:
     """Whether a setting is a finite number; True and False are not numbers.
 

@@ -3,11 +3,13 @@
     smoke == "NO" implies nociga == -8
     age >= 18 and not (marital in ["widowed", "divorced"]) or income is missing
     `years of school` <= age
+    relation == "child" implies age - head.age <= -15
 
 Comparisons (== != < <= > >=), ``in``, ``is missing``, ``and``, ``or``, ``not``, ``implies`` and
 brackets. A comparison with a missing value is false. Names that are not plain words go between
-backquotes. Text is parsed here, never passed to ``eval``; `veladura.table.conditions` finds the
-rows in which a condition holds.
+backquotes. ``head.age`` is the age of another member of the household, and ``age - head.age`` a
+difference: only rules across members know them. Text is parsed here, never passed to ``eval``;
+`veladura.table.conditions` finds the rows in which a condition holds.
 """
 
 from __future__ import annotations
@@ -23,9 +25,13 @@ Literal = str | float | bool
 _TOKENS = re.compile(
     r"""\s*(?:(?P<number>-?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(?![\w.])"""
     r"""|(?P<text>"[^"]*"|'[^']*')|`(?P<quoted>[^`]+)`"""
-    r"""|(?P<name>[^\W\d]\w*)|(?P<sign>==|!=|<=|>=|<|>|\(|\)|\[|\]|,))"""
+    r"""|(?P<name>[^\W\d]\w*(?:\.[^\W\d]\w*)?)|(?P<sign>==|!=|<=|>=|<|>|\(|\)|\[|\]|,|-))"""
 )
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
+MINUS = " - "  # between the two columns of a difference
+MOST_CHARACTERS = 100_000
+MOST_JOINED = 200  # each is a step deeper for whoever walks the tree of a condition
+JOINING = ("and", "or", "not", "implies", "(")
 WORDS = ("and", "or", "not", "in", "is", "missing", "implies", "true", "false")
 
 
@@ -137,8 +143,18 @@ class _Reader:
 
     def __init__(self, text: str) -> None:
         self.text = text
+        if len(text) > MOST_CHARACTERS:
+            msg = f"a condition has more than {MOST_CHARACTERS:,} characters."
+            raise PlanError(msg)
         self.tokens = list(_tokens(text))
         self.at = 0
+        joined = sum(kind in ("name", "sign") and word in JOINING for kind, word, _ in self.tokens)
+        if joined > MOST_JOINED:
+            msg = (
+                f"a condition joins more than {MOST_JOINED} parts.\n\nHint: write in [...] for many"
+                " values of one column, or several steps."
+            )
+            raise PlanError(msg)
 
     def whole(self) -> Node:
         node = self.implication()
@@ -225,14 +241,19 @@ class _Reader:
             return float(word.replace("_", ""))
         if kind == "text":
             return word[1:-1]
-        if kind == "quoted":
-            return Name(word)
         if kind == "name" and word in ("true", "false"):
             return word == "true"
-        if kind == "name" and word not in WORDS:
-            return Name(word)
+        if kind == "quoted" or (kind == "name" and word not in WORDS):
+            return self.difference(word) if self.take("-") else Name(word)
         self.at -= 1
         return self.fail("expected a column, a number or a quoted text")
+
+    def difference(self, left: str) -> Name:
+        right = self.operand()
+        if not isinstance(right, Name) or MINUS in right.column:
+            self.at -= 1
+            self.fail("expected one column to subtract")
+        return Name(f"{left}{MINUS}{right.column}")
 
     def column(self, operand: Name | Literal) -> Name:
         if not isinstance(operand, Name):

@@ -19,6 +19,7 @@ _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([kKMGT]i?B)")
 OF_DATABASE = 0.4  # share of the memory that DuckDB may hold; beyond it spills to scratch
 OF_ROWS = 0.4  # share for rows that a method holds; the rest is for code and libraries
 BYTES_A_CELL = 70  # an estimate of what protecting and assessing takes for every cell that is held
+OF_MACHINE = 0.75  # share of a machine's memory for rows, where nobody sets a limit
 _A_THREAD = 1 << 28  # memory that DuckDB wants for each of its threads
 
 _limit: int | None = None
@@ -79,6 +80,36 @@ def cells_within() -> int | None:
     """Return the number of cells (rows times columns) that may be held; None without a limit."""
     limit = memory_limit()
     return None if limit is None else int(OF_ROWS * limit) // BYTES_A_CELL
+
+
+def cells_here() -> int | None:
+    """Return the number of cells that this process may hold: by the setting, else by the machine.
+
+    For what is asked of a release that is there already; a release itself never depends on it.
+    """
+    within = cells_within()
+    if within is not None or "SC_PHYS_PAGES" not in getattr(os, "sysconf_names", {}):
+        return within
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return int(OF_MACHINE * memory) // BYTES_A_CELL
+
+
+def refuse_to_hold(cells: int, what: str, instead: str) -> None:
+    """Refuse to bring the rows of a release into memory where they do not fit.
+
+    Parameters
+    ----------
+    instead
+        What to do, as a sentence.
+    """
+    most = cells_here()
+    if most is None or cells <= most:
+        return
+    msg = (
+        f"{what} has {cells:,} cells (rows times columns), and at most {most:,} are held in memory"
+        f" here.\n\nHint: {instead}"
+    )
+    raise PlanError(msg)
 
 
 def refuse_beyond(cells: int, what: str, why: str) -> None:

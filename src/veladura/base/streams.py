@@ -57,3 +57,26 @@ class Streams:
             msg = f"seed must be a whole number of at least 0, got {got}."
             raise PlanError(msg)
         return cls(int(seed))
+
+
+@dataclass(frozen=True)
+class ChunkStream:
+    """The random streams of one dataset, or of a chunk of its rows.
+
+    Attributes
+    ----------
+    whole
+        What all chunks share, such as the weights of the Bayesian bootstrap.
+    dataset
+        Which of the m datasets, zero-based.
+    chunk
+        The number or name of the chunk; empty where all rows are drawn at once.
+    """
+
+    whole: Streams
+    dataset: int = 0
+    chunk: tuple[int | str, ...] = ()
+
+    def __call__(self, *path: str | int) -> Generator:
+        """Return a fresh generator of this chunk for a path."""
+        return self.whole(*path, *self.chunk)

@@ -15,6 +15,7 @@ from veladura.base import shapes
 from veladura.base.shapes import Shape
 from veladura.errors import PromiseError
 from veladura.table.schema import LABELLED
+from veladura.table.units import count_people
 
 if TYPE_CHECKING:
     from veladura.base.bounds import Bounds
@@ -62,11 +63,25 @@ class Promise:
 
 @dataclass(frozen=True)
 class Evidence:
-    """One released dataset and, for its holder, the original with the link between rows."""
+    """One released dataset and, for its holder, the original with the link between rows.
+
+    Attributes
+    ----------
+    rows
+        The original row of each released one.
+    before
+        Instead of it, columns of the original beside the released ones, row for row.
+    """
 
     released: Table
     original: Table | None = None
     rows: NDArray[np.int64] | None = field(default=None, repr=False)
+    before: Table | None = field(default=None, repr=False)
+
+    @property
+    def linked(self) -> bool:
+        """Whether it is known which original row each released one is."""
+        return self.rows is not None or self.before is not None
 
     def column(self, name: str) -> Column:
         """Return a released column in the order of the file."""
@@ -74,6 +89,8 @@ class Evidence:
 
     def source_column(self, name: str) -> Column:
         """Return the original column, row for row beside the released one."""
+        if self.before is not None:
+            return self.before.column(name)
         if self.original is None or self.rows is None:
             msg = "this check needs the original and the link between rows."
             raise ValueError(msg)
@@ -123,6 +140,9 @@ class Check:
     untouched
         Whether it is about values as the step left them: a later step that changes one of its
         columns takes the promise away, after it was proved.
+    by_row
+        Whether violations are counted row by row in the columns of the promise: rows that are not
+        held are then counted piece by piece.
     """
 
     count: Callable[[Evidence, Mapping[str, Any]], int]
@@ -132,6 +152,16 @@ class Check:
     shown: bool = True
     stated: tuple[str, ...] = ()
     untouched: bool = False
+    by_row: bool = False
+
+    def violations(self, evidence: Evidence, settings: Mapping[str, Any]) -> int:
+        """Return the number of violations in one dataset, whose rows may be in a file."""
+        from veladura.table.pieces import held_pieces
+
+        if evidence.released.in_memory or not self.by_row:
+            return self.count(evidence, settings)
+        parts = held_pieces(evidence.released, list(settings["columns"]))
+        return sum(self.count(Evidence(part), settings) for part in parts)
 
     def taken_away(self, promise: Promise, changed: Collection[str]) -> bool:
         """Whether steps that change some columns take a promise away."""
@@ -155,10 +185,10 @@ def prove(promise: Promise, evidence: Evidence, checks: Mapping[str, Check]) -> 
     check, claim = checks[promise.name], claim_of(promise, checks)
     if fault := _fault(promise, evidence, check):
         return Proof(promise, "broken", claim=claim, fault=fault)
-    without = evidence.original is None or (evidence.rows is None and check.linked)
+    without = evidence.original is None or (not evidence.linked and check.linked)
     if promise.proof == "source" and without:
         return Proof(promise, "attested", claim=claim)
-    violations = check.count(evidence, {**promise.settings, **promise.private})
+    violations = check.violations(evidence, {**promise.settings, **promise.private})
     if violations:
         return Proof(promise, "broken", violations, claim)
     return Proof(promise, "holds" if check.shown else "attested", claim=claim)
@@ -194,7 +224,15 @@ def _covers(said: Any, wanted: Any) -> bool:
 
 
 def small_groups(evidence: Evidence, settings: Mapping[str, Any]) -> int:
-    """Return the number of combinations of the columns that fewer than k people share."""
+    """Return the number of combinations of the columns that fewer than k people share.
+
+    Of rows in a file that are people the combinations are counted there, however many there are.
+    """
+    from veladura.table.telling import Telling
+
+    released = evidence.released
+    if not released.in_memory and settings.get("person") is None and not settings.get("starred"):
+        return Telling(released).rarer(settings["columns"], settings["k"])
     counts = counted_people(evidence.released, settings["columns"], settings)
     small = counts.size < settings["k"]
     return int(np.count_nonzero(small & ~starred_tuples(counts, settings)))
@@ -203,16 +241,23 @@ def small_groups(evidence: Evidence, settings: Mapping[str, Any]) -> int:
 def counted_people(released: Table, columns: Sequence[str], settings: Mapping[str, Any]) -> Counts:
     """Return the combinations of some columns with the people who share each.
 
-    Rows are people unless the promise names a ``person`` column. A release without that column
-    proves nothing: then nobody is counted.
+    Rows are people unless the promise names a ``person`` column, or a ``household`` column whose
+    households it counts. A release without that column proves nothing: then nobody is counted.
     """
-    person = settings.get("person")
-    if person is None:
+    unit = unit_of(settings)
+    if unit is None:
         return released.counts(columns)
-    if released.person != person:
+    own = released.units.schema
+    if unit != (own.household if settings.get("household") else own.person):
         counts = released.counts(columns)
         return replace(counts, size=np.zeros_like(counts.size))
-    return released.people_counts(columns)
+    return count_people(released, columns, unit)
+
+
+def unit_of(settings: Mapping[str, Any]) -> str | None:
+    """Return the released column of the units that a promise counts; None where it counts rows."""
+    unit: str | None = settings.get("household") or settings.get("person")
+    return unit
 
 
 def starred_tuples(counts: Counts, settings: Mapping[str, Any]) -> NDArray[np.bool_]:
@@ -310,6 +355,8 @@ def source_column(evidence: Evidence, name: str) -> Column:
 
 def people_of(settings: Mapping[str, Any]) -> str:
     """Return how a promise counts people, in words."""
+    if settings.get("household"):
+        return "households (people of one household count once)"
     return f"people ({ONCE})" if settings.get("person") else "people (rows)"
 
 
@@ -367,6 +414,7 @@ def pair_of(end: Shape) -> Shape:
 ONCE = "a person with several rows counts once"
 COUNTED: Mapping[str, Shape] = {  # how a promise about equivalence classes counts
     "person": shapes.name,
+    "household": shapes.name,
     "starred": shapes.flag,
     "blank": shapes.listed(shapes.name),
 }
@@ -376,11 +424,13 @@ LIMITS = Check(
     outside_limits,
     _limits,
     shapes.table({"columns": shapes.mapped(pair_of(shapes.number()), 1, keys=shapes.name)}),
+    by_row=True,
 )
 CATEGORIES = Check(
     outside_categories,
     _categories,
     shapes.table({"columns": shapes.mapped(shapes.listed(shapes.text), 1, keys=shapes.name)}),
+    by_row=True,
 )
 
 

@@ -12,8 +12,9 @@ from veladura.base.limits import Limit
 from veladura.base.memory import refuse_beyond
 from veladura.base.streams import Streams
 from veladura.core.gates import HOLES
+from veladura.core.making import released
 from veladura.core.promise import Check, Promise
-from veladura.core.release import Dataset, Release, Step, released
+from veladura.core.release import Dataset, Release, Step
 from veladura.core.rules import AsReleased, Rule
 
 if TYPE_CHECKING:
@@ -45,6 +46,11 @@ class Draw:
         itself.
     table
         The dataset as a lazy table, recoded where the data lives; nothing else is given then.
+    before
+        Columns of the original beside those of ``table``, row for row.
+    units
+        Of new rows, which person and household each belongs to, by the column's name; they get new
+        numbers, drawn at random.
     """
 
     columns: Mapping[str, Column] = field(default_factory=dict, repr=False)
@@ -52,6 +58,8 @@ class Draw:
     linked: bool = True
     rows: Ints | None = field(default=None, repr=False)
     table: Table | None = field(default=None, repr=False)
+    before: Table | None = field(default=None, repr=False)
+    units: Mapping[str, Ints] = field(default_factory=dict, repr=False)
 
 
 def no_pictures(release: Release) -> Mapping[str, bytes | str]:  # noqa: ARG001
@@ -107,6 +115,7 @@ class Recipe(ABC):
     """
 
     method: ClassVar[str]
+    linked_tables: ClassVar[str] = "keeps the rows of linked tables, under new keys"
     sentence: ClassVar[str]  # what the method did to the data, for a reader of the report
     caution: ClassVar[str] = ""  # what it does to a model of its columns, for an analyst
     checks: ClassVar[Mapping[str, Check]] = {}  # how each of its promises is proved
@@ -121,6 +130,7 @@ class Recipe(ABC):
     random: ClassVar[bool] = True  # whether the seed moves anything
     private: ClassVar[bool] = False  # differentially private: system entropy, charged to a ledger
     inside: ClassVar[bool] = False  # works where the data lives: rows are never fetched
+    chunked: ClassVar[bool] = False  # rows of a table that is not held may come in chunks
     seedable: ClassVar[bool] = True  # False where the noise comes from a library without seeds
     needs: ClassVar[tuple[str, ...]] = ()  # modules of an extra, without which it cannot run
     declared_by_holder: ClassVar[tuple[str, ...]] = ()  # settings only the holder can know
@@ -177,18 +187,43 @@ class Recipe(ABC):
         return self._fit(table, context)
 
     def _fit(self, table: Any, context: Context) -> Fitted[Any]:
-        return self.apply(self.prepared(table), context)
+        return self.fitted(self.prepared(table), context)
+
+    def fitted(self, table: Table, context: Context) -> Fitted[Any]:
+        """Return the fitted method for a prepared table: to all rows, or to a sample of them."""
+        from veladura.core.chunks import rows_to_fit
+
+        number = rows_to_fit(self, table)
+        if number is None:
+            return self.apply(table, context)
+        return self.apply_to_sample(table, number, context)
+
+    def apply_to_sample(self, table: Table, number: int, context: Context) -> Fitted[Any]:
+        """Return the method fitted to a random sample of so many rows; for ``chunked`` ones."""
+        raise NotImplementedError
 
     def prepared(self, table: Any) -> Table:
         """Return a table as `apply` wants it: without identifiers, and in memory if need be."""
         from veladura.table.source import open as open_table
 
         opened = open_table(table).without_identifiers()
+        if self.leaves_rows(opened):
+            return opened
         near = self.reads_rows() or (opened.whole is not None and not self.private)
         if near:
             cells = opened.rows * len(opened.units.names)
             refuse_beyond(cells, opened.source.name, f"the method {self.method!r}")
         return opened.fetched() if near else opened
+
+    def comes_in_chunks(self) -> bool:
+        """Whether rows of a table that is not held may come in chunks, with these settings."""
+        return self.chunked
+
+    def leaves_rows(self, table: Table) -> bool:
+        """Whether the rows of a table stay where they live, and come in chunks."""
+        from veladura.core.chunks import rows_to_fit
+
+        return rows_to_fit(self, table) is not None
 
     def changes(self, names: Sequence[str]) -> tuple[str, ...]:
         """Return the columns that the method replaces or answers for, of a table's columns.
@@ -308,6 +343,7 @@ class Recipe(ABC):
             f.name: _plain(getattr(self, f.name))
             for f in fields(self)
             if not f.metadata.get("private")
+            and not (f.name == "fit_rows" and getattr(self, f.name) is None)
         }
 
 

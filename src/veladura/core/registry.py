@@ -27,6 +27,7 @@ METHODS = {
     "dirichlet-multinomial": ("veladura.methods.private.dirichlet", "DirichletMultinomial"),
     "beta-binomial": ("veladura.methods.private.dirichlet", "BetaBinomial"),
     "cart": ("veladura.methods.cart.cart", "Cart"),
+    "households": ("veladura.methods.households.household_cart", "HouseholdCart"),
     "critical-cart": ("veladura.methods.critical.critical", "CriticalCart"),
     "geography": ("veladura.methods.geography.geography", "Geography"),
     "naive-geography": ("veladura.methods.geography.naive", "NaiveGeography"),

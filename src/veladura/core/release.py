@@ -1,32 +1,32 @@
-"""The release: m datasets with what may be said of them, and the one way it comes about."""
+"""The release: m datasets with what may be said of them."""
 
 from __future__ import annotations
 
 import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from veladura.base.memory import refuse_to_hold
+from veladura.core.linked import CHECKS as LINKED
 from veladura.core.promise import Check, Evidence, Promise, Proof, claim_of, prove
-from veladura.errors import DataError, PromiseError, VeladuraWarning
+from veladura.errors import PromiseError, VeladuraWarning
 from veladura.table.schema import UNITS
 
 if TYPE_CHECKING:
     from veladura.base.arrays import Ints
-    from veladura.base.context import Context
     from veladura.base.streams import Streams
-    from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
+    from veladura.core.recipe import Recipe
     from veladura.core.rules import Rule
     from veladura.core.standing import Standing
     from veladura.inference.analysis import Analysis
     from veladura.inference.combined import Combined
     from veladura.inference.survey import Sampling
-    from veladura.table.codes import Codes
     from veladura.table.table import Table
 
 Titled = Mapping[str, bytes | str]  # pictures by title: SVG, or text
@@ -62,6 +62,8 @@ class Dataset:
     table: Table
     rows: Ints | None = field(default=None, repr=False)  # original row of each released row
     order: Ints | None = field(default=None, repr=False)  # released rows in canonical order
+    # the released rows, and the original columns beside them, in an order of their own: for proofs
+    pair: tuple[Table, Table] | None = field(default=None, repr=False)
 
     def fetched(self) -> Any:
         """Return the rows, numbers of units included; those of a lazy table are not kept."""
@@ -111,9 +113,13 @@ class Release:
 
     @cached_property
     def datasets(self) -> list[Any]:
-        """The released frames, of the type that came in (pandas for files and databases)."""
+        """The released frames, of the type that came in (pandas for files and databases).
+
+        Rows that stay in files are read; more than fit into the memory are refused.
+        """
         from veladura.table.frames.conversion import new_frame, restore
 
+        self.refuse_large()
         changed = {*self.changed, *self.units}
         frame = None if self.original is None else self.original.frame
         if self.rule.statistics:
@@ -128,6 +134,20 @@ class Release:
             )
             for dataset in self.tables
         ]
+
+    def refuse_large(self) -> None:
+        """Refuse to read rows that stay in files, where they do not fit into the memory."""
+        cells = sum(
+            dataset.table.rows * len(dataset.table.units.names)
+            for dataset in self.tables
+            if not dataset.table.in_memory
+        )
+        refuse_to_hold(
+            cells,
+            "the release",
+            "release.analyze, survey_mean, survey_total and release.counts go through the files"
+            " piece by piece; or allow more with VELADURA_MEMORY.",
+        )
 
     def _new_orders(self, table: Table) -> dict[str, tuple[str, ...]]:
         """Return the columns that a step turned into ordered categories, with their order."""
@@ -256,12 +276,13 @@ class Release:
     @property
     def checks(self) -> dict[str, Check]:
         """How the promises are proved: the checks of every step's recipe."""
-        return {
+        own = {
             name: check
             for step in self.steps
             if step.recipe is not None
             for name, check in step.recipe.checks.items()
         }
+        return LINKED | own
 
     @property
     def claims(self) -> tuple[str, ...]:
@@ -269,9 +290,26 @@ class Release:
         checks = self.checks
         return tuple(claim_of(promise, checks) for promise in self.promises)
 
+    def linked(self, dataset: int = 0) -> dict[str, Any]:
+        """Return the linked tables of one dataset by name, as pandas frames.
+
+        Parameters
+        ----------
+        dataset
+            Which of the m datasets, zero-based.
+        """
+        from veladura.core.linked import split
+
+        return split(self, dataset)
+
     def evidence(self) -> list[Evidence]:
         """Return each dataset beside the original, for proofs and measures."""
-        return [Evidence(dataset.table, self.original, dataset.rows) for dataset in self.tables]
+        return [
+            Evidence(dataset.table, self.original, dataset.rows)
+            if dataset.pair is None
+            else Evidence(dataset.pair[0], self.original, before=dataset.pair[1])
+            for dataset in self.tables
+        ]
 
     @cached_property
     def proofs(self) -> tuple[Proof, ...]:
@@ -304,6 +342,7 @@ class Release:
         *,
         format: str = "parquet",  # noqa: A002
         force: bool = False,
+        rows_per_file: int | None = None,
     ) -> Path:
         """Write the package for the recipient and the record for the custodian.
 
@@ -317,6 +356,9 @@ class Release:
             "parquet" or "csv".
         force
             Replace a release folder that exists.
+        rows_per_file
+            A dataset with more rows is written in parts; by default one of more cells (rows times
+            columns) than are held in memory.
         """
         from veladura.release.package import save
 
@@ -326,6 +368,7 @@ class Release:
             None if custodian is None else Path(custodian),
             format=format,
             force=force,
+            rows_per_file=rows_per_file,
         )
 
 
@@ -335,78 +378,3 @@ def _flat(settings: Mapping[str, Any], key: str) -> Iterator[str]:
         yield from _flat(inner, key)
     for item in settings.get(key) or ():
         yield from [item] if isinstance(item, str) else item
-
-
-def released(fitted: Fitted[Any], context: Context) -> Release:
-    """Return the release that a fitted method draws, its promises proved."""
-    from veladura.core.units import with_new_numbers
-
-    release = unproved(fitted, fitted.draw(context), context)
-    refuse_empty(release)
-    release = with_new_numbers(release, context.streams)
-    release.prove()
-    return release
-
-
-def refuse_empty(release: Release) -> None:
-    """Refuse a release in which a condition left no row."""
-    last = release.steps[-1]
-    drops = last.recipe is not None and last.recipe.drops_rows
-    if drops and not all(dataset.table.rows for dataset in release.tables):
-        msg = (
-            f"no row satisfies the condition of the step {last.method}: nothing is left to"
-            " release.\n\nHint: check the condition; a comparison with a missing value is false,"
-            " and text is compared as it is written in the table."
-        )
-        raise DataError(msg)
-
-
-def unproved(fitted: Fitted[Any], drawn: Drawn, context: Context) -> Release:
-    """Return a drawn release before its promises are proved."""
-    recipe = fitted.recipe
-    settings = recipe.settings() if drawn.settings is None else drawn.settings
-    own = Step(recipe.method, settings, tuple(drawn.changed), type(recipe))
-    release = Release(
-        tuple(as_dataset(fitted.table, fitted.codes, draw) for draw in drawn.datasets),
-        fitted.table,
-        drawn.steps or (own,),
-        drawn.promises,
-        drawn.rule,
-        recipe,
-        context.streams,
-        records=drawn.records,
-    )
-    return replace(
-        release,
-        pictures=(partial(drawn.pictures, release),),
-        public_pictures=(partial(drawn.public_pictures, release),),
-    )
-
-
-def as_dataset(table: Table, codes: Codes, draw: Draw | Dataset) -> Dataset:
-    """Return a draw as a table in the order of the input."""
-    from veladura.table.recode import fresh, replace
-    from veladura.table.units import with_units
-    from veladura.table.write import settle
-
-    if isinstance(draw, Dataset):
-        return draw
-    if draw.table is not None:
-        return Dataset(settle(draw.table))
-    if not draw.linked:
-        return Dataset(fresh(table, draw.columns))
-    rows = codes.rows if draw.rows is None else draw.rows
-    rows = rows if draw.kept is None else rows[draw.kept]
-    order = np.argsort(rows, kind="stable")
-    columns = {name: column.take(order) for name, column in draw.columns.items()}
-    place = np.empty_like(order)
-    place[order] = np.arange(order.size)
-    drawn = replace(table, columns, rows[order])
-    if table.whole is not None:
-        drawn = drawn.beside(with_units(drawn, table, rows[order]))
-    return Dataset(drawn, rows[order], place)
-
-
-def proved(promises: Sequence[Promise], release: Release) -> None:
-    """Refuse a release that breaks one of some promises."""
-    replace(release, promises=tuple(promises)).prove()

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from veladura.base.context import Context
+from veladura.core.making import proved, refuse_empty, unproved
 from veladura.core.promise import Promise
 from veladura.core.recipe import Drawn, Fitted, Recipe
-from veladura.core.release import Dataset, Release, Step, Titled, proved, refuse_empty, unproved
+from veladura.core.release import Dataset, Release, Step, Titled
 from veladura.errors import PlanError, PromiseError
 
 if TYPE_CHECKING:
@@ -109,12 +110,18 @@ class Steps(Recipe):
 
     def apply(self, table: Table, context: Context) -> FittedSteps:
         """Fit the first recipe; each other is fitted when the one before it is drawn."""
-        first = self.recipes[0].apply(table, context.within("step", 0))
+        first = self.recipes[0].fitted(table, context.within("step", 0))
         return FittedSteps(self, table, first.codes, first)
 
     def changes(self, names: Sequence[str]) -> tuple[str, ...]:
         """Return the columns that some step replaces or answers for."""
         return tuple(dict.fromkeys(name for r in self.recipes for name in r.changes(names)))
+
+    def leaves_rows(self, table: Table) -> bool:
+        """Whether rows stay where they live: every step counts them, or treats them in chunks."""
+        lazy = [recipe.leaves_rows(table) for recipe in self.recipes]
+        counts = [recipe.inside or recipe.private for recipe in self.recipes]
+        return any(lazy) and all(one or other for one, other in zip(lazy, counts, strict=True))
 
     def reads_rows(self) -> bool:
         """Whether rows are fetched: unless all steps work inside, so that rows stay linked."""
@@ -169,7 +176,7 @@ def _continue(release: Release, recipe: Recipe, context: Context) -> Release:
         refuse_empty(release)
     for i, dataset in enumerate(release.tables):
         own = context.within("dataset", i)
-        fitted = recipe.apply(dataset.table, own)
+        fitted = recipe.fitted(dataset.table, own)
         outputs.append(unproved(fitted, fitted.draw(own), own))
     datasets = tuple(
         _chain(before, new)
@@ -182,7 +189,9 @@ def _continue(release: Release, recipe: Recipe, context: Context) -> Release:
     kept = tuple(p for p in kept if not release.checks[p.name].taken_away(p, now))
     proved([promise for promise in release.promises if promise not in kept], release)
     for output in outputs:
-        lasting = _provable(output.promises, earlier, left)
+        # rows that are not held are linked to the step before, and here only
+        linked = all(dataset.pair is None for dataset in output.tables)
+        lasting = _provable(output.promises, earlier, left) if linked else ()
         proved([promise for promise in output.promises if promise not in lasting], output)
     # Pictures of earlier steps show values that are not released: for the custodian only.
     pictures = (*release.pictures, *release.public_pictures)
@@ -283,4 +292,4 @@ def _chain(before: Dataset, after: Dataset) -> Dataset:
     """Return the later dataset linked to the original rows through the earlier one."""
     linked = before.rows is not None and after.rows is not None
     rows: Any = np.asarray(before.rows)[after.rows] if linked else None
-    return replace(after, rows=rows)
+    return replace(after, rows=rows, pair=None)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from veladura.core.promise import unit_of
 from veladura.errors import PlanError
 from veladura.table.schema import UNITS
 from veladura.table.units import rekeyed, with_units
@@ -22,7 +23,8 @@ def with_new_numbers(release: Release, streams: Streams) -> Release:
 
     Where a promise counts people in classes, numbers hold within a class only: the files prove how
     many people share it, and rows that a person has in two classes cannot be linked. Households
-    would link them, and are left out. New rows belong to nobody and have no numbers.
+    would link them, and are left out, unless it is households that are counted. New rows belong to
+    nobody and have no numbers.
     """
     source = None if release.original is None else release.original.units
     if source is None or not (names := source.schema.of_role(*UNITS)):
@@ -32,7 +34,12 @@ def with_new_numbers(release: Release, streams: Streams) -> Release:
     classes = list(dict.fromkeys(name for columns in sets for name in columns))
     roles = {name: source.schema[name].role for name in names}
     grouped = any("k" in promise.settings for promise in release.promises)
-    kept = [name for name in names if linked and not (grouped and roles[name] == "household")]
+    counted = {unit for p in release.promises if (unit := unit_of(p.settings)) is not None}
+    kept = [
+        name
+        for name in names
+        if linked and (name in counted or not (grouped and roles[name] == "household"))
+    ]
     _refuse_several_classes(release, sets, classes)
     tables = tuple(
         _renumbered(dataset, kept, streams.within("units", i), classes)
@@ -63,7 +70,7 @@ def with_people(release: Release, original: Table | None = None) -> list[Table]:
 
 def _counted_in(promises: Sequence[Promise]) -> list[tuple[str, ...]]:
     """Return the sets of columns in whose combinations promises count people."""
-    sets = [tuple(p.settings["columns"]) for p in promises if p.settings.get("person")]
+    sets = [tuple(p.settings["columns"]) for p in promises if unit_of(p.settings)]
     return list(dict.fromkeys(sets))
 
 

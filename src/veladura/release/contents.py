@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -17,10 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from veladura.release.files import write_data
+from veladura.release.files import write_csv
 from veladura.release.folder import file_hash
 from veladura.release.parquet_pages import chunk_span
-from veladura.table.equal_values import has_twins
+from veladura.table.equal_values import Twins
 
 MOST_MAKER = 100  # letters of the name of the program that wrote a file
 MAGIC = 4  # bytes at both ends of a Parquet file
@@ -29,25 +29,27 @@ RUNS = {"script", "iframe", "frame", "object", "embed", "applet", "link", "form"
 LEADS = {"href", "src", "srcset", "action", "formaction", "data", "poster", "background", "ping"}
 
 
-def beside_rows(path: Path, table: pa.Table) -> str:
+def beside_rows(path: Path, pieces: Iterable[pa.Table], twins: Twins) -> str:
     """Return what a data file holds beside its rows; an empty text where it is nothing.
 
     Parameters
     ----------
-    table
-        The rows as they were read from the file.
+    pieces
+        The rows as they are read from the file.
+    twins
+        What was seen in other files of the same dataset.
     """
     if path.suffix == ".csv":
-        return "" if _written_hash(table) == file_hash(path) else "equal values look different"
-    if any(has_twins(column) for column in table.columns):
-        return "equal values look different"
-    return next(_beside_pages(path), "")
+        return "" if _written_hash(pieces) == file_hash(path) else "equal values look different"
+    for piece in pieces:
+        twins.look(piece)
+    return "equal values look different" if twins.found else next(_beside_pages(path), "")
 
 
-def _written_hash(table: pa.Table) -> str:
-    """Return the SHA-256 of the CSV file that a table is written to."""
+def _written_hash(pieces: Iterable[pa.Table]) -> str:
+    """Return the SHA-256 of the CSV file that rows are written to."""
     sink = _Hashed()
-    write_data(table, cast("BinaryIO", sink), "csv")
+    write_csv(pieces, cast("BinaryIO", sink))
     return sink.digest.hexdigest()
 
 
@@ -78,9 +80,10 @@ def _beside_pages(path: Path) -> Iterator[str]:
             yield "bytes that belong to no column"
         texts = [field.name for field in file.schema_arrow if pa.types.is_string(field.type)]
     with pq.ParquetFile(path, read_dictionary=texts) as file:
+        names = file.schema_arrow.names
         for group in range(about.num_row_groups):
-            rows = file.read_row_group(group)
-            for number, column in enumerate(rows.columns):
+            for number, name in enumerate(names):  # one by one: a group may have any size
+                column = file.read_row_group(group, columns=[name]).column(name)
                 if _unused(column):
                     yield "values that no row has"
                 if _untrue(about.row_group(group).column(number).statistics, column):
@@ -125,12 +128,15 @@ def _untrue(statistics: Any, column: pa.ChunkedArray) -> bool:
 
 
 class _Page(HTMLParser):
-    """Looks for what a page would run, or load from elsewhere."""
+    """Looks for what a page would run, load from elsewhere, or not show."""
 
     found = ""
+    ended = False
 
     def handle_starttag(self, tag: str, attrs: Sequence[tuple[str, str | None]]) -> None:
         """Look at one element."""
+        if self.ended:
+            self.found = self.found or "an element after its end"
         if tag in RUNS or (tag == "meta" and "http-equiv" in dict(attrs)):
             self.found = self.found or f"an element {tag!r}"
         for name, value in attrs:
@@ -140,14 +146,32 @@ class _Page(HTMLParser):
             if name.startswith("on") or leads or (place == "style" and "url(" in target):
                 self.found = self.found or f"an attribute {name!r}"
 
+    def handle_endtag(self, tag: str) -> None:
+        """Notice the end of the page: nothing may follow."""
+        self.ended = self.ended or tag == "html"
+
+    def handle_comment(self, data: str) -> None:  # noqa: ARG002
+        """Notice a comment, which no reader sees."""
+        self.found = self.found or "a comment"
+
+    def handle_pi(self, data: str) -> None:
+        """Notice an instruction for programs, as good as a comment."""
+        self.handle_comment(data)
+
+    def unknown_decl(self, data: str) -> None:
+        """Notice a marked section, as good as a comment."""
+        self.handle_comment(data)
+
     def handle_data(self, data: str) -> None:
         """Look at a text, which in a style may name a file."""
+        if self.ended and data.strip():
+            self.found = self.found or "text after its end"
         if self.cdata_elem == "style" and ("@import" in data.lower() or "url(" in data.lower()):
             self.found = self.found or "a style that loads something"
 
 
 def active_content(html: str) -> str:
-    """Return what a page would run or load; an empty text where it is nothing.
+    """Return what a page would run, load or not show; an empty text where it is nothing.
 
     Examples
     --------
@@ -155,6 +179,8 @@ def active_content(html: str) -> str:
     ''
     >>> active_content('<p onclick="x()">7 rows</p>')
     "an attribute 'onclick'"
+    >>> active_content("<p>7 rows</p></html>the eighth")
+    'text after its end'
     """
     page = _Page()
     page.feed(html)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, get_args
 
@@ -13,6 +13,7 @@ from veladura.base import shapes
 from veladura.errors import PromiseError
 from veladura.release.files import Format, type_from_text
 from veladura.release.folder import read_json
+from veladura.table.parts import MOST_PARTS
 from veladura.table.schema import LABELLED, Kind, Role, kind_of
 
 FORMAT, VERSION = "veladura-release", 1
@@ -54,34 +55,32 @@ _RISK = shapes.table(
         "by_chance": shapes.either(shapes.nothing, shapes.whole()),
     },
 )
-MANIFEST = shapes.table(
-    {
-        "format": shapes.text,
-        "version": shapes.whole(),
-        "library": shapes.text,
-        "name": shapes.text,
-        "datasets": shapes.whole(1, MOST_DATASETS),
-        "rows": shapes.listed(shapes.whole(), 1, MOST_DATASETS),
-        "columns": shapes.listed(shapes.table(_COLUMN), 1, 100_000),
-        "steps": shapes.listed(_STEP, 1, 1000),
-        "rule": shapes.text,
-        "promises": shapes.listed(_PROMISE, 0, 10_000),
-        "files": shapes.table({"format": shapes.one_of(*get_args(Format))}, more=True),
-    },
-    {
-        "rule_settings": _OBJECT,
-        "status": shapes.one_of("draft", "confirmed"),
-        "unconfirmed": _TEXTS,
-        "exact": shapes.listed(_EXACT),
-        "loosened": shapes.listed(_LOOSENED),
-        "risk": shapes.listed(_RISK),
-        "units": shapes.mapped(shapes.text, keys=shapes.name),
-        **dict.fromkeys(
-            ("purpose", "recipient", "prepared_by", "approved_by", "made"), shapes.text
-        ),
-    },
-    more=True,  # a newer version may tell more
-)
+_PARTS = shapes.listed(shapes.listed(shapes.whole(1), 0, MOST_PARTS), 1, MOST_DATASETS)
+_FILES = {"parts": _PARTS, "text_disarmed": shapes.flag}
+_NEEDED: dict[str, shapes.Shape] = {
+    "format": shapes.text,
+    "version": shapes.whole(),
+    "library": shapes.text,
+    "name": shapes.text,
+    "datasets": shapes.whole(1, MOST_DATASETS),
+    "rows": shapes.listed(shapes.whole(), 1, MOST_DATASETS),
+    "columns": shapes.listed(shapes.table(_COLUMN), 1, 100_000),
+    "steps": shapes.listed(_STEP, 1, 1000),
+    "rule": shapes.text,
+    "promises": shapes.listed(_PROMISE, 0, 10_000),
+    "files": shapes.table({"format": shapes.one_of(*get_args(Format))}, _FILES, more=True),
+}
+_OPTIONAL: dict[str, shapes.Shape] = {
+    "rule_settings": _OBJECT,
+    "status": shapes.one_of("draft", "confirmed"),
+    "unconfirmed": _TEXTS,
+    "exact": shapes.listed(_EXACT),
+    "loosened": shapes.listed(_LOOSENED),
+    "risk": shapes.listed(_RISK),
+    "units": shapes.mapped(shapes.text, keys=shapes.name),
+    **dict.fromkeys(("purpose", "recipient", "prepared_by", "approved_by", "made"), shapes.text),
+}
+MANIFEST = shapes.table(_NEEDED, _OPTIONAL, more=True)  # a newer version may tell more
 _VALUE = shapes.either(shapes.nothing, shapes.text, shapes.flag, shapes.number())
 CODEBOOK = shapes.listed(
     shapes.table(
@@ -123,12 +122,39 @@ def check_manifest(manifest: Any) -> None:
     wrong = MANIFEST(manifest) or shapes.plain(manifest)
     if not wrong and len(manifest["rows"]) != manifest["datasets"]:
         wrong = f"rows: expected {manifest['datasets']} entries, got {len(manifest['rows'])}"
+    if not wrong and not _add_up(manifest["rows"], manifest["files"].get("parts")):
+        wrong = "files: parts that do not add up to the rows"
     names = [] if wrong else [column["name"] for column in manifest["columns"]]
     if len(set(names)) < len(names):
         wrong = "columns: a name that occurs twice"
     if wrong:
         msg = f"manifest.json was cut off or edited: {wrong}."
         raise PromiseError(msg)
+
+
+def foreign_entries(manifest: Mapping[str, Any], rule_settings: Iterable[str]) -> int:
+    """Return how many entries a manifest has that no release of this version has.
+
+    A folder is read in spite of them, but whole tables could be hidden there.
+    """
+    told = manifest.get("rule_settings", {})
+    return sum(
+        len(set(entries) - set(known))
+        for entries, known in (
+            (manifest, (*_NEEDED, *_OPTIONAL)),
+            (manifest["files"], ("format", *_FILES)),
+            (told, rule_settings),
+        )
+    )
+
+
+def _add_up(totals: list[int], parts: list[list[int]] | None) -> bool:
+    """Whether the rows of parts are those of their datasets; one file has no parts."""
+    if parts is None:
+        return True
+    return len(parts) == len(totals) and all(
+        not rows or sum(rows) == total for rows, total in zip(parts, totals, strict=True)
+    )
 
 
 def read_codebook(folder: Path) -> list[dict[str, Any]]:

@@ -24,9 +24,20 @@ def exact_lines(release: Release) -> list[Line]:
     """Return whether what the manifest says of exact columns is so; that of 0.1.0 is silent."""
     if "exact" not in release.manifest:
         return []
-    wrong = [*_unlisted(release), *_miscounted(release)]
+    counted = _counts_people(release)
+    wrong = [*_unlisted(release), *(_miscounted(release) if counted else ())]
     claim = "The manifest lists the columns that are released exactly."
-    return [Line(claim, "broken" if wrong else "holds", few(wrong))]
+    lines = [Line(claim, "broken" if wrong else "holds", few(wrong))]
+    if not counted and any(
+        column.get("unique") is not None for column in release.manifest["exact"]
+    ):
+        lines.append(Line("How many people are unique by each of them.", "attested"))
+    return lines
+
+
+def _counts_people(release: Release) -> bool:
+    """Whether released rows show how many people are unique: not with several rows a person."""
+    return release.tables[0].table.person is None and not release.manifest.get("units")
 
 
 def _unlisted(release: Release) -> list[str]:
@@ -36,13 +47,8 @@ def _unlisted(release: Release) -> list[str]:
 
 
 def _miscounted(release: Release) -> list[str]:
-    """Return the exact columns by which more or fewer people are unique than a manifest says.
-
-    With several rows a person it counts them in the source.
-    """
+    """Return the exact columns by which more or fewer people are unique than a manifest says."""
     table = release.tables[0].table
-    if table.person is not None or release.manifest.get("units"):
-        return []
     counted = {
         column["name"]: column["unique"]
         for column in release.manifest["exact"]

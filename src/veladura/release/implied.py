@@ -74,7 +74,11 @@ def _made(
 
 
 def misfits(release: Release) -> list[str]:
-    """Return what does not fit together in a manifest: rule, rows and changed columns."""
+    """Return what does not fit together in a manifest: rule, rows and changed columns.
+
+    A step changes columns that its settings name. Who adds others to the list of changed columns
+    makes columns that are released exactly look protected.
+    """
     recipes = [step.recipe for step in release.steps if step.recipe is not None]
     rule, names = release.rule, set(release.tables[0].table.units.names)
     found = []
@@ -83,6 +87,11 @@ def misfits(release: Release) -> list[str]:
             found.append("the combining rule is not that of the steps")
         elif any(recipe.synthesizes for recipe in recipes) and not rule.synthetic:
             found.append("the combining rule is not that of a synthesis")
+    found += [
+        f"{step.method} changes a column that its settings do not name"
+        for step in release.steps
+        if step.recipe is not None and not set(step.changed) <= _names_in(step.settings)
+    ]
     if len(release.steps) > 1:  # a later step may leave out rows and columns
         return found
     rows = getattr(rule, "rows", None)
@@ -91,3 +100,14 @@ def misfits(release: Release) -> list[str]:
     if not set(release.changed) <= names:
         found.append("a changed column is not in the release")
     return found
+
+
+def _names_in(settings: Any) -> set[str]:
+    """Return every text in settings, keys of tables included."""
+    if isinstance(settings, str):
+        return {settings}
+    if isinstance(settings, Mapping):
+        return {*map(str, settings), *_names_in(list(settings.values()))}
+    if isinstance(settings, (list, tuple)):
+        return {name for item in settings for name in _names_in(item)}
+    return set()

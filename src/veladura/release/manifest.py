@@ -29,9 +29,18 @@ MAX_LISTED = 1000
 
 
 def build_manifest(
-    release: Release, format_: str = "parquet", assessment: Assessment | None = None
+    release: Release,
+    format_: str = "parquet",
+    assessment: Assessment | None = None,
+    parts: Sequence[Sequence[int]] = (),
 ) -> dict[str, Any]:
-    """Return the manifest of a release (schema in docs/manifest.md)."""
+    """Return the manifest of a release (schema in docs/manifest.md).
+
+    Parameters
+    ----------
+    parts
+        The rows of each file of every dataset that is written in parts.
+    """
     first = release.tables[0].table.units
     return {
         "format": FORMAT,
@@ -53,7 +62,11 @@ def build_manifest(
             promise.to_json(claim)
             for promise, claim in zip(release.promises, release.claims, strict=True)
         ],
-        "files": {"format": format_, "text_disarmed": format_ == "csv"},
+        "files": {
+            "format": format_,
+            "text_disarmed": format_ == "csv",
+            **({"parts": [list(rows) for rows in parts]} if any(parts) else {}),
+        },
         **_standing(release),
         **_risk(release, assessment),
         **({"units": dict(release.units)} if release.units else {}),
@@ -132,6 +145,8 @@ def _describe(field: Field, summary: Summary) -> dict[str, Any]:
         "missing": summary.missing,
     }
     values = summary.values
+    if summary.distinct is not None:
+        return about | {"distinct": summary.distinct}
     if values is None:
         lowest, highest = summary.ends
         return about | {"lowest": _json(lowest), "highest": _json(highest)}

@@ -18,9 +18,9 @@ from veladura.core.promise import Proof
 from veladura.core.release import Dataset, Release
 from veladura.errors import PlanError
 from veladura.release import custodian as keeper
-from veladura.release.data import read_datasets
+from veladura.release.data import open_datasets
 from veladura.release.door import read_codebook, read_manifest
-from veladura.release.files import check_format, write_data, write_stream
+from veladura.release.files import check_format, write_rows, write_stream
 from veladura.release.folder import (
     SUMS,
     check_folder,
@@ -40,8 +40,8 @@ from veladura.release.manifest import (
 )
 from veladura.release.risky import risky_people
 from veladura.table.database.scratch import scratch_folder
-from veladura.table.schema import Schema
-from veladura.table.table import Source, from_arrow
+from veladura.table.parts import check_rows_per_file, rows_a_part, rows_of
+from veladura.table.table import from_arrow
 from veladura.table.write import stored_table, write_parquet
 
 if TYPE_CHECKING:
@@ -85,6 +85,7 @@ def save(
     *,
     format: str = "parquet",  # noqa: A002
     force: bool = False,
+    rows_per_file: int | None = None,
     assessment: Assessment | None = None,
     verdicts: tuple[Verdict, ...] = (),
     plan: str | None = None,
@@ -103,6 +104,9 @@ def save(
         "parquet", or "csv" with an apostrophe before text that a spreadsheet would run.
     force
         Replace a release folder that exists.
+    rows_per_file
+        A dataset with more rows is written in parts; by default one of more cells than are held
+        in memory.
     standing
         What the plan says of the release as a whole.
     """
@@ -110,6 +114,7 @@ def save(
     from veladura.report.facts import public_drawings
 
     check_format(format)
+    check_rows_per_file(rows_per_file)
     refuse_look_alikes(release.tables[0].table.units.names)
     check_folder(folder, force=force)
     record_folder = keeper.place(folder, custodian)
@@ -124,7 +129,7 @@ def save(
         tables=tuple(_infile_order(d, o) for d, o in zip(release.tables, order, strict=True)),
     )
     with new_folder(folder, force=force) as fresh:
-        written, pages = write_package(shuffled, fresh, format, pages)
+        written, pages = write_package(shuffled, fresh, format, pages, rows_per_file)
         if release.original is not None:
             digest = file_hash(fresh / SUMS)
             kept = tuple(
@@ -157,6 +162,7 @@ def write_package(
     folder: Path,
     format_: str,
     pages: Pages,
+    rows_per_file: int | None = None,
 ) -> tuple[Release, Pages]:
     """Write data, codebook, manifest, report and hashes into an empty folder.
 
@@ -165,13 +171,15 @@ def write_package(
     """
     (folder / "data").mkdir()
     files = [folder / "data" / f"dataset-{i}.{format_}" for i in range(1, len(release.tables) + 1)]
-    tables = tuple(
-        write_dataset(d, file, format_) for d, file in zip(release.tables, files, strict=True)
-    )
+    written = [
+        write_dataset(d, file, format_, rows_per_file)
+        for d, file in zip(release.tables, files, strict=True)
+    ]
+    tables, parts = tuple(dataset for dataset, _ in written), [rows for _, rows in written]
     if any(new is not old for new, old in zip(tables, release.tables, strict=True)):
         release = replace(release, tables=tables)
         pages = replace(pages, proofs=release.prove())
-    manifest = build_manifest(release, format_, pages.assessment)
+    manifest = build_manifest(release, format_, pages.assessment, parts)
     write_json(
         folder / "codebook.json",
         build_codebook([dataset.table.units for dataset in release.tables]),
@@ -183,20 +191,23 @@ def write_package(
     return release, pages
 
 
-def write_dataset(dataset: Dataset, path: Path, format_: str) -> Dataset:
-    """Write one dataset and return it as written; rows of a lazy one never come into memory."""
-    if dataset.table.in_memory:
-        write_data(dataset.table.units.arrow, path, format_)
-        return dataset
-    written = path if format_ == "parquet" else scratch_folder() / f"{secrets.token_hex(8)}.parquet"
-    write_parquet(dataset.table, written)
+def write_dataset(
+    dataset: Dataset, path: Path, format_: str, most: int | None
+) -> tuple[Dataset, list[int]]:
+    """Write one dataset; return it as written, and the rows of its parts (none for one file).
+
+    Rows of a lazy one never come into memory.
+    """
+    table = dataset.table
+    if table.in_memory:
+        whole = table.units.arrow
+        return dataset, write_rows(whole, path, format_, most or rows_a_part(whole.num_columns))
+    place = path if format_ == "parquet" else scratch_folder() / f"{secrets.token_hex(8)}.parquet"
+    written = write_parquet(table, place, most)
     if format_ != "parquet":
         write_stream(written, path)
-    return (
-        dataset
-        if dataset.table.stored is not None
-        else Dataset(stored_table(dataset.table, written))
-    )
+    parts = rows_of(written) if written.is_dir() else []
+    return dataset if table.stored is not None else Dataset(stored_table(table, written)), parts
 
 
 def _write_record(
@@ -279,7 +290,7 @@ def custodian_page(release: Release, assessment: Assessment, verdicts: tuple[Ver
     return pages.render(release, "custodian")
 
 
-def load(folder: str | Path, *, large: bool = False) -> Release:
+def load(folder: str | Path, *, large: bool = False, lazy: bool | None = None) -> Release:
     """Return a saved release: its datasets, manifest and promises.
 
     The folder may come from a stranger: what does not look like a release is refused.
@@ -288,6 +299,10 @@ def load(folder: str | Path, *, large: bool = False) -> Release:
     ----------
     large
         Read data that unfold to much more than their files, or to more than memory holds.
+    lazy
+        Whether rows stay in their files and are counted there. By default those of more than 25
+        million cells (rows times columns) do, or of more than ``VELADURA_MEMORY`` allows to hold.
+        ``release.datasets`` gives frames all the same, as long as they fit.
 
     Examples
     --------
@@ -301,12 +316,10 @@ def load(folder: str | Path, *, large: bool = False) -> Release:
     (40, 1)
     """
     path = Path(folder)
-    manifest, codebook = read_manifest(path), read_codebook(path)
-    fields = fields_of(codebook)
-    source = Source(manifest["name"])
+    manifest, fields = read_manifest(path), fields_of(read_codebook(path))
     tables = tuple(
-        Dataset(from_arrow(arrow, Schema(fields), source).without_identifiers())
-        for arrow in read_datasets(path, manifest, fields, large=large)
+        Dataset(table.without_identifiers())
+        for table in open_datasets(path, manifest, fields, large=large, lazy=lazy)
     )
     steps = steps_of(manifest)
     person = tables[0].table.person

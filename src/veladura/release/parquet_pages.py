@@ -46,19 +46,25 @@ def unfolded_size(path: Path) -> int:
         return max(pages, int(about.num_rows) * int(about.num_columns) * CELL)
 
 
-def read_pieces(path: Path, most: int) -> pa.Table:
+def read_all_pieces(path: Path, most: int) -> pa.Table:
     """Return a Parquet file, read piece by piece, with at most so many bytes when unfolded."""
     with pq.ParquetFile(path) as file:
         plain = file.schema_arrow
+    return pa.Table.from_batches(pieces_of(path, most), schema=plain)
+
+
+def pieces_of(path: Path, most: int) -> Iterator[pa.RecordBatch]:
+    """Yield a Parquet file piece by piece, until so many bytes are unfolded."""
+    with pq.ParquetFile(path) as file:
+        plain = file.schema_arrow
     texts = [field.name for field in plain if pa.types.is_string(field.type)]
-    pieces, size = [], 0
+    size = 0
     with pq.ParquetFile(path, read_dictionary=texts) as file:
         for piece in file.iter_batches(batch_size=ROWS):
             size += _bytes_of(piece)
             if size > most:
                 raise OversizedError(size)
-            pieces.append(piece.cast(plain))
-    return pa.Table.from_batches(pieces, schema=plain)
+            yield piece.cast(plain)
 
 
 def _bytes_of(piece: pa.RecordBatch) -> int:

@@ -4,6 +4,9 @@ The custodian's home keeps, for every release of a series, a keyed hash of each 
 person's equivalence class, with k, the columns and the levels; no value. Each release may keep its
 promise, and two together break it: people who share a class in one and another class in the other
 are fewer than in either (intersection attack).
+
+A release without classes promises nothing of groups, so nothing is refused; what two of them tell
+together is counted (`veladura.release.repeated`). Private releases add up their epsilon.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
     from veladura.table.table import Table
 
 KEY_FILE = "key"
+KNOWN = ("quasi-identifier", "undecided", "other")
 _NAME = re.compile(r"[\w][\w .-]{0,80}")
 
 
@@ -49,7 +53,14 @@ class Entry:
     columns, levels
         The quasi-identifiers, and the level of each where one generalisation holds for all rows.
     person, group
-        Hashes of the people of the release and of their classes, one a row.
+        Hashes of the people of the release and of their classes, one a row. Of a release without
+        classes, of the people of its source and of what they hold in the columns.
+    kind
+        "classes", "rows" for synthetic or masked rows, or "private".
+    alone
+        Of released rows: hashes of what a single row of a dataset holds in the columns.
+    epsilon
+        Of a private release.
     """
 
     name: str
@@ -59,6 +70,17 @@ class Entry:
     levels: dict[str, int]
     person: Ints = field(repr=False)
     group: Ints = field(repr=False)
+    kind: str = "classes"
+    alone: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64), repr=False)
+    epsilon: float = 0.0
+
+
+class Together(Protocol):
+    """What two releases tell together; its text says it in numbers of people."""
+
+    @property
+    def below(self) -> int:
+        """People for whom a promise is broken; none where nothing of groups was promised."""
 
 
 @dataclass(frozen=True)
@@ -155,9 +177,9 @@ class Series:
         for path in sorted(self.folder.glob("*.json")) if self.folder.exists() else []:
             about = json.loads(path.read_text(encoding="utf-8"))
             rows = pq.read_table(path.with_suffix(".parquet"))
-            person, group = (rows[name].to_numpy() for name in ("person", "group"))
+            arrays = {name: rows[name].drop_null().to_numpy() for name in rows.column_names}
             columns = tuple(about.pop("columns"))
-            found.append(Entry(**about, columns=columns, person=person, group=group))
+            found.append(Entry(**about, columns=columns, **arrays))
         return sorted(found, key=lambda entry: entry.made)
 
     def entry(self, release: Release, table: Table, name: str) -> Entry:
@@ -168,49 +190,142 @@ class Series:
         table
             The source as it was opened, with its person or identifier columns.
         """
-        promises = [p for p in release.promises if p.name.startswith("group-size")]
-        if not promises or release.rows is None:
+        entry = any_entry(release, table, name, self.key())
+        if entry.kind == "rows" and not entry.columns:
             msg = (
-                "a series holds k-anonymous releases against each other, and this one promises no"
-                " classes, or its rows are nobody's.\n\nHint: leave series out of [custodian]."
+                "a series needs to know what an intruder knows of people.\n\nHint: declare it:"
+                ' role = "quasi-identifier".'
             )
             raise PlanError(msg)
-        columns = tuple(promises[0].settings["columns"])
-        data, rows = release.tables[0].table, np.asarray(release.tables[0].rows)
-        key = self.key()
-        texts = [[_text(v) for v in data.arrow.column(c).to_pylist()] for c in columns]
-        group = [_hashed(key, values) for values in zip(*texts, strict=True)]
-        person = np.array([_hashed(key, values) for values in _people(release, table)])
-        levels: dict[str, int] = {}
-        for step in release.steps:
-            levels |= dict(step.settings.get("levels") or {})
-        made = datetime.now(UTC).isoformat(timespec="microseconds")
-        k = min(int(p.settings["k"]) for p in promises)
-        return Entry(name, made, k, columns, levels, person[rows], np.array(group))
+        return entry
 
-    def against(self, new: Entry) -> list[Added]:
+    def against(self, new: Entry) -> list[Together]:
         """Return what a new release adds to each of those before."""
-        return [added(old, new) for old in self.entries()]
+        before = self.entries()
+        if new.kind != "private":
+            return [together(old, new) for old in before]
+        private = [old for old in before if old.kind == "private"]
+        if not private:
+            return []
+        from veladura.release.repeated import Repeated
+
+        spent = sum(old.epsilon for old in private) + new.epsilon
+        last = private[-1]
+        return [Repeated(f"{len(private)} private releases", last.made, epsilon=spent)]
 
     def write(self, entry: Entry) -> Path:
         """Remember a release: hashes and settings, no values."""
         path = private_folder(self.folder) / f"{entry.made.replace(':', '')}.json"
+        arrays = {"person": entry.person, "group": entry.group}
+        if entry.kind == "rows":
+            arrays["alone"] = entry.alone
+        longest = max(array.size for array in arrays.values())
+        padded = {
+            name: pa.concat_arrays(
+                [pa.array(array, pa.int64()), pa.nulls(longest - array.size, pa.int64())]
+            )
+            for name, array in arrays.items()
+        }
         with private_file(path.with_suffix(".parquet")) as stream:
-            pq.write_table(pa.table({"person": entry.person, "group": entry.group}), stream)
+            pq.write_table(pa.table(padded), stream)
         about = {
             "name": entry.name,
             "made": entry.made,
             "k": entry.k,
             "columns": list(entry.columns),
             "levels": entry.levels,
+            "kind": entry.kind,
+            "epsilon": entry.epsilon,
         }
         write_private(path, json.dumps(about, indent=2) + "\n")
         return path
 
 
-def refuse_broken(series: Series, results: Sequence[Added]) -> None:
+def has_classes(release: Release) -> bool:
+    """Whether a release promises classes of people, and its rows are those of the source."""
+    named = any(promise.name.startswith("group-size") for promise in release.promises)
+    return named and release.rows is not None
+
+
+def entry_of(
+    release: Release, table: Table, name: str, key: bytes, *, same_source: bool = False
+) -> Entry:
+    """Return who is in a k-anonymous release, and in which class, as hashes with a key.
+
+    Parameters
+    ----------
+    table
+        The source as it was opened, with its person or identifier columns.
+    """
+    promises = [p for p in release.promises if p.name.startswith("group-size")]
+    columns = tuple(promises[0].settings["columns"])
+    data, rows = release.tables[0].table, np.asarray(release.tables[0].rows)
+    texts = [[_text(v) for v in data.arrow.column(c).to_pylist()] for c in columns]
+    group = [_hashed(key, values) for values in zip(*texts, strict=True)]
+    person = _person_hashes(release, table, key, same_source=same_source)
+    levels: dict[str, int] = {}
+    for step in release.steps:
+        levels |= dict(step.settings.get("levels") or {})
+    made = datetime.now(UTC).isoformat(timespec="microseconds")
+    k = min(int(p.settings["k"]) for p in promises)
+    return Entry(name, made, k, columns, levels, person[rows], np.array(group))
+
+
+def any_entry(
+    release: Release, table: Table, name: str, key: bytes, *, same_source: bool = False
+) -> Entry:
+    """Return how a release is remembered: by its classes, by its rows, or by its epsilon.
+
+    Parameters
+    ----------
+    same_source
+        Whether entries are of one source, so that its rows tell who is who.
+    """
+    if has_classes(release):
+        return entry_of(release, table, name, key, same_source=same_source)
+    made = datetime.now(UTC).isoformat(timespec="microseconds")
+    if release.rule.private:
+        spent = [float(p.settings["epsilon"]) for p in release.promises if "epsilon" in p.settings]
+        none = np.empty(0, dtype=np.int64)
+        return Entry(name, made, 0, (), {}, none, none, kind="private", epsilon=sum(spent))
+    return _entry_of_rows(release, table, name, made, key, same_source=same_source)
+
+
+def _entry_of_rows(
+    release: Release, table: Table, name: str, made: str, key: bytes, *, same_source: bool
+) -> Entry:
+    """Return who is in the source of synthetic or masked rows, and what single rows hold."""
+    source = table.fetched()
+    released = release.tables[0].table.names
+    columns = tuple(n for n in source.schema.of_role(*KNOWN) if n in released)
+    person = _person_hashes(release, table, key, same_source=same_source)
+    alone: set[int] = set()
+    for dataset in release.tables if columns else ():
+        held = _held(key, dataset.table.arrow, columns)
+        values, rows = np.unique(held, return_counts=True)
+        alone |= set(values[rows == 1].tolist())
+    own = _held(key, source.arrow, columns) if columns else np.zeros_like(person)
+    single = np.array(sorted(alone), dtype=np.int64)
+    return Entry(name, made, 0, columns, {}, person, own, kind="rows", alone=single)
+
+
+def _held(key: bytes, rows: pa.Table, columns: Sequence[str]) -> Ints:
+    texts = [[_text(value) for value in rows.column(name).to_pylist()] for name in columns]
+    return np.array([_hashed(key, values) for values in zip(*texts, strict=True)], dtype=np.int64)
+
+
+def together(old: Entry, new: Entry) -> Together:
+    """Return what two releases tell together, as far as it can be counted."""
+    from veladura.release.repeated import repeated
+
+    if old.kind == new.kind == "classes":
+        return added(old, new)
+    return repeated(old, new)
+
+
+def refuse_broken(series: Series, results: Sequence[Together]) -> None:
     """Refuse a release that breaks, together with an older one, the promise of either."""
-    broken = [result for result in results if result.below]
+    broken = [result for result in results if isinstance(result, Added) and result.below]
     if not broken:
         return
     worst = max(broken, key=lambda result: result.below)
@@ -223,6 +338,14 @@ def refuse_broken(series: Series, results: Sequence[Added]) -> None:
         f" ({same}), a larger k, or columns that were released before only."
     )
     raise GateError(msg)
+
+
+def _person_hashes(release: Release, table: Table, key: bytes, *, same_source: bool) -> Ints:
+    """Return a hash of the person of each row of the source."""
+    source = table.schema
+    if same_source and not (source.of_role("person") or source.of_role("identifier")):
+        return np.arange(table.rows, dtype=np.int64)
+    return np.array([_hashed(key, values) for values in _people(release, table)], dtype=np.int64)
 
 
 def _people(release: Release, table: Table) -> list[tuple[str, ...]]:

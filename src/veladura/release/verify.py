@@ -20,7 +20,9 @@ from veladura.core.release import Release
 from veladura.errors import PlanError, PromiseError, VeladuraError
 from veladura.release import custodian as keeper
 from veladura.release.contents import active_content, beside_rows
-from veladura.release.door import read_codebook, read_manifest
+from veladura.release.data import rows_in
+from veladura.release.door import foreign_entries, read_codebook, read_manifest
+from veladura.release.files import data_files
 from veladura.release.folder import (
     SIGNATURE,
     SUMS,
@@ -37,8 +39,12 @@ from veladura.release.manifest import build_codebook
 from veladura.release.package import load
 from veladura.release.reassess import same_source, with_source
 from veladura.release.signature import read_signature, signed_by
+from veladura.table.equal_values import Twins
 
-OWN = re.compile(r"data/dataset-[1-9][0-9]*\.(parquet|csv)|(codebook|manifest)\.json|report\.html")
+OWN = re.compile(
+    r"data/dataset-[1-9][0-9]*(/part-[0-9]{5})?\.(parquet|csv)"
+    r"|(codebook|manifest)\.json|report\.html"
+)
 # What code may raise that meets settings which do not fit the data: told as a broken promise.
 UNFIT = (
     VeladuraError,
@@ -211,10 +217,11 @@ def _shape(release: Release, folder: Path) -> Line:
         {key: column[key] for key in ("name", "kind", "role")} for column in read_codebook(folder)
     ]
     files = [name for name in listed_files(folder) if name.startswith("data/")]
+    named = [name for names in data_files(manifest) for name in names]
     fits = (
         [table.rows for table in tables] == manifest["rows"]
         and about == manifest["columns"]
-        and len(files) == len(tables)
+        and files == sorted(named)
     )
     return _line("Rows and columns match the manifest.", holds=fits)
 
@@ -230,15 +237,19 @@ def _codebook(release: Release, folder: Path) -> Line:
 
 def _contents(release: Release, folder: Path) -> Line:
     """Return whether the files hold the rows and words of a release, and nothing beside them."""
-    claim, ending = "The files hold nothing but the release.", release.manifest["files"]["format"]
+    claim = "The data files hold nothing but the released rows, and no other file a foreign part."
     wrong = []
+    if foreign := foreign_entries(release.manifest, release.rule.settings()):
+        wrong.append(f"manifest.json: {foreign} entries that this version does not know")
     try:
-        for number, dataset in enumerate(release.tables, start=1):
-            name = f"data/dataset-{number}.{ending}"
-            if found := beside_rows(folder / name, dataset.table.units.arrow):
-                wrong.append(f"{name}: {found}")
+        for dataset, names in zip(release.tables, data_files(release.manifest), strict=True):
+            twins = Twins()
+            for name in names:
+                pieces = rows_in(folder / name, dataset.table.units, alone=len(names) == 1)
+                if found := beside_rows(folder / name, pieces, twins):
+                    wrong.append(f"{name}: {found}")
         if found := active_content((folder / "report.html").read_text(encoding="utf-8")):
-            wrong.append(f"report.html would run or load something: {found}")
+            wrong.append(f"report.html would run, load or hide something: {found}")
     except (*UNFIT, OSError, AssertionError) as error:
         wrong.append(f"a file cannot be read ({type(error).__name__})")
     return Line(claim, "broken" if wrong else "holds", few(wrong))

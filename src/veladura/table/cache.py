@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import ibis
 
+    from veladura.table.class_sizes import ClassSizes
     from veladura.table.codes import Column
     from veladura.table.counts import Counts
     from veladura.table.summary import Summary
@@ -25,6 +26,8 @@ class Cache:
     ----------
     counts, profiles
         Distinct tuples of columns, and distributions of single columns, with numbers of rows.
+    sizes
+        Sizes of the equivalence classes of some columns of a lazy table.
     columns
         Columns of a small table as plain arrays, which every measure reads.
     distinct
@@ -43,6 +46,7 @@ class Cache:
 
     counts: dict[tuple[str, ...], Counts] = field(default_factory=dict)
     profiles: dict[str, Counts] = field(default_factory=dict)
+    sizes: dict[frozenset[str], ClassSizes] = field(default_factory=dict)
     columns: dict[str, Column] = field(default_factory=dict)
     distinct: dict[str, int] = field(default_factory=dict)
     summaries: dict[str, Summary] = field(default_factory=dict)
@@ -59,5 +63,6 @@ class Cache:
         """Take counts from another table of the same rows, and give it those still to come."""
         self.counts, self.profiles, self.rows = other.counts, other.profiles, other.rows
         self.columns, self.distinct = other.columns, other.distinct
+        self.sizes = other.sizes
         self.summaries = other.summaries
         self.lock = other.lock

@@ -91,6 +91,12 @@ class Column:
                 return decimals
         return None
 
+    def with_decimals(self, decimals: int | None) -> Column:
+        """Return the column with the decimals of a larger one, of which it is a part."""
+        column = replace(self)
+        column.__dict__["decimals"] = decimals  # as if they had been computed
+        return column
+
     def numbers(self) -> NDArray[np.float64]:
         """Return the values as floats, NaN where missing; infinite values are refused."""
         numbers = np.where(self.missing, np.nan, self.values.astype(np.float64))
@@ -114,9 +120,10 @@ class Column:
         return replace(self, values=clean, missing=missing)
 
     def to_arrow(self) -> pa.Array:
-        """Return the column in its storage type."""
+        """Return the column in its storage type; no zero has a sign, which would mark a row."""
         mask = self.missing if self.missing.any() else None
-        values = pa.array(self.values, mask=mask)
+        unsigned = self.values + 0.0 if self.values.dtype.kind == "f" else self.values
+        values = pa.array(unsigned, mask=mask)
         if self.labels is not None:
             if len(self.labels) == 0:
                 return pa.nulls(self.size, self.field.type)
@@ -238,6 +245,23 @@ def _ordered_labels(labels: pa.Array, field_: Field) -> tuple[pa.Array, NDArray[
     if labels.type == pa.bool_():
         return pa.array([label == "true" for label in field_.order]), rank
     return pa.array(field_.order, pa.string()).cast(labels.type), rank
+
+
+def relabelled(column: Column, labels: pa.Array) -> Column:
+    """Return a column with its codes among other labels, which must hold all that it has."""
+    if column.labels is None:
+        return column
+    if not len(column.labels):
+        return replace(column, labels=labels)
+    place = pc.index_in(column.labels.cast(labels.type), labels)
+    if place.null_count:
+        msg = (
+            f"column {column.name!r} has {place.null_count} categories that it had not when it was"
+            " counted.\n\nHint: give a table that nobody writes to meanwhile."
+        )
+        raise DataError(msg)
+    values = place.cast(pa.int64()).to_numpy()[column.values]
+    return replace(column, values=np.where(column.missing, 0, values), labels=labels)
 
 
 def label_texts(column: Column) -> list[str]:

@@ -25,10 +25,30 @@ def plain_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def has_twins(column: pa.ChunkedArray) -> bool:
     """Whether a column has negative zeros, or NaN beside missing values."""
-    if not _is_float(column.type):
-        return False
-    beside = column.null_count > 0 and pc.any(pc.is_nan(column)).as_py()
-    return bool(beside) or _has_negative_zero(column)
+    twins = Twins()
+    twins.look(pa.table({"column": column}))
+    return twins.found
+
+
+class Twins:
+    """Looks for negative zeros, and for NaN beside missing values, in columns that pass by."""
+
+    def __init__(self) -> None:
+        self.found = False
+        self._missing: set[str] = set()
+        self._undefined: set[str] = set()
+
+    def look(self, rows: pa.Table) -> None:
+        """Look at some more rows."""
+        for name, column in zip(rows.column_names, rows.columns, strict=True):
+            if not _is_float(column.type):
+                continue
+            if column.null_count:
+                self._missing.add(name)
+            if pc.any(pc.is_nan(column)).as_py():
+                self._undefined.add(name)
+            self.found = self.found or _has_negative_zero(column)
+        self.found = self.found or not self._missing.isdisjoint(self._undefined)
 
 
 def _has_negative_zero(column: pa.ChunkedArray) -> bool:

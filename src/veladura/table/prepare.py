@@ -62,7 +62,7 @@ def prepare(
     figures: dict[str, Any] = {"rows": expression.count()}
     for i, name in enumerate(names):
         given = declared.get(name, Declared())
-        raw = _without_missing_words(expression[i], given.missing)
+        raw = _without_missing_words(_of_some_type(expression[i]), given.missing)
         field = field_of(name, arrow_type(raw.type()), given)
         typed = _typed(raw, field, given, duckdb=duckdb)
         columns[f"c{i}"] = typed
@@ -105,6 +105,13 @@ def arrow_type(dtype: Any) -> pa.DataType | None:
         return None if dtype.is_json() or dtype.is_unknown() else dtype.to_pyarrow()
     except (TypeError, KeyError, NotImplementedError, ibis.common.exceptions.IbisError):
         return None
+
+
+def _of_some_type(column: Any) -> Any:
+    """Return a column of nothing but missing values, which DuckDB gives no type, as text."""
+    dtype = column.type()
+    untyped = dtype.is_unknown() and str(dtype.raw_type) == '"NULL"'
+    return ibis.null("string") if untyped or dtype.is_null() else column
 
 
 def _without_missing_words(column: Any, words: Sequence[str]) -> Any:

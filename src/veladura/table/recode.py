@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from veladura.table.codes import Column
 from veladura.table.database.connection import compares_missing
 from veladura.table.schema import Field, Kind, Schema, kind_of
-from veladura.table.table import Table, from_arrow
+from veladura.table.table import Source, Table, from_arrow
 from veladura.table.write import row_text
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def replace(table: Table, columns: Mapping[str, Column], rows: NDArray[np.int64]
     if not whole:
         unchanged = [name for name in table.names if name not in columns]
         arrow = arrow.select(unchanged).take(pa.array(rows))
-    return _assemble(table, columns, arrow)
+    return assembled(table.schema, columns, arrow, table.source)
 
 
 def fresh(table: Table, columns: Mapping[str, Column]) -> Table:
@@ -36,21 +36,23 @@ def fresh(table: Table, columns: Mapping[str, Column]) -> Table:
     if absent := [name for name in table.names if name not in columns]:
         msg = f"a table of new rows needs every column; not given: {absent}."
         raise ValueError(msg)
-    return _assemble(table, columns, None)
+    return assembled(table.schema, columns, None, table.source)
 
 
-def _assemble(table: Table, columns: Mapping[str, Column], kept: pa.Table | None) -> Table:
-    fields = [
-        columns[field.name].field if field.name in columns else field for field in table.schema
-    ]
+def assembled(
+    schema: Schema,
+    columns: Mapping[str, Column],
+    kept: pa.Table | None,
+    source: Source | None = None,
+) -> Table:
+    """Return a table of replaced columns, and of the others as they are kept."""
+    fields = [columns[field.name].field if field.name in columns else field for field in schema]
     arrays = [
         columns[field.name].to_arrow() if field.name in columns else kept.column(field.name)  # type: ignore[union-attr]
         for field in fields
     ]
-    schema = pa.schema([(field.name, field.type) for field in fields])
-    return from_arrow(
-        pa.Table.from_arrays(arrays, schema=schema), Schema(tuple(fields)), table.source
-    )
+    types = pa.schema([(field.name, field.type) for field in fields])
+    return from_arrow(pa.Table.from_arrays(arrays, schema=types), Schema(tuple(fields)), source)
 
 
 def recode(table: Table, mapping: Mapping[str, pa.Table], drop: pa.Table | None = None) -> Table:
@@ -136,9 +138,17 @@ def _field(field: Field, type_: pa.DataType) -> Field:
 
 
 def _map_column(expression: ibis.Table, place: str, pairs: pa.Table) -> ibis.Table:
-    """Join with the pairs on equality, which every database hashes; missing is mapped by itself."""
+    """Join with the pairs on equality, which every database hashes; missing is mapped by itself.
+
+    A column that is given up has one new value, and needs no join.
+    """
     import ibis
 
+    if pairs.num_rows and len(pairs.column("new").unique()) == 1 and pairs["new"][0].is_valid:
+        alone = ibis.literal(pairs["new"][0].as_py(), type=ibis.memtable(pairs)["new"].type())
+        if pairs.column("old").null_count == 0:
+            alone = expression[place].isnull().ifelse(ibis.null(alone.type()), alone)
+        return expression.mutate(**{place: alone}).view()
     lookup = ibis.memtable(pairs.filter(pc.is_valid(pairs.column("old"))))
     of_missing = pairs.filter(pc.is_null(pairs.column("old"))).column("new")
     joined = expression.left_join(lookup, expression[place] == lookup["old"])

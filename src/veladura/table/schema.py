@@ -8,24 +8,42 @@ from typing import Literal, get_args
 
 import pyarrow as pa
 
+from veladura.base.shapes import LONGEST_NAME
 from veladura.errors import ColumnError, DataError, PlanError
 
 Role = Literal[
-    "identifier",  # tells who a row is: not released
-    "dropped",  # not released for another reason, such as free text
-    "person",  # the number of a person with several rows: never released as it is
-    "household",  # the number of a household, likewise
-    "quasi-identifier",  # an intruder may know it
-    "undecided",  # nobody has said: counts as known to an intruder
-    "other",  # the same: what a column is that nobody declared
+    "identifier",
+    "dropped",
+    "person",
+    "household",
+    "quasi-identifier",
+    "undecided",
+    "other",
     "sensitive",
-    "geographic",  # one of two coordinates of a place
-    "weight",  # of several the first is used
-    "replicate weight",  # for variances of an analysis
-    "strata",  # of the survey design
+    "geographic",
+    "weight",
+    "replicate weight",
+    "strata",
     "cluster",
-    "harmless",  # the holder says that no intruder knows it
+    "harmless",
 ]
+# What each role means, for those who decide on it.
+ROLE_WORDS: Mapping[Role, str] = {
+    "identifier": "tells who a row is: not released",
+    "dropped": "not released for another reason, such as free text",
+    "person": "number of a person with several rows: never released as it is",
+    "household": "number of a household: never released as it is",
+    "quasi-identifier": "an intruder may know it",
+    "undecided": "nobody has said: counts as known to an intruder",
+    "other": "nobody has said: counts as known to an intruder",
+    "sensitive": "must not be learnt of a person",
+    "geographic": "one of two coordinates of a place",
+    "weight": "sampling weight; of several the first is used",
+    "replicate weight": "weight of a replicate of the survey, for variances",
+    "strata": "stratum of the survey design",
+    "cluster": "cluster of the survey design",
+    "harmless": "no intruder knows it, the holder says",
+}
 NOT_RELEASED = ("identifier", "dropped")
 UNITS = ("person", "household")
 WEIGHTS = ("weight", "replicate weight")
@@ -172,9 +190,21 @@ def check_kinds(schema: Schema, columns: Sequence[str], kinds: Sequence[str], hi
 
 
 def check_names(names: Sequence[str]) -> None:
-    """Refuse a table without columns, or with a name more than once."""
+    """Refuse a table without columns, with a column without a name, or a name more than once."""
     if not names:
         msg = "the table has no columns.\n\nHint: check that the source is the one you meant."
+        raise DataError(msg)
+    if blank := [place for place, name in enumerate(names, start=1) if not name.strip()]:
+        msg = (
+            f"columns without a name, counted from the left: {blank}.\n\nHint: name them in the"
+            " source; a release needs a name for every column."
+        )
+        raise DataError(msg)
+    if any(len(name) > LONGEST_NAME for name in names):
+        msg = (
+            f"a column has a name of more than {LONGEST_NAME:,} characters.\n\nHint: shorten it in"
+            " the source, and check that the first row holds the names."
+        )
         raise DataError(msg)
     if twice := sorted({name for name in names if names.count(name) > 1}):
         msg = (

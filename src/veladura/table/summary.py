@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from veladura.table.database.connection import fetch
+from veladura.table.class_sizes import sizes_of_rows
+from veladura.table.counts import MOST_VALUES
+from veladura.table.database.connection import fetch, fetch_one
 from veladura.table.database_errors import without_values
 from veladura.table.schema import LABELLED, Field
 
@@ -28,17 +30,23 @@ class Summary:
     ends
         Lowest and highest value of numbers and dates; None for a column without values.
     values
-        The distinct values of a column of categories or text.
+        The distinct values of a column of categories or text, unless they are very many.
+    distinct
+        How many there are, where they are too many to be held.
     """
 
     missing: int
     ends: tuple[Any, Any] = field(default=(None, None), repr=False)
     values: pa.Array | None = field(default=None, repr=False)
+    distinct: int | None = None
 
 
 def summarize(tables: Sequence[Table]) -> dict[str, Summary]:
     """Return a summary of every column over all tables, which have one schema."""
-    parts = [_in_memory(table) if table.in_memory else _lazy(table) for table in tables]
+    alone = len(tables) == 1  # distinct values of several tables cannot be added up
+    parts = [
+        _in_memory(table) if table.in_memory else _lazy(table, alone=alone) for table in tables
+    ]
     return {
         field_.name: _joined(field_, [part[field_.name] for part in parts])
         for field_ in tables[0].schema
@@ -47,6 +55,8 @@ def summarize(tables: Sequence[Table]) -> dict[str, Summary]:
 
 def _joined(field_: Field, parts: Sequence[Summary]) -> Summary:
     missing = sum(part.missing for part in parts)
+    if len(parts) == 1 and parts[0].distinct is not None:
+        return parts[0]
     if field_.kind in LABELLED:
         values = pa.chunked_array([part.values for part in parts], type=field_.type).unique()
         return Summary(missing, values=values)
@@ -65,7 +75,7 @@ def _in_memory(table: Table) -> dict[str, Summary]:
     return summaries
 
 
-def _lazy(table: Table) -> dict[str, Summary]:
+def _lazy(table: Table, *, alone: bool) -> dict[str, Summary]:
     """Return summaries: numbers and dates by one query, categories from their counts, all once."""
     kept = table.cache.summaries
     asked = [
@@ -91,12 +101,22 @@ def _lazy(table: Table) -> dict[str, Summary]:
             missing = table.rows - row.column(f"n{place}")[0].as_py()
             kept[field_.name] = Summary(missing, (low, high))
     return {
-        field_.name: kept[field_.name] if field_.name in kept else _values(table, field_.name)
+        field_.name: (
+            kept[field_.name] if field_.name in kept else _values(table, field_.name, alone=alone)
+        )
         for field_ in table.schema
     }
 
 
-def _values(table: Table, name: str) -> Summary:
+def _values(table: Table, name: str, *, alone: bool) -> Summary:
+    if alone and not table.knows_counts([name]):
+        groups = sizes_of_rows(table, [name]).classes
+        if groups > MOST_VALUES:
+            column = table.expression[f"c{table.schema.position(name)}"]
+            with without_values(table.source.name):
+                row = fetch_one(table.expression, {"known": column.count()})
+            missing = table.rows - int(row["known"])
+            return Summary(missing, distinct=groups - (missing > 0))
     counts = table.counts([name])
     column = counts.columns[0]
     return Summary(

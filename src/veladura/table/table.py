@@ -31,6 +31,27 @@ _LARGEST_PIECE = 1 << 30  # Arrow holds at most 2 GiB of text in one piece
 
 
 @dataclass(frozen=True)
+class Link:
+    """A table of a joined one, as manifests describe it.
+
+    Attributes
+    ----------
+    columns
+        Its columns in the joined table, without keys.
+    key, parent_key
+        The columns of its own key and of that of the table above; None where there is none.
+    present
+        The column that says whether a row of the table above has rows here; None if all have.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    key: str | None = None
+    parent_key: str | None = None
+    present: str | None = None
+
+
+@dataclass(frozen=True)
 class Source:
     """Where a table comes from, as the custodian's record keeps it; a URL has no password."""
 
@@ -40,6 +61,7 @@ class Source:
     table: str | None = None
     columns: Mapping[str, Declared] = field(default_factory=dict, repr=False)  # declared or guessed
     dialect: Dialect | None = None
+    links: tuple[Link, ...] = ()  # the tables that were joined
     counts: str | None = None  # the column of a table of counts that says how many people a row is
     # scratch files, which must live as long as any table that reads them
     scratch: Any = field(default=None, repr=False, compare=False)
@@ -168,11 +190,29 @@ class Table:
 
         if (kept := self.cache.columns.get(name)) is not None:
             return kept
-        column = encode(self.arrow.column(name), self.schema[name])
+        column = encode(self._cells(name), self.schema[name])
         if self.rows * len(self.names) <= _MOST_CELLS:
             column.values.flags.writeable = column.missing.flags.writeable = False
             self.cache.columns[name] = column
         return column
+
+    def _cells(self, name: str) -> pa.ChunkedArray:
+        """Return a column; of a large file without the others, which its rows are not read for."""
+        large = self.rows * len(self.names) > _MOST_CELLS
+        alone = not self.in_memory and self.cache.fetched is None and self.whole is None
+        # DuckDB keeps the order of a file: columns stay aligned. Spark has none: who asks it for a
+        # column looks at that column alone
+        if alone and ((large and is_duckdb(self.data)) or is_spark(self.data)):
+            return self.select([name]).read().column(name)
+        return self.arrow.column(name)
+
+    def present(self, name: str) -> int:
+        """Return how many rows have a value in a column, counted where they live."""
+        if self.in_memory:
+            return int(self.data.num_rows - self.data.column(name).null_count)
+        column = self.data[f"c{self.schema.position(name)}"]
+        with without_values(self.source.name):
+            return int(fetch_one(self.data, {"present": column.count()})["present"])
 
     def codes(self, columns: Sequence[str]) -> Codes:
         """Return columns as plain arrays in the canonical order of rows."""
@@ -232,10 +272,13 @@ class Table:
         many = many_valued(self, left)
         return [(name,) for name in left if name not in many]
 
+    def knows_counts(self, columns: Sequence[str]) -> bool:
+        """Whether the tuples of some columns can be told without a query."""
+        return tuple(columns) in self.cache.counts or self._wider(tuple(columns)) is not None
+
     def knows_profile(self, name: str) -> bool:
         """Whether the distribution of a column can be told without a query."""
-        known = (name,) in self.cache.counts or self._wider((name,)) is not None
-        return known or name in self.cache.profiles
+        return self.knows_counts([name]) or name in self.cache.profiles
 
     def profile(self, name: str) -> Counts:
         """Return the distribution of one column: distinct values with their counts.
@@ -286,8 +329,8 @@ class Table:
         seen = [name for name in kept if name not in units]
         if not seen:
             msg = (
-                "every column is declared as an identifier: no column is left to release.\n\nHint:"
-                " give at least one column another role."
+                "no column is left to release: each is an identifier or is left out, as a column"
+                " without values is.\n\nHint: give at least one column another role."
             )
             raise DataError(msg)
         return self.select(seen).beside(self.select(kept)) if units else self.select(seen)
@@ -301,13 +344,14 @@ class Table:
 
 def arranged(rows: pa.Table, schema: Schema) -> pa.Table:
     """Return rows that a database hands over in the types and under the names of a schema."""
-    columns = [_in_one_piece(_cast(rows.column(i), column.type)) for i, column in enumerate(schema)]
+    columns = [_in_one_piece(cast(rows.column(i), column.type)) for i, column in enumerate(schema)]
     return pa.Table.from_arrays(
         columns, schema=pa.schema([(column.name, column.type) for column in schema])
     )
 
 
-def _cast(column: pa.ChunkedArray, type_: pa.DataType) -> pa.ChunkedArray:
+def cast(column: pa.ChunkedArray, type_: pa.DataType) -> pa.ChunkedArray:
+    """Return a column in another type."""
     return column if column.type == type_ else column.cast(type_)
 
 

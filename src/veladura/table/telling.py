@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from veladura.base.arrays import Ints
+from veladura.table.class_sizes import ClassSizes, sizes_of_rows
 from veladura.table.codes import encode
 from veladura.table.database.connection import fetch_one
 from veladura.table.database_errors import without_values
@@ -66,6 +67,13 @@ class Telling:
         alone = np.bincount(pairs[:, 0]) == 1
         return int(np.unique(pairs[alone[pairs[:, 0]], 1]).size)
 
+    def rarer(self, columns: Sequence[str], k: int) -> int:
+        """Return how many combinations of some columns fewer than k rows share."""
+        if self.table.in_memory:
+            return int(np.count_nonzero(np.bincount(self._codes(columns)) < k))
+        found = self._sizes(columns)
+        return int(found.number[found.size < k].sum())
+
     def told(self, columns: Sequence[str], target: str) -> float:
         """Return the share of people whose value of another column follows from some columns.
 
@@ -103,9 +111,11 @@ class Telling:
     def _levels(self, columns: Sequence[str]) -> int:
         if self.table.in_memory:
             return int(self._codes(columns).max()) + 1
-        places = [self._at(name) for name in columns]
-        groups = self.table.expression.select(places).distinct()
-        return self._ask(groups, lambda groups: groups.count())
+        return self._sizes(columns).classes
+
+    def _sizes(self, columns: Sequence[str]) -> ClassSizes:
+        """Return the sizes of classes of rows, whoever they are of."""
+        return sizes_of_rows(self.table, columns)
 
     def commonest(self, target: str) -> float:
         """Return the share of people who hold the commonest value of a column."""
@@ -140,10 +150,10 @@ class Telling:
         return self._coded[name]
 
     def _alone_lazily(self, columns: Sequence[str]) -> int:
-        rows, places = self.table.expression, [self._at(name) for name in columns]
         if self.person is None:
-            groups = rows.group_by(places).aggregate(size=rows.count())
-            return self._ask(groups, lambda groups: (groups["size"] == 1).sum())
+            found = self._sizes(columns)
+            return found.holders(found.size == 1)
+        rows, places = self.table.expression, [self._at(name) for name in columns]
         person = self._at(self.person)
         groups = rows.group_by(places).aggregate(
             size=rows[person].nunique(), person=rows[person].min()

@@ -6,7 +6,7 @@ it: they see a view whose `Table.whole` is the table with these columns, row for
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,7 @@ from veladura.table.schema import UNITS, Field, Schema
 if TYPE_CHECKING:
     from numpy.random import Generator
 
+    from veladura.table.codes import Column
     from veladura.table.table import Table
 
 Hashes = NDArray[np.uint64]
@@ -54,6 +55,16 @@ class PeopleCounts(Counts):
         """Whether everyone holds one tuple: then the people of several tuples add up."""
         return self.person_of is None or self.person_of.size == self.people
 
+    @property
+    def classes(self) -> int:
+        """Number of tuples."""
+        return int(self.size.size)
+
+    def histogram(self) -> dict[int, int]:
+        """Return the number of tuples that so many people hold."""
+        size, number = np.unique(self.size, return_counts=True)
+        return dict(zip(size.tolist(), number.tolist(), strict=True))
+
     def holders(self, chosen: Mask) -> int:
         """Return how many different people hold at least one of the chosen tuples."""
         if self.tuple_of is None or self.person_of is None:
@@ -80,12 +91,19 @@ class PeopleCounts(Counts):
         return highest
 
 
-def count_people(table: Table, columns: Sequence[str]) -> PeopleCounts:
-    """Return the distinct tuples of some columns with the number of people who hold each."""
-    if table.person is None or table.person in columns:
+def count_people(table: Table, columns: Sequence[str], unit: str | None = None) -> PeopleCounts:
+    """Return the distinct tuples of some columns with the number of people who hold each.
+
+    Parameters
+    ----------
+    unit
+        The column of the units that are counted, such as households; people by default.
+    """
+    unit = unit or table.person
+    if unit is None or unit in columns:
         counts = table.counts(columns)
         return PeopleCounts(counts.columns, counts.size, counts.size, int(counts.size.sum()))
-    pairs = table.units.counts([*columns, table.person])
+    pairs = table.units.counts([*columns, unit])
     *values, person = pairs.columns
     people, person_of = np.unique(person.values, return_inverse=True)
     # pairs come sorted by the columns, the person last: equal tuples follow each other
@@ -207,6 +225,14 @@ def with_units(released: Table, source: Table, rows: Ints) -> Table:
     return _inserted(released, whole.schema, arrays, {name: whole.schema[name] for name in names})
 
 
+def with_numbers(released: Table, source: Table, numbers: Mapping[str, Ints]) -> Table:
+    """Return a table of new rows with numbers of their units, for columns that the source has."""
+    whole = source.units
+    fields = {name: Field(name, "integer", pa.int64(), whole.schema[name].role) for name in numbers}
+    arrays = {name: pa.array(values.astype(np.int64)) for name, values in numbers.items()}
+    return _inserted(released, whole.schema, arrays, fields)
+
+
 def _inserted(
     released: Table, order: Schema, arrays: dict[str, pa.Array], fields: dict[str, Field]
 ) -> Table:
@@ -247,7 +273,7 @@ def rekeyed(table: Table, name: str, rng: Generator, classes: Sequence[str] = ()
         )
     numbers, unit = np.unique(unit, return_inverse=True)
     drawn = np.empty(numbers.size, dtype=np.int64)
-    drawn[np.argsort(_by_unit(_contents(table), unit))] = rng.permutation(numbers.size) + 1
+    drawn[np.argsort(unit_hashes(_contents(table), unit))] = rng.permutation(numbers.size) + 1
     values = pa.array(drawn[unit].astype(np.int64), mask=column.missing)
     field = Field(name, "integer", pa.int64(), table.schema[name].role)
     return _inserted(table, table.schema, {name: values}, {name: field})
@@ -258,18 +284,26 @@ def _contents(table: Table) -> Hashes:
 
     It is made of the columns that are not of units, then twice of the rows of the same unit.
     """
-    hashes = np.zeros(table.rows, dtype=np.uint64)
     units = table.schema.of_role(*UNITS)
-    for name in (name for name in table.names if name not in units):
-        for key in table.column(name).keys():  # noqa: SIM118  # arrays to sort by, no mapping
-            hashes = _mixed(hashes ^ np.ascontiguousarray(key).view(np.uint64))
+    hashes = row_hashes([table.column(name) for name in table.names if name not in units])
+    if not hashes.size:
+        hashes = np.zeros(table.rows, dtype=np.uint64)
     for name in (*units, *units):
         _, unit = np.unique(table.column(name).values, return_inverse=True)
-        hashes = _mixed(hashes ^ _by_unit(hashes, unit)[unit])
+        hashes = _mixed(hashes ^ unit_hashes(hashes, unit)[unit])
     return hashes
 
 
-def _by_unit(hashes: Hashes, unit: Ints) -> Hashes:
+def row_hashes(columns: Sequence[Column]) -> Hashes:
+    """Return a number for every row, the same for rows that hold the same."""
+    hashes = np.zeros(columns[0].size if columns else 0, dtype=np.uint64)
+    for column in columns:
+        for key in column.keys():  # noqa: SIM118  # arrays to sort by, no mapping
+            hashes = _mixed(hashes ^ np.ascontiguousarray(key).view(np.uint64))
+    return hashes
+
+
+def unit_hashes(hashes: Hashes, unit: Ints) -> Hashes:
     """Return a number for every unit that depends on its rows, not on their order."""
     sums = np.zeros(int(unit.max(initial=-1)) + 1, dtype=np.uint64)
     np.add.at(sums, unit, _mixed(hashes))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import shutil
 import weakref
@@ -14,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from veladura.errors import DataError
 from veladura.table.database.connection import (
@@ -29,7 +27,6 @@ from veladura.table.database.connection import (
     registered,
     run_sql,
     sql_name,
-    sql_text,
 )
 from veladura.table.database.scratch import scratch_folder
 from veladura.table.database.spark import (
@@ -39,8 +36,16 @@ from veladura.table.database.spark import (
     write_parts,
 )
 from veladura.table.database_errors import without_values
-from veladura.table.schema import Field
-from veladura.table.table import Table
+from veladura.table.parts import (
+    GROUP,
+    link_stored,
+    read_batches,
+    remove_stored,
+    rows_a_part,
+    write_batches,
+)
+from veladura.table.schema import Field, Schema
+from veladura.table.table import Source, Table, arranged
 
 
 @cache
@@ -54,27 +59,46 @@ def _md5() -> Any:
     return ibis.udf.scalar.builtin(md5)
 
 
-def write_parquet(table: Table, path: Path) -> None:
-    """Write a table to one Parquet file, in random order.
+def md5_of(text: Any) -> Any:
+    """Return the hash of a text expression, the same on every engine."""
+    return _md5()(text)
+
+
+def write_parquet(table: Table, path: Path, most: int | None = None) -> Path:
+    """Write a table to a Parquet file, or to a folder of parts, in random order.
 
     Rows are ordered by a hash of the released row: the order of the source could show whose row
-    it is. DuckDB writes the file, whatever the source, so the same rows give the same order.
+    it is. DuckDB puts them in order, on disk where need be, whatever the source, so the same rows
+    give the same order.
+
+    Parameters
+    ----------
+    most
+        Rows of a file; by default as many as could be held in memory.
+
+    Returns
+    -------
+    The file, or the folder beside it.
     """
+    if table.stored is not None and most is None:
+        return link_stored(table.stored, path)
+    schema = pa.schema([(field.name, field.type) for field in table.schema])
+    most = rows_a_part(len(table.names)) if most is None else most
     if table.stored is not None:
-        link(table.stored, path)
-        return
-    with without_values(table.source.name), _in_duckdb(table) as (connection, rows):
-        sql = _in_hashed_order(rows, len(table.names))
-        if _are_plain(table.names):
-            named = ", ".join(f"c{i} AS {sql_name(name)}" for i, name in enumerate(table.names))
-            run_sql(
-                connection,
-                f"COPY (SELECT {named} FROM ({sql})) TO {sql_text(str(path))}"  # noqa: S608
-                " (FORMAT parquet, WRITE_BLOOM_FILTER false)",
-            )
-        else:
-            rows_in_order = fetch_sql(connection, sql).rename_columns(table.names)
-            pq.write_table(rows_in_order.replace_schema_metadata(None), path, store_schema=False)
+        pieces = (pa.Table.from_batches([piece]) for piece in read_batches(table.stored))
+        return write_batches(
+            (arranged(piece, table.schema) for piece in pieces), schema, path, most
+        )
+    with (
+        without_values(table.source.name),
+        _in_duckdb(table) as (connection, sql),
+        one_at_a_time(),
+    ):
+        reader = connection.sql(_in_hashed_order(sql, len(table.names))).to_arrow_reader(GROUP)
+        pieces = (pa.Table.from_batches([piece]) for piece in reader)
+        return write_batches(
+            (arranged(piece, table.schema) for piece in pieces), schema, path, most
+        )
 
 
 @contextmanager
@@ -91,16 +115,9 @@ def _in_duckdb(table: Table) -> Iterator[tuple[Any, str]]:
 
 
 def _in_hashed_order(rows: str, width: int) -> str:
-    """Return DuckDB's SQL for rows ordered by its own hash of each.
-
-    Some sources declare columns as never missing, and a Parquet file would show it. Behind the
-    condition ``h >= 0``, which always holds, DuckDB cannot infer that.
-    """
-    names = [f"c{i}" for i in range(width)]
-    columns = ", ".join(names)
-    hashed = f"SELECT {columns}, hash({columns}) AS h FROM ({rows})"  # noqa: S608
-    released = ", ".join(f"CASE WHEN h >= 0 THEN {name} END AS {name}" for name in names)
-    return f"SELECT {released} FROM ({hashed}) ORDER BY h"  # noqa: S608
+    """Return DuckDB's SQL for rows ordered by its own hash of each."""
+    columns = ", ".join(f"c{i}" for i in range(width))
+    return f"SELECT {columns} FROM ({rows}) ORDER BY hash({columns})"  # noqa: S608
 
 
 def _are_plain(names: Sequence[str]) -> bool:
@@ -194,20 +211,12 @@ def check_database(source: Table) -> None:
         raise DataError(msg)
 
 
-def link(old: Path, new: Path) -> None:
-    """Give a file a second name, or copy it where the disk does not allow that."""
-    try:
-        os.link(old, new)
-    except OSError:
-        shutil.copyfile(old, new)
-
-
 class Scratch:
-    """A file in scratch that is removed when no table needs it any more."""
+    """Rows in scratch, in a file or a folder of parts, which go when no table needs them."""
 
     def __init__(self) -> None:
         self.path = scratch_folder() / f"{secrets.token_hex(8)}.parquet"
-        weakref.finalize(self, self.path.unlink, missing_ok=True)
+        weakref.finalize(self, remove_stored, self.path)
 
 
 def settle(table: Table) -> Table:
@@ -224,10 +233,9 @@ def settle(table: Table) -> Table:
     if home.name != "duckdb":
         return table
     scratch = Scratch()
-    write_parquet(table, scratch.path)
     return stored_table(
         replace(table, source=replace(table.source, scratch=(table.source.scratch, scratch))),
-        scratch.path,
+        write_parquet(table, scratch.path),
     )
 
 
@@ -239,14 +247,14 @@ def _settled_spark(table: Table, home: Any) -> Table:
             write_parts(home, table.expression, parts)
             stored = read_parquet(parts)
             columns = {
-                f"c{i}": _as_declared(stored[i], field) for i, field in enumerate(table.schema)
+                f"c{i}": as_declared(stored[i], field) for i, field in enumerate(table.schema)
             }
         return settle(Table(table.schema, stored.select(**columns), table.source))
     finally:
         shutil.rmtree(parts, ignore_errors=True)
 
 
-def _as_declared(column: Any, field: Field) -> Any:
+def as_declared(column: Any, field: Field) -> Any:
     """Return a time without its zone, which Spark gives to times that were parsed or cast."""
     type_ = column.type()
     zoned = type_.is_timestamp() and type_.timezone is not None
@@ -254,12 +262,29 @@ def _as_declared(column: Any, field: Field) -> Any:
 
 
 def stored_table(table: Table, path: Path) -> Table:
-    """Return a table that was written to a Parquet file as a lazy table over that file."""
+    """Return a table that was written to Parquet as a lazy table over the file or its parts."""
     with without_values(table.source.name):
         home = home_of(table.expression)
         stored = read_parquet(path, backend=home if home.name == "duckdb" else None)
         columns = {f"c{i}": stored[i] for i in range(len(table.names))}
         return Table(table.schema, stored.select(**columns), table.source, stored=path)
+
+
+def stored_files(schema: Schema, source: Source, files: Sequence[Path]) -> Table:
+    """Return Parquet files of one table, in the order of its columns, as a lazy table."""
+    with without_values(source.name):
+        stored = read_parquet(files)
+        columns = {f"c{i}": stored[i] for i in range(len(schema.names))}
+        return Table(schema, stored.select(**columns), source)
+
+
+def stored_rows(schema: Schema, source: Source, scratch: Scratch, letter: str = "c") -> Table:
+    """Return a scratch file of rows, columns named by a letter and position, as a lazy table."""
+    with without_values(source.name):
+        stored = read_parquet(scratch.path)
+        kept = replace(source, file=None, scratch=(source.scratch, scratch))
+        columns = {f"c{i}": stored[f"{letter}{i}"] for i in range(len(schema.names))}
+        return Table(schema, stored.select(**columns), kept)
 
 
 def _create(backend: Any, name: str, rows: Any, *, overwrite: bool) -> None:

@@ -13,7 +13,7 @@ import pytest
 import veladura as vd
 from veladura.errors import DataError, PlanError
 from veladura.plan.draft import draft
-from veladura.plan.plan import parse_plan, read_plan
+from veladura.plan.reading import parse_plan, read_plan
 from veladura.plan.run import run
 from veladura.release.verify import verify
 from veladura.table.database.connection import home_of

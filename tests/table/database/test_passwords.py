@@ -10,7 +10,8 @@ import pytest
 
 import veladura as vd
 from veladura.plan.draft import draft
-from veladura.plan.plan import PasswordWarning, parse_plan, read_plan
+from veladura.plan.plan import PasswordWarning
+from veladura.plan.reading import parse_plan, read_plan
 from veladura.plan.run import run
 from veladura.table.database.passwords import has_password, with_password, without_password
 

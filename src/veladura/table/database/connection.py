@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import count
@@ -146,15 +146,27 @@ def find(backend: Any, name: str, database: tuple[str, ...] | None = None) -> ib
         return backend.table(name, database=database)
 
 
-def read_parquet(path: Path, custodian: Path | None = None, backend: Any = None) -> ibis.Table:
-    """Return a Parquet file, or a folder of them, as a lazy table of a DuckDB, by default ours."""
+def read_parquet(
+    path: Path | Sequence[Path], custodian: Path | None = None, backend: Any = None
+) -> ibis.Table:
+    """Return a Parquet file, a folder of them or some files as a lazy table of a DuckDB.
+
+    By default of ours.
+    """
     backend, view = backend or connect(custodian), f"parquet{next(_number)}"
-    files = literal_path(path) + ("/**/*.parquet" if path.is_dir() else "")
     run_sql(
         backend,
-        f"CREATE TEMP VIEW {view} AS SELECT * FROM read_parquet({sql_text(files)})",  # noqa: S608
+        f"CREATE TEMP VIEW {view} AS SELECT * FROM read_parquet({_listed(path)})",  # noqa: S608
     )
     return find(backend, view)
+
+
+def _listed(path: Path | Sequence[Path]) -> str:
+    """Return files as DuckDB names them; of listed ones no folder's name gives a column."""
+    if not isinstance(path, Path):
+        files = ", ".join(sql_text(literal_path(file)) for file in path)
+        return f"[{files}], hive_partitioning = false"
+    return sql_text(literal_path(path) + ("/**/*.parquet" if path.is_dir() else ""))
 
 
 def literal_path(path: Path) -> str:

@@ -212,22 +212,32 @@ def fetch_spark_sql(backend: Any, sql: str) -> pa.Table:
 
 
 def write_parts(backend: Any, expression: ibis.Table, folder: Path) -> list[Path]:
-    """Let the executors write an expression as Parquet files into a new folder; return the files.
+    """Let the executors write an expression as Parquet files into a new folder."""
+    backend._run_pre_execute_hooks(expression)  # noqa: SLF001
+    session = backend._session  # noqa: SLF001
+    return counted_parts(session.sql(backend.compile(expression)), folder)
+
+
+def counted_parts(frame: Any, folder: Path, by: str | None = None) -> list[Path]:
+    """Let the executors write a PySpark frame as Parquet files into a new folder.
 
     The folder must be one that the driver and all workers see, as on one machine or on shared
     storage. Where a worker wrote into a folder of its own, rows would be missing: this is refused.
+
+    Parameters
+    ----------
+    by
+        A column that has a folder of its own for each of its values.
     """
     from pyspark.sql import Observation
     from pyspark.sql.functions import count as count_rows
 
-    backend._run_pre_execute_hooks(expression)  # noqa: SLF001
-    session = backend._session  # noqa: SLF001
     # Spark's own default (INT96) counts nanoseconds, which other readers do not have for far years
-    session.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
+    frame.sparkSession.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
     written = Observation()
-    frame = session.sql(backend.compile(expression)).observe(written, count_rows("*").alias("rows"))
-    frame.write.parquet(folder.absolute().as_uri())
-    files = sorted(folder.glob("part-*.parquet"))
+    writer = frame.observe(written, count_rows("*").alias("rows")).write
+    (writer if by is None else writer.partitionBy(by)).parquet(folder.absolute().as_uri())
+    files = sorted(folder.glob("**/part-*.parquet"))
     if sum(pq.read_metadata(file).num_rows for file in files) != written.get["rows"]:
         msg = (
             f"the workers of Spark did not write into {folder}: not all rows are"

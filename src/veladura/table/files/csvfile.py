@@ -46,7 +46,7 @@ def open_csv(
     """Return a CSV file as a table, in memory or lazy."""
     with without_values(path.name):
         dialect = dialect or dialects.sniff(path)
-        names = dialects.header(path, dialect)
+        names = _all_named(dialects.header(path, dialect))
     if not names:
         msg = f"{path.name} is empty.\n\nHint: a CSV file needs a header line with column names."
         raise DataError(msg)
@@ -61,6 +61,17 @@ def open_csv(
     return _typed(
         _copy(path, dialect, custodian, newline=None), names, declared, source, dialect, custodian
     )
+
+
+def _all_named(names: Sequence[str]) -> list[str]:
+    """Return the names of a header; a blank one, as of an index, is called by its place.
+
+    Examples
+    --------
+    >>> _all_named(["", "age", " "])
+    ['column 1', 'age', 'column 3']
+    """
+    return [name if name.strip() else f"column {i}" for i, name in enumerate(names, start=1)]
 
 
 def _typed(

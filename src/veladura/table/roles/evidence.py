@@ -148,10 +148,13 @@ def _evidence(array: pa.ChunkedArray, field: Field) -> Evidence:
     present = ~column.missing
     values = column.values[present]
     codes = np.full(column.size, -1, dtype=np.int64)
-    levels, codes[present], sizes = np.unique(values, return_inverse=True, return_counts=True)
     if field.kind in LABELLED:
+        count = np.bincount(values, minlength=1)  # labels are counted: no need to sort rows
+        levels = np.flatnonzero(count)
+        codes[present], sizes = (np.cumsum(count > 0) - 1)[values], count[levels]
         texts = _some(label_texts(column), levels)
         return Evidence(field, codes, sizes, None, texts, hints_of(field.name))
+    levels, codes[present], sizes = np.unique(values, return_inverse=True, return_counts=True)
     numbers = levels.astype(np.float64)
     if pa.types.is_timestamp(field.type):
         numbers = numbers / _PER_DAY[field.type.unit]

@@ -143,7 +143,8 @@ def _answer(  # noqa: PLR0911  # one for each role
 def _repeats(key: Key, what: str) -> str:
     """Return why a column is the number of a unit."""
     same = len(key.constant)
-    return (
-        f"the number of a {what}: it repeats, about {key.rows_each:.1f} rows each, and"
-        f" {same} other column{'s stay' if same != 1 else ' stays'} the same within it"
+    return f"the number of a {what}: it repeats, about {key.rows_each:.1f} rows each, and " + (
+        f"{same} other column{'s stay' if same != 1 else ' stays'} the same within it"
+        if same
+        else "its name says so"
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 # General words (English, German, French, Spanish, Italian, Portuguese, Dutch, Polish, Swedish);
 # a star stands for more letters.
@@ -63,6 +64,7 @@ def _marked(word: str) -> str:
 _MARKED = {meaning: tuple(map(_marked, words.split())) for meaning, words in _WORDS.items()}
 
 
+@lru_cache(maxsize=4096)
 def hints_of(name: str) -> frozenset[str]:
     """Return what the words of a name may mean.
 

@@ -62,8 +62,8 @@ def find_units(
     keys = [key for key in every if key.points >= _ENOUGH]
     groups = _same_units(sorted(keys, key=lambda key: -key.column.distinct), shapes)
     person, household = _choose([group[0] for group in groups], columns, shapes)
-    if person is not None and household is None:
-        household = _around(person, every, shapes)
+    if household is None:
+        household = _around(person, every, shapes) if person else _by_name(every)
     aliases = {
         other.column.name: unit.column.name
         for unit in (person, household)
@@ -95,6 +95,19 @@ def _around(person: Key, keys: Sequence[Key], shapes: Mapping[str, str]) -> Key 
         and _is_household(key, person)
     ]
     return max(coded, key=lambda k: ("household" in k.column.hints, k.points), default=None)
+
+
+def _by_name(keys: Sequence[Key]) -> Key | None:
+    """Return running numbers that are called a household and have a few rows each.
+
+    With one row a person, and no column that members share, only the name can tell.
+    """
+    called = [
+        key
+        for key in keys
+        if "household" in key.column.hints and is_dense(key.column) and _is_household(key, None)
+    ]
+    return called[0] if called else None
 
 
 def _is_code(column: Evidence, shape: str) -> bool:

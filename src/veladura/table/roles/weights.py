@@ -26,6 +26,7 @@ _LARGE = 50.0  # the same for whole numbers: smaller ones count or code somethin
 _MOST_STRATA = 400
 _MOST_CELLS = 60  # weights that come from a few cells
 _MANY_LEVELS = 20
+_LONG_RUN = 40
 _AMOUNTS = ("amount", "measure")
 _MOST_REGIONS = 20  # in which whole weights may be the same
 _EVEN = 0.9  # share of the variance of weights between strata
@@ -60,6 +61,9 @@ def _may_be(column: Evidence) -> bool:
     mean = float(column.numbers.mean())
     small_counts = column.whole and mean < _LARGE
     positive = column.levels[0] > 0 or "weight" in column.hints
+    run = column.whole and column.distinct == column.levels[-1] - column.levels[0] + 1
+    if run and column.distinct > _LONG_RUN and "weight" not in column.hints:
+        return False  # 1001, 1002, ... without a gap number places
     return bool(
         positive
         and not small_counts
@@ -140,7 +144,9 @@ def _is_related(column: Evidence, columns: Sequence[Evidence], shapes: Mapping[s
         if "weight" in other.hints or both.sum() < _MANY_LEVELS:
             continue
         # places among the distinct values: no long tail decides
-        if abs(np.corrcoef(column.codes[both], other.codes[both])[0, 1]) > _RELATED:
+        with np.errstate(invalid="ignore"):  # one of them may be constant where both are there
+            related = abs(np.corrcoef(column.codes[both], other.codes[both])[0, 1])
+        if related > _RELATED:
             return True
     return False
 

@@ -1,0 +1,113 @@
+"""How many combinations of some columns one person has, two people, three: aggregates only.
+
+Rows that are not held are counted where they live, on disk where need be. What comes back is as
+long as there are different sizes, however many combinations there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from veladura.base.arrays import Floats, Ints, Mask
+from veladura.table.database.connection import fetch, fetch_query, home_of
+from veladura.table.database_errors import without_values
+
+if TYPE_CHECKING:
+    from veladura.table.table import Table
+    from veladura.table.units import PeopleCounts
+
+
+@dataclass(frozen=True, eq=False)
+class ClassSizes:
+    """The sizes of equivalence classes, each person in one of them.
+
+    Attributes
+    ----------
+    size
+        The sizes that occur, smallest first.
+    number
+        How many classes have each size.
+    """
+
+    size: Ints = field(repr=False)
+    number: Ints = field(repr=False)
+
+    @property
+    def people(self) -> int:
+        """Number of people."""
+        return int((self.size * self.number).sum())
+
+    @property
+    def classes(self) -> int:
+        """Number of classes."""
+        return int(self.number.sum())
+
+    def holders(self, chosen: Mask) -> int:
+        """Return how many people are in classes of the chosen sizes."""
+        return int((self.size * self.number)[chosen].sum())
+
+    def average_chance(self, candidates: Ints | Floats) -> float:
+        """Return the mean over people of 1 / candidates of their class; 0 for nobody."""
+        people = self.people
+        return float((self.number * (self.size / candidates)).sum() / people) if people else 0.0
+
+    def histogram(self) -> dict[int, int]:
+        """Return the number of classes of each size."""
+        return dict(zip(self.size.tolist(), self.number.tolist(), strict=True))
+
+
+def class_sizes(table: Table, columns: Sequence[str]) -> ClassSizes | PeopleCounts:
+    """Return the sizes of the equivalence classes of some columns.
+
+    With several rows a person it is who holds which combination, since a person may be in many.
+    """
+    if table.in_memory or (table.person is not None and table.person not in columns):
+        return table.people_counts(columns)
+    return sizes_of_rows(table, columns)
+
+
+def sizes_of_rows(table: Table, columns: Sequence[str]) -> ClassSizes:
+    """Return the sizes of classes of rows, each counted as a person; of a lazy table once."""
+    key = frozenset(columns)
+    with table.cache.lock:
+        if key not in table.cache.sizes:
+            table.schema.check("columns", columns)
+            table.cache.sizes[key] = _counted(table, columns)
+        return table.cache.sizes[key]
+
+
+def _counted(table: Table, columns: Sequence[str]) -> ClassSizes:
+    """Count classes and then their sizes: by tuples that are known already, or by a query."""
+    if table.knows_counts(columns):
+        size, number = np.unique(table.counts(columns).size, return_counts=True)
+        return ClassSizes(size.astype(np.int64), number.astype(np.int64))
+    home = home_of(table.expression)
+    places = [f"c{table.schema.position(name)}" for name in dict.fromkeys(columns)]
+    with without_values(table.source.name):
+        if home.name == "duckdb":
+            home._run_pre_execute_hooks(table.expression)  # noqa: SLF001  # shows it rows in memory
+            found = fetch_query(home, _by_hash(home.compile(table.expression), places))
+        else:
+            rows = table.expression
+            groups = rows.group_by(places).aggregate(size=rows.count())
+            found = fetch(groups.group_by("size").aggregate(number=groups.count()))
+    size, number = (found.column(name).cast(pa.int64()).to_numpy() for name in ("size", "number"))
+    order = np.argsort(size)
+    return ClassSizes(size[order], number[order])
+
+
+def _by_hash(rows: str, places: Sequence[str]) -> str:
+    """Return DuckDB's SQL for the sizes of classes, told apart by two hashes of 64 bits.
+
+    Two numbers a class take a tenth of the memory and time of its values. Of 10^9 classes the
+    probability that any two of them have both hashes in common is below 10^-20.
+    """
+    forward, back = ", ".join(places), ", ".join([*reversed(places), "1"])
+    hashed = f"SELECT hash({forward}) AS a, hash({back}) AS b FROM ({rows})"  # noqa: S608
+    groups = f"SELECT count(*) AS size FROM ({hashed}) GROUP BY a, b"  # noqa: S608
+    return f"SELECT size, count(*) AS number FROM ({groups}) GROUP BY size"  # noqa: S608

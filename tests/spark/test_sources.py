@@ -1,0 +1,88 @@
+"""One table in five places: the same nodes, the same released rows, the same drawn rows."""
+
+from __future__ import annotations
+
+import duckdb
+import psycopg
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+import veladura as vd
+from veladura.table import chunks
+
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.xdist_group("spark"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore:[^\n]*(generalised|level)"),
+]
+QUASI = ("sex", "age", "race", "marital")
+NAMES = [*QUASI, "ward", "weight"]
+ROLES = {name: {"role": "quasi-identifier"} for name in QUASI}
+RECIPES = {
+    "k-anonymity": vd.KAnonymity(
+        quasi_identifiers=QUASI,
+        k=3,
+        max_suppression=0.1,
+        hierarchies={"age": vd.Hierarchy.intervals((10, 30))},
+    ),
+    "noise": vd.Noise(columns=["weight"], scale=0.2, fit_rows=900, min_people=0),
+    "cart": vd.Cart(columns=["weight", "ward"], m=2, fit_rows=900),
+}
+
+
+@pytest.fixture(scope="module")
+def places(people, tmp_path_factory, local, postgres_url, postgres_schema):
+    """The same rows, in another order everywhere."""
+    folder = tmp_path_factory.mktemp("places")
+    rows = pq.read_table(people).select(NAMES).slice(0, 3_000)
+    other = rows.take(pa.array(list(range(2_999, -1, -1))))
+    pa.csv.write_csv(rows, folder / "people.csv")
+    pq.write_table(other, folder / "people.parquet", row_group_size=700)
+    with duckdb.connect(str(folder / "people.duckdb")) as connection:
+        connection.register("rows", rows)
+        connection.execute("CREATE TABLE people AS SELECT * FROM rows ORDER BY weight")
+    types = {"age": "bigint", "weight": "double precision"}
+    columns = ", ".join(f"{name} {types.get(name, 'text')}" for name in NAMES)
+    with psycopg.connect(postgres_url) as connection:
+        connection.execute(f"CREATE TABLE {postgres_schema}.people_of_five ({columns})")
+        copy = f"COPY {postgres_schema}.people_of_five FROM STDIN"
+        with connection.cursor() as cursor, cursor.copy(copy) as stream:
+            for row in other.to_pylist():
+                stream.write_row(list(row.values()))
+    (folder / "parts").mkdir()
+    for part in range(3):
+        some = rows.slice(part * 1_000, 1_000)
+        pq.write_table(some, folder / "parts" / f"{part}.parquet")
+    return {
+        "csv": (folder / "people.csv", None),
+        "parquet": (folder / "people.parquet", None),
+        "duckdb": (folder / "people.duckdb", "people"),
+        "postgres": (postgres_url, f"{postgres_schema}.people_of_five"),
+        "spark": (local, f"parquet.`{folder / 'parts'}`"),
+    }
+
+
+@pytest.mark.usefixtures("lazy_files")
+@pytest.mark.parametrize("method", RECIPES)
+def test_five_sources_give_one_release(places, method, monkeypatch):
+    monkeypatch.setattr(chunks, "CHUNK", 700)
+    found = {}
+    for place, (source, name) in places.items():
+        table = vd.open(source, ROLES, table=name)
+        fitted = RECIPES[method].fit(table, seed=5)
+        release = fitted.sample(seed=5)
+        nodes = [node.levels for node in fitted.minimal] if method == "k-anonymity" else []
+        found[place] = nodes, [_rows(dataset.table) for dataset in release.tables]
+    for place, (nodes, rows) in found.items():
+        assert nodes == found["csv"][0], place
+        for one, other in zip(rows, found["csv"][1], strict=True):
+            assert one.equals(other), place
+
+
+def _rows(table):
+    """Return rows in an order that says nothing of the file they were in."""
+    rows = table.read()
+    return rows.sort_by([(name, "ascending") for name in rows.column_names]).combine_chunks()
