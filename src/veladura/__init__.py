@@ -42,6 +42,8 @@ _EXPORTS = {
     "load": ("veladura.release.package", "load"),
     "new_key": ("veladura.release.signature", "new_key"),
     "open": ("veladura.table.source", "open"),
+    "open_linked": ("veladura.table.linked", "open_linked"),
+    "LinkedTable": ("veladura.table.linked", "LinkedTable"),
     "posterior": ("veladura.inference.posterior.posterior", "posterior"),
     "risk": ("veladura.risk", None),
     "sign": ("veladura.release.signature", "sign"),

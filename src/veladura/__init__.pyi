@@ -25,6 +25,7 @@ from veladura.methods.geography.choose import choose_grid as choose_grid
 from veladura.methods.geography.donut import Donut as Donut
 from veladura.methods.geography.geography import Geography as Geography
 from veladura.methods.geography.naive import NaiveGeography as NaiveGeography
+from veladura.methods.households.household_cart import HouseholdCart as HouseholdCart
 from veladura.methods.kanonymity.kanonymity import KAnonymity as KAnonymity
 from veladura.methods.kanonymity.privacy_models import DeltaPresence as DeltaPresence
 from veladura.methods.kanonymity.privacy_models import KMap as KMap
@@ -61,6 +62,8 @@ from veladura.release.signature import sign as sign
 from veladura.release.verify import verify as verify
 from veladura.report.look import look as look
 from veladura.studies.study import study as study
+from veladura.table.linked import LinkedTable as LinkedTable
+from veladura.table.linked import open_linked as open_linked
 from veladura.table.source import open as open
 
 __version__: str
@@ -79,10 +82,12 @@ __all__ = [
     "Filter",
     "Geography",
     "Hierarchy",
+    "HouseholdCart",
     "KAnonymity",
     "KMap",
     "LDiversity",
     "Ledger",
+    "LinkedTable",
     "Marginals",
     "Microaggregation",
     "NaiveGeography",
@@ -116,6 +121,7 @@ __all__ = [
     "look",
     "new_key",
     "open",
+    "open_linked",
     "posterior",
     "risk",
     "sign",

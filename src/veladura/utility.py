@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from veladura.measures.utility.detail import detail
     from veladura.measures.utility.frequent import frequent
     from veladura.measures.utility.generalisation import generalisation
+    from veladura.measures.utility.households import households
     from veladura.measures.utility.k_marginal import k_marginal
     from veladura.measures.utility.location import location
     from veladura.measures.utility.moments import moments
@@ -42,6 +43,7 @@ __all__ = [
     "frequent",
     "g",
     "generalisation",
+    "households",
     "k_marginal",
     "ks",
     "location",
@@ -70,6 +72,7 @@ _PLACES = {
     "frequent": "veladura.measures.utility.frequent",
     "g": "veladura.measures.utility.pmse",
     "generalisation": "veladura.measures.utility.generalisation",
+    "households": "veladura.measures.utility.households",
     "k_marginal": "veladura.measures.utility.k_marginal",
     "ks": "veladura.measures.utility.columns",
     "location": "veladura.measures.utility.location",

@@ -10,7 +10,7 @@ import pytest
 
 from veladura.errors import PlanError
 from veladura.plan.confirm import accept_all, confirm
-from veladura.plan.plan import read_plan
+from veladura.plan.reading import read_plan
 from veladura.plan.run import rehearse, run
 
 ROWS = 600

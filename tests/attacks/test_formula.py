@@ -7,6 +7,7 @@ beside them may be refused.
 
 from __future__ import annotations
 
+import time
 import warnings
 
 import numpy as np
@@ -93,3 +94,47 @@ def test_a_model_is_not_refused(formula, release):
         warnings.simplefilter("ignore")
         family = "binomial" if formula.startswith("I(sex") else "gaussian"
         assert release.analyze(formula, family=family).coefficients.names
+
+
+MANY = "+".join(f"v{i}" for i in range(24))
+HUGE = [
+    "income ~ bs(stay, df=1000000)",  # took all memory, as did the next two
+    "income ~ poly(stay, 1000000)",
+    "income ~ C(stay):C(income):C(n)",
+    f"income ~ ({MANY})**10",  # never ended
+    f"income ~ {MANY.replace('+', '*')}",
+    "income ~ bs(stay, df=10**9)",
+    "income ~ stay | sex",  # ended in an error of the program, as did the next
+    "income ~ 0",
+]
+
+
+@pytest.mark.parametrize("formula", HUGE)
+def test_a_model_that_no_computer_holds_is_refused_at_once(formula):
+    rng = np.random.default_rng(0)
+    wide = people().assign(n=range(300), **{f"v{i}": rng.random(300) for i in range(24)})
+    release = vd.Noise(columns=["income"]).protect(wide, seed=1)
+    before = time.process_time()
+    with pytest.raises(PlanError):
+        release.analyze(formula)
+    assert time.process_time() - before < 5
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "(" * 3000 + "stay > 1" + ")" * 3000,  # both: the parser went too deep
+        "not " * 5000 + "stay > 1",
+        " and ".join(["stay > 1"] * 5000),
+        " implies ".join(["stay > 1"] * 5000),
+        "stay > 1" + " " * 200_000,
+    ],
+)
+def test_a_condition_that_goes_too_deep_is_refused(condition):
+    with pytest.raises(PlanError, match="more than"):
+        vd.Filter(where=condition).protect(people())
+
+
+def test_many_parts_of_a_condition_are_understood():
+    kept = vd.Filter(where=" or ".join(f"stay == {i}" for i in range(1, 200))).protect(people())
+    assert len(kept.datasets[0]) == 300

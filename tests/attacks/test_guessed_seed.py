@@ -110,7 +110,9 @@ def test_the_seed_gives_back_no_number_of_a_person(tmp_path):
 
 def test_the_attack_on_numbers_wins_where_they_are_permuted_as_they_are(tmp_path, monkeypatch):
     """The control: units in the order of their old numbers, as it was."""
-    monkeypatch.setattr("veladura.table.units._by_unit", lambda _, unit: np.arange(unit.max() + 1))
+    monkeypatch.setattr(
+        "veladura.table.units.unit_hashes", lambda _, unit: np.arange(unit.max() + 1)
+    )
     monkeypatch.setattr("veladura.table.units._contents", lambda table: np.zeros(table.rows))
     columns = {"who": {"role": "person"}}
     rows = saved(vd.Noise(columns=["visit"], scale=0.1), people(), SEED, tmp_path, columns)

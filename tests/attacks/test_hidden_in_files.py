@@ -220,6 +220,45 @@ def page_that_runs(folder):
         page.write("<script>fetch('https://elsewhere.example/')</script>")
 
 
+# -- words that no reader looks for
+
+
+def every_column_called_changed(folder):
+    """Was: no such list. Then: holds, and a certificate without an exact column."""
+
+    def lie(manifest):
+        manifest["steps"][0]["changed"] = [column["name"] for column in manifest["columns"]]
+        manifest["exact"] = []
+
+    edited(folder, lie)
+
+
+def original_as_an_entry(folder):
+    """Was: holds, as in the two that follow. The original is in the manifest."""
+    edited(folder, lambda manifest: manifest.update(appendix=people().to_csv()))
+
+
+def original_beside_the_format(folder):
+    edited(folder, lambda manifest: manifest["files"].update(appendix=people().to_csv()))
+
+
+def original_as_a_setting_of_the_rule(folder):
+    edited(folder, lambda manifest: manifest["rule_settings"].update(appendix=people().to_csv()))
+
+
+def original_as_a_comment(folder):
+    """Was: holds. The page shows nothing of it."""
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    comment = f"<!-- {people().to_csv()} --></body>"
+    (folder / "report.html").write_text(page.replace("</body>", comment), encoding="utf-8")
+
+
+def original_after_the_end(folder):
+    """Was: holds."""
+    with (folder / "report.html").open("a", encoding="utf-8") as page:
+        page.write(people().to_csv())
+
+
 IN_PARQUET = (
     swapped_names,
     negative_zero,
@@ -234,6 +273,12 @@ IN_PARQUET = (
     nobody_is_unique,
     one_dataset_of_two,
     page_that_runs,
+    every_column_called_changed,
+    original_as_an_entry,
+    original_beside_the_format,
+    original_as_a_setting_of_the_rule,
+    original_as_a_comment,
+    original_after_the_end,
 )
 IN_CSV = (swapped_header, other_digits, without_quotes, apostrophe)
 
@@ -251,6 +296,20 @@ def test_what_is_hidden_in_a_file_is_found(attack, format_, made, tmp_path):
     assert next(line for line in lines if "checksums" in line.claim).status == "holds"
     with pytest.raises(PromiseError):
         certificate(folder)
+
+
+def test_unique_people_that_rows_cannot_show_are_the_holders_word(made, tmp_path):
+    """Then: an entry about a number of people silenced the count, and "holds" was printed."""
+    folder = shutil.copytree(made / "parquet", tmp_path / "release")
+
+    def lie(manifest):
+        manifest["exact"][0]["unique"] = 0
+        manifest["units"] = {"person": "it is not released"}
+
+    edited(folder, lie)
+    write_hashes(folder)
+    told = [line.status for line in verify(folder) if "unique by each" in line.claim]
+    assert told == ["attested"]
 
 
 @pytest.mark.parametrize("format_", ["csv", "parquet"])
@@ -317,9 +376,14 @@ def test_names_that_look_alike_are_refused(made, tmp_path):
         '<p style="background: url(x.png)">a</p>',
         '<meta http-equiv="refresh" content="0;url=x">',
         "<body onload=x()>",
+        "<!-- the original -->",
+        "<?the original?>",
+        "<svg><![CDATA[the original]]></svg>",
+        "</html>the original",
+        "</html><p>",
     ],
 )
-def test_a_page_that_runs_or_loads_is_seen(page):
+def test_a_page_that_runs_loads_or_hides_is_seen(page):
     assert active_content(f"<!doctype html><p>7 rows</p>{page}")
 
 

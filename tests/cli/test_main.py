@@ -11,6 +11,7 @@ from typer.main import get_command
 
 import veladura as vd
 from veladura.cli.main import app
+from veladura.cli.show import show_short_seed
 
 
 def test_the_package_runs_as_a_module():
@@ -47,6 +48,16 @@ def test_private_folders_are_marked(veladura, tmp_path):
     verified = veladura("verify", "release/t", cwd=tmp_path).stdout
     assert "All files match their checksums." in verified
     assert "Rows and columns match the manifest." in verified
+
+
+@pytest.mark.parametrize(("seed", "short"), [(None, False), (7, True), (1 << 100, False)])
+def test_a_seed_that_can_be_tried_is_told_to_the_holder_alone(capsys, seed, short):
+    show_short_seed(seed, quiet=False)
+    said = capsys.readouterr().out
+    assert ("short seed" in said) is short
+    assert "7" not in said  # its length, not the seed
+    show_short_seed(seed, quiet=True)
+    assert not capsys.readouterr().out
 
 
 def test_the_tree_of_a_column_is_shown_and_never_written_into_the_release(veladura, tmp_path):

@@ -33,10 +33,13 @@ def in_a_process(*arguments, cwd):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     home = tmp_path_factory.mktemp("people")
-    pd.read_csv(example.path("clinic.csv"), dtype=str, keep_default_na=False).head(600).to_csv(
-        home / "people.csv", index=False
-    )
+    write_people(home, 600)
     return home
+
+
+def write_people(home, rows):
+    people = pd.read_csv(example.path("clinic.csv"), dtype=str, keep_default_na=False)
+    people.head(rows).to_csv(home / "people.csv", index=False)
 
 
 SLOW = {"marginals": [pytest.mark.slow]}  # it compiles its model at every start
@@ -49,9 +52,12 @@ STARTED_FROM = [  # the register has no weights
 @pytest.mark.parametrize(
     "method", [pytest.param(name, marks=SLOW.get(name, [])) for name in STARTED_FROM]
 )
-def test_init_confirm_run_verify_without_touching_a_line(veladura, folder, method):
+def test_init_confirm_run_verify_without_touching_a_line(veladura, folder, method, tmp_path):
     if method and not registry.available(method):
         pytest.skip(f"the extra dp is not installed: {method} DID NOT RUN")
+    if method == "marginals":  # seven columns of 600 people drown in the noise: it is refused
+        folder = tmp_path
+        write_people(folder, 3000)
     plan = f"{method}.toml"
     chosen = ["--method", method] if method else []
     assert veladura("init", "people.csv", "--out", plan, *chosen, cwd=folder).returncode == 0
@@ -82,7 +88,8 @@ def test_init_confirm_run_verify_without_touching_a_line(veladura, folder, metho
     assert proved.returncode == 0, proved.stdout
     attested = [line for line in proved.stdout.splitlines() if line.startswith("attested  ")]
     # no row shows how it was drawn, with the original beside it or without
-    assert all("Differential privacy" in line for line in attested)
+    drawn = ("Differential privacy", "Gaussian noise")
+    assert all(any(words in line for words in drawn) for line in attested)
     manifest = json.loads(
         (folder / "release" / str(method) / "manifest.json").read_text(encoding="utf-8")
     )

@@ -15,7 +15,7 @@ from tests.generators.odd import odd_tables
 from tests.generators.tables import Generated, forty
 
 from veladura.plan.draft import draft, write_draft
-from veladura.plan.plan import read_plan
+from veladura.plan.reading import read_plan
 from veladura.plan.run import run
 
 TABLES = [*forty(), *odd_tables(number=20)]

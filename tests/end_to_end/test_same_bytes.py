@@ -17,7 +17,7 @@ import pytest
 
 from veladura import example
 from veladura.measures.assessment import Assessment
-from veladura.plan.plan import parse_plan
+from veladura.plan.reading import parse_plan
 from veladura.plan.run import run
 
 PLAN = """

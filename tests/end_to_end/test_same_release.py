@@ -5,10 +5,13 @@ the code was laid out anew. A change of method that moves draws on purpose makes
 so in the changelog. The law of the leaf (how numbers move from donors) was changed on purpose: the
 hashes of cart, cart-full, critical-cart and steps are those of the new law; those of cart,
 cart-full and steps also of linear scores in the trees, with columns of many levels drawn last, of
-unbiased splits, of calibrated draws, and of donors in another order within their leaves. Those of
-geography are of another default prior of contrasts; {"contrast_rate": 0.1} gives the old. All are
-of another order of the rows in a file: sorted by what they hold before they are shuffled; the
-sorted lines of every file stayed the same.
+unbiased splits, of calibrated draws, of donors in another order within their leaves, and of tails
+that are not pulled in where few numbers move, of tails among mass points that keep their spread, of
+categories new to a node that go to both of its sides, and of kept rounding units (cart, cart-full).
+Masks without the law of the leaf (``min_people=0``) give the old bytes. Those of geography are of
+another default prior of contrasts; {"contrast_rate": 0.1} gives the old. All are of another order
+of the rows in a file: sorted by what they hold before they are shuffled; the sorted lines of every
+file stayed the same.
 """
 
 from __future__ import annotations
@@ -54,15 +57,15 @@ RECIPES = {
     "dirichlet-multinomial": lambda: vd.DirichletMultinomial(
         columns=["sex", "marital"], domain=AGES, epsilon=2.0
     ),
-    "noise": lambda: vd.Noise(columns=["income", "stay"]),
-    "swap": lambda: vd.Swap(columns=["income"]),
-    "microaggregation": lambda: vd.Microaggregation(columns=["lon", "lat", "income"]),
+    "noise": lambda: vd.Noise(columns=["income", "stay"], min_people=0),
+    "swap": lambda: vd.Swap(columns=["income"], min_people=0),
+    "microaggregation": lambda: vd.Microaggregation(columns=["lon", "lat", "income"], min_people=0),
     "pram": lambda: vd.Pram(columns=["sex", "diagnosis"]),
     "steps": lambda: vd.Steps(
         [
             vd.TopCode(columns={"income": 80000}),
             vd.Cart(columns=["income"], m=2),
-            vd.Noise(columns=["stay"]),
+            vd.Noise(columns=["stay"], min_people=0),
         ]
     ),
 }

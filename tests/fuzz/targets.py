@@ -18,7 +18,7 @@ from tests.fuzz.mutate import CANARY, mutated_bytes, mutated_lines, mutated_tree
 import veladura as vd
 from veladura.cli.analyze import show_model
 from veladura.methods.geography.region import region_of
-from veladura.plan.plan import read_plan
+from veladura.plan.reading import read_plan
 from veladura.plan.run import account, check
 from veladura.release.certificate import certificate
 from veladura.release.verify import release_folders, verify

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -270,3 +272,20 @@ def test_the_command_shows_means_totals_and_ratios(tmp_path):
     assert written.loc["mean of y", "upper"] == pytest.approx(mean.upper[0])
     refused = CliRunner().invoke(app, ["survey", str(folder)])
     assert isinstance(refused.exception, PlanError)
+
+
+def test_the_report_has_the_errors_of_the_design():
+    """Means and shares of the recipient's page are those of `survey_mean`."""
+    from veladura.report.intervals import interval_facts
+
+    frame = survey_frame(13).assign(ill=lambda f: np.where(f["y"] > 4, "yes", "no"))
+    release = released(frame, {"w": "weight", "h": "strata", "c": "cluster"})
+    groups = {group.title: group for group in interval_facts(release, None)}
+    (title,) = [title for title in groups if title.startswith("Means")]
+    assert "strata h, clusters c" in title
+    (shown,) = [one.released for one in groups[title].rows if one.name == "y"]
+    _, lower, upper = (float(number) for number in re.findall(r"-?[\d.]+", shown))
+    wide = 2 * 1.96 * vd.survey_mean(release, "y").error[0]
+    assert upper - lower == pytest.approx(wide, rel=0.05)
+    alone = vd.survey_mean(release, "y", sampling=vd.Sampling(weights="w"))  # a control
+    assert 2 * 1.96 * alone.error[0] < 0.7 * wide

@@ -73,6 +73,7 @@ def test_a_control_and_a_weight_leave_no_figure_out(people):
         "utility.location",
         "utility.generalisation",
         "utility.recoded",
+        "utility.households",
     }  # of other methods
 
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 import dataclasses
 import typing
 import warnings
+from io import BytesIO
 
+import pandas as pd
 import pytest
 import tomli_w
 from tests.fuzz.harness import TookTooLong, timed
@@ -18,7 +20,8 @@ from tests.fuzz.targets import COLUMNS, STEPS, people
 import veladura as vd
 from veladura.core import registry
 from veladura.errors import InternalError, VeladuraError
-from veladura.plan.plan import plan_in, recipe_from
+from veladura.plan.reading import plan_in
+from veladura.plan.steps import recipe_from
 
 STRANGE = (0, -1, 1e-300, 1e300, float("inf"), float("nan"), 2**31, 2**63, 10**30)
 PLACES = {"x": "x", "y": "y", "region": [0.0, 0.0, 1.0, 1.0]}
@@ -49,7 +52,10 @@ BASES = {
         "epsilon": 1.0,
     },
     "naive-geography": {"method": "naive-geography", **PLACES, "grid": [3, 3]},
+    "households": {"method": "households", "m": 1},
 }
+ROLES = {"name": {"role": "identifier"}, "income": "number", "home": {"role": "identifier"}}
+NEEDED = {"households": {"home": {"role": "household"}}}  # what a method asks of the columns
 METHODS = [method for method in registry.METHODS if method != "steps"]
 
 
@@ -89,15 +95,20 @@ def ends(act: typing.Callable[[], object], what: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def table(tmp_path_factory):
-    path = tmp_path_factory.mktemp("strange") / "people.csv"
-    path.write_bytes(people().replace(b",Zyzzyva9071,", b",a,"))
-    return vd.open(path, {"name": {"role": "identifier"}, "income": "number"})
+def frame():
+    read = pd.read_csv(BytesIO(people().replace(b",Zyzzyva9071,", b",a,")))
+    return read.assign(home=[f"home {row // 3}" for row in range(len(read))])
+
+
+@pytest.fixture(scope="module")
+def table(frame):
+    return vd.open(frame, ROLES)
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_strange_number_in_a_setting_is_refused_or_used(method, table):
+def test_a_strange_number_in_a_setting_is_refused_or_used(method, frame):
     base = BASES[method]
+    table = vd.open(frame, {**ROLES, **NEEDED.get(method, {})})
     recipe = recipe_from(base)
     for setting in numeric_settings(method):
         for strange in STRANGE:

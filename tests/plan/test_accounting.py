@@ -11,7 +11,7 @@ import pytest
 import veladura as vd
 from veladura.errors import PlanError
 from veladura.plan.accounting import exact_columns, exact_in, toml_key
-from veladura.plan.plan import parse_plan, read_plan
+from veladura.plan.reading import parse_plan, read_plan
 from veladura.plan.run import rehearse, run
 from veladura.release.certificate import certificate
 from veladura.release.verify import holds, is_draft, verify

@@ -9,7 +9,7 @@ import pytest
 import veladura as vd
 from veladura.plan.bands import proposed_cuts
 from veladura.plan.draft import draft
-from veladura.plan.plan import parse_plan
+from veladura.plan.reading import parse_plan
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 from veladura.errors import PlanError
 from veladura.plan.confirm import ACCEPTED, Answers, accept_all, confirm
 from veladura.plan.confirmed import shape_of
-from veladura.plan.plan import read_plan
+from veladura.plan.reading import read_plan
 from veladura.plan.run import run
 from veladura.table.source import open as open_table
 

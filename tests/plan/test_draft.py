@@ -10,7 +10,8 @@ import pytest
 from veladura import example
 from veladura.core import registry
 from veladura.plan.draft import draft
-from veladura.plan.plan import parse_plan, recipes_of
+from veladura.plan.reading import parse_plan
+from veladura.plan.steps import recipes_of
 
 METHODS = [  # the register has no weights
     name

@@ -138,7 +138,8 @@ def test_steps_are_replaced_and_everything_else_stays(tmp_path):
     from veladura import example
     from veladura.plan.commented import steps_text
     from veladura.plan.draft import draft
-    from veladura.plan.plan import parse_plan, recipes_of
+    from veladura.plan.reading import parse_plan
+    from veladura.plan.steps import recipes_of
 
     for method in (None, "noise", "cart"):
         text = draft(str(example.path("clinic.csv")), home=tmp_path, method=method)

@@ -12,7 +12,7 @@ import pytest
 import veladura as vd
 from veladura.errors import GateError, PlanError
 from veladura.numeric.mcmc.diagnostics import ChainWarning
-from veladura.plan.plan import read_plan
+from veladura.plan.reading import read_plan
 from veladura.plan.run import run
 
 PLAN = """

@@ -8,7 +8,8 @@ import pytest
 
 import veladura as vd
 from veladura.errors import PlanError
-from veladura.plan.plan import parse_plan, read_plan, steps_to_toml
+from veladura.plan.reading import parse_plan, read_plan
+from veladura.plan.steps import steps_to_toml
 
 pytestmark = pytest.mark.quick
 

@@ -62,7 +62,9 @@ def test_the_page_says_what_someone_finds_who_knows_every_exact_column(register)
     strongest = next(
         r for r in manifest["risk"] if r["intruder"] not in ("register", "acquaintance")
     )
-    assert f"someone who knows every exact column {strongest['after']:,}" in " ".join(page.split())
+    assert f"someone who knows every unperturbed column {strongest['after']:,}" in " ".join(
+        page.split()
+    )
 
 
 def test_the_readme_opens_with_the_verdict_of_this_release(register):
@@ -102,7 +104,11 @@ def weighted(tmp_path_factory):
 def test_weights_add_up_to_their_total(weighted):
     frame, roles, rows = weighted
     assert roles.guesses["survey_weight"].role == "weight"
-    assert rows["survey_weight"].sum() == pytest.approx(frame["survey_weight"].sum(), rel=1e-3)
+    # Not nearer: the exact total would tell one weight to whoever knows the others, so it is that
+    # of the rounded weights. Rounding a weight to two digits moves it by a twentieth at most.
+    total, exact = rows["survey_weight"].sum(), frame["survey_weight"].sum()
+    assert total == pytest.approx(exact, rel=0.01)
+    assert total != pytest.approx(exact, rel=1e-6)
 
 
 def test_groups_of_a_number_that_is_released_in_bands_are_left_out(weighted):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from veladura.errors import PlanError
-from veladura.plan.plan import parse_plan
+from veladura.plan.reading import parse_plan
 
 pytestmark = pytest.mark.quick
 

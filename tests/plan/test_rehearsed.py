@@ -9,7 +9,7 @@ from tests.studio.browser import write_people
 
 from veladura.errors import PlanError
 from veladura.plan.draft import draft, drafted
-from veladura.plan.plan import plan_in
+from veladura.plan.reading import plan_in
 from veladura.plan.run import rehearsed, run
 from veladura.table.schema import Declared
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from veladura.errors import ColumnError, GateError, PlanError
-from veladura.plan.plan import read_plan
+from veladura.plan.reading import read_plan
 from veladura.plan.run import rehearse, run
 
 PLAN = """

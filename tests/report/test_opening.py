@@ -62,7 +62,7 @@ def test_the_sentence_counts_people(people, release, assessment):
     assert sentence.startswith(
         f"{before} of 300 people could be found by the register; now the register finds 0,"
     )
-    assert sentence.endswith(f"and someone who knows every exact column {every}.")
+    assert sentence.endswith(f"and someone who knows every unperturbed column {every}.")
 
 
 def test_bars_are_in_proportion(release, assessment):

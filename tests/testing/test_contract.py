@@ -103,6 +103,7 @@ RECIPES: Sequence[Recipe] = (
             ),
         ]
     ),
+    vd.HouseholdCart(m=2),
     vd.Cart(
         columns=["income", "stay", "diagnosis"],
         m=2,
@@ -261,7 +262,7 @@ class FollowsTheInputsOrder(Noise):
     def apply(self, table, context):
         fitted = super().apply(table, context)
         return FittedInRowOrder(
-            self, table, fitted.codes, fitted.numbers, fitted.spread, fitted.correlation
+            self, table, fitted.codes, fitted.laws, fitted.spread, fitted.correlation
         )
 
 
@@ -286,7 +287,7 @@ class FittedThatShows(FittedNoise):
     """Prints its numbers."""
 
     def __repr__(self) -> str:
-        return f"FittedThatShows({[int(x) for x in np.nan_to_num(self.numbers).max(axis=0)]})"
+        return f"FittedThatShows({[int(c.values.max()) for c in self.codes.values()]})"
 
 
 class ShowsData(Noise):
@@ -295,7 +296,7 @@ class ShowsData(Noise):
     def apply(self, table, context):
         fitted = super().apply(table, context)
         return FittedThatShows(
-            self, table, fitted.codes, fitted.numbers, fitted.spread, fitted.correlation
+            self, table, fitted.codes, fitted.laws, fitted.spread, fitted.correlation
         )
 
 
@@ -330,7 +331,10 @@ class FittedThatTells(FittedNoise):
     """Tells the largest original value in the manifest."""
 
     def draw(self, context):
-        settings = {**self.recipe.settings(), "largest": int(np.nanmax(self.numbers))}
+        settings = {
+            **self.recipe.settings(),
+            "largest": max(int(c.values.max()) for c in self.codes.values()),
+        }
         return replace(super().draw(context), settings=settings)
 
 
@@ -340,7 +344,7 @@ class TellsTooMuch(Noise):
     def apply(self, table, context):
         fitted = super().apply(table, context)
         return FittedThatTells(
-            self, table, fitted.codes, fitted.numbers, fitted.spread, fitted.correlation
+            self, table, fitted.codes, fitted.laws, fitted.spread, fitted.correlation
         )
 
 

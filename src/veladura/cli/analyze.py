@@ -248,12 +248,9 @@ def nothing_asked(folder: Path) -> PlanError:
     from veladura.release.package import load
     from veladura.report.snippets import command
 
-    calls = [line for line in command(load(folder)).splitlines() if " analyze " in line]
-    call = (
-        calls[0].replace("path/to/this/folder", str(folder))
-        if calls
-        else f'veladura analyze {folder} "response ~ term + term"'
-    )
+    lines = command(load(folder), str(folder)).splitlines()
+    calls = [line for line in lines if line.startswith("veladura analyze ")]
+    call = calls[0] if calls else f'veladura analyze {folder} "response ~ term + term"'
     return PlanError(
         "a formula is missing (or --posterior, for a differentially private"
         f" release).\n\nHint: {call}"

@@ -38,18 +38,19 @@ def show_budget(folder: Path | None, *, events: bool) -> None:
 
 def show_what_if(path: Path, rows: int | None) -> None:
     """Show what the private step of a plan can be expected to give for several epsilons."""
-    from veladura.plan.plan import read_plan
+    from veladura.plan.reading import read_plan
     from veladura.plan.what_if import PRIORS, what_if
 
     seen = what_if(read_plan(path), rows)
     say(
-        f"{seen.method} of {', '.join(seen.columns)}: {seen.cells:,} cells, {seen.rows:,} rows."
+        f"{seen.method} of {', '.join(seen.columns)}: {seen.cells:,} {seen.reading.counted},"
+        f" {seen.rows:,} rows."
         " Computed from these public quantities: no value of the data was looked at.\n",
         quiet=False,
     )
     table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("")
-    for heading in ("epsilon", "a person's epsilon", "expected error", "interval of a share, +/-"):
+    for heading in ("epsilon", "a person's epsilon", "expected error", seen.reading.interval):
         table.add_column(heading, justify="right")
     table.add_column("verdict")
     table.add_column("odds at most times", justify="right")
@@ -68,9 +69,7 @@ def show_what_if(path: Path, rows: int | None) -> None:
         )
     print_table(_console, table)
     say(
-        f"\nexpected error: the share of rows that would have to move to make the released table"
-        f" the true one; a table that ignores the data has {seen.own.expected.ignorance:.3f}."
-        " Computed on an invented table whose shares fall as 1, 1/2, 1/3, ...\n"
+        f"\n{seen.reading.error.format(ignorance=seen.own.expected.ignorance)}\n"
         "belief: what someone who knows everybody else can at most come to believe about one"
         " person, who believed that much before.",
         quiet=False,

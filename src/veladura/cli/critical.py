@@ -11,7 +11,7 @@ from veladura.cli.counts import paths_of
 from veladura.cli.show import say
 from veladura.errors import PlanError
 from veladura.plan.critical import indicators_of, orders_of
-from veladura.plan.plan import read_plan
+from veladura.plan.reading import read_plan
 
 DIGITS = 3
 

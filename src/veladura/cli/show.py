@@ -44,6 +44,7 @@ _MARKS = {
 }
 _LIGHTS = {"green": "green", "amber": "yellow", "red": "bold red"}
 _console = PlainConsole(highlight=False)
+UNGUESSABLE = 64  # bits of a seed that nobody tries one by one
 
 
 def progress(*, quiet: bool) -> ProgressBar:
@@ -72,6 +73,19 @@ def show_unconfirmed(unconfirmed: Sequence[str], *, quiet: bool) -> None:
         _console.print("[yellow]Not confirmed by the holder yet[/] (`unconfirmed` in the plan):")
         for line in unconfirmed:
             _console.print(f"  - {line}", markup=False)
+
+
+def show_short_seed(seed: int | None, *, quiet: bool) -> None:
+    """Say that a seed can be found by trying: whoever has it repeats every draw of the run."""
+    if quiet or seed is None or seed.bit_length() >= UNGUESSABLE:
+        return
+    _console.print(
+        f"[bold yellow]short seed[/] The seed of this plan has {seed.bit_length()} bits: whoever"
+        " tries all seeds of that length repeats the random draws of this release, and can take"
+        " them back in part. Leave seed out of a plan whose release is published: then 128 random"
+        " bits are drawn and kept in the custodian's record.",
+        soft_wrap=True,
+    )
 
 
 def show_roles(

@@ -12,7 +12,7 @@ import veladura
 from veladura.base.private_files import private_folder, write_private
 from veladura.comparison.candidate import Candidate, Job
 from veladura.measures.registry import figure_names
-from veladura.plan.plan import recipe_to
+from veladura.plan.steps import recipe_to
 from veladura.table.files.digest import file_digest
 
 if TYPE_CHECKING:

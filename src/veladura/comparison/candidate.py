@@ -15,7 +15,7 @@ from veladura.measures.knowledge import Scenario
 from veladura.measures.measure import Figure
 from veladura.measures.population import among_its_people
 from veladura.measures.utility.recoded import recoded
-from veladura.plan.plan import read_plan
+from veladura.plan.reading import read_plan
 from veladura.table.source import open as open_table
 
 if TYPE_CHECKING:

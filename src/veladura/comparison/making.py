@@ -19,7 +19,8 @@ from veladura.comparison.sweep import Value, label_of, swept
 from veladura.core.recipe import Recipe
 from veladura.errors import PlanError
 from veladura.measures.knowledge import Scenario
-from veladura.plan.plan import Plan, read_plan
+from veladura.plan.plan import Plan
+from veladura.plan.reading import read_plan
 from veladura.table.database.scratch import custodian_home
 from veladura.table.source import open_quietly
 from veladura.table.table import Table

@@ -13,27 +13,21 @@ import numpy as np
 from veladura.base.settings import to_plain
 from veladura.core.rules import AsReleased
 from veladura.errors import PlanError
-from veladura.inference import hypotheses
 from veladura.inference.cautions import cautions, suppressed_columns
 from veladura.inference.combined import Combined
-from veladura.inference.design import Design, build_design, read_formula
+from veladura.inference.design import Design
+from veladura.inference.fitting import fitted, streams
 from veladura.inference.hypotheses import Test
-from veladura.inference.model import (
-    BINARY,
-    LIKELY,
-    Fit,
-    check_columns,
-    check_family,
-    fit,
-    log_likelihood,
-)
+from veladura.inference.model import LIKELY, Fit
 from veladura.inference.pooling import Pooling, analysed
-from veladura.inference.survey import Sampling, check_sampling, chosen_sampling, sampled_rows
+from veladura.inference.survey import Sampling, chosen_sampling
+from veladura.inference.term_tests import likelihood_ratio_test, wald_test
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from veladura.core.release import Release
+    from veladura.table.table import Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,12 +127,7 @@ class Analysis:
 
         By default of all terms except the intercept.
         """
-        chosen, tested = self._places(terms)
-        q = np.array([fitted.params[chosen] for fitted in self.fits])
-        covariances = np.array([fitted.covariance[np.ix_(chosen, chosen)] for fitted in self.fits])
-        return hypotheses.wald(
-            q, covariances, self.pooling, residual=self.fits[0].residual, what=tested
-        )
+        return wald_test(self, terms)
 
     def likelihood_ratio(self, smaller: str | Sequence[str] | None = None) -> Test:
         """Return the likelihood-ratio test against a smaller model.
@@ -149,34 +138,7 @@ class Analysis:
             A formula with some of the terms, or the terms to leave out; by default all but the
             intercept.
         """
-        if not self.has_likelihood:
-            msg = (
-                "the likelihood-ratio test is not available with weights, robust errors or family"
-                f" {self.family}.\n\nHint: use wald(...) for the same hypothesis."
-            )
-            raise PlanError(msg)
-        chosen, tested = self._places(
-            self._left_out(smaller) if isinstance(smaller, str) and "~" in smaller else smaller
-        )
-        kept = np.setdiff1d(np.arange(len(self.design.names)), chosen)
-        if not kept.size:
-            msg = "the smaller model has no terms.\n\nHint: keep at least the intercept."
-            raise PlanError(msg)
-        nulls = [
-            fit(self.family, full.y, full.x[:, kept], number=i)
-            for i, full in enumerate(self.fits, start=1)
-        ]
-        pairs = list(zip(self.fits, nulls, strict=True))
-        own = [
-            2 * (self._likelihood(full, full) - self._likelihood(null, null))
-            for full, null in pairs
-        ]
-        mean, mean_null = _averaged(self.fits), _averaged(nulls)
-        pooled = [
-            2 * (self._likelihood(mean, full) - self._likelihood(mean_null, null))
-            for full, null in pairs
-        ]
-        return hypotheses.likelihood_ratio(own, pooled, len(chosen), self.pooling, what=tested)
+        return likelihood_ratio_test(self, smaller)
 
     def on_original(self) -> Analysis:
         """Return the same model of the original table. Private: for the custodian only."""
@@ -190,7 +152,7 @@ class Analysis:
         if not set(self.sampling.columns) <= set(original.names):
             original = original.units  # households may be the clusters
         return _analyse(
-            [(original, original.arrow)],
+            [original],
             Pooling(AsReleased(), 1),
             self.formula,
             self.family,
@@ -285,45 +247,6 @@ class Analysis:
             f" {100 * self.coefficients.level:.4g} % confidence intervals"
         )
 
-    def _likelihood(self, at: Fit, data: Fit) -> float:
-        return log_likelihood(self.family, at.params, at.dispersion, data.y, data.x)
-
-    def _places(self, terms: str | Sequence[str] | None) -> tuple[list[int], str]:
-        """Return the columns of some terms, and the terms as a text."""
-        own_terms = self.design.terms
-        asked = (
-            [name for name in own_terms if name != "Intercept"]
-            if terms is None
-            else [terms]
-            if isinstance(terms, str)
-            else list(terms)
-        )
-        places: list[int] = []
-        for name in asked:
-            if name not in own_terms and name not in self.design.names:
-                what = "term"
-                raise PlanError.unknown(what, name, (*own_terms, *self.design.names))
-            places += own_terms.get(name) or (self.design.names.index(name),)
-        if not places:
-            msg = "the model has no terms to test besides the intercept."
-            raise PlanError(msg)
-        return sorted(set(places)), " + ".join(asked)
-
-    def _left_out(self, smaller: str) -> list[str]:
-        """Return the terms that a smaller formula does not have."""
-        parsed, _ = read_formula(smaller, self.design.columns)
-        kept = {"Intercept" if str(term) == "1" else str(term) for term in parsed.rhs}
-        own_terms = self.design.terms
-        response = {str(term) for term in parsed.lhs}
-        own = {str(term) for term in read_formula(self.formula, self.design.columns)[0].lhs}
-        if response != own or not kept <= set(own_terms) or len(kept) == len(own_terms):
-            msg = (
-                f"{smaller!r} is not a smaller model of the same response.\n\nHint: keep the"
-                f" response, and only some of the terms {list(own_terms)}."
-            )
-            raise PlanError(msg)
-        return [name for name in own_terms if name not in kept]
-
 
 def analyze(
     release: Release,
@@ -357,21 +280,24 @@ def analyze(
         Robust (sandwich) standard errors, valid where the variance is not that of the family.
     """
     pooling = Pooling.of(release)
-    tables = [(dataset.table, dataset.fetched()) for dataset in analysed(release).tables]
+    tables = [dataset.table for dataset in analysed(release).tables]
+    design = chosen_sampling(tables[0].schema, weights, sampling)
+    if not streams(tables, formula, design):
+        release.refuse_large()
     return _analyse(
         tables,
         pooling,
         formula,
         family,
         level=level,
-        sampling=chosen_sampling(tables[0][0].schema, weights, sampling),
+        sampling=design,
         robust=robust,
         release=release,
     )
 
 
 def _analyse(
-    tables: Sequence[tuple[Any, Any]],
+    tables: Sequence[Table],
     pooling: Pooling,
     formula: str,
     family: str,
@@ -381,23 +307,17 @@ def _analyse(
     robust: bool,
     release: Release | None = None,
 ) -> Analysis:
-    check_family(family)
-    check_sampling(sampling, tables[0][0].names)
-    suppressed = () if release is None else suppressed_columns(release)
-    design = build_design(
-        formula, tables, binary=family in BINARY, weights=sampling.weights, suppressed=suppressed
-    )
-    check_columns(design.x, design.names)
-    loads = design.weights or [None] * len(tables)
-    designs = [sampled_rows(rows, sampling) if sampling.is_complex else None for _, rows in tables]
-    parts = zip(design.y, design.x, loads, designs, design.places, strict=True)
-    fits = tuple(
-        fit(family, y, x, load, robust=robust, number=i, sampled=sampled, places=places)
-        for i, (y, x, load, sampled, places) in enumerate(parts, 1)
+    design, fits = fitted(
+        tables,
+        formula,
+        family,
+        sampling=sampling,
+        robust=robust,
+        suppressed=() if release is None else suppressed_columns(release),
     )
     q, v = (
-        np.array([fitted.params for fitted in fits]),
-        np.array([np.diag(fitted.covariance) for fitted in fits]),
+        np.array([fit.params for fit in fits]),
+        np.array([np.diag(fit.covariance) for fit in fits]),
     )
     coefficients = pooling.combine(q, v, level, design.names, fits[0].residual)
     remarks = (
@@ -430,19 +350,6 @@ def _unweighted(release: Release) -> list[str]:
         " sampling out to use them."
         for name in release.tables[0].table.schema.of_role("weight")
     ]
-
-
-def _averaged(fits: Sequence[Fit]) -> Fit:
-    """Return the mean of the estimates, including the variance of the errors."""
-    params = np.mean([fitted.params for fitted in fits], axis=0)
-    return Fit(
-        params,
-        fits[0].covariance,
-        float(np.mean([fitted.dispersion for fitted in fits])),
-        np.inf,
-        fits[0].y,
-        fits[0].x,
-    )
 
 
 def _json(value: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import keyword
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,10 +24,12 @@ if TYPE_CHECKING:
     from veladura.table.schema import Field
     from veladura.table.table import Table
 
+MOST_COLUMNS, MOST_CELLS = 20_000, 250_000_000  # of a design matrix: two gigabytes
 _LITERAL = re.compile(r"\"[^\"]*\"|'[^']*'")
 # A name that is no function, no attribute and no keyword of a call.
 _WORD = re.compile(r"(?<![\w.])([^\W\d]\w*)(?!\w|\s*[(.]|\s*=(?!=))")
 _SPARED = ("np", "pi", "e", "treatment", "Treatment", "Sum", "Poly", "Helmert", "Diff")
+_FORMULAIC = ("log", "exp", "sqrt", "C", "I", "center", "scale", "poly", "bs", "cr")
 _BARE = re.compile(r"\[T?\.?(.*)\]$")
 
 
@@ -103,17 +106,17 @@ def build_design(
     arrow = pa.concat_tables([rows.select(used) for _, rows in tables])
     owner = np.repeat(np.arange(len(tables)), [rows.num_rows for _, rows in tables])
     place = np.concatenate([np.arange(rows.num_rows) for _, rows in tables])
-    complete, starred = _complete(arrow, suppressed)
+    complete, starred = complete_rows(arrow, suppressed)
     frame = _frame(arrow.filter(pa.array(complete)), [schema[name] for name in used])
     owner, place = owner[complete], place[complete]
     _enough(owner, len(tables))
-    left, right = _matrices(parsed, frame)
+    left, right = matrices(parsed, frame)
     sane = np.isfinite(left.to_numpy(dtype=float)).all(axis=1) & np.isfinite(
         right.to_numpy(dtype=float)
     ).all(axis=1)
     owner, place = owner[sane], place[sane]
     _enough(owner, len(tables))
-    response, y = _response(left, formula, binary=binary)
+    response, y = response_of(left, formula, binary=binary)
     x, load = (
         right.to_numpy(dtype=float)[sane],
         None if weights is None else _weights(frame[weights].to_numpy(dtype=float)[sane], weights),
@@ -122,7 +125,7 @@ def build_design(
     return Design(
         response,
         tuple(map(str, right.columns)),
-        {_term(term): tuple(places) for term, places in right.model_spec.term_indices.items()},
+        {term_name(term): tuple(places) for term, places in right.model_spec.term_indices.items()},
         tuple(used),
         tuple(y[sane][part] for part in parts),
         tuple(x[part] for part in parts),
@@ -143,7 +146,7 @@ def read_formula(formula: str, names: Sequence[str]) -> tuple[Any, list[str]]:
     try:
         parsed = Formula(formula)
         needed = _named(formula, names) | (
-            {str(name) for name in parsed.required_variables} - set(_functions())
+            {str(name) for name in parsed.required_variables} - set(formula_functions())
         )
     except (FormulaicError, SyntaxError, ValueError, TypeError):
         msg = (
@@ -157,6 +160,12 @@ def read_formula(formula: str, names: Sequence[str]) -> tuple[Any, list[str]]:
             " 'log(income) ~ age + C(sex)'."
         )
         raise PlanError(msg)
+    if isinstance(parsed.lhs, tuple) or isinstance(parsed.rhs, tuple) or not list(parsed.rhs):
+        msg = (
+            f"{formula!r} has no term, or several parts.\n\nHint: write response ~ term + term;"
+            " response ~ 1 is a mean."
+        )
+        raise PlanError(msg)
     absent = sorted(needed - set(names))
     if calls := [
         name for name in absent if re.search(rf"(?<![\w.`]){re.escape(name)}\s*\(", formula)
@@ -165,7 +174,19 @@ def read_formula(formula: str, names: Sequence[str]) -> tuple[Any, list[str]]:
         raise PlanError.unknown(
             what,
             calls[0],
-            ("log", "exp", "sqrt", "C", "I", "center", "scale", "poly", "bs", "cr", *_functions()),
+            (
+                "log",
+                "exp",
+                "sqrt",
+                "C",
+                "I",
+                "center",
+                "scale",
+                "poly",
+                "bs",
+                "cr",
+                *formula_functions(),
+            ),
         )
     if absent:
         raise ColumnError.missing("the formula", absent, list(names))
@@ -184,7 +205,7 @@ def _named(formula: str, names: Sequence[str]) -> set[str]:
     return quoted | {word for word in words if word in names or word not in _SPARED}
 
 
-def _functions() -> dict[str, Any]:
+def formula_functions() -> dict[str, Any]:
     """Return the functions that a formula may call besides formulaic's own."""
     return {"midpoint": midpoint, "year": _year, "sqrt": np.sqrt, "number": midpoint}
 
@@ -195,7 +216,7 @@ def _year(dates: Any) -> Any:
     return parts.year + (parts.dayofyear - 1) / 365.25
 
 
-def _complete(arrow: pa.Table, suppressed: Sequence[str]) -> tuple[Mask, int]:
+def complete_rows(arrow: pa.Table, suppressed: Sequence[str]) -> tuple[Mask, int]:
     """Return the rows without missing or suppressed values, and how many are only suppressed."""
     import pyarrow.compute as pc
 
@@ -219,10 +240,12 @@ def _complete(arrow: pa.Table, suppressed: Sequence[str]) -> tuple[Mask, int]:
 def _frame(arrow: pa.Table, fields: Sequence[Field]) -> pd.DataFrame:
     import pandas as pd
 
-    return pd.DataFrame({field.name: _column(arrow.column(field.name), field) for field in fields})
+    return pd.DataFrame(
+        {field.name: formula_column(arrow.column(field.name), field) for field in fields}
+    )
 
 
-def _column(column: pa.ChunkedArray, about: Field) -> Any:
+def formula_column(column: pa.ChunkedArray, about: Field) -> Any:
     """Return a column for a formula: categories with the levels that occur, or numbers."""
     import pandas as pd
 
@@ -249,14 +272,16 @@ def _column(column: pa.ChunkedArray, about: Field) -> Any:
     )
 
 
-def _matrices(parsed: Any, frame: pd.DataFrame) -> tuple[Any, Any]:
+def matrices(parsed: Any, frame: pd.DataFrame) -> tuple[Any, Any]:
+    """Return the matrices of the two sides of a formula."""
     from formulaic import model_matrix
     from formulaic.errors import FormulaicError
 
+    _refuse_wide(parsed, frame)
     try:
         with np.errstate(all="ignore"):  # rows without a defined value are counted and left out
             made = model_matrix(
-                parsed, frame, context=_functions(), na_action="ignore", output="pandas"
+                parsed, frame, context=formula_functions(), na_action="ignore", output="pandas"
             )
     except (FormulaicError, ValueError, TypeError, AttributeError, KeyError) as error:
         match = re.search(r"factor `([^`]*)`", str(error))
@@ -269,7 +294,32 @@ def _matrices(parsed: Any, frame: pd.DataFrame) -> tuple[Any, Any]:
     return made.lhs, made.rhs
 
 
-def _response(left: Any, formula: str, *, binary: bool) -> tuple[str, Floats]:
+def _refuse_wide(parsed: Any, frame: pd.DataFrame) -> None:
+    """Refuse a model whose matrix would not fit: categories that are crossed multiply."""
+    for side in (parsed.lhs, parsed.rhs):
+        wide = sum(
+            math.prod(_width(str(factor), frame) for factor in term.factors) for term in side
+        )
+        if wide > MOST_COLUMNS or wide * len(frame) > MOST_CELLS:
+            msg = (
+                f"the model has about {wide:,} coefficients, too many for {len(frame):,}"
+                " rows.\n\nHint: cross fewer categories, or use bands instead of C(...) of many"
+                " values."
+            )
+            raise PlanError(msg)
+
+
+def _width(factor: str, frame: pd.DataFrame) -> int:
+    """Return how many columns a factor of a term has at most: the levels of a category."""
+    if factor.startswith("C("):
+        named = [name for name in frame if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", factor)]
+    else:
+        named = [name for name in (factor.strip("`"),) if name in frame]
+        named = [name for name in named if frame[name].dtype == "category"]
+    return max((int(frame[name].nunique()) for name in named), default=1)
+
+
+def response_of(left: Any, formula: str, *, binary: bool) -> tuple[str, Floats]:
     """Return the name and the values of the response; of two levels the last is the event."""
     values, names = left.to_numpy(dtype=float), [str(name) for name in left.columns]
     if values.shape[1] == 1:
@@ -299,10 +349,20 @@ def _response(left: Any, formula: str, *, binary: bool) -> tuple[str, Floats]:
 
 
 def _weights(load: Floats, name: str) -> Floats:
-    if not np.isfinite(load).all() or (load < 0).any() or not load.any():
-        msg = f"weights {name!r} must be numbers of at least 0, and not all 0."
-        raise DataError(msg)
+    check_weights(load, name)
+    if not load.any():
+        raise DataError(_bad_weights(name))
     return load
+
+
+def check_weights(load: Floats, name: str) -> None:
+    """Refuse weights that are no numbers of at least 0."""
+    if not np.isfinite(load).all() or (load < 0).any():
+        raise DataError(_bad_weights(name))
+
+
+def _bad_weights(name: str) -> str:
+    return f"weights {name!r} must be numbers of at least 0, and not all 0."
 
 
 def _enough(owner: Ints, datasets: int) -> None:
@@ -314,5 +374,6 @@ def _enough(owner: Ints, datasets: int) -> None:
         raise DataError(msg)
 
 
-def _term(term: Any) -> str:
+def term_name(term: Any) -> str:
+    """Return a term as people write it."""
     return "Intercept" if str(term) == "1" else str(term)

@@ -7,6 +7,7 @@ here first, and one that holds anything else is refused before that library sees
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -25,6 +26,9 @@ CONTRASTS = ("diff", "helmert", "poly", "SAS", "sum", "treatment")
 MODULES = {"np": OF_NUMPY, "contr": CONTRASTS}
 MOST_CHARACTERS = 10_000
 LARGEST_POWER = 20
+MOST_TERMS = 2_000  # crossing two dozen columns would make millions
+MOST_PIECES = 100  # of a spline or polynomial
+SMOOTH = ("bs", "cc", "cr", "cs", "poly")
 
 _QUOTED = re.compile(r"\"[^\"\\]*\"|'[^'\\]*'")
 _ALLOWED = (
@@ -92,6 +96,36 @@ def _check_side(side: str, formula: str) -> None:
             check(node, id(node) in called)
         elif not isinstance(node, _ALLOWED):
             raise _refused(f"a piece of Python ({type(node).__name__})")
+    if _terms(tree.body) > MOST_TERMS:
+        msg = (
+            f"the formula has more than {MOST_TERMS:,} terms.\n\nHint: cross fewer columns, or take"
+            " a smaller power of their sum."
+        )
+        raise PlanError(msg)
+
+
+def _terms(node: ast.expr) -> int:
+    """Return about how many terms a piece of a formula stands for, at most one more than allowed.
+
+    Examples
+    --------
+    >>> [_terms(ast.parse(text, mode="eval").body) for text in ("a + b", "a*b", "(a + b + c)**2")]
+    [2, 3, 6]
+    """
+    if not isinstance(node, ast.BinOp):
+        return 1
+    left, right = _terms(node.left), _terms(node.right)
+    if isinstance(node.op, (ast.Pow, ast.BitXor)):
+        power = node.right.value if isinstance(node.right, ast.Constant) else 1
+        most = min(left, int(power)) if isinstance(power, (int, float)) else 1
+        count = sum(math.comb(left, k) for k in range(1, most + 1)) or 1
+    elif isinstance(node.op, ast.Mult):
+        count = left * right + left + right
+    elif isinstance(node.op, (ast.MatMult, ast.Div)):  # a colon is read as @
+        count = left * right + left * isinstance(node.op, ast.Div)
+    else:
+        count = left + right
+    return min(count, MOST_TERMS + 1)
 
 
 def _check_attribute(node: Any, called: bool) -> None:  # noqa: FBT001
@@ -121,6 +155,14 @@ def _check_braces(node: Any, _called: bool) -> None:  # noqa: FBT001
 def _check_call(node: Any, _called: bool) -> None:  # noqa: FBT001
     if any(keyword.arg is None for keyword in node.keywords):
         raise _refused("arguments with stars")
+    if isinstance(node.func, ast.Name) and node.func.id in SMOOTH:
+        given = [*node.args[1:], *(k.value for k in node.keywords if k.arg in ("df", "degree"))]
+        numbers = [part.value for part in given if isinstance(part, ast.Constant)]
+        lists = [part for part in ast.walk(node) if isinstance(part, (ast.List, ast.Tuple))]
+        computed = any(isinstance(part, ast.BinOp) for part in given)
+        large = any(isinstance(value, (int, float)) and value > MOST_PIECES for value in numbers)
+        if computed or large or any(len(part.elts) > MOST_PIECES for part in lists):
+            raise _refused(f"a spline or polynomial of more than {MOST_PIECES} pieces")
 
 
 def _check_operator(node: Any, _called: bool) -> None:  # noqa: FBT001

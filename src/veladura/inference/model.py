@@ -94,7 +94,7 @@ def fit(
         family not in ("gaussian", "gamma")
         and (np.sqrt(np.diag(covariance)) * spread).max() > LARGEST
     ):
-        raise DataError(_unsteady(number))
+        raise DataError(unsteady(number))
     dispersion, residual = 1.0, np.inf
     if family == "gaussian":
         dispersion, residual = float(np.mean((y - x @ params) ** 2)), float(y.size - x.shape[1])
@@ -107,18 +107,26 @@ def fit(
 
 
 def _model(family: str, y: Floats, x: Floats, load: Floats | None) -> Any:
-    from statsmodels.genmod import families
     from statsmodels.genmod.generalized_linear_model import GLM
     from statsmodels.regression.linear_model import WLS
 
-    if family == "gaussian":
+    law = family_of(family)
+    if law is None:
         return WLS(y, x, weights=1.0 if load is None else load)
-    law = {
+    return GLM(y, x, family=law, **({} if load is None else {"var_weights": load}))
+
+
+def family_of(family: str) -> Any:
+    """Return link and variance of a family; None for the gaussian one, which needs neither."""
+    from statsmodels.genmod import families
+
+    if family == "gaussian":
+        return None
+    return {
         "binomial": families.Binomial,
         "poisson": families.Poisson,
         "gamma": lambda: families.Gamma(families.links.Log()),
     }[family.removeprefix("quasi-")]()
-    return GLM(y, x, family=law, **({} if load is None else {"var_weights": load}))
 
 
 def _fitted(model: Any, family: str, number: int) -> Any:
@@ -133,17 +141,18 @@ def _fitted(model: Any, family: str, number: int) -> Any:
         try:
             result = model.fit(**settings)
         except (ValueError, FloatingPointError, np.linalg.LinAlgError):
-            raise DataError(_unsteady(number)) from None
+            raise DataError(unsteady(number)) from None
     if (
         not getattr(result, "converged", True)
         or not np.isfinite(result.params).all()
         or not np.isfinite(result.bse).all()
     ):
-        raise DataError(_unsteady(number))
+        raise DataError(unsteady(number))
     return result
 
 
-def _unsteady(number: int) -> str:
+def unsteady(number: int) -> str:
+    """Say that a model has no estimate in a dataset."""
     return (
         f"the model does not converge in dataset {number}.\n\nHint: a category may determine the"
         " response completely (separation), or columns may have very different scales; merge rare"
@@ -164,7 +173,22 @@ def _check_response(family: str, y: Floats, number: int) -> None:
             " values of 0 or less."
         )
         raise PlanError(msg)
-    if np.ptp(y) == 0:
+    _check_constant(float(np.ptp(y)), number)
+
+
+def check_ends(family: str, lowest: float, highest: float, number: int) -> None:
+    """Refuse a response that the family does not have, from its lowest and highest value."""
+    if family.removeprefix("quasi-") == "poisson" and lowest < 0:
+        msg = f"family {family} needs a response of at least 0 in dataset {number}."
+        raise PlanError(msg)
+    if family == "gamma" and lowest <= 0:
+        msg = f"family gamma needs a response above 0 in dataset {number}."
+        raise PlanError(msg)
+    _check_constant(highest - lowest, number)
+
+
+def _check_constant(spread: float, number: int) -> None:
+    if spread == 0:
         msg = f"the response is constant in dataset {number}: there is nothing to model."
         raise DataError(msg)
 

@@ -85,7 +85,8 @@ def analysed(release: Release) -> Release:
         return release
     from veladura.base.streams import Streams
     from veladura.core.release import Dataset
-    from veladura.inference.posterior.noise_aware import SEED, noise_aware
+    from veladura.inference.posterior.noise_aware import noise_aware
+    from veladura.inference.posterior.noise_aware_draws import SEED
     from veladura.inference.posterior.reading import model_of
     from veladura.methods.private.bins import Within
     from veladura.table.recode import fresh

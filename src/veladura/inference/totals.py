@@ -12,6 +12,7 @@ from veladura.base.arrays import Floats
 from veladura.errors import DataError, PlanError
 from veladura.inference.combined import Combined
 from veladura.inference.pooling import Pooling, analysed
+from veladura.inference.streamed_totals import Part, streamed_totals
 from veladura.inference.survey import (
     SampledRows,
     Sampling,
@@ -24,8 +25,6 @@ from veladura.table.schema import NUMERIC
 
 if TYPE_CHECKING:
     from veladura.core.release import Release
-
-Part = tuple[Floats, Floats]  # numerator and denominator of each row, 0 outside a group
 
 
 def survey_mean(
@@ -135,20 +134,43 @@ def _estimated(
         raise PlanError(msg)
     design = chosen_sampling(schema, None, sampling)
     check_sampling(design, schema.names)
-    tables = [dataset.fetched() for dataset in datasets]
-    groups = _groups(tables, by)
-    estimates, variances, df = [], [], np.inf
-    for rows in tables:
-        sampled = sampled_rows(rows, design)
-        df = sampled.df
-        values = [
-            _one(parts(rows), member, sampled, divide=divide)
-            for member in _members(rows, by, groups)
+    held = all(dataset.table.in_memory for dataset in datasets)
+    if held or design.is_complex:
+        release.refuse_large()
+        tables = [dataset.fetched() for dataset in datasets]
+        groups = _groups([rows.column(by).unique() for rows in tables] if by else [])
+        found = [_held(rows, parts, by, groups, design, divide=divide) for rows in tables]
+    else:
+        lazy = [dataset.table for dataset in datasets]
+        groups = _groups([one.counts([by]).columns[0].to_arrow() for one in lazy] if by else [])
+        found = [
+            streamed_totals(one, parts, columns, by, groups, design.weights, divide=divide)
+            for one in lazy
         ]
-        estimates.append([value for value, _ in values])
-        variances.append([variance for _, variance in values])
+    estimates, variances = (np.array([each[place] for each in found]) for place in (0, 1))
     names = groups or [" / ".join(columns)]
-    return pooling.combine(np.array(estimates), np.array(variances), level, names, df)
+    return pooling.combine(estimates, variances, level, names, found[-1][2])
+
+
+def _held(
+    rows: pa.Table,
+    parts: Callable[[pa.Table], Part],
+    by: str | None,
+    groups: Sequence[str],
+    design: Sampling,
+    *,
+    divide: bool,
+) -> tuple[Floats, Floats, float]:
+    """Return the estimate of every group, its variance, and their degrees of freedom."""
+    sampled = sampled_rows(rows, design)
+    values = [
+        _one(parts(rows), member, sampled, divide=divide) for member in _members(rows, by, groups)
+    ]
+    return (
+        np.array([value for value, _ in values]),
+        np.array([variance for _, variance in values]),
+        sampled.df,
+    )
 
 
 def _one(part: Part, member: Floats, sampled: SampledRows, *, divide: bool) -> tuple[float, float]:
@@ -178,10 +200,9 @@ def _numbers(rows: pa.Table, name: str) -> Part:
     return np.where(given, values, 0.0), given.astype(np.float64)
 
 
-def _groups(tables: Sequence[pa.Table], by: str | None) -> list[str]:
-    if by is None:
-        return []
-    labels = {value for rows in tables for value in rows.column(by).unique().to_pylist()}
+def _groups(values: Sequence[pa.Array]) -> list[str]:
+    """Return the names of all groups, from the values of the column that makes them."""
+    labels = {value for own in values for value in own.to_pylist()}
     return sorted(label_text(value) for value in labels if value is not None)
 
 

@@ -157,7 +157,7 @@ def check_intruders(
         raise PlanError(msg)
     if taken := [name for name in names if name in (STRONGEST, EVERYTHING)]:
         msg = (
-            f"no intruder can be named {taken[0]!r}: someone who knows every exact column"
+            f"no intruder can be named {taken[0]!r}: someone who knows every unperturbed column"
             f" ({EVERYTHING}) and the strongest of all are always measured.\n\nHint: choose"
             " another name, or remove the intruder."
         )

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 FAMILIES = ("risk", "utility")
 LAZY = (
     "the released rows are in a file or database, and this figure needs them in memory. Load the"
-    " saved release to compute it."
+    " saved release with vd.load(folder, lazy=False) to compute it."
 )
 Better = Literal["low", "high", "neither"]
 Unit = Literal["share", "people", "rows", "count", "number"]

@@ -48,6 +48,7 @@ MEASURES = {
     "utility.slopes": "veladura.measures.utility.slopes",
     "utility.prediction": "veladura.measures.utility.prediction",
     "utility.replaceability": "veladura.measures.utility.replaceability",
+    "utility.households": "veladura.measures.utility.households",
     "utility.location": "veladura.measures.utility.location",
 }
 

@@ -11,12 +11,13 @@ from veladura.core.standing import ExactColumn, LoosenedLimit, Standing
 from veladura.errors import PlanError
 from veladura.measures.exact import ExactFacts, exact_facts
 from veladura.plan.coarsening import holders
-from veladura.table.schema import NOT_RELEASED, UNITS, Declared
+from veladura.table.schema import NOT_RELEASED, UNITS, WEIGHTS, Declared
 from veladura.table.telling import Telling
 
 if TYPE_CHECKING:
     from veladura.core.release import Release
     from veladura.plan.plan import Plan
+    from veladura.table.schema import Schema
     from veladura.table.table import Table
 
 NO_REASON = "{}: released exactly, and the plan gives no reason"
@@ -82,11 +83,20 @@ def exact_in(plan: Plan, table: Table, names: Sequence[str] | None = None) -> di
     ]
     facts = exact_facts(table, [*exact, *mostly], protected)
     facts |= {name: replace(facts[name], unique=_left_alone(plan, table, name)) for name in mostly}
+    facts = {name: _without_weights(fact, table.schema) for name, fact in facts.items()}
     return {
         name: fact
         for name, fact in facts.items()
         if fact.dangerous or not set(fact.columns) & set(mostly)
     }
+
+
+def _without_weights(fact: ExactFacts, schema: Schema) -> ExactFacts:
+    """Return what a column tells; of weights, codes of the design tell nothing but the design."""
+    if not set(fact.columns) <= {*schema.of_role("strata", "cluster")}:
+        return fact
+    told = {n: count for n, count in fact.gives_back.items() if schema[n].role not in WEIGHTS}
+    return replace(fact, gives_back=told)
 
 
 def _left_alone(plan: Plan, table: Table, name: str) -> int:

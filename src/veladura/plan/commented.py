@@ -12,8 +12,8 @@ import tomli_w
 
 from veladura.base.settings import to_plain
 from veladura.plan.edit import OTHERS
-from veladura.plan.plan import recipe_to, recipes_of, step_parts
 from veladura.plan.quasi import SETTING
+from veladura.plan.steps import recipe_to, recipes_of, step_parts
 from veladura.report.words import setting_meanings
 
 if TYPE_CHECKING:

@@ -21,7 +21,8 @@ from veladura.plan.edit import (
     set_unconfirmed,
     write_private,
 )
-from veladura.plan.plan import Plan, plan_in, read_plan
+from veladura.plan.plan import Plan
+from veladura.plan.reading import plan_in, read_plan
 from veladura.table.schema import NOT_RELEASED, UNITS
 from veladura.table.telling import Telling
 

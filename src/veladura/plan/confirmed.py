@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from veladura.errors import PlanError
 from veladura.plan.accounting import exact_columns
-from veladura.plan.plan import ConfirmedPlan
+from veladura.plan.sections import ConfirmedPlan
 from veladura.table.codes import label_texts
 from veladura.table.schema import LABELLED
 

@@ -13,7 +13,7 @@ from veladura.errors import FolderError
 from veladura.methods.private.ledger import Ledger
 from veladura.plan.confirm import accept_all, confirm
 from veladura.plan.draft import draft
-from veladura.plan.plan import read_plan
+from veladura.plan.reading import read_plan
 from veladura.plan.run import Outcome, run
 from veladura.plan.warm import warming
 
@@ -49,8 +49,9 @@ def run_demo(out: Path, *, force: bool = False, progress: Progress = silent) -> 
 
 
 def _suits(method: str) -> bool:
-    """Whether a method is installed and suits the register, which has no weights."""
-    return method not in ("steps", "reweight") and registry.available(method)
+    """Whether a method is installed and suits the register, which has no sampling weights."""
+    of_weights = ("reweight", "calibrate")
+    return method not in ("steps", *of_weights) and registry.available(method)
 
 
 def _clear(out: Path, *, force: bool) -> None:

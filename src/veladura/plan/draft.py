@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import tomli_w
 
 from veladura.base.limits import Limit
@@ -21,13 +22,15 @@ from veladura.plan.audience import Audience, audience_of
 from veladura.plan.bands import bands_text
 from veladura.plan.commented import comment, steps_text
 from veladura.plan.confirm import ROLES_GUESSED
+from veladura.plan.linked import find_linked, linked_text, opened_with
 from veladura.plan.proposals import gate_text
 from veladura.plan.protection import Protection, draft_protection
 from veladura.table.database.passwords import has_password
 from veladura.table.inspect import Facts, inspect_table
+from veladura.table.linked import LinkedTable
 from veladura.table.roles.evidence import MOST_ROWS
 from veladura.table.roles.guess import Guess, guess_roles
-from veladura.table.schema import Declared, Field, Schema
+from veladura.table.schema import UNITS, Declared, Field, Schema
 from veladura.table.source import open as open_table
 from veladura.table.source import open_unwarned
 from veladura.table.table import Table
@@ -77,6 +80,7 @@ def drafted(
     seed: int | None = None,
     settings: Mapping[str, Any] | None = None,
     declared: Mapping[str, Declared] | None = None,
+    others: Sequence[str] = (),
 ) -> Drafted:
     """Return a plan for a source that nobody has described yet, with the guesses on its columns.
 
@@ -98,9 +102,15 @@ def drafted(
         Settings of the method that replace the suggested ones; paths from ``home``.
     declared
         What the holder has said of columns already: it stands in place of the guesses.
+    others
+        Files of further tables whose rows belong to those of the source, or the other way round.
     """
     strict = audience_of(audience)
-    opened, facts, guesses = look(source, table, declared)
+    linked = find_linked([source, *others]) if others else None
+    if linked is None:
+        opened, facts, guesses = look(source, table, declared)
+    else:
+        opened, facts, guesses = look_at_linked(linked, declared)
     whole = Protection(opened, strict)
     recipe: Recipe
     if method is None:
@@ -113,7 +123,7 @@ def drafted(
     keys = {*schema.of_role("quasi-identifier"), *(name for pair in whole.pairs for name in pair)}
     parts = [
         _heading(whole.table, recipe, settings or {}, strict if method is None else None),
-        _source_text(source, opened, home),
+        _source_text(source, opened, home) if linked is None else linked_text(linked, home),
         _columns_text(whole, facts, guesses),
         bands_text(whole.table, facts),
         steps_text(recipe, keys),
@@ -135,6 +145,7 @@ def look(
 ) -> tuple[Table, dict[str, Facts], dict[str, Guess]]:
     """Return a source with guessed roles and kinds, facts on its columns, and the guesses."""
     opened = open_unwarned(source, table=table)  # the guessed roles name identifiers
+    _refuse_infinite(opened)
     guesses = {
         column.name: _as_declared(_as_written(column, guess), (declared or {}).get(column.name))
         for column, guess in zip(opened.schema, guess_roles(opened).values(), strict=True)
@@ -155,6 +166,41 @@ def look(
         again = open_table(source, columns, table=table, dialect=opened.source.dialect)
     facts = inspect_table(replace(again, guessed=opened.guessed))
     return again, facts, guesses
+
+
+def _refuse_infinite(table: Table) -> None:
+    """Refuse infinite numbers, for which there is neither a band nor a mean."""
+    rows = {}
+    for name in (column.name for column in table.schema if column.kind == "number"):
+        values = table.profile(name)
+        infinite = np.isinf(values.columns[0].values) & ~values.columns[0].missing
+        rows[name] = int(values.size[infinite].sum())
+    if found := {name: count for name, count in rows.items() if count}:
+        msg = (
+            f"rows with infinite numbers, by column: {found}.\n\nHint: write missing values in"
+            " their place, or the largest number that makes sense."
+        )
+        raise DataError(msg)
+
+
+def look_at_linked(
+    linked: Sequence[LinkedTable], declared: Mapping[str, Declared] | None = None
+) -> tuple[Table, dict[str, Facts], dict[str, Guess]]:
+    """Return linked tables as one with guessed roles and kinds; keys have theirs already."""
+    plain = opened_with(linked, {})
+    keys = {field.name: field.role for field in plain.schema if field.role in UNITS}
+    guesses = {
+        column.name: _as_declared(_as_written(column, guess), (declared or {}).get(column.name))
+        for column, guess in zip(plain.schema, guess_roles(plain).values(), strict=True)
+    }
+    for key, role in keys.items():
+        guesses[key] = replace(guesses[key], role=role, why="the key of a linked table")
+    columns = {
+        column.name: _declared(column, guesses[column.name], plain.guessed.get(column.name))
+        for column in plain.schema
+    }
+    again = opened_with(linked, columns)
+    return again, inspect_table(replace(again, guessed=plain.guessed)), guesses
 
 
 def _as_written(column: Field, guess: Guess) -> Guess:

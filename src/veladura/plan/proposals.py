@@ -9,7 +9,7 @@ from veladura.core.gates import default_limits
 from veladura.core.recipe import Recipe
 from veladura.measures.registry import meaning_of
 from veladura.plan.commented import comment
-from veladura.plan.plan import recipes_of
+from veladura.plan.steps import recipes_of
 
 
 def gate_text(recipe: Recipe, limits: Mapping[str, Limit] | None = None) -> str:

@@ -383,6 +383,13 @@ def _diversify(drafted: Protection) -> None:
 def _fallback(table: Table, facts: Mapping[str, Facts]) -> Recipe:
     """Return the first simple method that suits a table in which nothing asks for protection."""
     kept = table.without_identifiers()
+    if all(facts[name].distinct < 2 for name in kept.names):  # noqa: PLR2004
+        msg = (
+            "every column that could be released has the same value in all rows: there is nothing"
+            " to protect, and nothing to learn from a release.\n\nHint: check that the source is"
+            " the one you meant."
+        )
+        raise PlanError(msg)
     for name in FALLBACKS:
         try:
             return registry.find(name).suggest_for(kept, facts)

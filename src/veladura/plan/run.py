@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from veladura.base.context import Charges, Progress, silent
-from veladura.errors import GateError, PlanError
+from veladura.errors import GateError, PlanError, VeladuraWarning
 from veladura.measures.assessment import assess
 from veladura.measures.knowledge import (
     ACQUAINTANCE,
@@ -24,7 +25,7 @@ from veladura.release import custodian as keeper
 from veladura.release.folder import check_folder, clear_unfinished
 from veladura.release.gate import Verdict, check_gate, gate, refuse_gate, require, with_defaults
 from veladura.release.package import leave_report, save
-from veladura.release.series import Added, Entry, Series, refuse_broken
+from veladura.release.series import Entry, Series, Together, refuse_broken
 from veladura.release.tables import new_tables
 
 if TYPE_CHECKING:
@@ -143,15 +144,38 @@ def run(
     Refuse a release that breaks a promise or fails a limit of the gate. Private draws are charged
     to the ledger of the source, or to the one that is given.
     """
-    clear_unfinished(plan.folder.parent)
+    refuse_requests(plan)
     custodian = check(plan, force=force)
-    tried = _tried(plan, progress, ledger, unsafe_repeatable=unsafe_repeatable)
-    release, assessment, verdicts = tried.release, tried.assessment, tried.verdicts
+    trial = tried(plan, progress, ledger, unsafe_repeatable=unsafe_repeatable)
+    return write(plan, custodian, trial, force=force, progress=progress)
+
+
+def refuse_requests(plan: Plan) -> None:
+    """Refuse a plan of several recipients where one release is made."""
+    if plan.requests:
+        msg = (
+            "this plan has requests, so it makes several releases.\n\nHint: veladura run makes"
+            " them all; in Python: veladura.plan.requests.run_requests."
+        )
+        raise PlanError(msg)
+
+
+def judge(tried: Trial, custodian: Path) -> None:
+    """Refuse a release that fails a limit of the gate; its report stays with the custodian."""
     try:
-        require(verdicts)
+        require(tried.verdicts)
     except GateError:
-        leave_report(release, custodian, assessment, verdicts)
+        leave_report(tried.release, custodian, tried.assessment, tried.verdicts)
         raise
+
+
+def write(
+    plan: Plan, custodian: Path, tried: Trial, *, force: bool = False, progress: Progress = silent
+) -> Outcome:
+    """Write a release that was tried, unless it fails a limit of the gate."""
+    clear_unfinished(plan.folder.parent)
+    judge(tried, custodian)
+    release, assessment, verdicts = tried.release, tried.assessment, tried.verdicts
     with progress("writing the release", 1) as advance:
         with new_tables(release, tried.table, plan.release.table, force=force):
             save(
@@ -160,6 +184,7 @@ def run(
                 custodian,
                 format=plan.release.format,
                 force=force,
+                rows_per_file=plan.release.rows_per_file,
                 assessment=assessment,
                 verdicts=verdicts,
                 plan=plan.text,
@@ -186,11 +211,16 @@ def rehearsed(plan: Plan, *, progress: Progress = silent) -> Trial:
         raise PlanError(msg)
     check_gate(plan.gate)
     _check_gate_intruders(plan)
-    return _tried(plan, progress, None, unsafe_repeatable=False)
+    refuse_requests(plan)
+    return tried(plan, progress)
 
 
-def _tried(
-    plan: Plan, progress: Progress, ledger: Charges | None, *, unsafe_repeatable: bool
+def tried(
+    plan: Plan,
+    progress: Progress = silent,
+    ledger: Charges | None = None,
+    *,
+    unsafe_repeatable: bool = False,
 ) -> Trial:
     """Read, protect, measure and judge."""
     with progress("reading the table", 1) as advance:
@@ -228,11 +258,18 @@ def _held_against_past(plan: Plan, release: Release, table: Table) -> Entry | No
         return None
     series = Series(plan.custodian.series)
     entry = series.entry(release, table, plan.folder.name)
-    refuse_broken(series, series.against(entry))
+    results = series.against(entry)
+    refuse_broken(series, results)
+    for result in results if entry.kind != "classes" else ():
+        warnings.warn(f"series {series.name!r}: {result}.", SeriesWarning, stacklevel=2)
     return entry
 
 
-def past(plan: Plan, series: str | None = None) -> list[Added]:
+class SeriesWarning(VeladuraWarning):
+    """What a release tells together with an earlier one of its series, where nothing forbids it."""
+
+
+def past(plan: Plan, series: str | None = None) -> list[Together]:
     """Return what the release of a plan would add to those of a series; nothing is written."""
     name = series or plan.custodian.series
     if not name:

@@ -13,7 +13,7 @@ import numpy as np
 
 from veladura.base.streams import Streams
 from veladura.errors import PlanError
-from veladura.methods.private.expected import Expected, best_size, reference
+from veladura.methods.private.expected import Expected, Reading, best_size, reference
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,7 +42,8 @@ class Outlook:
     expected
         The expected error of the released table.
     half_width
-        Half the average width of the 95 % intervals of the cells' shares; None without a posterior.
+        Half the average width of the 95 % intervals, of the cells' shares or of what ``reading``
+        says; None where there are none.
     """
 
     epsilon: float
@@ -77,6 +78,7 @@ class WhatIf:
     own: Outlook
     outlooks: tuple[Outlook, ...]
     better: tuple[str, ...]
+    reading: Reading
 
 
 def what_if(plan: Plan, rows: int | None = None) -> WhatIf:
@@ -104,6 +106,7 @@ def what_if(plan: Plan, rows: int | None = None) -> WhatIf:
         own,
         tuple(outlooks.values()),
         tuple(better(recipe, n, tuple(outlooks.values()))) if poor else (),
+        _reading(recipe),
     )
 
 
@@ -137,12 +140,19 @@ def _cells(recipe: Any) -> int:
     return int(recipe.table_cells())
 
 
+def _reading(recipe: Any) -> Reading:
+    return getattr(recipe, "reading", None) or Reading()
+
+
 def _half_width(recipe: Any, n: int) -> float | None:
     """Return half the average width of 95 % intervals, from the posterior of one rehearsal."""
     from veladura.inference.posterior.posterior import from_counts
     from veladura.methods.private.domain import Domain
 
     cells = _cells(recipe)
+    if hasattr(recipe, "half_width"):  # a formula of its own
+        width: float | None = recipe.half_width(n)
+        return width
     if not hasattr(recipe, "rehearsal") or cells > MOST_CELLS:
         return None
     rng = Streams(0)("private", "width")
@@ -168,6 +178,9 @@ def better(recipe: Any, n: int, outlooks: Sequence[Outlook]) -> list[str]:
         other = registry.find("noisy-counts")
         if not isinstance(recipe, other):
             add(_same(recipe, other), 'method = "noisy-counts" at the same epsilon')
+        if len(recipe.columns) > 1:
+            tables = _same(recipe, registry.find("marginals"))
+            add(tables, 'method = "marginals", which keeps tables of two columns')
         size = best_size(recipe, n, _cells(recipe))
         add(replace(recipe, size=size), f"size = {size} rows instead of {recipe.size or n}")
     found.sort()
@@ -175,8 +188,9 @@ def better(recipe: Any, n: int, outlooks: Sequence[Outlook]) -> list[str]:
     words = [text for _, text in found]
     if useful:
         words.append(f"epsilon = {min(useful):g}: the smallest listed one that is useful")
-    if len(recipe.columns) > 1:
-        shape = dict(zip(recipe.columns, recipe.declared().shape, strict=True))
+    domain = recipe.declared()
+    if len(domain.names) > 1:
+        shape = dict(zip(domain.names, domain.shape, strict=True))
         widest = max(shape, key=lambda name: shape[name])
         words.append(f"fewer cells: {widest!r} alone has {shape[widest]} categories")
     return words
@@ -184,9 +198,9 @@ def better(recipe: Any, n: int, outlooks: Sequence[Outlook]) -> list[str]:
 
 def _same(recipe: Any, other: type[Recipe]) -> Any:
     """Return another method with the settings that both have."""
-    names = ("columns", "domain", "epsilon", "missing", "rows_per_person", "neighbours", "fraction")
-    zeros = {"structural_zeros": recipe.structural_zeros}
-    return other(**{name: getattr(recipe, name) for name in names}, **zeros)
+    names = ["columns", "domain", "epsilon", "missing", "rows_per_person", "neighbours"]
+    names += ["structural_zeros", *(["fraction"] if getattr(other, "subsamples", False) else [])]
+    return other(**{name: getattr(recipe, name) for name in names})
 
 
 def refuse_hopeless(plan: Plan, table: Table) -> None:
@@ -204,10 +218,12 @@ def refuse_hopeless(plan: Plan, table: Table) -> None:
         return
     listed = [outlook(replace(step, epsilon=e), n) for e in EPSILONS if e > float(step.epsilon)]
     designs = "".join(f"\n  - {words}" for words in better(step, n, listed))
+    reading = _reading(step)
     msg = (
-        f"{step.method} at epsilon = {step.epsilon} over {_cells(step)} cells is expected to tell"
-        f" nothing about {n} rows: its error is {gives.error:.2f}, and a table that ignores the"
-        f" data has {gives.ignorance:.2f}. Nothing was drawn, and nothing was charged.\n\nHint:"
+        f"{step.method} at epsilon = {step.epsilon} over {_cells(step)} {reading.counted} is"
+        f" expected to tell nothing about {n} rows: its error is {gives.error:.2f}, and"
+        f" {reading.ignores} has {gives.ignorance:.2f}. Nothing was drawn, and nothing was"
+        " charged.\n\nHint:"
         f" better designs are{designs or ' fewer or coarser columns.'}\n  - or accept it:"
         " [budget] accept_noise = true"
     )

@@ -355,12 +355,12 @@ def _figure(figure: Figure, verdict: Verdict | None) -> FigureFacts:
 def _provenance(release: Release) -> dict[str, str]:
     manifest = release.manifest
     sizes = list(dict.fromkeys(f"{rows:,}" for rows in manifest["rows"]))
-    sets, extension = manifest["datasets"], manifest["files"]["format"]
-    data = (
-        f"data/dataset-1.{extension}"
-        if sets == 1
-        else f"data/dataset-1.{extension} to data/dataset-{sets}.{extension}"
-    )
+    sets, files = manifest["datasets"], manifest["files"]
+    parts = sum(map(len, files.get("parts", ())))
+    ending = "" if parts else f".{files['format']}"
+    data = f"data/dataset-1{ending}" + (f" to data/dataset-{sets}{ending}" if sets > 1 else "")
+    if parts:
+        data += f" (in {parts:,} parts, {files['format']})"
     return {
         "Made with": str(manifest["library"]),
         "Rows": words.enumerated(sizes) + (" in each dataset" if sets > 1 else ""),

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from veladura.base.arrays import Floats
+from veladura.base.arrays import Floats, Mask
 from veladura.base.estimate import Estimate
 from veladura.errors import NotApplicable
+from veladura.inference.survey import SampledRows, Sampling, sampled_rows
 from veladura.measures.pairing import Pairing, pair
 from veladura.measures.utility.linear import fit_all, propose
 from veladura.measures.utility.overlap import NORMAL, combiner, interval_overlap
@@ -76,6 +77,8 @@ def interval_facts(release: Release, original: Table | None) -> tuple[IntervalGr
     combined = combiner(release)
     both = original is not None
     by = "" if pairing.weights() is None else f", weighted by {pairing.weight}"
+    if (design := _sampling(pairing)) is not None:
+        by += f", errors of the design ({design})"
     groups = (
         _group(f"Means{by}", list(_means(pairing, changed, combined, original)), "number"),
         _group(f"Proportions{by}", list(_shares(pairing, changed, combined, both=both)), "share"),
@@ -116,7 +119,7 @@ def _means(
     pairing: Pairing, changed: Sequence[str], combined: Combiner, original: Table | None
 ) -> Iterator[Term]:
     """Yield means; those of the original are of its exact numbers, not of the middles of cells."""
-    weights, both = pairing.weights(), original is not None
+    weights, both, designs = pairing.weights(), original is not None, _designs(pairing)
     first = pairing.original if original is None else original
     for name in _ordered(pairing, changed, "numbers")[:MOST_MEANS]:
         tallies = [tally_of(table, name) for table in (first, *pairing.released)]
@@ -125,28 +128,55 @@ def _means(
             continue
         q, v = [mean for _, mean, _ in moments], [spread / rows for rows, _, spread in moments]
         if weights is not None:
-            q, v = _weighted_means(tallies, weights)
+            q, v = _weighted_means(tallies, weights, designs)
         term = _term(name, q, v, combined, both=both)
         _, low, high, _ = (math.nan,) * 4 if both else map(float, tallies[1].quantiles(SPREAD))
         yield Term(name, term.released, term.original, low, high)
 
 
 def _weighted_means(
-    tallies: Sequence[Tally], weights: Sequence[Floats]
+    tallies: Sequence[Tally], weights: Sequence[Floats], designs: Sequence[SampledRows | None]
 ) -> tuple[list[float], list[float]]:
     """Return the weighted mean of a column in each table, and its variance."""
     means = []
-    for tally, part in zip(tallies, weights, strict=True):
+    for tally, part, design in zip(tallies, weights, designs, strict=True):
         values = np.where(tally.column.missing, np.nan, tally.column.values.astype(np.float64))
         given = np.abs(values) < LARGEST
-        means.append(weighted_mean(values[given], part[given]))
+        means.append(_mean_of(values[given], part[given], given, design))
     return [mean for mean, _ in means], [variance for _, variance in means]
+
+
+def _sampling(pairing: Pairing) -> Sampling | None:
+    """Return the strata and clusters of both tables; None where a weight is all there is."""
+    tables = (pairing.original, *pairing.released)
+    declared = replace(Sampling.declared(tables[-1].schema), replicates=())
+    held = all(t.in_memory and set(declared.columns) <= {*t.names} for t in tables)
+    used = pairing.weights() is not None and (declared.strata or declared.cluster)
+    return declared if used and held else None
+
+
+def _designs(pairing: Pairing) -> list[SampledRows | None]:
+    """Return the design of the rows of the original, and of each released table."""
+    tables, declared = (pairing.original, *pairing.released), _sampling(pairing)
+    return [None if declared is None else sampled_rows(t.arrow, declared) for t in tables]
+
+
+def _mean_of(
+    values: Floats, weights: Floats, given: Mask, design: SampledRows | None
+) -> tuple[float, float]:
+    """Return a weighted mean and its variance: linearised over clusters, if there are any."""
+    mean, variance = weighted_mean(values, weights)
+    if design is None:
+        return mean, variance
+    scores = np.zeros(given.size)
+    scores[given] = weights * (values - mean) / weights.sum()
+    return mean, float(design.variance(scores[:, None])[0, 0])
 
 
 def _shares(
     pairing: Pairing, changed: Sequence[str], combined: Combiner, *, both: bool
 ) -> Iterator[Term]:
-    weights = pairing.weights()
+    weights, designs = pairing.weights(), _designs(pairing)
     for name in _ordered(pairing, changed, "labels")[:MOST_COLUMNS]:
         tallies = [tally_of(table, name) for table in (pairing.original, *pairing.released)]
         sizes = [tally.label_sizes() for tally in tallies]
@@ -159,20 +189,23 @@ def _shares(
             q = [table.get(label, 0) / n for table, n in zip(sizes, rows, strict=True)]
             v = [p * (1 - p) / n for p, n in zip(q, rows, strict=True)]
             if weights is not None:
-                q, v = _weighted_shares(tallies, label, weights)
+                q, v = _weighted_shares(tallies, label, weights, designs)
             yield _cut(_term(f"{name}: {label}", q, v, combined, both=both))
 
 
 def _weighted_shares(
-    tallies: Sequence[Tally], label: str, weights: Sequence[Floats]
+    tallies: Sequence[Tally],
+    label: str,
+    weights: Sequence[Floats],
+    designs: Sequence[SampledRows | None],
 ) -> tuple[list[float], list[float]]:
     """Return the weighted share of a category in each table, and its variance."""
     shares = []
-    for tally, part in zip(tallies, weights, strict=True):
+    for tally, part, design in zip(tallies, weights, designs, strict=True):
         given = ~tally.column.missing
         labels = np.array([str(text) == label for text in tally.labels.to_pylist()])
         held = labels[tally.column.values[given]].astype(np.float64)
-        shares.append(weighted_mean(held, part[given]))
+        shares.append(_mean_of(held, part[given], given, design))
     return [share for share, _ in shares], [variance for _, variance in shares]
 
 

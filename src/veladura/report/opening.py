@@ -110,8 +110,8 @@ def loosened_limits(manifest: Mapping[str, Any]) -> tuple[str, ...]:
 def risks_of(manifest: Mapping[str, Any], assessment: Assessment | None) -> list[Risk]:
     """Return the people at risk for each intruder: as measured, or as the manifest has them.
 
-    Where nothing but the quasi-identifiers is exact, one who knows every exact column knows what
-    another intruder knows: he is not said twice.
+    Where nothing else is unperturbed (exact, or only made coarser), one who knows every such column
+    knows what another intruder knows: he is not said twice.
     """
     records = () if assessment is None else assessment.intruders
     risks = [record.to_json() for record in records] or list(manifest.get("risk", ()))
@@ -140,7 +140,7 @@ def risk_sentence(risks: Sequence[Risk]) -> str:
 
 def called(name: str) -> str:
     """Return an intruder as a sentence calls him."""
-    return "someone who knows every exact column" if name == EVERYTHING else f"the {name}"
+    return "someone who knows every unperturbed column" if name == EVERYTHING else f"the {name}"
 
 
 def _about(risk: Risk) -> str:

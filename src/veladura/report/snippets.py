@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import keyword
+import shlex
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -14,30 +16,33 @@ if TYPE_CHECKING:
 
 FOLDER = "path/to/this/folder"
 MOST_LEVELS = 8  # of a category in a first model
-_HEAD = f'import veladura as vd\n\nrelease = vd.load("{FOLDER}")'
 
 
-def snippet(release: Release) -> str:
-    """Return Python lines that load the release and run a first analysis."""
+def snippet(release: Release, folder: str = FOLDER) -> str:
+    """Return Python lines that load the release and run a first analysis.
+
+    A folder of a stranger may have quotes in its name: they must not end the text in the code.
+    """
     model, numbers = first_model(release), _numbers(release)
     formula = "" if model is None else _arguments(*model)
     lines = release.rule.snippet(formula, numbers[0] if numbers else "", len(release.tables))
-    return f"{_HEAD}\n{lines}"
+    return f"import veladura as vd\n\nrelease = vd.load({json.dumps(folder)})\n{lines}"
 
 
-def command(release: Release) -> str:
+def command(release: Release, folder: str = FOLDER) -> str:
     """Return two commands: the check of the folder, and a first analysis."""
-    check = f"veladura verify {FOLDER}"
+    place = shlex.quote(folder)
+    check = f"veladura verify {place}"
     if release.rule.posterior:
-        return f"{check}\nveladura analyze {FOLDER} --posterior"
+        return f"{check}\nveladura analyze {place} --posterior"
     if (model := first_model(release)) is None:
         return check
     formula, family = model
     extra = "" if family == "gaussian" else f" --family {family}"
-    return f'{check}\nveladura analyze {FOLDER} "{formula}"{extra}'
+    return f'{check}\nveladura analyze {place} "{formula}"{extra}'
 
 
-def r_snippet(release: Release) -> str:
+def r_snippet(release: Release, folder: str = FOLDER) -> str:
     """Return R lines that read the datasets and ask the command line for combined estimates.
 
     The rule of the manifest combines them, so that no formula is copied.
@@ -46,7 +51,7 @@ def r_snippet(release: Release) -> str:
         "arrow::read_parquet" if release.manifest["files"]["format"] == "parquet" else "read.csv"
     )
     lines = [
-        f'folder <- "{FOLDER}"',
+        f"folder <- {json.dumps(folder)}",
         'files <- list.files(file.path(folder, "data"), full.names = TRUE)',
         f"datasets <- lapply(files, {reader})",
     ]
@@ -118,6 +123,8 @@ def _of_kind(release: Release, kinds: tuple[str, ...]) -> list[str]:
 def _levels(release: Release, name: str) -> int:
     """Return how many categories a column has in the first dataset; of numbers 1 or 2."""
     summary = summarize([release.tables[0].table.select([name])])[name]
+    if summary.distinct is not None:
+        return summary.distinct
     return len(set(summary.ends)) if summary.values is None else len(summary.values)
 
 

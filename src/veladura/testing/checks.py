@@ -17,7 +17,8 @@ from veladura.core.recipe import Recipe
 from veladura.errors import PlanError
 from veladura.inference.cautions import cautions
 from veladura.measures.registry import figure_names
-from veladura.plan.plan import parse_plan, steps_to_toml
+from veladura.plan.reading import parse_plan
+from veladura.plan.steps import steps_to_toml
 from veladura.release.package import load
 from veladura.release.verify import holds, verify
 from veladura.report.words import setting_meanings
@@ -121,6 +122,8 @@ def ignores_unused_columns(case: Case) -> None:
         return
     noise = np.random.default_rng(SEED).permutation(len(case.frame))
     wider = case.protect(case.frame.assign(unused_by_any_recipe=noise))
+    if "unused_by_any_recipe" in wider.changed:
+        return  # it uses every column
     for plain, wide in zip(case.release.tables, wider.tables, strict=True):
         for name in wider.steps[-1].changed:
             _require(

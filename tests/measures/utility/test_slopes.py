@@ -9,7 +9,7 @@ import statsmodels.formula.api as smf
 
 import veladura as vd
 from veladura.errors import ColumnError, PlanError
-from veladura.plan.plan import parse_plan, read_plan
+from veladura.plan.reading import parse_plan, read_plan
 from veladura.plan.run import rehearse
 
 PLAN = """

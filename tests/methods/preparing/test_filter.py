@@ -10,7 +10,7 @@ import pytest
 
 import veladura as vd
 from veladura.errors import ColumnError, DataError, PlanError
-from veladura.plan.plan import parse_plan, read_plan
+from veladura.plan.reading import parse_plan, read_plan
 from veladura.plan.run import run
 
 ROWS = 1237

@@ -16,6 +16,7 @@ from veladura.measures.measure import LAZY, Subject, over_datasets
 from veladura.measures.risk.picking import alone, among, distinct, recognised, search_of
 from veladura.numeric.coding import common_cells, common_codes
 from veladura.numeric.proportions import mean_share
+from veladura.table.class_sizes import class_sizes
 from veladura.table.table import from_arrow
 from veladura.table.units import person_numbers
 
@@ -181,9 +182,9 @@ def _counted(
     """
     if disturbed:
         raise NotApplicable(LAZY)
-    original = subject.original.people_counts(list(names))
+    original = class_sizes(subject.original, list(names))
     before = Estimate.exact(original.holders(original.size == 1))
-    released = [table.people_counts(list(plain)) for table in subject.tables]
+    released = [class_sizes(table, list(plain)) for table in subject.tables]
     after = over_datasets([float(counts.holders(counts.size == 1)) for counts in released])
     return original.holders(original.size > 0), before, after
 

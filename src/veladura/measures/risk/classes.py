@@ -21,6 +21,7 @@ from veladura.errors import DataError, NotApplicable, PlanError
 from veladura.measures.measure import Detail, Meaning, Measure, Measured, Subject, over_datasets
 from veladura.measures.risk.uniqueness import artificial_keys, known_columns, sampled_note
 from veladura.numeric.individual_risk import negative_binomial_risk
+from veladura.table.class_sizes import ClassSizes, class_sizes
 from veladura.table.codes import label_text
 from veladura.table.counts import Counts
 from veladura.table.source import open_quietly
@@ -117,12 +118,14 @@ def classes(
     if not 0 < fraction <= 1 or (fraction < 1 and population is not None):
         msg = f"fraction ({fraction}) must be above 0 and at most 1, and goes without a population."
         raise PlanError(msg)
-    counts = _counts(table, known)
-    sizes = counts.size
+    opened = open_quietly(table, {name: {} for name in known})
+    counts = class_sizes(opened, list(known)) if population is None else _counts(opened, known)
+    sizes = persons = counts.size
     if not sizes.size:
         msg = "the table has no rows: there is no risk to measure."
         raise DataError(msg)
-    persons = sizes if population is None else _persons(counts, _counts(population, known))
+    if isinstance(counts, PeopleCounts) and population is not None:
+        persons = _persons(counts, _counts(population, known))
     chance = 1 / persons if fraction == 1 else negative_binomial_risk(sizes, sizes / fraction)
     return _risk(tuple(known), counts, chance, threshold)
 
@@ -132,11 +135,13 @@ def _counts(table: Any, known: Sequence[str]) -> PeopleCounts:
 
 
 def _risk(
-    columns: tuple[str, ...], counts: PeopleCounts, chance: Floats, threshold: float
+    columns: tuple[str, ...],
+    counts: PeopleCounts | ClassSizes,
+    chance: Floats,
+    threshold: float,
 ) -> ClassRisk:
     """Return the figures, from the journalist's chance of the right person in each class."""
     sizes = counts.size
-    size, number = np.unique(sizes, return_counts=True)
     journalist = counts.average_chance(1 / chance)
     return ClassRisk(
         columns,
@@ -147,9 +152,9 @@ def _risk(
         Estimate.exact(journalist),
         Estimate.exact(counts.holders(1 / sizes > threshold) / counts.people),
         Estimate.exact(counts.holders(sizes == 1)),
-        Estimate.exact(int(sizes.size)),
+        Estimate.exact(counts.classes),
         Estimate.exact(int(sizes.min())),
-        {int(f): Estimate.exact(int(many)) for f, many in zip(size, number, strict=True)},
+        {size: Estimate.exact(number) for size, number in counts.histogram().items()},
     )
 
 

@@ -186,7 +186,7 @@ def _by_column(release: PlacedRelease, true: Ints) -> tuple[float, str]:
 
 def measure(subject: Subject) -> Measured:
     """Measure a release of new places."""
-    release = placed(subject.one_row_a_person().original, subject.release)
+    release = placed(subject.original, subject.release)
     risk = risk_of(release)
     figures = {
         f.name: value for f in fields(risk) if isinstance(value := getattr(risk, f.name), Estimate)

@@ -37,9 +37,15 @@ def match_figure(risks: Mapping[Any, MatchRisk]) -> Figure:
 
 
 def _ends(risks: Mapping[Any, MatchRisk], rate: str) -> tuple[Any, Any]:
-    """Return the values of a rate, and how far its intervals reach below and above."""
+    """Return the values of a rate, and how far its intervals reach below and above.
+
+    Without any claim there are no false ones either: the rate of false ones is then left out.
+    """
     found = [getattr(risk, rate) for risk in risks.values()]
     values = np.array([one.value for one in found])
+    if rate == "fmr":
+        silent = np.array([risk.tmr.value == risk.fmr.value == 0 for risk in risks.values()])
+        values[silent] = np.nan
     reach = np.array([[one.value - one.lower, one.upper - one.value] for one in found]).T
     return values, np.maximum(reach, 0)
 

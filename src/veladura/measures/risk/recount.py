@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from veladura.measures.knowledge import Scenario
 from veladura.measures.risk.at_risk import disturbed_columns
 from veladura.measures.risk.picking import alone
+from veladura.table.telling import Telling
 from veladura.table.units import person_numbers
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ def recount(release: Release, risk: Risk) -> int | None:
         return None
     if not names:
         return 0
+    if not table.in_memory:
+        return Telling(table).alone(names)
     who = Scenario(name="intruder", knows=tuple(names))
     people = person_numbers(table)
     found, looked_for = alone(table.fetched(), who, names, people)

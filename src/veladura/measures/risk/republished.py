@@ -49,7 +49,7 @@ def republished(original: Any, release: Release) -> Republished:
     >>> import pandas as pd
     >>> import veladura as vd
     >>> people = pd.DataFrame({"income": [10.0, 10.0, 20.0, 30.0]})
-    >>> swapped = vd.Swap(columns=["income"]).protect(people, seed=1)
+    >>> swapped = vd.Swap(columns=["income"], min_people=0).protect(people, seed=1)
     >>> int(republished(people, swapped).single_numbers)
     2
     """

@@ -19,6 +19,7 @@ from veladura.base.estimate import Estimate
 from veladura.errors import NotApplicable, PlanError
 from veladura.measures.measure import Meaning, Measure, Measured, Subject, over_datasets
 from veladura.numeric.coding import common_cells
+from veladura.table.class_sizes import class_sizes
 from veladura.table.schema import LABELLED, WEIGHTS
 from veladura.table.source import open_quietly
 from veladura.table.units import people_per_cell, person_numbers
@@ -81,17 +82,16 @@ def uniqueness(table: Any, known: Sequence[str]) -> Uniqueness:
     if isinstance(known, str) or not known:
         msg = "uniqueness needs a list of at least one column in known."
         raise PlanError(msg)
-    counts = open_quietly(table, {name: {} for name in known}).people_counts(list(known))
-    sizes, rows, classes = counts.size, counts.people, int(counts.size.size)
-    size, number = np.unique(sizes, return_counts=True)
+    counts = class_sizes(open_quietly(table, {name: {} for name in known}), list(known))
+    sizes, rows = counts.size, counts.people
     return Uniqueness(
         tuple(known),
         Estimate.exact(rows),
-        Estimate.exact(classes),
+        Estimate.exact(counts.classes),
         Estimate.exact(counts.holders(sizes == 1)),
         Estimate.exact(counts.average_chance(sizes)),
-        Estimate.exact(1 / int(size[0]) if rows else 0.0),
-        dict(zip(size.tolist(), number.tolist(), strict=True)),
+        Estimate.exact(1 / int(sizes.min()) if rows else 0.0),
+        counts.histogram(),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,15 +13,18 @@ from veladura.base.arrays import Mask
 from veladura.base.checks import is_number
 from veladura.base.context import Context
 from veladura.base.expression import parse
+from veladura.base.streams import ChunkStream
+from veladura.core.chunks import RowWise
 from veladura.core.gates import MASKED
 from veladura.core.promise import Check, Evidence, Promise
-from veladura.core.recipe import Draw, Drawn, Fitted, Recipe
+from veladura.core.recipe import Draw, Drawn, Recipe
 from veladura.core.release import Release
 from veladura.errors import DataError, PlanError
 from veladura.methods.preparing.risky_cells import blanked_by_risk, rows_at_risk
 from veladura.table.conditions import holds
 
 if TYPE_CHECKING:
+    from veladura.core.chunks import FittedChunks
     from veladura.table.codes import Column
     from veladura.table.inspect import Facts
     from veladura.table.schema import Schema
@@ -139,6 +142,7 @@ class Suppress(Recipe):
     random = False
     keeps_most = True
     coarsens = True
+    chunked = True
 
     cells: Mapping[str, str] = field(default_factory=dict)
     risk: float | None = None
@@ -173,6 +177,22 @@ class Suppress(Recipe):
         names = self._names()
         table.schema.check("known" if self.risk is not None else "cells", names)
         return FittedSuppress(self, table, table.codes(names))
+
+    def apply_to_sample(
+        self, table: Table, number: int, context: Context
+    ) -> FittedChunks[Suppress]:
+        """Blank cells by conditions, of rows that pass in chunks."""
+        from veladura.core.chunks import FittedChunks, fit_to_sample
+
+        names = self._names()
+        table.schema.check("cells", names)
+        near, few, whole = fit_to_sample(self, table, number, context, names)
+        codes = whole.relabelled(few.codes(names))
+        return FittedChunks.of(self, near, FittedSuppress(self, few, codes))
+
+    def comes_in_chunks(self) -> bool:
+        """Yes by conditions; the risk of a row depends on the others."""
+        return self.risk is None
 
     def _names(self) -> tuple[str, ...]:
         of_cells = [n for name, c in self.cells.items() for n in (name, *parse(c).columns)]
@@ -228,42 +248,52 @@ class Suppress(Recipe):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FittedSuppress(Fitted[Suppress]):
+class FittedSuppress(RowWise[Suppress]):
     """The columns that decide, and those that lose cells."""
 
     def draw(self, context: Context) -> Drawn:
-        """Blank the cells."""
+        """Blank the cells of the rows that are held."""
         del context  # nothing is random
-        gone = self._by_condition() if self.recipe.risk is None else self._by_risk()
-        blanked = {name: self._without(name, gone[name]) for name in self.recipe.changes()}
-        for name, column in blanked.items():
-            if column.missing.all():
+        gone = self._by_condition(self.codes) if self.recipe.risk is None else self._by_risk()
+        drawn = self.described([Draw(_blanked(self.codes, gone))], self.codes.rows.size)
+        return replace(drawn, pictures=lambda release: self._counted(release, gone))
+
+    def replaced(self, columns: Mapping[str, Column], stream: ChunkStream) -> dict[str, Column]:
+        """Blank cells by conditions."""
+        del stream  # nothing is random
+        return _blanked(columns, self._by_condition(columns))
+
+    def described(self, datasets: Sequence[Draw], rows: int) -> Drawn:
+        """Promise that no cell is left, and refuse a column in which none is shown."""
+        del rows
+        draw = datasets[0]
+        for name in self.recipe.changes():
+            shown = (
+                not draw.columns[name].missing.all()
+                if draw.table is None
+                else draw.table.present(name) > 0
+            )
+            if not shown:
                 msg = (
                     f"every cell of column {name!r} would be blank.\n\nHint: drop the column, or"
                     " change the condition or the risk."
                 )
                 raise DataError(msg)
         return Drawn(
-            datasets=[Draw(blanked)],
+            datasets=datasets,
             changed=self.recipe.changes(),
             promises=self.recipe.implied(self.recipe.settings(), None),
-            pictures=lambda release: self._counted(release, gone),
         )
 
-    def _without(self, name: str, gone: Mask) -> Column:
-        column = self.codes[name]
-        values = np.where(gone, np.zeros_like(column.values), column.values)
-        return column.with_values(values, column.missing | gone)
-
-    def _by_condition(self) -> dict[str, Mask]:
+    def _by_condition(self, given: Mapping[str, Column]) -> dict[str, Mask]:
         rules = {name: parse(text) for name, text in self.recipe.cells.items()}
-        columns = dict(self.codes)
+        columns = dict(given)
         while True:
             found = {
                 name: holds(rule, columns) & ~columns[name].missing for name, rule in rules.items()
             }
             if not any(mask.any() for mask in found.values()):
-                return {name: columns[name].missing & ~self.codes[name].missing for name in rules}
+                return {name: columns[name].missing & ~given[name].missing for name in rules}
             for name, mask in found.items():
                 column = columns[name]
                 columns[name] = column.with_values(column.values, column.missing | mask)
@@ -283,3 +313,13 @@ class FittedSuppress(Fitted[Suppress]):
             for name, mask in gone.items()
         ]
         return {"Suppression: cells blanked": "\n".join(lines)}
+
+
+def _blanked(columns: Mapping[str, Column], gone: Mapping[str, Mask]) -> dict[str, Column]:
+    """Return columns without the cells that are gone."""
+    blanked = {}
+    for name, mask in gone.items():
+        column = columns[name]
+        values = np.where(mask, np.zeros_like(column.values), column.values)
+        blanked[name] = column.with_values(values, column.missing | mask)
+    return blanked

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 SHOWN = (0, 1, 2)  # the combination of which all datasets are drawn
 TRACES = 8
+KEYED = 3  # the panel beside which the key stands
 
 
 def _square(axes: Axes, title: str) -> None:
@@ -34,23 +36,46 @@ def _square(axes: Axes, title: str) -> None:
     axes.set_title(title, fontsize=7)
 
 
-def _surface(axes: Axes, shares: Floats) -> None:
+def _surface(axes: Axes, shares: Floats, most: float) -> None:
+    """Draw people per area on a scale that all panels share: 1 is an even spread."""
     side = round(shares.size**0.5)
     axes.imshow(
-        shares.reshape(side, side),
+        shares.reshape(side, side) * shares.size,
         origin="lower",
         extent=(0, SIDE, 0, SIDE),
         cmap="YlGnBu",
         interpolation="nearest",
+        vmin=0.0,
+        vmax=most,
     )
+
+
+def _key(axes: Axes, most: float) -> None:
+    """Draw the key of the scale beside the last panel of the first row."""
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+
+    place = axes.inset_axes((1.06, 0.0, 0.06, 1.0))
+    key = axes.figure.colorbar(ScalarMappable(Normalize(0.0, most), "YlGnBu"), cax=place)
+    key.ax.tick_params(labelsize=6, colors=SOFT, length=2)
+    key.outline.set_visible(False)
+    key.ax.set_title("times an\neven spread", fontsize=5, color=SOFT)
+
+
+def _most(surfaces: Iterable[Floats]) -> float:
+    """Return the end of a common scale: the largest value, in times of an even spread."""
+    return max((float(one.max()) * one.size for one in surfaces), default=1.0)
 
 
 def true_maps(frame: pd.DataFrame) -> Picture:
     """Draw the true intensity of each combination, with the places of one data set."""
+    most = _most(density(key, FINE) for key in COMBINATIONS)
 
     def draw(number: int, axes: Axes) -> None:
         key = COMBINATIONS[number]
-        _surface(axes, density(key, FINE))
+        _surface(axes, density(key, FINE), most)
+        if number == KEYED:
+            _key(axes, most)
         axes.plot(*points(frame)[of_combination(frame, key)].T, ".", color="#b42318", markersize=2)
         _square(axes, NAMES[number])
 
@@ -60,13 +85,16 @@ def true_maps(frame: pd.DataFrame) -> Picture:
 def intensity_maps(one: Made, *, sized: bool = False) -> Picture:
     """Draw the posterior mean intensity of each combination, original places over it."""
     intensity = intensities(one)
+    most = _most(intensity.values())
     z = one.frame["z"].to_numpy()
 
     def draw(number: int, axes: Axes) -> None:
         key = COMBINATIONS[number]
         mine = of_combination(one.frame, key)
         if key in intensity:
-            _surface(axes, intensity[key])
+            _surface(axes, intensity[key], most)
+        if number == KEYED:
+            _key(axes, most)
         size = 1 + 6 * (z[mine] - z.min()) / (z.max() - z.min()) if sized else 2.0
         east, north = points(one.frame)[mine].T
         axes.scatter(east, north, s=size, color="#b42318", linewidths=0)
@@ -83,14 +111,14 @@ def intensities(one: Made) -> dict[tuple[int, ...], Floats]:
     names = fitted.ground.groups.names
     found: dict[tuple[int, ...], Floats] = {}
     for place in range(len(names)):
-        key = _key(names[place])
+        key = _levels(names[place])
         if key in COMBINATIONS and (group == place).any():
             values = mean[place] if mean.shape[0] == len(names) else mean[:, place]
             found[key] = values / values.sum()
     return found
 
 
-def _key(name: str) -> tuple[int, ...]:
+def _levels(name: str) -> tuple[int, ...]:
     """Return the levels that a combination's name tells, in the order y, x1, x2."""
     return tuple(int(part.split()[-1].strip("=")) for part in name.replace("=", " ").split(","))
 
@@ -103,7 +131,7 @@ def placed_maps(one: Made) -> Picture:
 
     def draw(number: int, axes: Axes) -> None:
         if surface is not None:
-            _surface(axes, surface)
+            _surface(axes, surface, _most([surface]))
         colour = "#b42318" if number == 0 else INK
         axes.plot(*points(frames[number])[mine].T, ".", color=colour, markersize=2.5)
         _square(axes, "original" if number == 0 else f"dataset {number}")

@@ -50,7 +50,7 @@ PLACES = {
 
 def run(setting: Setting) -> tuple[str, Results]:
     """Run the study; return its settings in words, and the exhibits."""
-    repetitions = setting.times(2, 5)
+    repetitions = setting.times(2, 10)
     first: dict[Line, Made] = {}
     found: dict[Line, Measured] = {}
     with setting.progress("releasing places", len(LINES) * repetitions) as advance:

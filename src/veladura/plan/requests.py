@@ -1,0 +1,253 @@
+"""Several recipients of one table: a release for each request of a plan, held against each other.
+
+Two recipients may put their files together. Each release keeps its promise on its own, and any two
+are held against each other before anything is written. Classes are intersected: people whose two
+classes are shared by fewer than k people would be found by both recipients together. Files whose
+rows are people are joined on the columns that both release exactly. Of synthetic rows those are
+counted that both hold alone, and private releases add up their epsilon.
+"""
+
+from __future__ import annotations
+
+import secrets
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import tomli_w
+
+from veladura.base.checks import check_whole
+from veladura.base.context import Progress, silent
+from veladura.errors import GateError, PlanError
+
+if TYPE_CHECKING:
+    from veladura.plan.plan import Plan
+    from veladura.plan.run import Outcome, Trial
+    from veladura.release.series import Added, Entry
+
+# Settings of steps that are lists or tables by column: those of columns a request leaves out go.
+BY_COLUMN = ("quasi_identifiers", "columns", "hierarchies", "critical", "limits", "domain", "order")
+SAID = ("recipient", "purpose")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """One recipient of a plan, as ``[[request]]``.
+
+    Parameters
+    ----------
+    name
+        Names the folders of its release and its record, below those of the plan.
+    recipient, purpose
+        For the manifest and the certificate; those of ``[release]`` by default.
+    columns
+        The columns that are released to it; all by default. New numbers of people who have several
+        rows stay, because the promise counts people.
+    intruders
+        Names of the intruders of the plan that hold for it; all by default.
+    k, prefer
+        Of the k-anonymity step, where they differ for this recipient.
+    """
+
+    name: str
+    recipient: str = ""
+    purpose: str = ""
+    columns: tuple[str, ...] = ()
+    intruders: tuple[str, ...] = ()
+    k: int | None = None
+    prefer: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.name or not self.name.replace("-", "").replace("_", "").isalnum():
+            msg = (
+                f"a request needs a short name of letters, figures, - and _, got {self.name!r}: it"
+                " names a folder."
+            )
+            raise PlanError(msg)
+        if self.k is not None:
+            check_whole("k", self.k, 2)
+
+
+def check_requests(requests: Sequence[Request]) -> tuple[Request, ...]:
+    """Return requests, after refusing two of one name."""
+    names = [request.name.casefold() for request in requests]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        msg = f"two requests have the same name: {twice}.\n\nHint: give each a name of its own."
+        raise PlanError(msg)
+    return tuple(requests)
+
+
+def plans_of(plan: Plan) -> dict[str, Plan]:
+    """Return the plan of every request: each could be run alone."""
+    from veladura.plan.reading import plan_in
+
+    return {
+        request.name: plan_in(tomli_w.dumps(_tables(plan, request)), plan.home)
+        for request in plan.requests
+    }
+
+
+def run_requests(
+    plan: Plan, *, force: bool = False, progress: Progress = silent
+) -> tuple[dict[str, Outcome], list[str]]:
+    """Make all releases of a plan, or none.
+
+    Returns
+    -------
+    The outcome of each request, and what any two releases of which one has no classes tell
+    together, in words.
+    """
+    from veladura.plan.run import check, judge, tried, write
+
+    plans = plans_of(plan)
+    places = {name: check(each, force=force) for name, each in plans.items()}
+    trials = {name: tried(each, progress) for name, each in plans.items()}
+    for name, trial in trials.items():
+        judge(trial, places[name])
+    told = _refuse_together(trials)
+    outcomes = {
+        name: write(each, places[name], trials[name], force=force, progress=progress)
+        for name, each in plans.items()
+    }
+    return outcomes, told
+
+
+def _tables(plan: Plan, request: Request) -> dict[str, Any]:
+    """Return the tables of the plan of one request."""
+    tables = tomllib.loads(plan.text)
+    del tables["request"]
+    kept = set(request.columns or plan.columns)
+    if unknown := [name for name in request.columns if name not in plan.columns]:
+        msg = f"request {request.name!r}: columns names {unknown}, which [columns] does not."
+        raise PlanError(f"{msg}\n\nHint: declare every column that is released in [columns].")
+    columns = tables.setdefault("columns", {})
+    for name, declared in plan.columns.items():
+        if name not in kept and declared.role not in ("identifier", "person"):
+            columns[name] = {"role": "dropped"}
+    dropped = {name for name in plan.columns if columns.get(name, {}).get("role") == "dropped"}
+    tables["step"] = [
+        _changed(left, request)
+        for step in tables["step"]
+        if (left := _without(step, dropped)) is not None
+    ]
+    tables["intruder"] = _intruders(tables.get("intruder", []), request, dropped)
+    release = tables.setdefault("release", {})
+    release["folder"] = f"{release.get('folder', 'release')}/{request.name}"
+    release |= {key: value for key in SAID if (value := getattr(request, key))}
+    if folder := tables.get("custodian", {}).get("folder"):
+        tables["custodian"]["folder"] = f"{folder}/{request.name}"
+    return tables
+
+
+def _without(step: Mapping[str, Any], dropped: set[str]) -> dict[str, Any] | None:
+    """Return a step without columns that are not released; None where it has nothing left to do."""
+    left = dict(step)
+    for key in BY_COLUMN:
+        given = left.get(key)
+        if isinstance(given, list):
+            left[key] = [name for name in given if name not in dropped]
+        elif isinstance(given, dict):
+            left[key] = {name: value for name, value in given.items() if name not in dropped}
+        if given and not left[key]:
+            return None
+    return left
+
+
+def _changed(step: dict[str, Any], request: Request) -> dict[str, Any]:
+    if step["method"] != "k-anonymity":
+        return step
+    own: dict[str, Any] = {"k": request.k} if request.k is not None else {}
+    return step | own | ({"prefer": list(request.prefer)} if request.prefer else {})
+
+
+def _intruders(
+    tables: Sequence[Mapping[str, Any]], request: Request, dropped: set[str]
+) -> list[dict[str, Any]]:
+    """Return the intruders of a request, who know no column that it does not get."""
+    names = [who["name"] for who in tables]
+    if unknown := [name for name in request.intruders if name not in names]:
+        raise PlanError.unknown(f"request {request.name!r}: intruder", unknown[0], names)
+    kept = []
+    for who in tables:
+        knows = [name for name in who["knows"] if name not in dropped]
+        within = {n: reach for n, reach in who.get("within", {}).items() if n not in dropped}
+        if knows and who["name"] in (request.intruders or names):
+            kept.append({**who, "knows": knows} | ({"within": within} if within else {}))
+            if not within:
+                kept[-1].pop("within", None)
+    return kept
+
+
+def _refuse_together(trials: Mapping[str, Trial]) -> list[str]:
+    """Refuse releases that break a promise together; return what the others tell, in words."""
+    from veladura.release.series import Added, any_entry, together
+
+    key = secrets.token_bytes(32)
+    entries = {
+        name: any_entry(trial.release, trial.table, name, key, same_source=True)
+        for name, trial in trials.items()
+    }
+    broken, told = [], []
+    for first, second in combinations(entries, 2):
+        result = together(entries[first], entries[second])
+        if isinstance(result, Added):
+            if result.below:
+                broken.append(_in_classes(first, second, result))
+            continue
+        told.append(f"{first} and {second}: {str(result).split(': ', 1)[1]}")
+        lines, found = _by_rows(first, second, trials, entries)
+        told += lines
+        broken += found
+    if broken:
+        raise GateError(_words(broken))
+    return told
+
+
+def _by_rows(
+    first: str, second: str, trials: Mapping[str, Trial], entries: Mapping[str, Entry]
+) -> tuple[list[str], list[str]]:
+    """Return what the join of two releases tells, in words, and the promises that it breaks."""
+    from veladura.release.linked import linked
+    from veladura.release.series import KNOWN
+
+    told, broken = [], []
+    for one, other in ((first, second), (second, first)):
+        if entries[one].kind == "private" or entries[other].kind != "rows":
+            continue
+        source = trials[one].table.fetched()
+        known, k = trials[other].table.schema.of_role(*KNOWN), entries[one].k
+        found = linked(trials[one].release, trials[other].release, source, known, max(k, 2))
+        if found is None or not found.people:
+            continue
+        by = ", ".join(found.by)
+        if k and found.found:
+            broken.append(
+                f"{one} and {other}: {found.found:,} people of {one} are found in {other} by what"
+                f" an intruder knows, among fewer than k = {k}, and their rows by {by}, which both"
+                " release exactly"
+            )
+        elif found.column and one == first:
+            told.append(
+                f"{one} and {other}: {found.people:,} people are linked by {by}; {found.column} of"
+                f" {found.near_both:,} of them is within 10 % of the mean of both files"
+                f" ({found.near_one:,} of one file alone)"
+            )
+    return told, broken
+
+
+def _in_classes(first: str, second: str, result: Added) -> str:
+    return (
+        f"{first} and {second}: {result.below:,} of {result.shared:,} people are in groups of"
+        f" fewer than k = {result.k}, {result.alone:,} of them alone"
+    )
+
+
+def _words(broken: Sequence[str]) -> str:
+    lines = "".join(f"\n  - {line}" for line in broken)
+    return (
+        f"releases of this plan break a promise together, if two recipients compare them:{lines}\n"
+        "Nothing was released.\n\nHint: give these recipients the same generalisation (levels in"
+        " the k-anonymity step), fewer columns in common, or a larger k."
+    )
