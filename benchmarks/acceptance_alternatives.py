@@ -109,11 +109,13 @@ MODELS: dict[str, Callable[[Table, int], Table]] = {
 
 
 def scored(frame: Table, made: Table, task: Task) -> list[float]:
-    """Return two-way S_pMSE, the score of a tree, and replicated uniques in %."""
+    """Return two-way S_pMSE, the score of a tree, replicated uniques and DiSCO in %."""
+    inferred = vd.risk.attribution(frame, made, list(task.known), task.target)
     return [
         float(vd.utility.pairs(frame, made).mean),
         float(vd.utility.pmse_tree(frame, made, synthesis="simple").ratio),
         100 * float(vd.risk.replicated(frame, made, list(task.known)).replicated),
+        100 * float(inferred.disco),
     ]
 
 
@@ -122,7 +124,7 @@ def main(data: Path, tables: tuple[str, ...] = SMALL) -> None:
         warnings.simplefilter("ignore")
         for task in (task for task in TASKS if task.name in tables):
             frame = pd.read_csv(data / task.path, sep=task.separator)
-            print(f"\n{task.name}: two-way S_pMSE, tree, replicated uniques %, processor seconds")
+            print(f"\n{task.name}: two-way S_pMSE, tree, replicated uniques %, DiSCO %, cpu s")
             for name, model in MODELS.items():
                 start = time.process_time()
                 made = [model(frame, seed) for seed in SEEDS]

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 import veladura as vd
 from veladura.plan.draft import draft
-from veladura.plan.plan import read_plan
+from veladura.plan.reading import read_plan
 from veladura.release.package import load
 from veladura.release.verify import holds, verify
 from veladura.table.table import Table, from_arrow

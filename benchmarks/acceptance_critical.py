@@ -15,7 +15,7 @@ import pandas as pd
 
 import veladura as vd
 from veladura.plan.draft import draft
-from veladura.plan.plan import read_plan
+from veladura.plan.reading import read_plan
 from veladura.release.package import load
 from veladura.release.verify import holds, verify
 from veladura.studies.aslanyan.incomes import (

@@ -15,7 +15,7 @@ import numpy as np
 
 import veladura as vd
 from veladura.plan.draft import draft
-from veladura.plan.plan import read_plan
+from veladura.plan.reading import read_plan
 
 MODELS = {
     "SD2011.csv": [

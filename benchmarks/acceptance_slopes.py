@@ -130,5 +130,6 @@ def main(data: Path) -> None:
             print(f"{title:70} {both} {reversed_:4}", flush=True)
     means = {name: float(np.mean(each)) for name, each in overlaps.items()}
     print(f"mean overlap of {len(overlaps['default'])} regressions: {means}; reversed: {turned}")
+    assert means["default"] >= ENOUGH
     assert means[LARGE] >= ENOUGH
     assert turned == 0

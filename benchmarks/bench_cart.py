@@ -119,6 +119,7 @@ def grow_by_scikit_learn(
     leaves = np.zeros((used.size, 9), dtype=np.int64)
     leaves[:, 0], leaves[:, 5], leaves[:, 6] = -1, ends - count, ends
     both = np.concatenate([nodes, leaves])
+    both[0, 0] = 0  # the root is split: else it would count as a leaf, with everybody in it
     return LearnTree(
         which[np.argsort(leaf, kind="stable")],
         both,
@@ -164,8 +165,8 @@ def main() -> None:
             ""
             if before is None
             else (
-                f"   {rows / before[0]:.0f} times the rows cost {ours[0] / before[1]:.1f} times the"
-                " time"
+                f"   {rows / before[0]:.0f} times the rows cost {ours[1] / before[1]:.1f} times the"
+                " processor time"
             )
         )
         print(
@@ -173,7 +174,7 @@ def main() -> None:
             f" {theirs[0] / ours[0]:6.1f}  {theirs[1] / ours[1]:6.1f}{more}",
             flush=True,
         )
-        before = (rows, ours[0])
+        before = (rows, ours[1])
     wide()
     levels()
     if max(sizes) >= 1_000_000:

@@ -20,7 +20,8 @@ from veladura.methods.geography.rectangles import Marked
 
 PRIORS = {
     "0.1.0": {"contrast_rate": 0.1},
-    "default": {},
+    "rate 1": {"contrast_rate": 1.0},
+    "default": {},  # a rate of 10
     "tight eps": {"extra_rate": 0.1},
     "penalised": {"spatial_sd": 3.0, "contrast_sd": 3.0, "extra_sd": 0.3},
 }
@@ -73,7 +74,10 @@ def table(world: World, rows: int, *, more: bool) -> pd.DataFrame:
 
 
 def figures(frame: pd.DataFrame, world: World, release: vd.Release) -> list[float]:
-    """Return correlation and slope of the release, then of other people, at two bandwidths."""
+    """Return correlation and slope of the release, of other people and of resamples.
+
+    At two bandwidths.
+    """
     scene = placed(vd.open(frame), release)
     row = []
     for scale in (1.0, 0.5):
@@ -87,16 +91,25 @@ def figures(frame: pd.DataFrame, world: World, release: vd.Release) -> list[floa
                 cases[: np.count_nonzero(~before.outcome)], rest[: np.count_nonzero(before.outcome)]
             ]
             others.append(Marked(places[chosen], ~case[chosen]))
-        for sets in (after, others):
+        for sets in (after, others, resamples(world, before)):
             mean = np.mean([log_ratio(smoother, each) for each in sets], axis=0)
             slope = np.cov(original, mean)[0, 1] / original.var(ddof=1)
             row += [correlation(original, mean), float(slope)]
     return row
 
 
+def resamples(world: World, before: Marked) -> list[Marked]:
+    """Draw the rows of each label again with replacement: the chance of this table is repeated."""
+    labels = [np.flatnonzero(before.outcome == value) for value in (True, False)]
+    drawn = [
+        np.concatenate([world.rng.choice(rows, rows.size) for rows in labels]) for _ in range(M)
+    ]
+    return [Marked(before.points[rows], before.outcome[rows]) for rows in drawn]
+
+
 def main(tables: int = 8) -> None:
     """Print a line for each world and prior."""
-    print("release and other people: correlation, slope; then at half the bandwidth")
+    print("release, other people, resamples: correlation, slope; then at half the bandwidth")
     for name, (rows, share, radius, side, more) in WORLDS.items():
         for prior, settings in PRIORS.items():
             lines = []

@@ -24,8 +24,8 @@ def recipe_of() -> Any:
     )
 
 
-def generate(path: Path, rows: int, *, distinct: bool) -> None:
-    """Write people with skewed, dependent columns, a million rows at a time."""
+def generate(path: Path, rows: int, *, distinct: bool, columns: int = 12) -> None:
+    """Write the first columns of people with skewed, dependent values, a million rows at a time."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -75,6 +75,7 @@ def generate(path: Path, rows: int, *, distinct: bool) -> None:
                 "score": pa.array(rng.random(size)),
             }
         )
+        table = table.select(range(columns))
         writer = writer or pq.ParquetWriter(path, table.schema)
         writer.write_table(table)
     if writer:

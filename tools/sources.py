@@ -8,6 +8,7 @@ audit of the five documents.
 from __future__ import annotations
 
 import ast
+import runpy
 import subprocess
 import sys
 import tempfile
@@ -85,7 +86,7 @@ def items() -> list[Item]:
 @cache
 def names(source: str) -> dict[str, Any]:
     """Return the names that the items of a document use, set up once."""
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = runpy.run_path(str(HOME / "source_checks.py"))
     setup = table()["setup"]
     exec(compile(setup["all"] + setup[source], f"setup {source}", "exec"), found)  # noqa: S102
     return found

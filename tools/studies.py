@@ -25,7 +25,7 @@ MARK = "<!-- study {} -->"
 IMAGES = PAGE.parent / "images"
 SHOWN = {  # pictures of each kind that the page shows
     "000": ("Figure 1.1", "Figure 1.2", "Figure 3.1", "Figure 3.8"),
-    "001": ("Figure 3", "Figure 5", "Figure 7"),
+    "001": ("Figure 3", "Figure 5", "Figure 7", "Figure 9", "Figure 10", "Figure 12"),
     "002": ("Figure 3", "Graph A"),
     "003": ("Figure 3.1", "Figure 3.3", "Figure 3.12"),
     "004": ("Figure 2",),
