@@ -17,6 +17,7 @@ NEWTON, ENOUGH = 60, 1e-9
 TARGET, LENGTH = 0.9, 1.6  # accepted share of proposals; length of a path in standard deviations
 MOST_STEPS = 40  # of a path
 START = 0.5  # standard deviations: the tails of Laplace's approximation are not those near 0
+DEEP, HALVINGS = 2.0, 40  # a start is at most this far below the mode, per parameter
 WARM = (150, 300)
 
 
@@ -250,6 +251,22 @@ class Hamiltonian:
         return draws
 
 
+def near_mode(model: CellModel, centre: Floats, turned: Floats, z: Floats) -> Floats:
+    """Return starts drawn nearer to the mode until their density is one that draws have.
+
+    Where a cell is nearly empty its logarithm is hardly known, and Laplace's approximation reaches
+    as far up as down: a start up there has thousands of people too many, and a chain that begins
+    millions of units below the mode never comes back.
+    """
+    peak = model.density(centre[None, :])[0][0]
+    for _ in range(HALVINGS):
+        far = ~(model.density(centre + z @ turned.T)[0] > peak - DEEP * z.shape[1])
+        if not far.any():
+            break
+        z = np.where(far[:, None], z / 2, z)
+    return z
+
+
 def warmed(model: CellModel, rng: np.random.Generator, chains: int = 4) -> Hamiltonian:
     """Return chains that are ready to be kept: started, scaled and tuned.
 
@@ -260,7 +277,9 @@ def warmed(model: CellModel, rng: np.random.Generator, chains: int = 4) -> Hamil
     mode = model.mode()
     lower = np.linalg.cholesky(model.curvature(mode) + 1e-9 * np.eye(mode.size))
     turned = np.linalg.solve(lower, model.basis.T).T
-    z = START * rng.standard_normal((chains, mode.size))
+    z = near_mode(
+        model, model.basis @ mode, turned, START * rng.standard_normal((chains, mode.size))
+    )
     step = np.log(0.9 * max(mode.size, 1) ** -0.25)
     walk = Hamiltonian(model, model.basis @ mode, turned, rng, z, step)
     if mode.size:
