@@ -40,6 +40,32 @@ def test_long_codes_are_cut_to_prefixes():
     assert suggested(["male", "fema"]).flat
 
 
+@pytest.mark.parametrize(
+    ("codes", "districts"),
+    [
+        (["00-950", "00-951", "31-042", "31-101"], {"00****", "31****"}),
+        (["1000-001", "1000-119", "4050-022"], {"1000****", "4050****"}),
+        (["SW1A 2AA", "SW1A 1AA", "M1 1AE", "M1 2AB"], {"SW1A****", "M1****"}),
+    ],
+)
+def test_codes_of_two_parts_are_cut_to_the_first(codes, districts):
+    """Postal codes of several countries: a level of the hierarchy is the district."""
+    hierarchy = suggested(codes)
+    counts = column_of(codes)
+    _, base = distinct_values(counts.columns[0])
+    levels = apply_hierarchy(hierarchy, base, counts.size)
+    assert districts in [set(labels) for labels in levels.labels]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [["type-1", "type-2", "type-3"], ["a 1", "b 22", "c 333"], ["a-1", "b-2", "c 3"], ["x.1", "y"]],
+    ids=["one first part", "second parts of other lengths", "other separators", "some whole"],
+)
+def test_names_with_a_number_are_no_codes(texts):
+    assert suggested(texts).flat
+
+
 @pytest.mark.parametrize("codes", [range(1, 9), range(10, 18)])
 def test_nominal_codes_are_never_put_into_bands(codes):
     rng = np.random.default_rng(1)

@@ -21,6 +21,7 @@ GRID_CELLS = 100  # across a region, of the smallest size
 SHORTEST_CODE = 3  # characters of a code whose prefix means something
 RARE_SHARES = (0.01, 0.05, 0.2)  # of the people: categories below are put together, by level
 SEPARATOR = re.compile(r"[:,;(/]|\s[-\u2013]\s")  # after the first part of a label
+CODE = re.compile(r"(?P<first>[^\W_]+)(?:(?P<between>[-. ])(?P<second>[^\W_]+))?")
 NEARLY_ALL = 0.9  # of the people in one interval: it would tell nothing
 CORNER = 16  # cells: the origin of a suggested grid is a multiple of so many
 
@@ -103,15 +104,23 @@ def _by_labels(labels: Mapping[str, str], texts: Sequence[str]) -> Hierarchy | N
 
 
 def _by_prefix(texts: Sequence[str]) -> Hierarchy | None:
-    """Return the prefixes of codes of one length, such as 02138 or A01: their parts mean something.
+    """Return the prefixes of codes such as 02138, A01 or 1000-001: their parts mean something.
 
+    Codes have one length, or two parts of which the second has one length (SW1A 2AA and M1 1AE).
     Short codes are numbers of categories, whose digits mean nothing.
     """
-    lengths = {len(text) for text in texts}
-    coded = all(any(c.isdigit() for c in text) and text.isalnum() for text in texts)
-    if len(texts) < 2 or len(lengths) > 1 or not coded or max(lengths) < SHORTEST_CODE:  # noqa: PLR2004
+    codes = [CODE.fullmatch(text) for text in texts]
+    coded = all(code and any(c.isdigit() for c in code.group()) for code in codes)
+    if len(texts) < 2 or not coded:  # noqa: PLR2004
         return None
-    return Hierarchy.mask(max(lengths))
+    seconds = {(code["between"], len(code["second"] or "")) for code in codes if code}
+    longest = max(len(text) for text in texts)
+    if len(seconds) > 1 or longest < SHORTEST_CODE:
+        return None
+    if seconds == {(None, 0)}:
+        return Hierarchy.mask(longest) if len({len(text) for text in texts}) == 1 else None
+    firsts = {code["first"] for code in codes if code}
+    return Hierarchy.mask(longest) if 1 < len(firsts) < len(texts) else None
 
 
 def _by_frequency(base: Column, sizes: Ints, k: int) -> Hierarchy:
