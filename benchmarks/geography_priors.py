@@ -1,19 +1,23 @@
 """Contrasts of several scales under several priors: what a release keeps, and what it could.
 
 Cases are likelier around two sources; the truth is known, so that tables of other people of the
-same population can be drawn. Run as ``python -m benchmarks.geography_priors [tables]``.
+same population can be drawn. Beside the default stands a donut of equal risk: moves so long that
+the matched distance, or the distance of people from their own places, is that of the model. Run as
+``python -m benchmarks.geography_priors [tables] [prior ...]``.
 """
 
 from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
 
 import veladura as vd
 from veladura.methods.geography.fidelity import contrasted, log_ratio
+from veladura.methods.geography.matching import greedy_distances
 from veladura.methods.geography.patterns import correlation
 from veladura.methods.geography.placed import placed
 from veladura.methods.geography.rectangles import Marked
@@ -33,6 +37,8 @@ WORLDS = {
     "wide": (1500, 0.12, 0.25, 15, False),
 }
 TOWNS, M = 12, 5
+SCALES = (1.0, 0.5)  # of the bandwidth
+STEPS = 8  # of the search for the reach of a donut
 
 
 class World:
@@ -80,7 +86,7 @@ def figures(frame: pd.DataFrame, world: World, release: vd.Release) -> list[floa
     """
     scene = placed(vd.open(frame), release)
     row = []
-    for scale in (1.0, 0.5):
+    for scale in SCALES:
         smoother, before, after = contrasted(scene, scale)
         original = log_ratio(smoother, before)
         others = []
@@ -92,10 +98,82 @@ def figures(frame: pd.DataFrame, world: World, release: vd.Release) -> list[floa
             ]
             others.append(Marked(places[chosen], ~case[chosen]))
         for sets in (after, others, resamples(world, before)):
-            mean = np.mean([log_ratio(smoother, each) for each in sets], axis=0)
-            slope = np.cov(original, mean)[0, 1] / original.var(ddof=1)
-            row += [correlation(original, mean), float(slope)]
+            row += kept(original, [log_ratio(smoother, each) for each in sets])
     return row
+
+
+def kept(original: np.ndarray, maps: list[np.ndarray]) -> list[float]:
+    """Return correlation and slope of the mean of some maps on the original's."""
+    mean = np.mean(maps, axis=0)
+    slope = np.cov(original, mean)[0, 1] / original.var(ddof=1)
+    return [correlation(original, mean), float(slope)]
+
+
+def matched(frame: pd.DataFrame, release: vd.Release) -> float:
+    """Return the mean matched distance of cases and of controls, over all people and datasets."""
+    return float(
+        np.mean(
+            [
+                greedy_distances(places(frame, label), places(data, label)).sum()
+                for data in release.datasets
+                for label in ("case", "control")
+            ]
+        )
+        * 2
+        / len(frame)
+    )
+
+
+def places(data: pd.DataFrame, label: str) -> np.ndarray:
+    """Return the places of cases or of controls."""
+    return data.loc[data["case"] == label, ["x", "y"]].to_numpy(dtype=float)
+
+
+def moved(frame: pd.DataFrame, release: vd.Release) -> float:
+    """Return how far a person's places lie from the true one, averaged over the datasets."""
+    home = frame[["x", "y"]].to_numpy(dtype=float)
+    mean = np.mean([data[["x", "y"]].to_numpy(dtype=float) for data in release.datasets], axis=0)
+    return float(np.hypot(*(mean - home).T).mean())
+
+
+def donut_of_equal_risk(frame: pd.DataFrame, release: vd.Release, risk: Risk) -> vd.Release:
+    """Return a donut with the mean distance of a release.
+
+    One dataset: the mean of a person's places over several would come near the true one.
+    """
+    aim = risk(frame, release)
+    low, high = np.log(1e-3), np.log(1.4)
+    for _ in range(STEPS):
+        outer = float(np.exp((low + high) / 2))
+        found = vd.Donut(
+            x="x", y="y", region=[0, 0, 1, 1], inner=outer / 4, outer=outer, m=1
+        ).protect(frame, seed=1)
+        low, high = (np.log(outer), high) if risk(frame, found) < aim else (low, np.log(outer))
+    return found
+
+
+def beside_donuts(frame: pd.DataFrame, release: vd.Release) -> list[list[float]]:
+    """Return what donuts of equal risk keep, and both risks of the release and of each donut."""
+    scene = placed(vd.open(frame), release)
+    maps = [contrasted(scene, scale)[:2] for scale in SCALES]
+    found = []
+    for risk in RISKS.values():
+        donut = donut_of_equal_risk(frame, release, risk)
+        (data,) = donut.datasets
+        after = Marked(
+            data[["x", "y"]].to_numpy(dtype=float), (data["case"] == "control").to_numpy()
+        )
+        row = []
+        for smoother, before in maps:
+            row += kept(log_ratio(smoother, before), [log_ratio(smoother, after)])
+        found.append(
+            row + [each(frame, one) for one in (release, donut) for each in RISKS.values()]
+        )
+    return found
+
+
+Risk = Callable[[pd.DataFrame, vd.Release], float]
+RISKS: dict[str, Risk] = {"matched": matched, "moved": moved}
 
 
 def resamples(world: World, before: Marked) -> list[Marked]:
@@ -107,12 +185,13 @@ def resamples(world: World, before: Marked) -> list[Marked]:
     return [Marked(before.points[rows], before.outcome[rows]) for rows in drawn]
 
 
-def main(tables: int = 8) -> None:
-    """Print a line for each world and prior."""
+def main(tables: int = 8, priors: tuple[str, ...] = tuple(PRIORS)) -> None:
+    """Print a line for each world and prior, and one for the donut beside the default."""
     print("release, other people, resamples: correlation, slope; then at half the bandwidth")
+    print("donuts: correlation, slope; then at half; matched, moved by model, and by donut")
     for name, (rows, share, radius, side, more) in WORLDS.items():
-        for prior, settings in PRIORS.items():
-            lines = []
+        for prior in priors:
+            lines, donuts = [], []
             for seed in range(tables):
                 world = World(100 + seed, share, radius)
                 frame = table(world, rows, more=more)
@@ -127,13 +206,23 @@ def main(tables: int = 8) -> None:
                     burn=400,
                     chains=2,
                     most_sweeps=1200,
-                    priors=settings,
+                    priors=PRIORS[prior],
                 )
-                lines.append(figures(frame, world, recipe.protect(frame, seed=seed)))
-            means = " ".join(f"{value:5.2f}" for value in np.mean(lines, axis=0))
-            print(f"{name:20} {prior:10} {means}", flush=True)
+                release = recipe.protect(frame, seed=seed)
+                lines.append(figures(frame, world, release))
+                if prior == "default":
+                    donuts.append(beside_donuts(frame, release))
+            show(name, prior, lines)
+            for risk, each in zip(RISKS, zip(*donuts, strict=True), strict=False):
+                show(name, f"donut, {risk}", list(each))
+
+
+def show(name: str, what: str, lines: list[list[float]]) -> None:
+    """Print means over the tables."""
+    means = " ".join(f"{value:5.2f}" for value in np.mean(lines, axis=0))
+    print(f"{name:20} {what:14} {means}", flush=True)
 
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 8)
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 8, tuple(sys.argv[2:]) or tuple(PRIORS))

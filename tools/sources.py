@@ -97,6 +97,7 @@ def run(item: Item) -> None:
     with warnings.catch_warnings(), tempfile.TemporaryDirectory() as home, chdir(home):
         warnings.simplefilter("ignore")
         known = dict(names(item.source))
+        known["cli"] = lambda line: command(line, known)
         result = (
             command(item.how, known)
             if item.how.startswith("veladura ")
