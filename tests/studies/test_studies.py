@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import json
+import re
 from functools import cache
 
 import numpy as np
 import pytest
+from matplotlib.image import imread
 from sklearn.tree import DecisionTreeRegressor
 
 import veladura as vd
+from veladura.base.streams import Streams
 from veladura.errors import DataError, FolderError, PlanError
+from veladura.studies.aslanyan.incomes import NAMES, incomes
 from veladura.studies.martins import procedure, scenarios, survey
 from veladura.studies.study import STUDIES, VERDICTS, Cell, exhibits_of, facts_of
 from veladura.studies.writing import check_folder, file_name, to_html, write
@@ -73,6 +79,22 @@ def test_every_exhibit_is_computed_or_says_what_it_needs(tiny):
             assert exhibit.result.rows or exhibit.result.picture, exhibit.number
             for row in exhibit.result.rows:
                 assert len(row) == len(exhibit.result.header), exhibit.number
+
+
+def test_the_first_scheme_shows_critical_cells_where_the_table_has_them():
+    """Dark pixels of the picture against the largest values of the first 60 rows, by NumPy."""
+    frame = incomes(Streams(1).within("study", "004")("schemes"))
+    limits = np.quantile(frame[NAMES].to_numpy(), 0.85, axis=0).round()
+    critical = (frame[NAMES].to_numpy() > limits)[:60]
+    coded = re.search(rb"base64,([^\"]+)", run("004")["Figure 1"].result.picture.svg)[1]
+    pixels = imread(io.BytesIO(base64.b64decode(coded)))[::-1]  # written upside down
+    dark = np.abs(pixels[..., :3] - np.array([0x2F, 0x66, 0x90]) / 255).max(axis=2) < 0.02
+    high, wide = dark.shape
+    at = ((np.arange(60) + 0.5) * high / 60).astype(int)
+    across = ((np.arange(3) + 0.5) * wide / 5).astype(int)
+    shown = dark[np.ix_(at, across)]
+    assert critical.any()
+    assert (shown == critical).all()
 
 
 @pytest.mark.slow

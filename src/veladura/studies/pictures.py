@@ -24,8 +24,15 @@ def panels(
     *,
     columns: int = 4,
     size: tuple[float, float] = (2.3, 2.0),
+    key: bool = False,
 ) -> Picture:
-    """Return a picture of several panels, each drawn by its number."""
+    """Return a picture of several panels, each drawn by its number.
+
+    Parameters
+    ----------
+    key
+        Whether one key above all panels stands for theirs: the names of the first.
+    """
     columns = min(columns, number)
     rows = -(-number // columns)
 
@@ -36,18 +43,28 @@ def panels(
                 axes = figure.add_subplot(rows, columns, place + 1)
                 draw(place, axes)
                 axes.spines[["top", "right"]].set_visible(False)
+            if key:
+                lines, names = figure.axes[0].get_legend_handles_labels()
+                figure.legend(
+                    lines, names, loc="outside upper left", ncols=4, frameon=False, fontsize=7
+                )
             return image_of(figure)
 
     return Picture(make)
 
 
-def one(draw: Callable[[Axes], None], *, width: float = 5.6, height: float = 3.2) -> Picture:
+def one(
+    draw: Callable[[Axes], None], *, width: float = 5.6, height: float = 3.2, key: bool = False
+) -> Picture:
     """Return a picture of one panel."""
-    return panels(1, lambda _, axes: draw(axes), size=(width, height))
+    return panels(1, lambda _, axes: draw(axes), size=(width, height), key=key)
 
 
 def boxes(
-    groups: Mapping[str, ArrayLike], truth: Sequence[float] | float, label: str = ""
+    groups: Mapping[str, ArrayLike],
+    truth: Sequence[float] | float,
+    label: str = "",
+    across: str = "",
 ) -> Callable[[Axes], None]:
     """Return how to draw boxes of draws by group, and the true values as dots."""
 
@@ -67,6 +84,7 @@ def boxes(
         level = np.broadcast_to(np.asarray(truth, dtype=np.float64), len(values))
         axes.plot(np.arange(1, len(values) + 1), level, "o", color=MARK, markersize=3.5)
         axes.set_ylabel(label)
+        axes.set_xlabel(across)
 
     return draw
 
@@ -85,7 +103,7 @@ def densities(
             at = np.linspace(low - room, high + room, 200)
             axes.plot(at, gaussian_kde(values)(at), color=colour, linewidth=1.2, label=name)
         if truth is not None:
-            axes.axvline(truth, color=MARK, linewidth=0.8)
+            axes.axvline(truth, color=MARK, linewidth=0.8, label="truth")
         axes.set_yticks([])
         axes.set_xlabel(label)
         if len(groups) > 1:
@@ -95,9 +113,15 @@ def densities(
 
 
 def intervals(
-    names: Sequence[str], sets: Mapping[str, tuple[ArrayLike, ArrayLike]], label: str = ""
+    names: Sequence[str],
+    sets: Mapping[str, tuple[ArrayLike, ArrayLike]],
+    label: str = "",
+    truth: float | None = None,
 ) -> Callable[[Axes], None]:
-    """Return how to draw intervals of several quantities, one colour a set, side by side."""
+    """Return how to draw intervals of several quantities, one colour a set, side by side.
+
+    Names of the sets are left to the key of `panels`: over intervals they would hide them.
+    """
 
     def draw(axes: Axes) -> None:
         shift = np.linspace(-0.2, 0.2, len(sets)) if len(sets) > 1 else np.zeros(1)
@@ -106,10 +130,12 @@ def intervals(
             lower, upper = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
             axes.vlines(places + step, lower, upper, color=colour, linewidth=2, label=name)
             axes.plot(places + step, (lower + upper) / 2, "o", color=colour, markersize=3)
+        if truth is not None:
+            axes.axhline(truth, color=MARK, linewidth=0.8, label="truth")
         axes.set_xticks(places, list(names))
-        axes.margins(x=0.1, y=0.3)  # room for the names
+        axes.set_xlim(-0.5, len(names) - 0.5)
+        axes.margins(y=0.1)
         axes.set_ylabel(label)
-        axes.legend(frameon=False, fontsize=7)
 
     return draw
 
@@ -131,15 +157,23 @@ def curves(
             )
         axes.set_xlabel(labels[0])
         axes.set_ylabel(labels[1])
+        if all(float(place).is_integer() for place in across):
+            axes.locator_params(axis="x", integer=True)
         axes.legend(frameon=False, fontsize=7)
 
     return draw
 
 
 def histogram(
-    values: ArrayLike, label: str = "", *, bins: int = 40, lines: Any = None
+    values: ArrayLike, label: str = "", *, bins: int = 40, lines: Any = None, title: str = ""
 ) -> Callable[[Axes], None]:
-    """Return how to draw a histogram, with densities over it (place, density, name)."""
+    """Return how to draw a histogram, with densities over it (place, density, name) and their sum.
+
+    Parameters
+    ----------
+    title
+        What the names of the densities are.
+    """
 
     def draw(axes: Axes) -> None:
         axes.hist(np.asarray(values), bins=bins, density=True, color="#d8dee4", edgecolor="white")
@@ -147,7 +181,9 @@ def histogram(
             colour = COLOURS[number % len(COLOURS)]
             axes.plot(at, density, color=colour, linewidth=1.1, label=name)
         if lines:
-            axes.legend(frameon=False, fontsize=7)
+            total = np.sum([density for _, density, _ in lines], axis=0)
+            axes.plot(lines[0][0], total, "--", color=INK, linewidth=0.9, label="sum")
+            axes.legend(frameon=False, fontsize=7, title=title, title_fontsize=7)
         axes.set_xlabel(label)
         axes.set_yticks([])
 

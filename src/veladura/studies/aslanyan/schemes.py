@@ -31,8 +31,9 @@ def schemes(setting: Setting) -> Results:
     proposed: FittedCritical = CriticalCart(  # type: ignore[assignment]
         critical=recipe.critical, m=2
     ).fit(frame)
-    marks = np.column_stack([fitted.cells.marks[name] for name in NAMES])
-    first = np.argsort(-marks.sum(axis=1), kind="stable")
+    # the cells of a fit are in an order of its own; the picture shows the table as it stands
+    marks = np.column_stack([frame.eval(str(recipe.critical[name])) for name in NAMES])
+    first = np.lexsort((*~marks.T[::-1], -marks.sum(axis=1)))  # most cells first, by combination
     spaced = first[np.linspace(0, len(first) - 1, SHOWN).astype(int)]
     return {
         "Figure 1": Result(picture=_matrix(frame, marks, np.arange(SHOWN), "as they stand")),
@@ -80,7 +81,7 @@ def _matrix(frame: pd.DataFrame, marks: Mask, rows: Ints, title: str) -> Picture
     shade = np.zeros((len(rows), len(names)))
     for place, name in enumerate(NAMES):
         shade[:, names.index(name)] = 1 + 2 * marks[rows, place]
-    return _image(shade, names, f"{len(rows)} rows, {title}")
+    return _image(shade, names, f"{len(rows)} rows, {title};\ncritical cells dark")
 
 
 def _indicators(marks: Mask) -> Picture:

@@ -51,7 +51,9 @@ def categories(setting: Setting) -> Results:
             picture=pictures.panels(
                 4,
                 lambda cell, axes: pictures.boxes(
-                    {str(n): one.mean[:, cell] for n, one in sizes.items()}, four[cell]
+                    {str(n): one.mean[:, cell] for n, one in sizes.items()},
+                    four[cell],
+                    across="n",
                 )(axes),
             )
         ),
@@ -167,7 +169,7 @@ def _by_epsilon(setting: Setting, four: Floats, eight: Floats) -> Results:
             shares: Floats = shares,
         ) -> None:
             groups = {f"{e:g}": one.mean[:, cell] for e, one in found.items()}
-            pictures.boxes(groups, shares[cell])(axes)
+            pictures.boxes(groups, shares[cell], across="epsilon")(axes)
             axes.set_title(f"p = {shares[cell]:g}", fontsize=8)
 
         results[number] = Result(picture=pictures.panels(shares.size, draw))

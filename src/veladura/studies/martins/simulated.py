@@ -133,7 +133,7 @@ def _histograms(runs: dict[str, list[Repetition]]) -> Results:
         ]
         shown = y[(y >= low) & (y <= high)]
         results[f"Figure 3.{number}"] = Result(
-            picture=pictures.one(pictures.histogram(shown, "y", lines=lines))
+            picture=pictures.one(pictures.histogram(shown, "y", lines=lines, title="x1 x2 x3"))
         )
         leaf = one.tree.membership(y.size)
         densities = [
@@ -147,7 +147,7 @@ def _histograms(runs: dict[str, list[Repetition]]) -> Results:
         results[f"Figure 3.{number + 3}"] = Result(
             ("the tree",),
             [(line,) for line in one.tree.lines],
-            pictures.one(pictures.histogram(shown, "y", lines=densities)),
+            pictures.one(pictures.histogram(shown, "y", lines=densities, title="leaf")),
         )
     return results
 
@@ -240,7 +240,7 @@ def _leaf_intervals(one: Repetition, leaves: list[dict[str, int]]) -> Picture:
         ends["Cart"].append((float(both.lower), float(both.upper)))
     sets = {name: (np.array(pairs)[:, 0], np.array(pairs)[:, 1]) for name, pairs in ends.items()}
     names = [f"F{k + 1}" for k in range(len(leaves))]
-    return pictures.one(pictures.intervals(names, sets, "mean of y"))
+    return pictures.one(pictures.intervals(names, sets, "mean of y"), key=True)
 
 
 def _coefficients(setting: Setting, runs: dict[str, list[Repetition]]) -> Results:
@@ -311,10 +311,9 @@ def _coefficient_intervals(one: Repetition) -> Picture:
             name: (low[place : place + 1], high[place : place + 1])
             for name, (low, high) in ends.items()
         }
-        pictures.intervals([NAMES[place]], part)(axes)
-        axes.axhline(TRUTH[place], color=pictures.MARK, linewidth=0.8)
+        pictures.intervals([NAMES[place]], part, truth=TRUTH[place])(axes)
 
-    return pictures.panels(4, draw, size=(1.7, 2.2))
+    return pictures.panels(4, draw, size=(1.7, 2.2), key=True)
 
 
 def _risk(setting: Setting, runs: dict[str, list[Repetition]]) -> Results:

@@ -220,6 +220,7 @@ def _intervals(setting: Setting, first: dict[Line, Made], found: dict[Line, Meas
             pictures.one(
                 pictures.intervals(("quadrant 1", "quadrant 2"), sets, "share of y = 1"),
                 width=4.6,
+                key=True,
             ),
         )
     return results
@@ -255,6 +256,7 @@ def _regressions(setting: Setting, first: dict[Line, Made]) -> Results:
                     [names[i]], {k: (v[1][i : i + 1], v[2][i : i + 1]) for k, v in sets.items()}
                 )(axes),
                 size=(1.9, 1.7),
+                key=True,
             ),
         )
     return results

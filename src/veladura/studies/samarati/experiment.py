@@ -65,8 +65,12 @@ def experiment(setting: Setting) -> Results:
         "Table 1": _distribution(frame),
         "Graph A": _graph(loss, "loss by generalisation", words),
         "Graph B": _graph(dropped, "loss by suppression", words),
-        "Graph C": _spread({k: [n.precision for n in nodes] for k, nodes in minimal.items()}),
-        "Graph D": _spread({k: [n.completeness for n in nodes] for k, nodes in minimal.items()}),
+        "Graph C": _spread(
+            {k: [n.precision for n in nodes] for k, nodes in minimal.items()}, "precision"
+        ),
+        "Graph D": _spread(
+            {k: [n.completeness for n in nodes] for k, nodes in minimal.items()}, "completeness"
+        ),
     }
 
 
@@ -106,7 +110,7 @@ def _graph(lines: dict[str, list[float]], label: str, words: str) -> Result:
     )
 
 
-def _spread(groups: dict[int, list[float]]) -> Result:
+def _spread(groups: dict[int, list[float]], label: str) -> Result:
     return Result(
         ("", *(f"k = {k}" for k in groups)),
         [
@@ -121,7 +125,7 @@ def _spread(groups: dict[int, list[float]]) -> Result:
                     "greatest": [max(values) for values in groups.values()],
                     "least": [min(values) for values in groups.values()],
                 },
-                ("k", "of the minimal generalisations"),
+                ("k", label),
             )
         ),
     )
