@@ -83,6 +83,7 @@ def fit_codes(
     people: Ints | None,
     coded: Sequence[str],
     whole: Whole | None = None,
+    all_move: bool = False,
 ) -> FittedCart:
     """Return the recipe fitted to columns of codes.
 
@@ -96,6 +97,8 @@ def fit_codes(
         The columns of numbers that hold codes.
     whole
         All rows, where the codes are a sample of them.
+    all_move
+        Whether numbers that many people share move too.
     """
     from threadpoolctl import threadpool_limits
 
@@ -116,7 +119,9 @@ def fit_codes(
             recipe.strata, codes, replaced, recipe.people_in_leaf, everything=everything
         )
     variables = {
-        name: _variable(recipe, codes[name], people, strata, whole, coded=name in coded)
+        name: _variable(
+            recipe, codes[name], people, strata, whole, coded=name in coded, all_move=all_move
+        )
         for name in replaced
     }
     units = _units(recipe, codes, replaced, kept, strata)
@@ -240,6 +245,7 @@ def _variable(
     whole: Whole | None,
     *,
     coded: bool,
+    all_move: bool,
 ) -> Variable:
     """Return how a column is drawn; codes are never moved."""
     known = None
@@ -254,6 +260,7 @@ def _variable(
         limits=(None, None) if bounds is None else (bounds.min, bounds.max),
         people=people,
         min_people=recipe.people_in_level,
+        all_move=all_move,
         bandwidth=recipe.bandwidth,
         stratum=None if strata is None or column.name in strata.drawn else strata.place,
         transform=recipe.transform.get(column.name),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from veladura.base.context import Context
 from veladura.base.expression import parse, quoted
+from veladura.errors import PlanError
 from veladura.methods.cart.fit import perhaps_codes
 from veladura.methods.cart.rules import check_rules
 from veladura.methods.households.drawing import Family
@@ -33,7 +35,7 @@ def fit(recipe: HouseholdCart, table: Table, context: Context) -> FittedHousehol
     codes = Codes(columns, np.arange(table.rows))
     for column in columns.values():
         check_levels(column)
-    for setting in ("members", "limits", "transform"):
+    for setting in ("keep", "members", "limits", "transform"):
         table.schema.check(setting, getattr(recipe, setting))
     row_rules = [parse(rule) for rule in recipe.row_rules]
     table.schema.check("rules", sorted({name for rule in row_rules for name in rule.columns}))
@@ -50,10 +52,11 @@ def fit(recipe: HouseholdCart, table: Table, context: Context) -> FittedHousehol
         across.check(known, members.parent, levels[0].units)
     top = levels[0]
     counted = counted_columns(columns, levels)
+    _refuse_varying(recipe, top, counted)
     own = {name: columns[name].take(top.row) for name in top.columns if name not in counted}
     root = None
-    if own:
-        cart = recipe.cart(list(own), known=list(own))
+    if drawn := [name for name in own if name not in recipe.keep]:
+        cart = recipe.cart(drawn, known=list(own))
         root = fit_columns(cart, own, context.within("units"), None, coded)
     families: list[Family] = []
     above = [name for name in top.columns if name not in counted]
@@ -68,6 +71,7 @@ def fit(recipe: HouseholdCart, table: Table, context: Context) -> FittedHousehol
             (level.kind, level.kinds),
             context.within("rows", i),
             coded,
+            all_move=not parents.is_person,
         )
         rules = across if i == 1 else MemberRules({}, (), ())
         rules = replace(rules, distinct=level.times)
@@ -76,6 +80,17 @@ def fit(recipe: HouseholdCart, table: Table, context: Context) -> FittedHousehol
     return FittedHouseholds(
         recipe, table, codes, levels=levels, root=root, families=families, counted=counted
     )
+
+
+def _refuse_varying(recipe: HouseholdCart, top: Level, counted: Sequence[str]) -> None:
+    """Refuse to keep what is no column of households, and to keep all of them."""
+    if varying := [name for name in recipe.keep if name not in top.columns or name in counted]:
+        msg = (
+            f"keep: {varying} are no columns of households: they differ between the members of one,"
+            " or count them.\n\nHint: keep columns that all members share, such as strata and"
+            " clusters; weights of people are drawn."
+        )
+        raise PlanError(msg)
 
 
 def _with_links(recipe: HouseholdCart, table: Table) -> HouseholdCart:

@@ -11,7 +11,7 @@ import numpy as np
 from veladura.base.arrays import Ints
 from veladura.base.context import Context
 from veladura.core.recipe import Draw, Drawn, Fitted
-from veladura.core.rules import Single
+from veladura.core.rules import Partial, Single
 from veladura.methods.cart.fitted import FittedCart
 from veladura.methods.cart.pictures import compared
 from veladura.methods.households.drawing import Family
@@ -46,8 +46,10 @@ class FittedHouseholds(Fitted[HouseholdCart]):
     def draw(self, context: Context) -> Drawn:
         """Draw the m datasets, each from streams of its own.
 
-        The combining rule is that of Raab et al. (2016): every column is replaced. Bayesian draws
-        are proper: the weights are a posterior draw for every leaf.
+        The combining rule is that of Raab et al. (2016) where every column is replaced. Where the
+        design is kept it is that of Reiter (2003): the sample of clusters is the original's, and
+        what differs between the datasets is the draw alone. Bayesian draws are proper: the weights
+        are a posterior draw for every leaf.
         """
         from threadpoolctl import threadpool_limits
 
@@ -59,8 +61,8 @@ class FittedHouseholds(Fitted[HouseholdCart]):
         proper = self.recipe.cart().kind_of_draws == "bayesian"
         return Drawn(
             datasets=datasets,
-            changed=tuple(self.table.names),
-            rule=Single(proper=proper),
+            changed=self.recipe.changes(self.table.names),
+            rule=Partial(proper=proper) if self.recipe.keep else Single(proper=proper),
             settings=settings,
             promises=implied_by(settings),
             public_pictures=compared,
@@ -90,7 +92,7 @@ class FittedHouseholds(Fitted[HouseholdCart]):
         given = {k: v for k, v in self.recipe.settings().items() if v not in (None, {}, [])}
         return {
             **given,
-            "columns": list(names),
+            "columns": list(self.recipe.changes(names)),
             **({"row_rules": list(self.recipe.row_rules)} if self.recipe.row_rules else {}),
             **({"units": units} if units else {}),
             **({"moved_numbers_in": [n for n in names if n in moved]} if moved else {}),
@@ -105,9 +107,9 @@ class FittedHouseholds(Fitted[HouseholdCart]):
     def _dataset(self, replicate: int, context: Context) -> Draw:
         """Draw one dataset, level by level."""
         number = self.levels[0].units
-        drawn: dict[str, Column] = {}
+        drawn = {name: self.codes[name].take(self.levels[0].row) for name in self.recipe.keep}
         if self.root is not None:
-            drawn = self.root.completed(replicate, number, {}, context.within("units"))
+            drawn |= self.root.completed(replicate, number, drawn, context.within("units"))
         units: dict[str, Ints] = {}
         for i, (family, level) in enumerate(zip(self.families, self.levels, strict=False), start=1):
             inner = context.within("rows", i)

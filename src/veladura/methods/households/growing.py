@@ -54,6 +54,8 @@ def fit_children(
     kinds_of: tuple[str | None, Sequence[float]],
     context: Context,
     coded: Sequence[str],
+    *,
+    all_move: bool,
 ) -> Children:
     """Return the models of the rows of units.
 
@@ -65,6 +67,10 @@ def fit_children(
         The columns of rows, and for each its unit and its place there, from 1; sorted by both.
     kinds_of
         The column that says what a row is in its unit, and its values in the order of rows.
+    all_move
+        Whether numbers that many people share move too. An age that hundreds have stands nearly
+        alone among those of a leaf, and members who come out as they are, one given the other, add
+        up to their household.
     """
     kind, order = kinds_of
     refuse_names([*units, *rows])
@@ -77,7 +83,10 @@ def fit_children(
     model = _fitted(recipe, units, sized, context.within("size"), coded)
     start = np.zeros(number, dtype=np.int64)
     start[unit[position == 1]] = np.flatnonzero(position == 1)
-    fitting = _Fitting(recipe, {**units, **sized}, rows, unit, position, start, context, coded)
+    known = {**units, **sized}
+    fitting = _Fitting(
+        recipe, known, rows, unit, position, start, context, coded, all_move=all_move
+    )
     if kind is None:
         groups, levels = np.minimum(position, 3) - 1, []
         kinds: list[FittedCart] = []
@@ -121,6 +130,7 @@ class _Fitting:
     start: Ints
     context: Context
     coded: Sequence[str]
+    all_move: bool
 
     def kind_model(self, kind: str, which: int) -> FittedCart:
         """Return the model of the kind of first rows, of second ones, or of later ones."""
@@ -162,7 +172,9 @@ class _Fitting:
         homes = self.unit[here]
         people = homes if np.unique(homes).size < homes.size else None
         inner = self.context.within("body", group)
-        return _fitted(self.recipe, kept, own, inner, self.coded, used, people)
+        return _fitted(
+            self.recipe, kept, own, inner, self.coded, used, people, all_move=self.all_move
+        )
 
     def _before(self, here: Ints, names: Sequence[str]) -> list[dict[str, Column]]:
         """Return the first row, the second and the one before of some rows, missing if none."""
@@ -209,6 +221,8 @@ def _fitted(
     coded: Sequence[str],
     before: Mapping[str, Columns] | None = None,
     people: Ints | None = None,
+    *,
+    all_move: bool = False,
 ) -> FittedCart:
     """Return the models of some columns, given columns of the unit and of earlier rows."""
     rows = next(iter(own.values())).size
@@ -229,11 +243,17 @@ def _fitted(
         predictors[name] = (*kept, *chosen, *order[:i])
     columns = {**kept, **lagged, **own}
     cart = recipe.cart(list(own), known=[*kept, *own], order=order, predictors=predictors)
-    return fit_columns(cart, columns, context, people, coded)
+    return fit_columns(cart, columns, context, people, coded, all_move=all_move)
 
 
 def fit_columns(
-    cart: Cart, columns: Columns, context: Context, people: Ints | None, coded: Sequence[str]
+    cart: Cart,
+    columns: Columns,
+    context: Context,
+    people: Ints | None,
+    coded: Sequence[str],
+    *,
+    all_move: bool = False,
 ) -> FittedCart:
     """Return a synthesis fitted to columns that are in a canonical order already."""
     fields = tuple(column.field for column in columns.values())
@@ -243,7 +263,7 @@ def fit_columns(
     codes = Codes(dict(columns), np.arange(size))
     table = Table(Schema(fields), arrow)
     names = [name for name in coded if name in columns]
-    return fit_codes(cart, table, codes, context, people=people, coded=names)
+    return fit_codes(cart, table, codes, context, people=people, coded=names, all_move=all_move)
 
 
 def _coarse(column: Column) -> Ints:

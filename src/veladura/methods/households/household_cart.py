@@ -49,6 +49,10 @@ class HouseholdCart(Recipe):
         What the release is for: "analysis", "teaching" or "open-data", as in `Cart`.
     draws
         How donors are drawn: "bayesian" (for intervals from several datasets) or "plain".
+    keep
+        Columns of households that stay as they are, such as the strata and clusters of a survey:
+        there are as many artificial households in each cluster as real ones, and all else is drawn
+        given them. The rule is then that of partially synthetic data.
     members
         The columns by which members are put in an order before they are drawn, the most important
         first; by default the one that says who is the head, then an age, or a time for the rows of
@@ -108,6 +112,7 @@ class HouseholdCart(Recipe):
     m: int = 5
     purpose: Purpose | None = None
     draws: Draws | None = None
+    keep: Sequence[str] = ()
     members: Sequence[str] = ()
     relatives: Mapping[str, str] = field(default_factory=dict)
     exactly_one: Sequence[str] = ()
@@ -185,8 +190,8 @@ class HouseholdCart(Recipe):
         )
 
     def changes(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Return all columns: every one is replaced."""
-        return tuple(names)
+        """Return the columns that are replaced: all but those of the design that stay."""
+        return tuple(name for name in names if name not in self.keep)
 
     def settings(self) -> dict[str, Any]:
         """Return the settings that the recipient may see, with those that follow from others."""
@@ -218,7 +223,7 @@ class HouseholdCart(Recipe):
 
     @classmethod
     def suggest_for(cls, table: Table, facts: Mapping[str, Facts]) -> HouseholdCart:
-        """Suggest also the order of members, and rules that every household follows."""
+        """Suggest also the design to keep, the order of members, and rules of every household."""
         from veladura.methods.households.proposals import propose
 
         plain = Cart.suggest_for(table, facts)

@@ -10,6 +10,7 @@ import numpy as np
 
 from veladura.base.arrays import Floats, Ints
 from veladura.base.expression import quoted
+from veladura.methods.cart.cart import design_columns
 from veladura.methods.households.levels import Level, find_levels
 from veladura.methods.households.members import FEW, Members, find_order, level_codes
 from veladura.table.codes import Column, label_texts
@@ -27,12 +28,14 @@ BY_CHANCE = 0.05  # share of strangers who break it: a rule that they keep too s
 def propose(recipe: HouseholdCart, table: Table) -> HouseholdCart:
     """Return the recipe with the order of members and with rules that the households follow.
 
+    Strata and clusters that all members of a household share are kept, as `Cart` suggests.
     A relative is a value of the column of kinds that no household has twice. Ages of members are
     bounded by that of the head where strangers would break the bound: by the fifth household from
     the end, rounded outwards, so that no bound shows the household at the end.
     """
     columns = {name: table.column(name) for name in table.names}
     levels = find_levels(table, columns)
+    recipe = _with_design(recipe, table, levels[0])
     if len(levels) == 1:
         return recipe
     below = levels[1]
@@ -55,6 +58,12 @@ def propose(recipe: HouseholdCart, table: Table) -> HouseholdCart:
         exactly_one=tuple(always),
         rules=(*recipe.rules, *rules),
     )
+
+
+def _with_design(recipe: HouseholdCart, table: Table, top: Level) -> HouseholdCart:
+    """Return the recipe with the columns of the sampling design that it keeps."""
+    design = tuple(name for name in design_columns(table.schema) if name in top.columns)
+    return replace(recipe, keep=design, draws="plain") if design else recipe
 
 
 def _relatives(kind: Column, members: Level) -> tuple[dict[str, int], list[str]]:

@@ -96,6 +96,7 @@ class NumberLaw:
         holders: Ints | None = None,
         people: Ints | None = None,
         min_people: int = MIN_PEOPLE,
+        all_move: bool = False,
         dates: bool = False,
         bandwidth: float = 1.0,
         stratum: Ints | None = None,
@@ -119,6 +120,8 @@ class NumberLaw:
             Whose row each is; every row is a person by default.
         min_people
             A number that at least so many people share stays; with 0 all do.
+        all_move
+            Whether numbers that many share move too, unless all stay.
         dates
             Whether numbers are dates: the p-% rule counts from their median, and nobody rounds.
         bandwidth
@@ -134,7 +137,7 @@ class NumberLaw:
         """
         numbers, origin = _as_read(grid, places, present, dates=dates)
         held = values.by_row() if holders is None else holders
-        moves = present & (held < min_people)
+        moves = present & ((held < min_people) | (all_move and min_people > 0))
         if stratum is None:
             stratum = np.zeros(places.size, dtype=np.int64)
         pool = np.zeros(places.size, dtype=bool)

@@ -143,6 +143,7 @@ def variable_of(
     limits: tuple[float | None, float | None] = (None, None),
     people: Ints | None = None,
     min_people: int = MIN_PEOPLE,
+    all_move: bool = False,
     among: Mask | None = None,
     bandwidth: float = 1.0,
     stratum: Ints | None = None,
@@ -159,6 +160,9 @@ def variable_of(
         Whether numbers that few people share move ("local"), or none do ("none").
     people
         Whose row each is; every row is a person by default.
+    all_move
+        Whether numbers that many people share move too; spikes and numbers that are in effect
+        categories never do.
     among
         The rows whose numbers are drawn; all of them by default.
     bandwidth
@@ -206,6 +210,7 @@ def variable_of(
         holders=holders,
         people=people,
         min_people=0 if few or smoothing == "none" else min_people,
+        all_move=all_move,
         dates=column.field.kind == "date",
         bandwidth=bandwidth,
         stratum=stratum,
