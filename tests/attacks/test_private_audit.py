@@ -124,6 +124,18 @@ def cut_places(moved: int, number: int) -> tuple[Floats, Floats]:
     return outputs(moved, 0), outputs(0, moved)
 
 
+def cut_beside_zero(number: int) -> tuple[Floats, Floats]:
+    """Return the cut of those who have something: one person has the most, then nothing."""
+    rho = float(rho_for(Fraction(3), Fraction(1, 1000)))
+
+    def outputs(nothing: int, most: int) -> Floats:
+        counts = np.array([nothing, 1, 1, most])
+        cuts = (quantile_cuts(counts, 3, rho, noisy_maximum, zero=True)[-1] for _ in range(number))
+        return np.fromiter(cuts, float, number)
+
+    return outputs(0, 1), outputs(1, 0)
+
+
 SIGMA = 2**0.5 / float(2 * rho_for(ONE, Fraction(1, 1000))) ** 0.5
 CASES = [
     Case(
@@ -159,6 +171,12 @@ CASES = [
         delta=1e-3,
     ),
     Case("marginals: private cuts, delta = .001", 1, lambda: cut_places(1, 8_000), delta=1e-3),
+    Case(
+        "marginals: private cuts beside zero, delta = .001",
+        3,
+        lambda: cut_beside_zero(8_000),
+        delta=1e-3,
+    ),
 ]
 BROKEN = [
     Case(

@@ -75,7 +75,7 @@ def test_a_domain_of_a_trillion_cells_is_released_or_refused_by_its_tables():
 
 
 def test_rules_and_structural_zeros_hold_in_every_row_and_are_proved():
-    free = vd.Marginals(**COMMON, m=3).protect(FRAME)
+    free = vd.Marginals(**COMMON, m=3, rounds=0).protect(FRAME)
     ruled = vd.Marginals(**COMMON, m=3, rules=['age == "child" implies income == "none"'])
     release = ruled.protect(FRAME)
     zero = vd.Marginals(
@@ -89,7 +89,7 @@ def test_rules_and_structural_zeros_hold_in_every_row_and_are_proved():
         )
 
     assert earning_children(release) == earning_children(zero) == 0
-    assert earning_children(free) > 0  # a control: without the rule noise makes some
+    assert earning_children(free) > 0  # a control: independent columns make hundreds
     settings = release.manifest["steps"][0]["settings"]
     assert settings["structural_zeros"] == [{"age": ["child"], "income": ["low", "high"]}]
     posterior = vd.posterior(release)
@@ -100,7 +100,10 @@ def test_rules_and_structural_zeros_hold_in_every_row_and_are_proved():
 
 
 def test_only_tables_of_the_workload_get_noise():
-    release = vd.Marginals(**COMMON, workload=[["age", "ill"]], weights=[2.0]).protect(FRAME)
+    # Noise comes from the system: at epsilon 50 it cannot keep a strong relation from being chosen.
+    release = vd.Marginals(
+        **{**COMMON, "epsilon": 50.0}, workload=[["age", "ill"]], weights=[2.0]
+    ).protect(FRAME)
     measured = release.manifest["steps"][0]["settings"]["measured"]
     assert {tuple(table["columns"]) for table in measured} <= {
         ("age",),

@@ -17,7 +17,9 @@ Edges = tuple[float, ...]
 MOST_BINS = 1000
 FINE = 1000  # numbers that a bin can be drawn as, about: decimals follow from it
 STEEPEST = 12.0  # most that the logarithm of a density changes over a bin
+THINNEST = 1e5  # the same over an outer bin that reaches far beyond its people
 WIDE = 2.0  # times as wide as its neighbour
+NARROW = 20.0  # times as narrow: a value of its own, such as zero, whatever the others do
 TILT = 0.5  # sd of the logarithm of the tilt within bins, where their shape is not known
 
 
@@ -117,7 +119,8 @@ def slopes(shares: Floats, edges: Sequence[float]) -> Floats:
     Of a bin between others, as if the logarithm of the density were a line through the middles of
     both neighbours; a wide last bin tells nothing of the one beside it. The first and the last bin
     start at their inner edge with the density that the two bins before them lead to, so that a
-    wide last bin thins out.
+    wide last bin thins out. An end bin that is far narrower than the one beside it holds a value
+    of its own, and is left out.
 
     Examples
     --------
@@ -129,6 +132,10 @@ def slopes(shares: Floats, edges: Sequence[float]) -> Floats:
     logs, last = np.log(np.maximum(shares, 1e-6) / width), width.size - 1
     if not last:
         return np.zeros(1)
+    if _alone(ends):
+        return np.append(0.0, slopes(shares[1:], edges[1:]))
+    if _alone(-ends[::-1]):
+        return np.append(slopes(shares[:-1], edges[:-1]), 0.0)
 
     def line(a: int, b: int) -> float:
         return float((logs[b] - logs[a]) / (middle[b] - middle[a]))
@@ -145,7 +152,14 @@ def slopes(shares: Floats, edges: Sequence[float]) -> Floats:
     rise[last] = -_fall(float(np.exp(np.clip(inner - logs[last], -STEEPEST, STEEPEST))))
     inner = logs[1] + line(1, 2) * (ends[1] - middle[1])
     rise[0] = _fall(float(np.exp(np.clip(inner - logs[0], -STEEPEST, STEEPEST))))
-    return np.clip(rise, -STEEPEST, STEEPEST)
+    rise[1:last] = np.clip(rise[1:last], -STEEPEST, STEEPEST)
+    return rise
+
+
+def _alone(ends: Floats) -> bool:
+    """Return whether the first bin holds a value of its own: it is far narrower than the next."""
+    width = np.diff(ends)
+    return bool(width.size > 1 and NARROW * width[0] < width[1])
 
 
 def _fall(ratio: float) -> float:
@@ -156,7 +170,7 @@ def _fall(ratio: float) -> float:
     >>> round(_fall(2.0), 3)
     1.594
     """
-    low, high = -STEEPEST, STEEPEST
+    low, high = -STEEPEST, THINNEST
     for _ in range(60):
         b = (low + high) / 2
         start = b / -math.expm1(-b) if abs(b) > 1e-9 else 1.0  # noqa: PLR2004
@@ -172,9 +186,11 @@ def mean_places(slope: Floats) -> Floats:
     >>> mean_places(np.array([0.0, -2.0])).round(3).tolist()
     [0.5, 0.343]
     """
-    safe = np.where(np.abs(slope) < 1e-4, 1.0, slope)  # noqa: PLR2004
-    exact = -1 / np.expm1(-safe) - 1 / safe
-    return np.asarray(np.where(np.abs(slope) < 1e-4, 0.5 + slope / 12, exact))  # noqa: PLR2004
+    flat = np.abs(slope) < 1e-4  # noqa: PLR2004
+    steep = np.where(flat, 1.0, np.abs(slope))
+    rising = -1 / np.expm1(-steep) - 1 / steep
+    exact = np.where(slope < 0, 1 - rising, rising)
+    return np.asarray(np.where(flat, 0.5 + slope / 12, exact))
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,8 +220,9 @@ class Within:
             return np.minimum(result, high[codes])
         ends = np.asarray(edges)
         width = np.diff(ends)
-        drawn = ends[codes] + place * width[codes]
-        steps = 10.0 ** max(0, math.ceil(math.log10(FINE / float(width.min()))))
+        zero = _alone(ends) and ends[0] == 0  # its people have nothing, not a little each
+        drawn = ends[codes] + place * width[codes] * (codes > 0 if zero else 1)
+        steps = 10.0 ** max(0, math.ceil(math.log10(FINE / float(width[int(zero) :].min()))))
         below = np.nextafter(ends[1:], -np.inf)
         below[-1] = ends[-1]
         inside: Floats = np.clip(np.floor(drawn * steps) / steps, ends[codes], below[codes])
@@ -220,5 +237,6 @@ class Within:
         shares = (np.bincount(codes, minlength=len(edges) - 1) + 1) / (codes.size + 1)
         slope = slopes(shares, edges)[codes]
         flat = np.abs(slope) < 1e-4  # noqa: PLR2004
-        safe = np.where(flat, 1.0, slope)
-        return np.where(flat, u, np.log1p(u * np.expm1(safe)) / safe)
+        steep = np.where(flat, 1.0, np.abs(slope))
+        falling = -np.log1p(np.where(slope > 0, 1 - u, u) * np.expm1(-steep)) / steep
+        return np.where(flat, u, np.where(slope > 0, 1 - falling, falling))

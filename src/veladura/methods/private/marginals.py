@@ -90,7 +90,7 @@ class Marginals(PrivateRecipe):
         the inner edges: ``{"age": [18, 65], "income": 20}``. 10 where nothing is said.
     private_cuts
         Columns of numbers whose bins hold about as many people each: the cuts are chosen privately,
-        for a tenth of the budget.
+        for a tenth of the budget. Zero is a bin of its own where it is the lower bound.
     epsilon
         The privacy loss of the release.
     delta
@@ -273,7 +273,12 @@ class Marginals(PrivateRecipe):
             numbers.refuse_private_rules(self.rules, self.private_cuts)
             domain = domain.with_zeros(workload.rule_zeros(chosen, domain, self.rules))
             self.design(domain, 1)
-        grids = {name: grid_edges(*bounds_of(name, self.bounds)) for name in self.private_cuts}
+        grids = {
+            name: grid_edges(
+                *bounds_of(name, self.bounds), whole=chosen.schema[name].kind == "integer"
+            )
+            for name in self.private_cuts
+        }
         domain = domain.rebinned(grids) if grids else domain
         codes, counts = domain.tuples(self.contributed(chosen, context), clip=True)
         return FittedMarginals(self, chosen, no_codes(), domain, counts, distinct=tuple(codes))

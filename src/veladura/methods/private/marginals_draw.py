@@ -59,7 +59,13 @@ class FittedMarginals(FittedPrivate["Marginals"]):
             cells = len(grid) - 1
             held = np.bincount(codes, weights=self.counts, minlength=cells + 1)[:cells]
             bins = len(edges_of(name, self.recipe.bounds, self.recipe.bins, USUAL_BINS)) - 1
-            cuts = quantile_cuts(held.astype(np.int64), bins, rho / len(columns), noisy_maximum)
+            cuts = quantile_cuts(
+                held.astype(np.int64),
+                bins,
+                rho / len(columns),
+                noisy_maximum,
+                zero=grid[0] == 0,
+            )
             edges[name] = (grid[0], *(grid[cut] for cut in cuts), grid[-1])
             bin_of = np.searchsorted(np.array(cuts), np.arange(cells), side="right")
             distinct[place] = np.append(bin_of, len(cuts) + 1)[codes]

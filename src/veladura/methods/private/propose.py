@@ -52,6 +52,8 @@ def table_settings(table: Table, facts: Mapping[str, Facts]) -> dict[str, Any]:
     """Return settings of a private table of up to six columns of few values and two of numbers.
 
     Bounds are powers of ten around the values: rounder than the data, and still read off them.
+    Within them, cuts are chosen privately: between bounds so wide, most people would be in the
+    first of a few even bins.
     """
     numbers = _numbers(table, facts)[:2]
     if not any(width <= MANY for _, width in _candidates(table, facts)) and numbers:
@@ -69,6 +71,7 @@ def table_settings(table: Table, facts: Mapping[str, Facts]) -> dict[str, Any]:
         "columns": tuple(name for name in table.names if name in chosen),
         "missing": tuple(name for name in table.names if name in absent),
         "bounds": {name: _round_bounds(table, name) for name in numbers},
+        "private_cuts": tuple(name for name in table.names if name in numbers),
     }
 
 
