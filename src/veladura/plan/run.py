@@ -192,7 +192,12 @@ def write(
             )
         advance()
     if tried.entry is not None and plan.custodian.series:
-        Series(plan.custodian.series).write(tried.entry)
+        series = Series(plan.custodian.series)
+        series.write(tried.entry)
+        if plan.custodian.consistent:
+            from veladura.release.consistent import remember
+
+            remember(release, tried.table, series, tried.entry)
     return Outcome(release, assessment, verdicts, plan.folder, custodian, tried.standing)
 
 
@@ -237,6 +242,7 @@ def tried(
         ledger=ledger or ledger_of(plan, table),
         unsafe_repeatable=unsafe_repeatable,
     )
+    release = _consistent(plan, release, table)
     standing = standing_of(plan, table, release, facts)
     entry = _held_against_past(plan, release, table)
     assessment = assess(
@@ -250,6 +256,23 @@ def tried(
     limits = with_defaults(plan.gate, plan.default_limits, assessment)
     assessment = replace(assessment, limits=limits)
     return Trial(release, assessment, tuple(gate(assessment, limits)), standing, table, entry)
+
+
+def _consistent(plan: Plan, release: Release, table: Table) -> Release:
+    """Return the release with the values of the last one where a plan asks for it."""
+    if not plan.custodian.consistent:
+        return release
+    from veladura.release.consistent import consistent
+
+    made, number = consistent(release, table, Series(str(plan.custodian.series)))
+    if number:
+        warnings.warn(
+            f"series {plan.custodian.series!r}: {number:,} of {made.tables[0].table.rows:,} rows"
+            " have not changed since the last release and keep the values released then.",
+            SeriesWarning,
+            stacklevel=2,
+        )
+    return made
 
 
 def _held_against_past(plan: Plan, release: Release, table: Table) -> Entry | None:
@@ -280,5 +303,6 @@ def past(plan: Plan, series: str | None = None) -> list[Together]:
         raise PlanError(msg)
     table = plan.open()
     release = plan.recipe.protect(table, seed=plan.run.seed, threads=plan.run.threads)
+    release = _consistent(plan, release, table)
     held = Series(name)
     return held.against(held.entry(release, table, plan.folder.name))

@@ -78,13 +78,23 @@ class ReleasePlan:
 
 @dataclass(frozen=True, kw_only=True)
 class CustodianPlan:
-    """Where the private record is kept, and the series of releases that this one continues."""
+    """Where the private record is kept, and the series of releases that this one continues.
+
+    ``consistent``: whoever has not changed since the last release keeps the released values.
+    """
 
     folder: str | None = None
     series: str | None = None
+    consistent: bool = False
 
     def __post_init__(self) -> None:
         _check_path(self.folder or "custodian")
+        if self.consistent and not self.series:
+            msg = (
+                "consistent is about a series of releases, and none is named.\n\nHint: add series ="
+                ' "NAME" to [custodian].'
+            )
+            raise PlanError(msg)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -260,8 +260,8 @@ def entry_of(
     promises = [p for p in release.promises if p.name.startswith("group-size")]
     columns = tuple(promises[0].settings["columns"])
     data, rows = release.tables[0].table, np.asarray(release.tables[0].rows)
-    texts = [[_text(v) for v in data.arrow.column(c).to_pylist()] for c in columns]
-    group = [_hashed(key, values) for values in zip(*texts, strict=True)]
+    texts = [[text_of(v) for v in data.arrow.column(c).to_pylist()] for c in columns]
+    group = [hashed(key, values) for values in zip(*texts, strict=True)]
     person = _person_hashes(release, table, key, same_source=same_source)
     levels: dict[str, int] = {}
     for step in release.steps:
@@ -310,8 +310,8 @@ def _entry_of_rows(
 
 
 def _held(key: bytes, rows: pa.Table, columns: Sequence[str]) -> Ints:
-    texts = [[_text(value) for value in rows.column(name).to_pylist()] for name in columns]
-    return np.array([_hashed(key, values) for values in zip(*texts, strict=True)], dtype=np.int64)
+    texts = [[text_of(value) for value in rows.column(name).to_pylist()] for name in columns]
+    return np.array([hashed(key, values) for values in zip(*texts, strict=True)], dtype=np.int64)
 
 
 def together(old: Entry, new: Entry) -> Together:
@@ -345,10 +345,10 @@ def _person_hashes(release: Release, table: Table, key: bytes, *, same_source: b
     source = table.schema
     if same_source and not (source.of_role("person") or source.of_role("identifier")):
         return np.arange(table.rows, dtype=np.int64)
-    return np.array([_hashed(key, values) for values in _people(release, table)], dtype=np.int64)
+    return np.array([hashed(key, values) for values in people_of(release, table)], dtype=np.int64)
 
 
-def _people(release: Release, table: Table) -> list[tuple[str, ...]]:
+def people_of(release: Release, table: Table) -> list[tuple[str, ...]]:
     """Return what identifies the person of each row of the source, as text."""
     source, original = table.fetched(), release.original
     names = source.schema.of_role("person") or source.schema.of_role("identifier")
@@ -362,15 +362,16 @@ def _people(release: Release, table: Table) -> list[tuple[str, ...]]:
     if original is None or not original.arrow.select(shared).equals(source.arrow.select(shared)):
         msg = "the rows of the release cannot be matched with those of its source."
         raise DataError(msg)
-    columns = [[_text(v) for v in source.arrow.column(name).to_pylist()] for name in names]
+    columns = [[text_of(v) for v in source.arrow.column(name).to_pylist()] for name in names]
     return list(zip(*columns, strict=True))
 
 
-def _text(value: Any) -> str:
+def text_of(value: Any) -> str:
+    """Return a value as text that tells an empty one from none."""
     return "" if value is None else f"={label_text(value)}"
 
 
-def _hashed(key: bytes, values: Sequence[str]) -> int:
+def hashed(key: bytes, values: Sequence[str]) -> int:
     """Return a keyed hash of some texts, as a signed whole number of 8 bytes."""
     joined = "\x1f".join(values).encode("utf-8")
     return int.from_bytes(blake2b(joined, digest_size=8, key=key).digest(), signed=True)

@@ -1,0 +1,173 @@
+"""A consistent series: whoever has not changed keeps the released values, all others are drawn."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import veladura as vd
+from veladura.errors import PlanError, VeladuraWarning
+from veladura.plan.reading import read_plan
+from veladura.plan.run import run
+
+PLAN = """
+[source]
+path = "{file}"
+
+[columns.id]
+role = "identifier"
+
+[columns.age]
+role = "quasi-identifier"
+
+[columns.sex]
+role = "quasi-identifier"
+
+[columns.income]
+role = "sensitive"
+
+[[step]]
+method = "{method}"
+{settings}
+
+[release]
+folder = "out/{name}"
+format = "csv"
+
+[custodian]
+folder = "safe/{name}"
+{custodian}
+
+[run]
+seed = {seed}
+"""
+SERIES = 'series = "panel"\nconsistent = true'
+CART = 'columns = ["income"]\nm = 2\nsmoothing = "local"'
+CHANGED = 60
+
+
+def years(home) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Write a register of two years: some incomes change, some people leave, others come."""
+    rng = np.random.default_rng(1)
+    first = pd.DataFrame({"id": [f"p{i:04d}" for i in range(600)]})
+    first["age"] = rng.integers(20, 70, 600)
+    first["sex"] = rng.choice(["f", "m"], 600)
+    first["income"] = np.round(np.exp(rng.normal(10, 0.6, 600)), 0)
+    second = first.iloc[100:].copy()
+    second.iloc[:CHANGED, 3] += 5_000
+    new = first.iloc[:50].assign(id=[f"n{i:04d}" for i in range(50)])
+    second = pd.concat([second, new]).sample(frac=1, random_state=2)
+    first.to_csv(home / "year1.csv", index=False)
+    second.to_csv(home / "year2.csv", index=False)
+    return first, second.reset_index(drop=True)
+
+
+def plan(home, name, file, *, custodian=SERIES, method="cart", settings=CART):
+    path, seed = home / f"{name}.toml", int.from_bytes(name.encode().ljust(14, b"."))
+    text = PLAN.format(
+        file=file, name=name, custodian=custodian, method=method, settings=settings, seed=seed
+    )
+    path.write_text(text, encoding="utf-8")
+    return read_plan(path)
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("VELADURA_CUSTODIAN", str(tmp_path / "home"))
+    return tmp_path
+
+
+def warned(made):
+    """Run a plan; return the outcome, and what it warns of."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", VeladuraWarning)
+        outcome = run(made)
+    return outcome, " ".join(str(one.message) for one in caught)
+
+
+def incomes(outcome, source: pd.DataFrame, dataset: int) -> pd.Series:
+    """Return the released incomes of one dataset by person."""
+    rows = np.asarray(outcome.release.tables[dataset].rows)
+    values = outcome.release.datasets[dataset].income.to_numpy()
+    return pd.Series(values, index=source.id.to_numpy()[rows])
+
+
+def test_the_unchanged_keep_their_values_and_nobody_else_does(home):
+    first, second = years(home)
+    before = run(plan(home, "one", "year1.csv"))
+    after, said = warned(plan(home, "two", "year2.csv"))
+    assert "440 of 550 rows have not changed" in said
+    same = second.merge(first, on=list(first.columns)).id
+    changed = second.id[second.id.str.startswith("p") & ~second.id.isin(same)]
+    assert (len(same), len(changed)) == (440, CHANGED)
+    for i in range(2):
+        old, new = incomes(before, first, i), incomes(after, second, i)
+        assert (old[same].to_numpy() == new[same].to_numpy()).all()
+        assert (old[changed].to_numpy() == new[changed].to_numpy()).mean() < 0.2
+    assert {proof.status for proof in after.release.proofs} == {"holds"}
+    assert vd.load(after.folder).manifest["steps"][0]["settings"]["consistent"] is True
+
+
+def test_without_it_the_same_people_are_drawn_again(home):
+    first, second = years(home)
+    alone = 'series = "panel"'
+    before = run(plan(home, "one", "year1.csv", custodian=alone))
+    after, said = warned(plan(home, "two", "year2.csv", custodian=alone))
+    assert "have not changed" not in said
+    same = second.merge(first, on=list(first.columns)).id
+    old, new = incomes(before, first, 0), incomes(after, second, 0)
+    assert (old[same].to_numpy() == new[same].to_numpy()).mean() < 0.2
+
+
+def test_two_noisy_releases_do_not_average_out(home):
+    """An intruder takes the mean of both years: no nearer to the truth than one of them."""
+    first, second = years(home)
+    noise = 'columns = ["income"]\nscale = 0.3'
+    errors = {}
+    for name, custodian in (("consistent", SERIES), ("free", 'series = "free"')):
+        settings = {"custodian": custodian, "method": "noise", "settings": noise}
+        one, _ = warned(plan(home, f"{name}1", "year1.csv", **settings))
+        two, _ = warned(plan(home, f"{name}2", "year2.csv", **settings))
+        same = second.merge(first, on=list(first.columns)).set_index("id").income
+        old, new = incomes(one, first, 0)[same.index], incomes(two, second, 0)[same.index]
+        off = ((old + new) / 2 - same).to_numpy() ** 2
+        errors[name] = float(np.sqrt(off.mean() / ((old - same).to_numpy() ** 2).mean()))
+    assert errors["consistent"] == 1.0
+    assert errors["free"] < 0.85
+
+
+def test_the_home_holds_no_original_value(home):
+    first, _ = years(home)
+    run(plan(home, "one", "year1.csv"))
+    (path,) = (home / "home").rglob("*.values.parquet")
+    kept = pd.read_parquet(path)
+    assert list(kept.columns) == ["(key)", "(dataset)", "income"]
+    released = pd.concat(
+        [pd.read_csv(file) for file in sorted((home / "out" / "one").rglob("dataset*.csv"))]
+    )
+    assert sorted(kept.income) == sorted(released.income)
+    assert not np.isin(kept["(key)"], first.id).any()
+
+
+@pytest.mark.parametrize(
+    ("settings", "custodian", "words"),
+    [
+        ({"settings": "m = 2"}, SERIES, "every row is a new one"),
+        ({}, "consistent = true", "none is named"),
+    ],
+)
+def test_what_cannot_be_consistent_is_refused(home, settings, custodian, words):
+    years(home)
+    with pytest.raises(PlanError, match=words):
+        run(plan(home, "one", "year1.csv", custodian=custodian, **settings))
+
+
+def test_another_design_is_refused(home):
+    years(home)
+    run(plan(home, "one", "year1.csv"))
+    other = 'columns = ["income", "age"]\nm = 2'
+    with pytest.raises(PlanError, match="they cannot be consistent"):
+        run(plan(home, "two", "year2.csv", settings=other))
