@@ -8,6 +8,7 @@ cart-full and steps also of linear scores in the trees, with columns of many lev
 unbiased splits, of calibrated draws, of donors in another order within their leaves, and of tails
 that are not pulled in where few numbers move, of tails among mass points that keep their spread, of
 categories new to a node that go to both of its sides, and of kept rounding units (cart, cart-full).
+Numbers that move have knots of 20 people (cart, cart-full, critical-cart and steps).
 Masks without the law of the leaf (``min_people=0``) give the old bytes. Those of geography are of
 another default prior of contrasts; {"contrast_rate": 0.1} gives the old. All are of another order
 of the rows in a file: sorted by what they hold before they are shuffled; the sorted lines of every

@@ -254,6 +254,29 @@ def _residuals(
 
 @within(
     "void(int32[:, ::1], float64[:, ::1], float64[::1], float64[:, ::1], int64[::1],"
+    " float64[:, ::1], float64[::1])"
+)
+def _residuals_of_one(
+    held: NDArray[np.int32],
+    step: Floats,
+    intercept: Floats,
+    mean: Floats,
+    leaf: Ints,
+    sums: Floats,
+    total: Floats,
+) -> None:
+    """Do what `_residuals` does for one response, without its loops over responses."""
+    for i in range(len(held)):
+        own = mean[leaf[i], 0] - intercept[0]
+        for f in range(held.shape[1]):
+            own -= step[held[i, f], 0]
+        total[0] += own
+        for f in range(held.shape[1]):
+            sums[held[i, f], 0] += own
+
+
+@within(
+    "void(int32[:, ::1], float64[:, ::1], float64[::1], float64[:, ::1], int64[::1],"
     " float64[:, ::1], float64[:, ::1], float64[::1], boolean)"
 )
 def _move_one(
@@ -367,7 +390,10 @@ def shifts(
     sums, step = np.zeros((len(place), responses)), np.empty((len(place), responses))
     total, shift = np.zeros(responses), np.zeros((rows.size, responses))
     _tables(place, value, slopes, step)
-    _residuals(held, step, slopes[0], mean, leaf, sums, total)
+    if responses == 1:
+        _residuals_of_one(held, step, slopes[0], mean, leaf, sums, total)
+    else:
+        _residuals(held, step, slopes[0], mean, leaf, sums, total)
     moved = np.empty(slopes.shape)
     for count in range(ROUNDS):
         _regressed(place, value, inverse, total, sums, moved)

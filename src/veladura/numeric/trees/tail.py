@@ -6,12 +6,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from veladura.base.arrays import Floats
+from veladura.base.arrays import Floats, Ints
 from veladura.numeric.transforms import Transform
 from veladura.numeric.trees.bins import bin_of
 
-FEWEST, MOST = 5, 20  # people whose mean is a knot
-KNOTS = 200  # so many knots are enough: more people share one
+FEWEST, MOST = 5, 20  # people whose mean is a knot, among the outermost and in the middle
+OUTER = (5, 10, 20)  # where the knots of the outermost people end
 TAIL_PEOPLE = 20
 PERCENT = 0.1  # p of the p-% rule
 RANK, TIMES = 3, 3.0  # exceedances are cut at so many times that of the third largest
@@ -49,8 +49,9 @@ class Quantiles:
     ) -> Quantiles:
         """Return the quantile function of some sorted numbers.
 
-        A knot is the mean of 5 to 20 people. Where the outermost number is more than ``percent``
-        away from the fifth, a generalised Pareto tail stands for the outermost 20 or more.
+        A knot is the mean of 20 people, at the ends of 5 or 10. Where the outermost number is more
+        than ``percent`` away from the fifth, a generalised Pareto tail stands for the outermost 20
+        or more.
 
         Parameters
         ----------
@@ -68,9 +69,7 @@ class Quantiles:
         """
         raw, size = ordered, ordered.size
         ordered = raw if scale is None else scale.of(raw)
-        each = rows * int(np.clip(size // (rows * KNOTS), FEWEST, MOST))
-        blocks = max(size // each, 1)
-        edges = np.linspace(0, size, blocks + 1).astype(np.int64)
+        edges = _edges(size, rows)
         sums = np.append(0.0, np.cumsum(ordered))
         means = np.diff(sums[edges]) / np.diff(edges)
         shares = (edges[1:] + edges[:-1]) / (2 * size)
@@ -113,6 +112,19 @@ class Quantiles:
             np.concatenate([self.shares[kept], places]),
             np.concatenate([self.numbers[kept], base + beyond]),
         )
+
+
+def _edges(size: int, rows: int) -> Ints:
+    """Return where the people of each knot begin and end, in order of their numbers.
+
+    On a dense grid five people sit on two numbers: knots as fine as that would follow who holds
+    which of them, and numbers of one person would come out a tenth less often than those around.
+    """
+    outer, middle = rows * np.array(OUTER), size - 2 * rows * OUTER[-1]
+    if middle < rows * MOST:
+        return np.linspace(0, size, max(size // (rows * FEWEST), 1) + 1).astype(np.int64)
+    inner = np.linspace(0, middle, middle // (rows * MOST) + 1).astype(np.int64) + outer[-1]
+    return np.concatenate([[0], outer[:-1], inner, size - outer[-2::-1], [size]])
 
 
 def _ends(ordered: Floats, means: Floats) -> tuple[float, float]:
