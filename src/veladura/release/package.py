@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from veladura.base.limits import Verdict
     from veladura.core.standing import Standing
     from veladura.measures.assessment import Assessment
-    from veladura.report.facts import Audience
+    from veladura.report.facts import Audience, Facts
     from veladura.table.table import Table
 
 
@@ -63,18 +63,21 @@ class Pages:
 
     def render(self, release: Release, audience: Audience) -> str:
         """Return the page of a release for one audience."""
-        from veladura.report.facts import gather
         from veladura.report.render import render
 
-        return render(
-            gather(
-                release,
-                self.assessment,
-                self.proofs,
-                verdicts=self.verdicts,
-                audience=audience,
-                drawings=self.drawings,
-            )
+        return render(self.facts(release, audience))
+
+    def facts(self, release: Release, audience: Audience) -> Facts:
+        """Return what the page of a release says to one audience."""
+        from veladura.report.facts import gather
+
+        return gather(
+            release,
+            self.assessment,
+            self.proofs,
+            verdicts=self.verdicts,
+            audience=audience,
+            drawings=self.drawings,
         )
 
 
@@ -277,17 +280,21 @@ def leave_report(
     release: Release, folder: Path, assessment: Assessment, verdicts: tuple[Verdict, ...]
 ) -> Path:
     """Write the custodian's report of a release that was refused; return its path."""
+    from veladura.report.render import render
+
     path = private_folder(folder) / "refused.html"
-    write_private(path, custodian_page(release, assessment, verdicts))
+    write_private(path, render(custodian_facts(release, assessment, verdicts)))
     return path
 
 
-def custodian_page(release: Release, assessment: Assessment, verdicts: tuple[Verdict, ...]) -> str:
-    """Return the custodian's report of a release that is not written, as HTML."""
+def custodian_facts(
+    release: Release, assessment: Assessment, verdicts: tuple[Verdict, ...]
+) -> Facts:
+    """Return what the custodian's report says of a release that is not written."""
     from veladura.report.facts import public_drawings
 
     pages = Pages(release.prove(), public_drawings(release), assessment, verdicts)
-    return pages.render(release, "custodian")
+    return pages.facts(release, "custodian")
 
 
 def load(folder: str | Path, *, large: bool = False, lazy: bool | None = None) -> Release:

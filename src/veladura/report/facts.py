@@ -18,6 +18,7 @@ from veladura.report import words
 from veladura.report.codebook import FEWEST, ColumnFacts, describe
 from veladura.report.intervals import IntervalGroup, interval_facts
 from veladura.report.opening import Opening, opening
+from veladura.report.own_formulas import own_groups
 from veladura.report.snippets import command, snippet
 
 if TYPE_CHECKING:
@@ -199,6 +200,7 @@ def gather(
         own |= detail.pictures()
     return replace(
         page,
+        intervals=(*page.intervals, *own_groups(assessment)),
         details=() if assessment is None else tuple(assessment.details.values()),
         pictures=_pictures(
             {**everyone} | {title: svg for title, svg in own.items() if isinstance(svg, bytes)}

@@ -48,6 +48,7 @@ class IntervalFacts:
     original: str
     overlap: str
     in_words: str  # for readers who do not see the picture
+    term: Term = field(repr=False)
     mark: Mark | None = field(default=None, repr=False)
 
 
@@ -58,6 +59,7 @@ class IntervalGroup:
     title: str
     scale: str
     rows: tuple[IntervalFacts, ...]
+    unit: Unit = "number"
 
 
 def interval_facts(release: Release, original: Table | None) -> tuple[IntervalGroup, ...]:
@@ -79,9 +81,11 @@ def interval_facts(release: Release, original: Table | None) -> tuple[IntervalGr
     by = "" if pairing.weights() is None else f", weighted by {pairing.weight}"
     if (design := _sampling(pairing)) is not None:
         by += f", errors of the design ({design})"
+    means = list(_means(pairing, changed, combined, original))
+    shares = list(_shares(pairing, changed, combined, both=both))
     groups = (
-        _group(f"Means{by}", list(_means(pairing, changed, combined, original)), "number"),
-        _group(f"Proportions{by}", list(_shares(pairing, changed, combined, both=both)), "share"),
+        interval_group(f"Means{by}", means, "number"),
+        interval_group(f"Proportions{by}", shares, "share"),
         _slopes(pairing, changed, combined, both=both),
     )
     return tuple(group for group in groups if group is not None)
@@ -238,7 +242,7 @@ def _slopes(
     more = (
         f", the first {MOST_SLOPES} of {len(fits.terms)}" if len(fits.terms) > MOST_SLOPES else ""
     )
-    return _group(
+    return interval_group(
         f"Regression coefficients of {model}{more}",
         terms,
         "number",
@@ -281,25 +285,31 @@ def _posteriors(release: Release, original: Table) -> tuple[IntervalGroup, ...]:
                     )
                 )
             )
-    group = _group("Proportions, from the exact posterior", terms, "share")
+    group = interval_group("Proportions, from the exact posterior", terms, "share")
     return () if group is None else (group,)
 
 
-def _group(title: str, terms: Sequence[Term], unit: Unit, note: str = "") -> IntervalGroup | None:
+def interval_group(
+    title: str, terms: Sequence[Term], unit: Unit, note: str = ""
+) -> IntervalGroup | None:
+    """Return estimates of one sort, each with its small picture; None without any."""
     if not terms:
         return None
     marks, scale = beside(terms) if terms[0].original is not None else alone(terms, unit)
     return IntervalGroup(
         title,
         f"{scale} {note}".strip(),
-        tuple(_facts(term, mark, unit) for term, mark in zip(terms, marks, strict=True)),
+        tuple(interval_of(term, mark, unit) for term, mark in zip(terms, marks, strict=True)),
+        unit,
     )
 
 
-def _facts(term: Term, mark: Mark | None, unit: Unit) -> IntervalFacts:
+def interval_of(term: Term, mark: Mark | None, unit: Unit) -> IntervalFacts:
+    """Return an estimate as it is printed and drawn."""
     released = written(term.released, unit)
     if term.original is None:
-        return IntervalFacts(term.name, released, "", "", f"{term.name}: release {released}", mark)
+        told = f"{term.name}: release {released}"
+        return IntervalFacts(term.name, released, "", "", told, term, mark)
     original = written(term.original, unit)
     ends = [
         tuple(np.array([end]) for end in (e.value, e.lower, e.upper))
@@ -313,6 +323,7 @@ def _facts(term: Term, mark: Mark | None, unit: Unit) -> IntervalFacts:
         original,
         overlap,
         f"{term.name}: original {original}; release {released}; overlap {overlap}",
+        term,
         mark,
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from veladura.comparison.result import Comparison
     from veladura.plan.run import Outcome, Trial
 
-FOLDER, PAGE, FACTS = "cards", "report.html", "card.json"
+FOLDER, PAGE, FACTS, DRAWN = "cards", "report.html", "card.json", "drawn.json"
 
 
 class Cards:
@@ -45,10 +45,18 @@ class Cards:
         self.get(name)
         return (self.folder / name / PAGE).read_bytes()
 
+    def drawn(self, name: str) -> dict[str, Any] | None:
+        """Return what the pictures of a card show; None for one of an older studio."""
+        self.get(name)
+        try:
+            return dict(json.loads((self.folder / name / DRAWN).read_text(encoding="utf-8")))
+        except (OSError, ValueError):
+            return None
+
     def remove(self, name: str) -> None:
         """Throw a card away."""
         self.get(name)
-        for file in (FACTS, PAGE):
+        for file in (FACTS, PAGE, DRAWN):
             (self.folder / name / file).unlink(missing_ok=True)
         (self.folder / name).rmdir()
 
@@ -60,21 +68,31 @@ class Cards:
             return None
 
 
-def write_card(folder: Path, card: Mapping[str, Any], page: str) -> str:
+@dataclass(frozen=True)
+class Tried:
+    """A card, the custodian's report behind it, and what its pictures show."""
+
+    card: Mapping[str, Any]
+    page: str
+    drawn: Mapping[str, Any]
+
+
+def write_card(folder: Path, tried: Tried) -> str:
     """Write a card and its report below a folder of cards; return its name."""
     taken = [int(path.name) for path in folder.iterdir() if path.name.isdigit()]
     name = f"{max(taken, default=0) + 1:03d}"
     home = private_folder(folder / name)
-    write_private(home / PAGE, page)
-    write_private(home / FACTS, json.dumps(card))
+    write_private(home / PAGE, tried.page)
+    write_private(home / DRAWN, json.dumps(tried.drawn))
+    write_private(home / FACTS, json.dumps(tried.card))  # the last one: now it is a card
     return name
 
 
-def card_of(tried: Trial, text: str, seconds: float) -> tuple[dict[str, Any], str]:
-    """Return the facts of a card, and the custodian's report behind it."""
-    from dataclasses import replace
-
-    from veladura.release.package import custodian_page
+def card_of(tried: Trial, text: str, seconds: float) -> Tried:
+    """Return a card of a trial."""
+    from veladura.release.package import custodian_facts
+    from veladura.report.render import render
+    from veladura.studio.beside import drawn_of
 
     release, assessment = tried.release, tried.assessment
     about = replace(release, standing=tried.standing)
@@ -98,7 +116,8 @@ def card_of(tried: Trial, text: str, seconds: float) -> tuple[dict[str, Any], st
         ],
         "figures": {name: asdict(figure) for name, figure in assessment.figures.items()},
     }
-    return card, custodian_page(about, assessment, tried.verdicts)
+    facts = custodian_facts(about, assessment, tried.verdicts)
+    return Tried(card, render(facts), drawn_of(facts, assessment))
 
 
 def outcome_facts(outcome: Outcome) -> dict[str, Any]:

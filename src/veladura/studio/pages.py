@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, PrefixLoader, StrictUndefined
 
 from veladura.base.visible import visible
 
@@ -14,9 +14,15 @@ from veladura.base.visible import visible
 @cache
 def _environment() -> Environment:
     from veladura.report import words
+    from veladura.report.codebook import in_words
 
     environment = Environment(
-        loader=PackageLoader("veladura.studio"),
+        loader=ChoiceLoader(
+            [
+                PackageLoader("veladura.studio"),
+                PrefixLoader({"report": PackageLoader("veladura.report")}),
+            ]
+        ),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -24,6 +30,8 @@ def _environment() -> Environment:
     )
     environment.filters["number"] = lambda value: f"{value:,}"
     environment.filters["px"] = lambda length: f"{length:.1f}"
+    environment.filters["share"] = lambda value: words.number(value, "share")
+    environment.filters["in_words"] = in_words
     environment.filters["people"] = lambda n: "1 person" if n == 1 else f"{n:,} people"
     environment.filters["listed"] = lambda names: words.enumerated(list(names))
     environment.globals["plural"] = words.plural

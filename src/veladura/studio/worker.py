@@ -94,8 +94,8 @@ def _trial(task: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
 
     start = time.perf_counter()
     tried = rehearsed(plan_in(task["text"], Path(task["home"])), progress=progress)
-    card, page = card_of(tried, task["text"], time.perf_counter() - start)
-    return {"card": write_card(Path(task["folder"]), card, page)}
+    card = card_of(tried, task["text"], time.perf_counter() - start)
+    return {"card": write_card(Path(task["folder"]), card)}
 
 
 def _release(task: Mapping[str, Any], progress: Progress) -> dict[str, Any]:

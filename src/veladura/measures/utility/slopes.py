@@ -82,6 +82,13 @@ class Slopes:
     note: str = field(default="", repr=False)
 
 
+@dataclass(frozen=True)
+class SlopeTable(Detail):
+    """The table behind `utility.slopes`, with the coefficients of the holder's own formulas."""
+
+    own: tuple[SlopeModel, ...] = field(default=(), repr=False)
+
+
 def slopes(original: Any, release: Any, models: Iterable[str] = ()) -> Slopes:
     """Return how the slopes of several regressions are kept.
 
@@ -237,7 +244,7 @@ def measure(subject: Subject) -> Measured:
         )
         for model in result.models
     )
-    detail = Detail(
+    detail = SlopeTable(
         "Regressions of the original and of the release",
         (
             "Model",
@@ -247,6 +254,7 @@ def measure(subject: Subject) -> Measured:
             "Coefficients that moved most: original, release",
         ),
         rows,
+        result.models[: len(subject.models)],
     )
     fitted = [model for model in result.models if model.terms]
     coefficients = sum(len(model.terms) for model in fitted)

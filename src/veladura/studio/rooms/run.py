@@ -12,6 +12,7 @@ from veladura.report import words
 from veladura.studio.answers import Answer, Form, required
 from veladura.studio.cards import comparison_of, headline
 from veladura.studio.pages import fragment, spread
+from veladura.studio.two_cards import two_cards
 from veladura.studio.work import begin
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def show(session: Session, query: Mapping[str, str]) -> str:
     """Return the cards, the map, one card opened, or two beside each other."""
     cards = session.cards.all()
     if query.get("a") and query.get("b"):
-        return _two(session, query["a"], query["b"])
+        return two_cards(session, query["a"], query["b"])
     if query.get("card"):
         return _one(session, query["card"])
     plan, _ = session.ready
@@ -108,46 +109,6 @@ def _one(session: Session, name: str) -> str:
         others=[other["name"] for other in session.cards.all() if other["name"] != name],
         read_only=session.read_only,
     )
-
-
-def _two(session: Session, first: str, second: str) -> str:
-    """Return two cards beside each other: every figure, and the reports."""
-    cards = [session.cards.get(first), session.cards.get(second)]
-    comparison = comparison_of(cards)
-    names = dict.fromkeys(name for c in comparison.candidates for name in c.figures)
-    rows = []
-    for name in names:
-        shown = [written(c, name) for c in comparison.candidates]
-        figure = figure_of(comparison, name)
-        if set(shown) != {"-"} and figure is not None:
-            rows.append((name, figure.meaning, shown, shown[0] != shown[1], figure.headline))
-    return fragment(
-        "run-two",
-        cards=cards,
-        verdicts=[comparison.verdict(c) for c in comparison.candidates],
-        first=sorted((row for row in rows if row[3] or row[4]), key=lambda row: not row[4]),
-        rest=[row for row in rows if not (row[3] or row[4])],
-        differences=_differences(*(card["text"] for card in cards)),
-        reports=[
-            session.views.address(lambda name=card["name"]: session.cards.page(name))  # type: ignore[misc]
-            for card in cards
-        ],
-    )
-
-
-def _differences(first: str, second: str) -> list[str]:
-    """Return the lines of two plans that differ, without comments."""
-    from difflib import unified_diff
-
-    one, two = (
-        [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
-        for text in (first, second)
-    )
-    return [
-        line
-        for line in unified_diff(one, two, lineterm="", n=1)
-        if not line.startswith(("---", "+++", "@@"))
-    ]
 
 
 def _try(session: Session, _form: Form) -> Answer:
