@@ -58,6 +58,7 @@ class PlanError(VeladuraError):
     """A plan, a setting or a call is not valid."""
 
     exit_code = 2
+    unknown_name = False  # whether it is about a name that this version does not have
 
     @classmethod
     def unknown(cls, what: str, got: str, possible: Iterable[str]) -> Self:
@@ -65,7 +66,9 @@ class PlanError(VeladuraError):
         names = list(possible)
         near = get_close_matches(got, names, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"possible: {', '.join(map(repr, names))}."
-        return cls(f"{what} {got!r} is not known.\n\nHint: {hint}")
+        error = cls(f"{what} {got!r} is not known.\n\nHint: {hint}")
+        error.unknown_name = True
+        return error
 
 
 class ColumnError(PlanError):

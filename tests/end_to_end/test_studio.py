@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,38 +12,14 @@ pytest.importorskip(
     "playwright",
     reason="playwright of the extra dev is not installed: the tests in a browser DID NOT RUN",
 )
-from playwright.sync_api import Browser, Page, expect, sync_playwright
-from tests.studio.browser import Rooms, chromium, studio, write_people
+from playwright.sync_api import expect
+from tests.studio.browser import Rooms, studio, write_people
 
 FEWER = {
     "cart": {"m": "2"},
     "critical-cart": {"m": "2"},
     "geography": {"m": "2", "grid": "[5, 5]", "attributes": "sex"},
 }
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    place = chromium()
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=place, args=["--no-sandbox"])
-        yield opened
-        opened.close()
-
-
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    opened = browser.new_page(viewport={"width": 1280, "height": 900})
-    asked: list[str] = []
-    wrong: list[str] = []
-    opened.on("request", lambda request: asked.append(request.url))
-    opened.on("pageerror", lambda error: wrong.append(str(error)))
-    yield opened
-    opened.close()
-    hosts = {re.match(r"(\w+:(?://[^/]*)?)", url)[1] for url in asked}
-    assert len(hosts) == 1, hosts
-    assert next(iter(hosts)).startswith("http://127.0.0.1:")
-    assert wrong == []
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
@@ -91,9 +65,7 @@ def test_k_anonymity_with_a_chosen_node(page, tmp_path, veladura):
         rooms.says("This way is in the plan")
         chosen = page.locator("#ways tbody tr:has(.mark.good)")
         expect(chosen.locator("td").nth(2)).to_have_text(became)
-        rooms.go("run", "#try")
-        page.click("#try")
-        page.wait_for_selector("article.card")
+        rooms.try_plan("001")
         expect(page.locator("article.card")).to_contain_text("register finds 0")
         rooms.confirm_plan()
         rooms.write_release(seed="7")

@@ -77,9 +77,7 @@ def opened(tmp_path_factory) -> Iterator[tuple[Page, Rooms]]:
         page.click("text=Keep the formulas")
         rooms.says("formulas are in the plan")
         for number in ("001", "002"):
-            rooms.go("run", "#try")
-            page.click("#try")
-            page.wait_for_selector(f"article.card[data-card='{number}']")
+            rooms.try_plan(number)
         rooms.go("protect", "#ways")
         page.click("text=Look for the ways")
         page.wait_for_selector("svg.lattice")

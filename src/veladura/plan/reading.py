@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from veladura import __version__
 from veladura.base.limits import Limit
 from veladura.base.settings import from_plain, from_table, paths_from
 from veladura.core.gates import default_limits
@@ -48,7 +49,16 @@ def read_plan(path: str | Path) -> Plan:
             " writes one."
         )
         raise PlanError(msg) from None
-    return plan_in(text, file.parent)
+    try:
+        return plan_in(text, file.parent)
+    except PlanError as error:
+        if not error.unknown_name:
+            raise
+        msg = (
+            f"{error} If the plan was written with a newer version of veladura than this one"
+            f" ({__version__}), install that version."
+        )
+        raise type(error)(msg) from None
 
 
 def plan_in(text: str, home: Path) -> Plan:

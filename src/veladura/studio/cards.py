@@ -15,7 +15,9 @@ from veladura.report import words
 from veladura.report.opening import opening, risks_of
 
 if TYPE_CHECKING:
+    from veladura.base.limits import Verdict
     from veladura.comparison.result import Comparison
+    from veladura.measures.measure import Figure
     from veladura.plan.run import Outcome, Trial
 
 FOLDER, PAGE, FACTS, DRAWN = "cards", "report.html", "card.json", "drawn.json"
@@ -112,12 +114,23 @@ def card_of(tried: Trial, text: str, seconds: float) -> Tried:
         "exact": [column.to_json() for column in tried.standing.exact],
         "open": list(tried.standing.unconfirmed),
         "verdicts": [
-            {"figure": v.figure, "passed": v.passed, "words": str(v)} for v in tried.verdicts
+            {"figure": v.figure, "passed": v.passed, "words": judged(v, assessment.figures)}
+            for v in tried.verdicts
         ],
         "figures": {name: asdict(figure) for name, figure in assessment.figures.items()},
     }
     facts = custodian_facts(about, assessment, tried.verdicts)
     return Tried(card, render(facts), drawn_of(facts, assessment))
+
+
+def judged(verdict: Verdict, figures: Mapping[str, Figure]) -> str:
+    """Return a verdict of the gate in words: the field's term, the value, what is allowed."""
+    figure = figures.get(verdict.figure)
+    if figure is None:
+        return str(verdict)
+    value = f"does not apply ({verdict.why})" if figure.estimate is None else words.figure(figure)
+    allowed = words.limit(verdict.limit, figure.unit)
+    return f"{words.term(figure.meaning)}: {value}; allowed: {allowed}"
 
 
 def outcome_facts(outcome: Outcome) -> dict[str, Any]:

@@ -17,6 +17,11 @@ WORDS = {
     "release": "Writing the release",
     "ways": "Looking for the ways to reach k-anonymity",
 }
+FAILED = {
+    "trial": "No card was made.",
+    "release": "No release was written.",
+    "ways": "The ways could not be listed.",
+}
 KILLED = (
     "the process that did the work ended without a word: it was stopped from outside, or ran out"
     " of memory. Nothing was released, and nothing that was there before is lost.\n\nHint: run it"
@@ -96,6 +101,11 @@ class Job:
     def words(self) -> str:
         """What is done, and where it stands."""
         return WORDS[self.kind]
+
+    @property
+    def failed(self) -> str:
+        """What there is not, because the work failed; empty where it did not."""
+        return FAILED[self.kind] if self.state == "failed" else ""
 
     @property
     def left(self) -> str:

@@ -256,13 +256,17 @@ class Session:
             raise PlanError(msg)
 
     def reload(self) -> None:
-        """Read plan and source again."""
+        """Read plan and source again; draft the plan where the first try failed before it."""
         from veladura.plan.reading import read_plan
 
         with self.lock:
-            plan = read_plan(self._path)
-            self.source = self._opened(plan)
-            self.plan, self.problem, self.state = plan, "", "ready"
+            if self.plan is None:
+                self._open()
+            else:
+                plan = read_plan(self._path)
+                self.source = self._opened(plan)
+                self.plan = plan
+            self.problem, self.state = "", "ready"
             self.changed()
 
     def once(self, key: Any, make: Callable[[], Any]) -> Any:

@@ -84,6 +84,16 @@ def exact_facts(session: Session) -> dict[str, ExactFacts]:
     return facts
 
 
+def exposed(session: Session) -> list[str]:
+    """Return the columns that would be released exactly although they identify people."""
+    plan, _ = session.ready
+    return [
+        fact.name
+        for fact in exact_facts(session).values()
+        if fact.dangerous and not reason_of(fact.columns, plan.columns)
+    ]
+
+
 def _row(session: Session, name: str, exact: ExactFacts | None, agreed: Any) -> Row:
     plan, source = session.ready
     field, facts = source.table.schema[name], source.facts[name]

@@ -12,6 +12,7 @@ from veladura.report import words
 from veladura.studio.answers import Answer, Form, required
 from veladura.studio.cards import comparison_of, headline
 from veladura.studio.pages import fragment, spread
+from veladura.studio.rooms.columns import exposed
 from veladura.studio.two_cards import two_cards
 from veladura.studio.work import begin
 
@@ -50,7 +51,8 @@ def show(session: Session, query: Mapping[str, str]) -> str:
         map=map_of(comparison_of(cards)) if cards else None,
         private=None if private is None else _outlook(session),
         problem=job.problem if job is not None and job.state == "failed" else "",
-        what=job.words if job is not None else "",
+        failed=job.failed if job is not None else "",
+        exposed=exposed(session),
         running=job is not None and job.state == "running",
         width=WIDTH,
         height=HEIGHT,
