@@ -89,9 +89,9 @@ def test_a_source_that_changes_under_the_page_is_read_again(page, folder):
         expect(page.locator(".lead").first).to_contain_text("121 rows")
 
 
-def test_a_second_studio_on_one_plan_only_looks(page, folder):
+def test_a_second_studio_on_one_plan_only_looks(page, browser, folder):
     with studio(folder, "people.csv") as address:
-        holder = page.context.new_page()
+        holder = browser.new_page()
         Rooms(holder).open(address)
         before = (folder / "plan.toml").read_bytes()
         with studio(folder, "plan.toml") as second:
