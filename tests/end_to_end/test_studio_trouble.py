@@ -18,6 +18,8 @@ pytest.importorskip(
 from playwright.sync_api import expect
 from tests.studio.browser import SECONDS, Rooms, studio, write_people
 
+from veladura.plan.draft import draft
+
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="finds processes by /proc: Linux only")
 
 
@@ -30,19 +32,19 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-def worker(folder: Path) -> int:
-    """Wait for the process that does the work of a studio; return its number."""
+def process(folder: Path, word: bytes) -> int:
+    """Wait for a process in a folder with a word in its command; return its number."""
     end = time.monotonic() + SECONDS
     while time.monotonic() < end:
         for place in Path("/proc").glob("[0-9]*"):
             try:
                 words = (place / "cmdline").read_bytes().split(b"\0")
-                if b"veladura.studio.worker" in words and (place / "cwd").resolve() == folder:
+                if word in words and (place / "cwd").resolve() == folder.resolve():
                     return int(place.name)
             except OSError:  # it ended while it was looked at
                 continue
         time.sleep(0.02)
-    pytest.fail("no worker was started")
+    pytest.fail("no such process was started")
 
 
 def test_a_table_that_cannot_be_read_is_tried_again(page, folder):
@@ -115,7 +117,7 @@ def test_a_killed_worker_is_a_sentence_and_the_next_run_goes_on(page, folder):
         before = (folder / "plan.toml").read_bytes()
         rooms.go("run", "#try")
         page.click("#try")
-        os.kill(worker(folder), signal.SIGKILL)
+        os.kill(process(folder, b"veladura.studio.worker"), signal.SIGKILL)
         expect(page.locator(".banner.bad")).to_contain_text("ended without a word")
         expect(page.locator(".banner.bad")).to_contain_text("No card was made.")
         expect(page.locator("#job")).to_be_hidden()
@@ -125,19 +127,23 @@ def test_a_killed_worker_is_a_sentence_and_the_next_run_goes_on(page, folder):
 
 @LINUX
 def test_a_full_disk_is_a_sentence_and_the_old_release_stays(page, folder):
-    """No file of the worker may grow, as on a disk without room."""
+    """No file of the studio and of its worker may grow, as on a disk without room."""
     import resource
 
     with studio(folder, "people.csv") as address:
         rooms = Rooms(page)
         rooms.open(address)
         rooms.go("release", "#write")
+        page.fill("#seed", "7")
+        page.click("button:has-text('Keep it')")
+        rooms.says("manifest and certificate")
         page.click("#write")
         page.wait_for_selector("#released")
         old = {p: p.read_bytes() for p in (folder / "release").rglob("*") if p.is_file()}
         page.check("input[name=force]")
+        own = process(folder, b"studio")
+        resource.prlimit(own, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
         page.click("#write")
-        resource.prlimit(worker(folder), resource.RLIMIT_FSIZE, (0, 0))
         expect(page.locator(".banner.bad").first).to_contain_text("Nothing was released")
         now = {p: p.read_bytes() for p in (folder / "release").rglob("*") if p.is_file()}
         assert now == old
@@ -145,9 +151,10 @@ def test_a_full_disk_is_a_sentence_and_the_old_release_stays(page, folder):
 
 
 def test_a_release_folder_that_does_not_verify_says_so(page, folder, veladura):
-    for command in (("init", "people.csv", "--quiet"), ("run", "plan.toml", "--quiet")):
-        done = veladura(*command, cwd=folder)
-        assert done.returncode == 0, done.stderr
+    plan = folder / "plan.toml"
+    plan.write_text(draft(str(folder / "people.csv"), home=folder, seed=7), encoding="utf-8")
+    done = veladura("run", "plan.toml", "--quiet", cwd=folder)
+    assert done.returncode == 0, done.stderr
     manifest = folder / "release" / "people" / "manifest.json"
     told = json.loads(manifest.read_text(encoding="utf-8"))
     manifest.write_text(json.dumps({**told, "rows": [1]}), encoding="utf-8")

@@ -82,7 +82,7 @@ def studio(folder: Path, *arguments: str) -> Iterator[str]:
     finally:
         watch.cancel()
         process.terminate()
-        process.communicate(timeout=30)
+        process.communicate(timeout=SECONDS)
 
 
 class Rooms:

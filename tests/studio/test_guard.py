@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from tests.studio.browser import studio, write_people
+from tests.studio.browser import SECONDS, studio, write_people
 
 from veladura.studio.guard import HEADERS, POLICY, Guard
 
@@ -93,7 +93,7 @@ def test_a_foreign_page_cannot_even_load_the_shell():
 
 
 def ask(port: int, method: str, path: str, headers: dict[str, str]) -> tuple[int, dict, bytes]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=SECONDS)
     connection.putrequest(method, path, skip_host=True)
     for name, value in headers.items():
         connection.putheader(name, value)
@@ -155,7 +155,7 @@ def test_a_studio_that_ends_at_once_says_nothing_strange(tmp_path: Path, number:
         assert process.stdout is not None
         assert "http://127.0.0.1:" in process.stdout.readline()
         process.send_signal(number)
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=SECONDS)
     finally:
         process.kill()
         process.communicate()

@@ -11,9 +11,10 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.studio.browser import write_people
+from tests.studio.browser import SECONDS, write_people
 
 from veladura.errors import PlanError
+from veladura.plan.edit import set_table
 from veladura.studio import rooms
 from veladura.studio.answers import FieldError
 from veladura.studio.jobs import KILLED, Job
@@ -134,7 +135,12 @@ def test_a_table_that_cannot_be_read_is_a_sentence(tmp_path, monkeypatch):
     assert not Path("plan.toml").exists()
 
 
-def wait(job: Job, seconds: float = 90) -> None:
+def seeded(session: Session) -> None:
+    """Give the plan a seed: whether a release passes its gate is not left to chance."""
+    session.edit(lambda text: set_table(text, ["run"], {"seed": 7}), "a seed")
+
+
+def wait(job: Job, seconds: float = SECONDS) -> None:
     end = time.monotonic() + seconds
     while job.state == "running" and time.monotonic() < end:
         time.sleep(0.05)
@@ -154,7 +160,7 @@ def test_a_killed_worker_is_a_sentence_and_loses_nothing(session):
 def test_a_cancelled_run_writes_nothing(session):
     rooms.do(session, "release/write", {})
     assert "Cancelled" in rooms.do(session, "plan/cancel", {}).say
-    session.job._process.wait(timeout=60)
+    session.job._process.wait(timeout=SECONDS)
     wait(session.job)
     assert session.job.state == "cancelled"
     assert not Path("release/people").exists()
@@ -171,6 +177,7 @@ def test_a_disk_that_is_full_during_a_run_loses_nothing(session):
     """No file of the worker may grow beyond some bytes, as on a disk without room."""
     import resource
 
+    seeded(session)
     rooms.do(session, "release/write", {})
     wait(session.job)
     assert session.job.state == "done", session.job.problem
@@ -193,6 +200,7 @@ def files_here() -> dict[str, bytes]:
 
 
 def test_a_broken_release_folder_says_so(session, veladura, tmp_path):
+    seeded(session)
     done = veladura("run", "plan.toml", "--quiet", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "A draft" in rooms.show(session, "analyst", {})

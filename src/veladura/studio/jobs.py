@@ -74,7 +74,7 @@ class Job:
             for line in self._process.stdout:
                 self._take(json.loads(line))
         if self.state == "running":
-            self.state, self.problem = "failed", KILLED
+            self.problem, self.state = KILLED, "failed"  # whoever sees the state sees why
         self.on_end(self)
         self.on_change()
 
@@ -85,9 +85,9 @@ class Job:
             self.stage, self.at, self.total = event["stage"], event["at"], event["total"]
             self.on_change()
         elif "done" in event:
-            self.state, self.result = "done", event["done"]
+            self.result, self.state = event["done"], "done"
         elif "error" in event:
-            self.state, self.problem = "failed", event["error"]
+            self.problem, self.state = event["error"], "failed"
         elif "cancelled" in event:
             self.state = "cancelled"
 

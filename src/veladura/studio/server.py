@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import socket
 import threading
@@ -66,7 +67,9 @@ def serve(
     finally:
         session.close()
         if reader.ident is not None:
-            reader.join(PATIENCE)  # a library complains of a thread that Python ends under it
+            reader.join(PATIENCE)
+        if reader.is_alive():  # a library complains of a thread that Python ends under it
+            os._exit(0)
 
 
 def _opened(session: Session, ends: Callable[[], bool]) -> None:

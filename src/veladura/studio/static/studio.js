@@ -11,6 +11,7 @@ let revision = -1; // what the room shows
 let newest = -1; // what the studio has
 let asked = 0;
 let acting = 0;
+let pressed = false; // a button that is replaced while it is pressed never hears the click
 
 async function call(path, body) {
   const headers = { "X-Veladura-Token": store.getItem("token") || "" };
@@ -38,13 +39,18 @@ function place() {
   return { name: name || "columns", query: query ? "?" + query : "" };
 }
 
-async function load(moved) {
+async function load(moved, news) {
   const { name, query } = place();
   const number = ++asked;
   store.setItem("room", name);
   room.setAttribute("aria-busy", "true");
   const answer = await call(`/room/${name}${query}`).catch(() => gone());
   if (number !== asked || !answer) return;
+  if (news && (pressed || typing())) { // somebody began to type or click meanwhile: later
+    room.removeAttribute("aria-busy");
+    revision = -1;
+    return;
+  }
   show(answer, moved);
   catchUp();
 }
@@ -226,14 +232,18 @@ function news(event) {
 
 // News that come while a room is on its way are older or newer than it: the room is compared once it is there.
 function catchUp() {
-  if (newest > revision && !acting && !typing() && room.getAttribute("aria-busy") !== "true") {
+  if (newest > revision && !acting && !pressed && !typing() && room.getAttribute("aria-busy") !== "true") {
     revision = newest;
-    load(false);
+    load(false, true);
   }
 }
 
 window.addEventListener("hashchange", () => load(true));
-document.addEventListener("visibilitychange", () => { if (!document.hidden && !typing()) load(false); });
+document.addEventListener("visibilitychange", () => { if (!document.hidden && !typing()) load(false, true); });
+document.addEventListener("pointerdown", (event) => { pressed = event.button === 0; }, true);
+for (const end of ["pointerup", "pointercancel"]) {
+  document.addEventListener(end, () => { pressed = false; setTimeout(catchUp); }, true);
+}
 load(true);
 listen();
 import("/static/editor.js");
