@@ -10,6 +10,8 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, PrefixLoader, Stric
 
 from veladura.base.visible import visible
 
+MOST_NAMED = 6  # columns in a sentence
+
 
 @cache
 def _environment() -> Environment:
@@ -34,8 +36,16 @@ def _environment() -> Environment:
     environment.filters["in_words"] = in_words
     environment.filters["people"] = lambda n: "1 person" if n == 1 else f"{n:,} people"
     environment.filters["listed"] = lambda names: words.enumerated(list(names))
+    environment.filters["shortly"] = lambda names: words.enumerated(_first(list(names)))
     environment.globals["plural"] = words.plural
     return environment
+
+
+def _first(names: list[str]) -> list[str]:
+    """Return the first names of a long list, and how many more there are."""
+    if len(names) <= MOST_NAMED + 1:
+        return names
+    return [*names[:MOST_NAMED], f"{len(names) - MOST_NAMED} more"]
 
 
 def fragment(template: str, **facts: Any) -> str:
