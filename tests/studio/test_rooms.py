@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from tests.studio.browser import write_people
@@ -137,6 +138,31 @@ def test_hierarchies_by_cuts_groups_and_arx(session):
     with pytest.raises(FieldError) as caught:
         rooms.do(session, "hierarchy/arx", {"column": "area", "arx": "north;n;*\nnorth;m;*\n"})
     assert caught.value.field == "arx"
+
+
+def test_a_map_has_east_to_the_right_whichever_column_comes_first(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(3)
+    lat, lon = rng.random((2, 300)).round(4)
+    table = pd.DataFrame({"lat": 47 + lat, "lon": 8 + lon})
+    table.loc[0] = [47.0, 9.3]  # far in the east, in the south
+    table["sex"] = rng.choice(["f", "m"], 300)
+    table.to_csv("places.csv", index=False)
+    opened = Session(Path("plan.toml"), "places.csv")
+    opened.open()
+    html = rooms.show(opened, "hierarchy", {"column": "lat, lon"})
+    opened.close()
+    assert 'data-turned="yes"' in html
+    assert '<rect class="place" x="590" y="590"' in html  # the lower right corner
+    assert '<rect class="place" x="590" y="0"' not in html
+
+
+def test_long_lists_of_columns_are_told_shortly():
+    from veladura.studio.pages import _environment
+
+    shortly = _environment().filters["shortly"]
+    assert shortly(list("abcdefg")) == "a, b, c, d, e, f and g"
+    assert shortly(list("abcdefghij")) == "a, b, c, d, e, f and 4 more"
 
 
 def test_the_same_person_cannot_prepare_and_approve(session):

@@ -19,6 +19,7 @@ from veladura.studio.answers import Answer, FieldError, Form, required, text, te
 from veladura.studio.pages import fragment
 from veladura.studio.rooms.protect import change_steps, hierarchies_of, raw_steps
 from veladura.table.codes import label_texts
+from veladura.table.roles.names import hints_of
 from veladura.table.schema import NUMERIC
 
 if TYPE_CHECKING:
@@ -176,6 +177,9 @@ def _map(session: Session, pair: tuple[str, str], given: Mapping[str, Any]) -> s
         msg = "no row has a place: there is nothing to draw."
         raise PlanError(msg)
     made: Hierarchy = from_table(Hierarchy, dict(given), "hierarchy")
+    turned = _is_north(pair[0]) and not _is_north(pair[1])
+    if turned:  # a map has east to the right, whichever column comes first
+        x, y = y, x
     density, across, down = np.histogram2d(x, y, bins=RASTER, weights=sizes)
     cells = [
         (int(i), int(RASTER - 1 - j), float(np.sqrt(density[i, j] / density.max())))
@@ -186,12 +190,19 @@ def _map(session: Session, pair: tuple[str, str], given: Mapping[str, Any]) -> s
         name=pair_name(pair),
         cells=cells,
         raster=RASTER,
+        axes=pair,
+        turned=turned,
         extent=json.dumps([across[0], across[-1], down[0], down[-1]]),
         cell=" ".join(f"{side:g}" for side in dict.fromkeys(made.sides)),
         levels=made.sizes,
         origin=[f"{corner:g}" for corner in made.corner],
         read_only=session.read_only,
     )
+
+
+def _is_north(name: str) -> bool:
+    """Whether a coordinate counts to the north, by its name."""
+    return "y" in hints_of(name)
 
 
 def _save(session: Session, name: str, rule: Mapping[str, Any], field: str) -> Answer:

@@ -132,8 +132,10 @@ function lines(form) {
   const [left, right, bottom, top] = JSON.parse(form.dataset.extent);
   const sides = form.querySelector("#cell").value.trim().split(/\s+/).map(Number);
   const times = 2 ** (Number(form.querySelector("#shown-size").value) - 1);
-  const [width, height] = [sides[0] * times, (sides[1] || sides[0]) * times];
-  const [x0, y0] = ["#x", "#y"].map((id) => Number(form.querySelector(id).value));
+  const both = [sides[0] * times, (sides[1] || sides[0]) * times];
+  const corner = ["#x", "#y"].map((id) => Number(form.querySelector(id).value));
+  const [width, height] = form.dataset.turned ? [...both].reverse() : both;
+  const [x0, y0] = form.dataset.turned ? [...corner].reverse() : corner;
   const group = form.querySelector("#grid-lines");
   group.replaceChildren();
   if (!(width > 0) || !(height > 0) || (right - left) / width > 150 || (top - bottom) / height > 150) return;
