@@ -26,12 +26,12 @@ ROOMS = {
     "columns": "table.columns",
     "risk": "#unique",
     "protect": "#ways",
-    "hierarchy?column=age": "h1",
+    "hierarchy?column=age": "circle.handle",
     "run": "article.card",
     "run?card=001": "iframe",
     "run?a=001&b=002": "#intervals",
     "release": "#purpose",
-    "analyst": "h1",
+    "analyst": "#folder",
 }
 # The element that has the focus, and whether that can be seen.
 FOCUS = """() => {

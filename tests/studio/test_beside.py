@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -135,6 +136,17 @@ def test_the_page_shows_both_cards_picture_by_picture(session, made):
     addresses = re.findall(r'<img class="picture" src="/view/([^"]+)"', html)
     assert len(addresses) >= 2
     assert all(session.views.find(ticket).make().startswith(b"<") for ticket in addresses)
+
+
+def test_cards_that_keep_every_pair_are_shown(session):
+    """A release that is an exact copy has a score of 0 everywhere."""
+    for name in ("001", "002"):
+        path = session.cards.folder / name / DRAWN
+        drawn = json.loads(path.read_text(encoding="utf-8"))
+        drawn["pairs"] = [[pair, 0.0] for pair, _ in drawn["pairs"]]
+        path.write_text(json.dumps(drawn), encoding="utf-8")
+    html = rooms.show(session, "run", {"a": "001", "b": "002"})
+    assert html.count("0 times") >= 12
 
 
 def test_a_card_of_an_older_studio_says_so(session):

@@ -94,6 +94,16 @@ def test_columns_are_confirmed_one_by_one_then_the_plan(session):
     assert "confirmed" in plan_now()
 
 
+def test_one_reason_for_all_columns_that_have_none(session):
+    rooms.do(session, "protect/draft", {"method": "geography", "region": "region.geojson"})
+    assert "The same reason for all that are empty" in rooms.show(session, "release", {})
+    columns = ("age", "ill", "income")  # the step changes places alone
+    form = {f"reason:{name}": "" for name in columns} | {"reason:age": "on the badge"}
+    rooms.do(session, "release/reasons", {**form, "every": "in no register"})
+    told = {name: plan_now()["columns"][name].get("exact") for name in columns}
+    assert told == {"age": "on the badge", "ill": "in no register", "income": "in no register"}
+
+
 def test_another_role_drafts_the_steps_again_where_they_contradict(session):
     said = rooms.do(session, "columns/set", {"column": "income", "role": "dropped"}).say
     assert "drafted again" in said

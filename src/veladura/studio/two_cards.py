@@ -60,7 +60,8 @@ def _drawn(session: Session, names: list[str]) -> dict[str, Any] | None:
     return {
         "marginals": beside.marginals(cards),
         "pairs": listed,
-        "most": max((s for _, scores in listed for s in scores if s is not None), default=1.0),
+        # exact copies have a score of 0
+        "most": max((s for _, scores in listed for s in scores if s), default=1.0),
         "estimates": beside.estimates(cards),
         "formulas": beside.formulas(cards),
         "shared": [picture for picture in shown if all(picture[1])],

@@ -147,9 +147,14 @@ def _certificate(folder: Path) -> bytes:
 
 
 def _reasons(session: Session, form: Form) -> Answer:
-    """Keep the reasons of exact columns; an empty one takes the column out of the release."""
-    given = {key.removeprefix("reason:"): str(value).strip() for key, value in form.items()}
-    columns = {name: why for name, why in given.items() if name in exact_facts(session) and why}
+    """Keep the reasons of exact columns; one for all that are empty, where it is given."""
+    given = {name: text(form, f"reason:{name}") for name in exact_facts(session)}
+    every = text(form, "every")
+    columns = {
+        name: why or every
+        for name, why in given.items()
+        if f"reason:{name}" in form and (why or every)
+    }
 
     def change(old: str) -> str:
         for name, why in columns.items():
