@@ -63,6 +63,9 @@ def _walk(page: Page, images: Path) -> None:
     page.click("text=Look for the ways")
     page.wait_for_selector("button.choose")
     _take(page, images, "protect", 1700)
+    page.fill("#models", "income ~ stay + C(sex)")
+    page.click("text=Keep the formulas")
+    page.wait_for_selector("#say p:has-text('formulas are in the plan')")
     for _ in range(2):
         _go(page, "run", "#try:not([disabled])")
         cards = page.locator("article.card").count()
@@ -73,6 +76,10 @@ def _walk(page: Page, images: Path) -> None:
         page.wait_for_timeout(1500)
     _go(page, "run", "article.card")
     _take(page, images, "run", 1000)
+    _go(page, "run?a=001&b=002", "#intervals")
+    page.evaluate("document.getElementById('marginals').scrollIntoView()")
+    page.wait_for_timeout(1000)
+    _take(page, images, "compare", 1300, top=False)
     _go(page, "release", "#purpose")
     page.click("#write")
     page.wait_for_selector("#released")
@@ -89,9 +96,10 @@ def _go(page: Page, room: str, selector: str) -> None:
     page.wait_for_selector(selector)
 
 
-def _take(page: Page, images: Path, name: str, height: int) -> None:
+def _take(page: Page, images: Path, name: str, height: int, *, top: bool = True) -> None:
     """Photograph a room once its messages are gone."""
     page.wait_for_selector("#say p", state="detached")
     page.set_viewport_size({"width": page.viewport_size["width"], "height": height})  # type: ignore[index]
-    page.evaluate("window.scrollTo(0, 0)")
+    if top:
+        page.evaluate("window.scrollTo(0, 0)")
     page.screenshot(path=images / f"studio-{name}.png")
