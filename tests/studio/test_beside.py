@@ -102,6 +102,7 @@ def test_the_holders_formulas_have_the_coefficients_of_least_squares(made):
             # both cards are drawn on one axis: the band of the original is the same
             assert side.mark.band == sides[0].mark.band
             assert sum(side.mark.band) == pytest.approx(WIDTH)
+    assert f"Your formula {FORMULAS[0]}" in cards[0].page  # the custodian's report has it too
     assert areas.why[0] == ""
     assert areas.why[1]  # the second card has no area, and says so
     assert not areas.both
