@@ -5,11 +5,13 @@ from typing import Any
 
 # Loaded when used: an estimate is needed everywhere, scipy.stats is not.
 _WHERE = {
+    "BiasTable": "posterior.bias",
     "Chain": "posterior.samplers",
     "Pooling": "pooling",
     "acceptance_by_step": "posterior.samplers",
     "adaptive_metropolis": "posterior.samplers",
     "analyze": "analysis",
+    "bias_table": "posterior.bias",
     "chain_model": "posterior.samplers",
     "combine": "combined",
     "gibbs": "posterior.samplers",
