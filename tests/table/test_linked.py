@@ -107,7 +107,7 @@ def test_what_is_no_chain_is_refused():
     for tables in (
         (one,),
         (one, LinkedTable(name="b", path=visits)),
-        (one, *(LinkedTable(name=n, path=visits, parent="a", link="patient") for n in "bc")),
+        (one, *(LinkedTable(name=n, path=visits, parent="a", link="patient") for n in "bb")),
         (LinkedTable(name="a", path=people), LinkedTable(name="b", path=visits, parent="a")),
         (one, LinkedTable(name="b", path=visits, parent="nothing")),
     ):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from veladura.base import shapes
 from veladura.base.arrays import Ints
 from veladura.core.promise import Check, Evidence, Promise
 from veladura.errors import NotApplicable, PlanError
+from veladura.table.codes import label_texts
 
 if TYPE_CHECKING:
     from veladura.core.release import Release
@@ -28,7 +29,8 @@ def with_links(release: Release) -> Release:
     links = () if release.original is None else release.original.source.links
     if not links:
         return release
-    keys = [link.key for link in links[:-1]]
+    above = {link.parent_key for link in links}
+    keys = [link.key for link in links if link.key is not None and link.key in above]
     for dataset in release.tables:
         if absent := [key for key in keys if key not in dataset.table.units.names]:
             recipe = release.recipe
@@ -55,7 +57,8 @@ def unlinked_rows(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return how many rows contradict that each table is one: keys and what hangs on them.
 
     A key is never missing, tells one row of its table, and one key of the table above; a row
-    without rows below has nothing in their columns.
+    without rows below has nothing in their columns, and a row of one of several tables nothing in
+    those of the others.
     """
     table, wrong = evidence.released, 0
     tables, above = settings["tables"], list[str]()
@@ -63,7 +66,11 @@ def unlinked_rows(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     for one in tables:
         if "present" in one and one["present"] in names:
             wrong += _not_empty(table, one)
-        if "key" not in one or one is tables[-1]:
+        if "row_of" in one:
+            if one["row_of"] not in names:
+                return table.rows
+            wrong += _elsewhere(table, one)
+        if not _has_below(one, tables):
             continue
         if one["key"] not in names:
             return table.rows
@@ -73,6 +80,21 @@ def unlinked_rows(evidence: Evidence, settings: Mapping[str, Any]) -> int:
         wrong += int(np.count_nonzero(key.missing))
         wrong += int(np.count_nonzero(_differs(table, above, number)))
     return wrong
+
+
+def _has_below(one: Mapping[str, Any], tables: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether rows of other tables belong to those of one."""
+    return "key" in one and any(other.get("parent_key") == one["key"] for other in tables)
+
+
+def _elsewhere(table: Table, one: Mapping[str, Any]) -> int:
+    """Return the rows of other tables that hold something of one."""
+    column = table.column(one["row_of"])
+    texts = label_texts(column) if column.labels is not None else []
+    own = np.array([text == one["name"] for text in texts] + [False])
+    other = ~own[np.where(column.missing, len(texts), column.values)]
+    held = [table.column(name) for name in one["columns"] if name in table.names]
+    return sum(int(np.count_nonzero(other & ~part.missing)) for part in held)
 
 
 def _differs(table: Table, names: list[str], number: Ints) -> Ints:
@@ -123,26 +145,35 @@ def split(release: Release, dataset: int = 0) -> dict[str, Any]:
         part = frame
         if one.get("present") in frame.columns:
             part = part[part[one["present"]] == "yes"]
+        if one.get("row_of") in frame.columns:
+            part = part[part[one["row_of"]] == one["name"]]
         part = part[[*keys, *one["columns"]]]
-        last = one is promise.settings["tables"][-1]
-        frames[one["name"]] = (part if last else part.drop_duplicates(keys[0])).reset_index(
+        several = _has_below(one, promise.settings["tables"])
+        frames[one["name"]] = (part.drop_duplicates(keys[0]) if several else part).reset_index(
             drop=True
         )
     return frames
 
 
 def _sentence(settings: Mapping[str, Any]) -> str:
-    names = [one["name"] for one in settings["tables"]]
-    keys = [one["key"] for one in settings["tables"][:-1]]
+    tables = settings["tables"]
+    names = [one["name"] for one in tables]
+    keys = [one["key"] for one in tables if _has_below(one, tables)]
+    above = "table before it" if "row_of" not in tables[-1] else "table above"
     return (
-        f"Linked tables: every row of {' and '.join(names[1:])} belongs to one row of the table"
-        f" before it, by {' and '.join(keys)}; each key has one row in its own table."
+        f"Linked tables: every row of {' and '.join(names[1:])} belongs to one row of the {above},"
+        f" by {' and '.join(keys)}; each key has one row in its own table."
     )
 
 
 _TABLE = shapes.table(
     {"name": shapes.name, "columns": shapes.listed(shapes.name)},
-    {"key": shapes.name, "parent_key": shapes.name, "present": shapes.name},
+    {
+        "key": shapes.name,
+        "parent_key": shapes.name,
+        "present": shapes.name,
+        "row_of": shapes.name,
+    },
 )
 CHECKS = {
     NAME: Check(

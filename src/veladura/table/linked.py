@@ -1,8 +1,10 @@
 """Linked tables: a chain of tables, each row of one belonging to a row of the one above.
 
 They are opened as one table: a row for each row of the last table, with the columns of those above
-beside it, and one for each row above that has none. The keys are its units (household, person), so
-that every method counts people, and draws or renumbers whole units.
+beside it, and one for each row above that has none. Several tables may be last (the visits and the
+prescriptions of a patient): their rows stand one below the other, and ``row_of`` says of which each
+is. The keys are the units (household, person), so that every method counts people, and draws or
+renumbers whole units.
 """
 
 from __future__ import annotations
@@ -17,12 +19,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from veladura.base.arrays import Ints
 from veladura.errors import DataError, PlanError
 from veladura.table.schema import Declared, Role, describe
 from veladura.table.source import Columns, open_unwarned
 from veladura.table.table import Link, Table
 
-MOST_TABLES = 3
+MOST_LEVELS, MOST_TABLES = 3, 8
+NEARLY = 0.5  # of the score of another link
 LEAST_COVERED = 0.1  # share of the keys that a link has: an age is among running numbers too
 
 
@@ -63,7 +67,8 @@ def open_linked(
     Parameters
     ----------
     tables
-        A chain of two or three: the first has no parent, each other has the one before it.
+        A chain of two or three: the first has no parent, each other has the one before it. Several
+        tables may have the same parent if nothing is below them.
     columns
         Roles and kinds, as for `veladura.open`; keys have the roles "household" and "person".
     name
@@ -90,24 +95,34 @@ def open_linked(
 
 
 def chain_of(tables: Sequence[LinkedTable]) -> list[LinkedTable]:
-    """Return the tables from the first down; refuse what is no chain."""
+    """Return the tables from the first down, those of one parent last; refuse what is no chain."""
     names = [table.name for table in tables]
     if not 2 <= len(tables) <= MOST_TABLES or len(set(names)) < len(names):  # noqa: PLR2004
-        msg = f"two or three linked tables with different names are wanted, got {names}."
-        raise PlanError(msg)
-    chain = [table for table in tables if table.parent is None]
-    while len(chain) == 1 or (chain and len(chain) < len(tables)):
-        below = [table for table in tables if table.parent == chain[-1].name]
-        if len(below) != 1:
-            break
-        chain += below
-    if len(chain) < len(tables) or sum(table.parent is None for table in tables) != 1:
         msg = (
-            f"the tables {names} are no chain: one has no parent, and each other has the parent"
-            " before it.\n\nHint: tables with the same parent are protected by a plan each."
+            f"two to {MOST_TABLES} linked tables with different names are wanted, in at most"
+            f" {MOST_LEVELS} levels, got {names}."
         )
         raise PlanError(msg)
-    if lacking := [table.name for table in chain[:-1] if table.key is None]:
+    chain = [table for table in tables if table.parent is None]
+    levels, below = 1, chain
+    while len(below) == 1:
+        below = [table for table in tables if table.parent == chain[-1].name]
+        chain, levels = chain + below, levels + bool(below)
+    if len(chain) < len(tables):
+        msg = (
+            f"the tables {names} are no chain: one has no parent, and each other has the parent"
+            " before it.\n\nHint: several tables may have the same parent, if none has others below"
+            " it; what hangs together in another way is protected by a plan each."
+        )
+        raise PlanError(msg)
+    if sum(table.parent is None for table in tables) != 1 or levels > MOST_LEVELS:
+        msg = (
+            f"the tables {names} are no chain of at most {MOST_LEVELS} levels under one first"
+            " table.\n\nHint: protect what hangs together in another way by a plan each."
+        )
+        raise PlanError(msg)
+    above = {table.parent for table in chain}
+    if lacking := [table.name for table in chain if table.name in above and table.key is None]:
         msg = f"tables {lacking} have others below them and no key.\n\nHint: name the column."
         raise PlanError(msg)
     return chain
@@ -120,31 +135,90 @@ def joined(tables: Sequence[LinkedTable]) -> tuple[pa.Table, tuple[Link, ...], d
     check_key(whole, chain[0])
     own = [name for name in whole.column_names if name != chain[0].key]
     links = [Link(chain[0].name, tuple(own), chain[0].key)]
-    roles = _roles(chain)
-    for above, table in pairwise(chain):
-        rows = _read(table)
-        if table.key is not None:
-            check_key(rows, table)
-        column = table.link or str(above.key)
-        _refuse_absent(rows, table, [column])
-        rows = _renamed(rows, whole.column_names, column, table.name)
+    last = [table for table in chain if table.parent == chain[-1].parent]
+    roles = _roles(chain, last)
+    for above, table in pairwise(chain[: len(chain) - len(last) + (len(last) == 1)]):
+        rows, column = _read_below(above, table, whole.column_names)
         whole, present = _beside(whole, rows, column, above, table, roles)
         kept = [n for n in rows.column_names if n not in (column, table.key)]
         links.append(Link(table.name, tuple(kept), table.key, above.key, present))
+    if len(last) > 1:
+        whole, below = stacked(whole, chain[-len(last) - 1], last)
+        links += below
     left = [key for table in chain if (key := table.key) is not None and key not in roles]
+    left = [name for name in left if name in whole.column_names]
     return whole.drop_columns(left), tuple(links), roles
 
 
-def _roles(chain: Sequence[LinkedTable]) -> dict[str, Role]:
+def _read_below(
+    above: LinkedTable, table: LinkedTable, taken: Sequence[str]
+) -> tuple[pa.Table, str]:
+    """Return the rows of a table under names of their own, and its column of keys above."""
+    rows = _read(table)
+    if table.key is not None:
+        check_key(rows, table)
+    column = table.link or str(above.key)
+    _refuse_absent(rows, table, [column])
+    return _renamed(rows, taken, column, table.name), column
+
+
+def stacked(
+    above: pa.Table, parent: LinkedTable, tables: Sequence[LinkedTable]
+) -> tuple[pa.Table, list[Link]]:
+    """Return the rows of several tables of one parent, one below the other, and what is whose.
+
+    A row of one has nothing in the columns of the others.
+    """
+    taken = list(above.column_names)
+    parts: list[tuple[LinkedTable, pa.Table, str, Ints]] = []
+    for table in tables:
+        if table.unit is not None:
+            msg = (
+                f"table {table.name!r} has a unit, and others have the same parent: rows of one"
+                " table only can be people.\n\nHint: leave out unit."
+            )
+            raise PlanError(msg)
+        rows, column = _read_below(parent, table, taken)
+        if table.key is not None:
+            rows = rows.drop_columns([table.key])
+        taken += [name for name in rows.column_names if name != column]
+        parts.append((table, rows, column, places_above(above, rows, column, parent, table)))
+    row_of, present = (_free(name, taken) for name in ("row_of", "has_rows"))
+    childless = np.setdiff1d(np.arange(above.num_rows), np.concatenate([at for *_, at in parts]))
+    places = pa.array(np.concatenate([*(at for *_, at in parts), childless]))
+    columns = {name: above.column(name).take(places) for name in above.column_names}
+    if childless.size:
+        some = len(places) - childless.size
+        columns[present] = pa.array(["yes"] * some + ["no"] * childless.size)
+    names = [table.name for table, *_, at in parts for _ in range(at.size)]
+    columns[row_of] = pa.array([*names, *[None] * childless.size], pa.string())
+    links, before = [], 0
+    for table, rows, column, at in parts:
+        after = len(places) - before - at.size
+        own = pa.array([*[None] * before, *range(at.size), *[None] * after], pa.int64())
+        kept = [name for name in rows.column_names if name != column]
+        columns |= {name: rows.column(name).take(own) for name in kept}
+        before += at.size
+        shown = present if childless.size else None
+        links.append(Link(table.name, tuple(kept), None, parent.key, shown, row_of))
+    return pa.table(columns), links
+
+
+def _free(name: str, taken: Sequence[str]) -> str:
+    return name if name not in taken else _free(f"{name}_", taken)
+
+
+def _roles(chain: Sequence[LinkedTable], last: Sequence[LinkedTable]) -> dict[str, Role]:
     """Return the roles of keys; that of the last table is a unit only where the holder says so."""
     usual: list[Role] = ["household", "person"]
-    usual = usual[-len(chain[:-1]) :]
+    above = chain[: -len(last)]
+    usual = usual[-len(above) :]
     roles: dict[str, Role] = {
-        str(table.key): table.unit or role for table, role in zip(chain, usual, strict=False)
+        str(table.key): table.unit or role for table, role in zip(above, usual, strict=True)
     }
-    last = chain[-1]
-    if last.key is not None and last.unit is not None:
-        roles[last.key] = last.unit
+    only = last[0] if len(last) == 1 else None
+    if only is not None and only.key is not None and only.unit is not None:
+        roles[only.key] = only.unit
     return roles
 
 
@@ -190,16 +264,7 @@ def _beside(
     units: Mapping[str, Role],
 ) -> tuple[pa.Table, str | None]:
     """Return rows with those above beside them, and the column that says which have none."""
-    held = above.column(str(parent.key)).combine_chunks()
-    place = pc.index_in(rows.column(column).cast(held.type), held)
-    if orphans := place.null_count:
-        msg = (
-            f"{orphans} rows of table {table.name!r} have a {column!r} that table {parent.name!r}"
-            " does not have: they belong to nothing.\n\nHint: correct the source, or leave these"
-            " rows out."
-        )
-        raise DataError(msg)
-    at = place.combine_chunks().to_numpy(zero_copy_only=False).astype(np.int64)
+    at = places_above(above, rows, column, parent, table)
     childless = np.setdiff1d(np.arange(above.num_rows), at)
     places = pa.array(np.concatenate([at, childless]))
     taken = {name: above.column(name).take(places) for name in above.column_names}
@@ -220,8 +285,25 @@ def _beside(
     return pa.table(taken), present
 
 
+def places_above(
+    above: pa.Table, rows: pa.Table, column: str, parent: LinkedTable, table: LinkedTable
+) -> Ints:
+    """Return for every row the place of the one above that it belongs to; refuse orphans."""
+    held = above.column(str(parent.key)).combine_chunks()
+    place = pc.index_in(rows.column(column).cast(held.type), held)
+    if orphans := place.null_count:
+        msg = (
+            f"{orphans} rows of table {table.name!r} have a {column!r} that table {parent.name!r}"
+            " does not have: they belong to nothing.\n\nHint: correct the source, or leave these"
+            " rows out."
+        )
+        raise DataError(msg)
+    at: Ints = place.combine_chunks().to_numpy(zero_copy_only=False).astype(np.int64)
+    return at
+
+
 def find_links(paths: Mapping[str, Any]) -> list[LinkedTable]:
-    """Return tables as a chain, their keys found by content.
+    """Return tables as a chain, their keys found by content; the last may be several.
 
     A key has every value once, and all values of a column of the table below are among its own.
 
@@ -240,10 +322,13 @@ def find_links(paths: Mapping[str, Any]) -> list[LinkedTable]:
         for column in below.column_names
         if (score := _fit(above.column(key), below.column(column), key == column))
     ]
+    best: dict[tuple[str, str], float] = {}
+    for score, child, parent, *_ in offers:
+        best[child, parent] = max(score, best.get((child, parent), 0.0))
     found: dict[str, tuple[str, str, str]] = {}  # of each table: parent, its key, and the link
     for _, child, parent, key, column in sorted(offers, key=lambda offer: -offer[0]):
-        parents = {parent for parent, *_ in found.values()}
-        if child not in found and parent not in parents and not _is_above(child, parent, found):
+        far = any(_is_between(table, child, parent, best) for table in rows)
+        if child not in found and not far and not _is_above(child, parent, found):
             found[child] = (parent, key, column)
     keys = {parent: key for parent, key, _ in found.values()}
     tables = [
@@ -257,6 +342,15 @@ def find_links(paths: Mapping[str, Any]) -> list[LinkedTable]:
         for name in rows
     ]
     return chain_of(tables)
+
+
+def _is_between(table: str, child: str, parent: str, best: Mapping[tuple[str, str], float]) -> bool:
+    """Whether a table belongs below the parent and above the child: both link to it nearly as well.
+
+    Jobs that hold the number of a home beside that of a person belong to the person.
+    """
+    below = best.get((child, table), 0.0) >= NEARLY * best[child, parent]
+    return below and best.get((table, parent), 0.0) > best.get((parent, table), 0.0)
 
 
 def _is_above(table: str, other: str, found: Mapping[str, tuple[str, str, str]]) -> bool:

@@ -42,6 +42,9 @@ class Link:
         The columns of its own key and of that of the table above; None where there is none.
     present
         The column that says whether a row of the table above has rows here; None if all have.
+    row_of
+        Where several tables belong to the one above: the column that says which of them a row is
+        of, by name.
     """
 
     name: str
@@ -49,6 +52,7 @@ class Link:
     key: str | None = None
     parent_key: str | None = None
     present: str | None = None
+    row_of: str | None = None
 
 
 @dataclass(frozen=True)

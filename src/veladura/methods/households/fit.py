@@ -17,15 +17,17 @@ from veladura.methods.households.drawing import Family
 from veladura.methods.households.fitted import FittedHouseholds
 from veladura.methods.households.growing import fit_children, fit_columns
 from veladura.methods.households.levels import Level, find_levels
+from veladura.methods.households.members import Members, find_order
 from veladura.methods.households.promises import sizes_in
 from veladura.methods.households.rules import MemberRules
 from veladura.methods.masks.number_codes import find_codes
 from veladura.numeric.trees.variable import check_levels, check_rows
-from veladura.table.codes import Codes, Column
+from veladura.table.codes import Codes, Column, label_texts
+from veladura.table.units import person_numbers
 
 if TYPE_CHECKING:
     from veladura.methods.households.household_cart import HouseholdCart
-    from veladura.table.table import Table
+    from veladura.table.table import Link, Table
 
 
 def fit(recipe: HouseholdCart, table: Table, context: Context) -> FittedHouseholds:
@@ -94,15 +96,41 @@ def _refuse_varying(recipe: HouseholdCart, top: Level, counted: Sequence[str]) -
 
 
 def _with_links(recipe: HouseholdCart, table: Table) -> HouseholdCart:
-    """Return the recipe with rules for linked tables: who has no row below holds nothing of it."""
-    rules = [
-        f'{quoted(link.present)} == "no" implies {quoted(name)} is missing'
-        for link in table.source.links
-        if link.present in table.names
-        for name in link.columns
-        if name in table.names
-    ]
-    return replace(recipe, rules=(*recipe.rules, *(r for r in rules if r not in recipe.rules)))
+    """Return the recipe with rules for linked tables: who has no row below holds nothing of it.
+
+    Where several tables have one parent, rows of one hold nothing of the others. They are drawn one
+    table after the other, each from its earliest row.
+    """
+    rules: list[str] = []
+    order: list[str] = []
+    for link in table.source.links:
+        columns = [name for name in link.columns if name in table.names]
+        if link.present in table.names:
+            none = f'{quoted(str(link.present))} == "no"'
+            rules += [f"{none} implies {quoted(name)} is missing" for name in columns]
+        if link.row_of in table.names:
+            which = quoted(str(link.row_of))
+            rules += [
+                f'{which} != "{link.name}" implies {quoted(name)} is missing' for name in columns
+            ]
+            if link.present in table.names and not order:
+                rules += [f"{none} implies {which} is missing"]
+                rules += [f'{quoted(str(link.present))} == "yes" implies not {which} is missing']
+            order = [*(order or [str(link.row_of)]), *_time_of(link, table, columns)]
+    rules = list(dict.fromkeys(rule for rule in rules if rule not in recipe.rules))
+    members = (*order, *(name for name in recipe.members if name not in order))
+    return replace(recipe, rules=(*recipe.rules, *rules), members=members)
+
+
+def _time_of(link: Link, table: Table, columns: Sequence[str]) -> list[str]:
+    """Return the column that puts the rows of one of several tables in order, if there is one."""
+    which = table.column(str(link.row_of))
+    own = [text == link.name for text in label_texts(which)] + [False]
+    rows = np.flatnonzero(np.array(own)[np.where(which.missing, len(own) - 1, which.values)])
+    person = person_numbers(table)[rows]
+    number = np.unique(person, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    taken = {name: table.column(name).take(rows) for name in columns}
+    return find_order(Members(taken, number, of_person=True))
 
 
 def counted_columns(columns: dict[str, Column], levels: list[Level]) -> tuple[str, ...]:
