@@ -123,6 +123,36 @@ def test_labels_and_order(session):
     assert plan_now()["columns"]["ill"]["order"] == ["no", "yes"]
 
 
+def test_limits_of_a_column_go_into_the_steps_that_draw_it(session):
+    with pytest.raises(FieldError, match="no step of the plan"):  # coarsened, not drawn
+        rooms.do(session, "columns/limits", {"column": "age", "min": "0"})
+    rooms.do(session, "protect/draft", {"method": "cart"})
+    rooms.do(session, "columns/limits", {"column": "age", "min": "0", "max": "120"})
+    rooms.do(session, "columns/limits", {"column": "income", "min": "0"})
+    assert plan_now()["step"][0]["limits"]["age"] == {"min": 0.0, "max": 120.0}
+    assert read_plan("plan.toml").steps[0].limits["income"].max is None
+    row = next(row for row in rows_of(session) if row.name == "age")
+    assert row.limits == ("0", "120")
+    with pytest.raises(FieldError) as caught:
+        rooms.do(session, "columns/limits", {"column": "age", "min": "9", "max": "1"})
+    assert caught.value.field == "min"
+    with pytest.raises(FieldError) as caught:
+        rooms.do(session, "columns/limits", {"column": "age", "max": "old"})
+    assert caught.value.field == "max"
+    rooms.do(session, "columns/limits", {"column": "age"})
+    assert "age" not in plan_now()["step"][0].get("limits", {})
+
+
+def test_labels_of_a_stata_file_are_taken_over(session):
+    labelled = pd.DataFrame({"sex": [1, 2], "height": [170, 180]})
+    labelled.to_stata("labels.dta", write_index=False, value_labels={"sex": {1: "women", 2: "men"}})
+    said = rooms.do(session, "columns/import", {"file": "labels.dta"}).say
+    assert said.startswith("1 of 7 columns")
+    assert plan_now()["columns"]["sex"]["labels"] == {"1": "women", "2": "men"}
+    with pytest.raises(FieldError, match="no such file"):
+        rooms.do(session, "columns/import", {"file": "absent.sav"})
+
+
 def test_hierarchies_by_cuts_groups_and_arx(session):
     rooms.show(session, "hierarchy", {"column": "age"})
     rooms.do(session, "hierarchy/numbers", {"column": "age", "levels": [[30, 50, 70], [50]]})

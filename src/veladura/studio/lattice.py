@@ -14,14 +14,15 @@ if TYPE_CHECKING:
     from veladura.methods.kanonymity.ways import Ways
 
 MOST_NODES = 90  # of a lattice that can be read as a picture
+MOST_WAYS = 200  # points of a scatter; the list shows the first of them
 ACROSS, UP = 76.0, 52.0  # between two nodes
 
 
 def ways_facts(ways: Ways) -> dict[str, Any]:
-    """Return the best ways with what each does to every column, and the lattice where small."""
+    """Return the ways with what each does to every column, and the lattice where small."""
     rows = ways.fitted.lattice.rows
     return {
-        "heading": ways.heading,
+        "heading": ways.heading_of(MOST_WAYS),
         "rows": int(rows),
         "lattice": _nodes(ways),
         "ways": [
@@ -35,7 +36,7 @@ def ways_facts(ways: Ways) -> dict[str, Any]:
                 "marks": way.cells[0].partition(" ")[2],
                 "chosen": way.chosen,
             }
-            for way in ways.best
+            for way in ways.ranked(MOST_WAYS)
         ],
     }
 

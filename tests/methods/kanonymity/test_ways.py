@@ -47,6 +47,15 @@ def test_ties_are_shown_as_ties():
     assert repr(ways).count("1 tie") == 2
 
 
+def test_all_ways_can_be_ranked_not_only_the_best_twenty():
+    ways = recipe().fit(people(3, rows=120)).minimal
+    every = ways.ranked(len(ways))
+    minimal = {tuple(way.node.levels.values()) for way in every if way.minimal}
+    assert minimal == {tuple(node.levels.values()) for node in ways}
+    assert "are shown" not in ways.heading_of(len(ways))
+    assert f"the best {len(ways) - 1} are shown" in ways.heading_of(len(ways) - 1)
+
+
 def test_the_best_come_first_and_costs_are_those_of_each_way():
     ways = recipe().fit(people(3, rows=120)).minimal
     shown = [

@@ -101,12 +101,16 @@ class Ways(Sequence[Node]):
     @cached_property
     def best(self) -> list[Way]:
         """The best ways, at most twenty, and the chosen one."""
+        return self.ranked(MOST_SHOWN)
+
+    def ranked(self, most: int) -> list[Way]:
+        """Return the best ways, at most a number of them, and the chosen one."""
         fitted, vectors = self.fitted, list(self.fitted.vectors)
         quality = measure("loss", fitted.lattice, fitted.recipe.weights)
         given_up = numbers_given_up(fitted.lattice, vectors).tolist()
         ordered = sorted(zip(given_up, quality.least_costs(vectors), vectors, strict=True))
-        equal = [tuple(node.levels.values()) for node in fitted.equally_preferred[:MOST_SHOWN]]
-        best = [v for _, _, v in ordered[:MOST_SHOWN]]
+        equal = [tuple(node.levels.values()) for node in fitted.equally_preferred[:most]]
+        best = [v for _, _, v in ordered[:most]]
         shown = list(dict.fromkeys([*best, *equal, fitted.vector]))
         costs: dict[Vector, tuple[int, float]] = {
             vector: (number, quality.value(vector, fitted.criteria.at(vector)))
@@ -147,10 +151,14 @@ class Ways(Sequence[Node]):
     @property
     def heading(self) -> str:
         """One sentence on how many ways there are."""
+        return self.heading_of(MOST_SHOWN)
+
+    def heading_of(self, most: int) -> str:
+        """Return one sentence on how many ways there are, of which at most some are shown."""
         recipe, number = self.fitted.recipe, len(self)
         some = "" if self.fitted.complete else " of those that were searched"
         ways = "1 minimal way" if number == 1 else f"{number:,} minimal ways"
-        shown = min(number, MOST_SHOWN)
+        shown = min(number, most)
         best = f"; the best {shown} are shown" if number > shown else ""
         return (
             f"{ways}{some} to reach k = {recipe.k} with max_suppression ="

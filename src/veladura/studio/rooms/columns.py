@@ -11,8 +11,17 @@ from veladura.plan.accounting import exact_in, in_words, reason_of
 from veladura.plan.edit import comment_above, set_column
 from veladura.studio.answers import Answer, FieldError, Form, required, text
 from veladura.studio.drafting import edit_or_redraft, unknown
+from veladura.studio.limits import keep_limits, limits_of
 from veladura.studio.pages import fragment
-from veladura.table.schema import NOT_RELEASED, ROLE_WORDS, UNITS, Declared, Kind, Role
+from veladura.table.schema import (
+    NOT_RELEASED,
+    NUMERIC,
+    ROLE_WORDS,
+    UNITS,
+    Declared,
+    Kind,
+    Role,
+)
 
 if TYPE_CHECKING:
     from veladura.measures.exact import ExactFacts
@@ -38,6 +47,7 @@ class Row:
     order: str
     format: str
     codes: str
+    limits: tuple[str, str] | None
     confirmed: bool
     needs: str
 
@@ -118,6 +128,7 @@ def _row(session: Session, name: str, exact: ExactFacts | None, agreed: Any) -> 
         "\n".join(declared.order),
         declared.format or "",
         ", ".join(declared.missing),
+        limits_of(session, name) if field.kind in NUMERIC else None,
         done,
         _needs(field.role, exact, reason, done=done),
     )
@@ -218,6 +229,11 @@ def _missing(session: Session, form: Form) -> Answer:
     return Answer(f"{name}: {len(codes)} codes are read as missing.")
 
 
+def _limits(session: Session, form: Form) -> Answer:
+    """Say which values a column can have at all."""
+    return keep_limits(session, _column(session, form), form)
+
+
 def _import(session: Session, form: Form) -> Answer:
     """Take the labels of an SPSS, Stata or SAS file for columns of the same name."""
     from pathlib import Path
@@ -255,5 +271,6 @@ ACTIONS = {
     "reason": _reason,
     "labels": _labels,
     "missing": _missing,
+    "limits": _limits,
     "import": _import,
 }
