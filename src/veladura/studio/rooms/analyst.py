@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 FAMILIES = ("gaussian", "binomial", "poisson", "gamma", "quasi-binomial", "quasi-poisson")
 MOST_ROWS = 200
+SMALL_P = 1e-4
 LARGE, VERY_LARGE = 1e4, 1e12  # numbers that are written out
 
 
@@ -151,7 +152,7 @@ def _analyze(session: Session, form: Form) -> Answer:
         heading=analysis.heading(),
         columns=list(frame.columns),
         rows=[
-            (str(term), [_number(value) for value in row])
+            (str(term), [_cell(*cell) for cell in zip(frame.columns, row, strict=True)])
             for term, row in zip(frame.index, frame.to_numpy().tolist(), strict=True)
         ],
         cautions=list(analysis.cautions),
@@ -204,6 +205,11 @@ def _posterior(session: Session, form: Form) -> Answer:
         csv=_download(session, frame.to_csv(index=False).encode(), "posterior.csv"),
     )
     return Answer(html=html, target="#answer")
+
+
+def _cell(column: str, value: float) -> str:
+    """Return a cell of the table of coefficients; a p-value has no use for more digits."""
+    return "< 0.0001" if column == "p" and value < SMALL_P else _number(value)
 
 
 def _number(value: float) -> str:
