@@ -238,18 +238,22 @@ def _residuals(
     total: Floats,
 ) -> None:
     """Write the sums of the means less the linear predictors, in all and by code."""
-    own = np.empty(mean.shape[1])
+    responses = mean.shape[1]
+    own = np.empty(responses)
     for i in range(len(held)):
-        for c in range(own.size):
-            own[c] = mean[leaf[i], c] - intercept[c]
+        here = mean[leaf[i]]
+        for c in range(responses):
+            own[c] = here[c] - intercept[c]
         for f in range(held.shape[1]):
-            for c in range(own.size):
-                own[c] -= step[held[i, f], c]
-        for c in range(own.size):
+            added = step[held[i, f]]
+            for c in range(responses):
+                own[c] -= added[c]
+        for c in range(responses):
             total[c] += own[c]
         for f in range(held.shape[1]):
-            for c in range(own.size):
-                sums[held[i, f], c] += own[c]
+            sum_of_code = sums[held[i, f]]
+            for c in range(responses):
+                sum_of_code[c] += own[c]
 
 
 @within(
