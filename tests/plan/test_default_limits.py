@@ -10,7 +10,7 @@ import pytest
 
 from veladura.base.limits import Limit
 from veladura.core import registry
-from veladura.core.gates import HOLES, NO_HOLES, default_limits
+from veladura.core.gates import HOLES, NO_HOLES, NO_OWN_NUMBERS, default_limits
 from veladura.errors import GateError, PlanError
 from veladura.methods.cart.cart import Cart
 from veladura.methods.masks.microaggregation import Microaggregation
@@ -65,6 +65,7 @@ def test_the_loosest_limit_of_a_chain_holds_and_none_beside_a_private_step():
     noise, cart = Noise(columns=["x"]), Cart(columns=["y"])
     assert default_limits([noise]) == HOLES
     assert default_limits([noise, cart]) == default_limits([cart, noise]) == NO_HOLES
+    assert default_limits([cart]) == NO_OWN_NUMBERS  # noise keeps numbers nearly as they are
     private = DirichletMultinomial(columns=["s"], domain={"s": ["a", "b"]}, epsilon=1)
     assert default_limits([noise, private]) == {}
 
@@ -117,3 +118,17 @@ def test_limits_are_compared_end_by_end():
 def test_groups_of_three_fail_and_noise_does_not(folder):
     assert Microaggregation.firm_gate == Noise.firm_gate == HOLES
     assert [v.passed for v in run(plan(folder, method="noise")).verdicts] == [True]
+
+
+@pytest.mark.parametrize(("smoothing", "refused"), [("local", False), ("none", True)])
+def test_a_synthesis_that_hands_out_own_numbers_is_refused(tmp_path, smoothing, refused):
+    rng = np.random.default_rng(3)
+    incomes = np.rint(rng.lognormal(9, 0.6, 1500)).astype(int)
+    pd.DataFrame({"income": incomes}).to_csv(tmp_path / "people.csv", index=False)
+    cart = plan(tmp_path, method="cart", more=f'm = 1\nsmoothing = "{smoothing}"\n[run]\nseed = 1')
+    if refused:
+        with pytest.raises(GateError, match=r"risk\.nearest\.ratio is 1\.[3-9]"):
+            run(cart)
+    else:
+        figures = {verdict.figure for verdict in run(cart).verdicts}
+        assert figures == {"risk.holes.ratio", "risk.spikes.ratio", "risk.nearest.ratio"}

@@ -21,11 +21,15 @@ GENERALISED: Mapping[str, Limit] = {
 HOLES: Mapping[str, Limit] = {"risk.holes.ratio": Limit(max=1.25)}
 # Synthetic numbers of several datasets and columns: the largest of many ratios moves further.
 NO_HOLES: Mapping[str, Limit] = {"risk.holes.ratio": Limit(max=1.5)}
-NUMBERS: Mapping[str, Limit] = {
-    "risk.spikes.ratio": Limit(max=1.25),
-    "risk.nearest.nearer": Limit(max=0.6),
-    "risk.extremes.lone": Limit(max=0),
+# Every number is drawn: numbers that stand out, or that are near to people's own, are leaks. The
+# ratio of the nearest number moves by at most 0.05. One outlier cannot be told from chance in one
+# release: its limit is proposed only.
+NO_OWN_NUMBERS: Mapping[str, Limit] = {
+    **NO_HOLES,
+    "risk.spikes.ratio": Limit(max=1.5),
+    "risk.nearest.ratio": Limit(max=1.25),
 }
+OUTLIERS: Mapping[str, Limit] = {"risk.extremes.lone": Limit(max=0)}
 SYNTHETIC: Mapping[str, Limit] = {
     "utility.pmse.ratio": Limit(max=10),
     "utility.tables.two": Limit(max=0.1),
@@ -53,12 +57,19 @@ class Gated(Protocol):
 
 
 def default_limits(recipes: Iterable[Gated]) -> dict[str, Limit]:
-    """Return the limits that hold for some steps though a plan names none; the loosest of each."""
+    """Return the limits that hold for some steps though a plan names none; the loosest of each.
+
+    A figure that one of the steps says nothing of has no limit: what a synthesis must not release,
+    a step that keeps numbers as they are does.
+    """
     steps = list(recipes)
+    if not steps or any(step.private for step in steps):
+        return {}
+    common = [name for name in steps[0].firm_gate if all(name in s.firm_gate for s in steps)]
     limits: dict[str, Limit] = {}
-    if any(step.private for step in steps):
-        return limits
-    for figure, limit in (item for step in steps for item in step.firm_gate.items()):
-        if figure not in limits or limit.looser_than(limits[figure]):
-            limits[figure] = limit
+    for figure in common:
+        for step in steps:
+            limit = step.firm_gate[figure]
+            if figure not in limits or limit.looser_than(limits[figure]):
+                limits[figure] = limit
     return limits

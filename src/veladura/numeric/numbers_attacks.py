@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from veladura.base.arrays import Floats, Ints
+from veladura.base.arrays import Floats, Ints, Mask
 from veladura.numeric.chance import REACH, counted, listed, roundness
 from veladura.numeric.lattice import HoleAttack
 from veladura.numeric.trees.tail import PERCENT, RANK, TAIL_PEOPLE, TIMES, stands_out
@@ -57,30 +57,51 @@ def spike_attack(released: Ints, targets: Ints, mass: Ints) -> HoleAttack:
     return HoleAttack(int(named.sum()), found, chance, found / targets.size)
 
 
-def nearer_share(distinct: Floats, holders: Ints, released: Floats) -> tuple[float, int]:
-    """Return the share of people whose number is nearer to a released one than a place beside it.
+def nearest_attack(distinct: Floats, beside: Floats, released: Floats) -> HoleAttack:
+    """Count the people whose number is nearer to a released one than a place beside it.
 
-    The place is halfway to the next number of the original, so that people are as dense there:
-    half of them by chance. Ties count half. Of numbers that one person holds.
+    Half of them by chance, where people are as dense at the place beside. Ties count half.
 
     Parameters
     ----------
-    distinct, holders
-        The distinct numbers of the original, sorted, and how many people hold each.
+    distinct
+        Numbers of the original that one person holds, each of which has a place beside it.
+    beside
+        A place between it and the next number of the original: `place_beside`, or the middle.
 
     Examples
     --------
-    >>> numbers = np.arange(0.0, 100.0, 10.0)
-    >>> nearer_share(numbers, np.ones(10, dtype=np.int64), numbers)
-    (1.0, 9)
+    >>> numbers = np.arange(0.0, 1000.0, 10.0)
+    >>> nearest_attack(numbers, numbers + 5, numbers).found
+    100
     """
     there = np.unique(released).astype(np.float64)
-    own = distinct[:-1][holders[:-1] == 1]
-    beside = ((distinct[:-1] + distinct[1:]) / 2)[holders[:-1] == 1]
-    if not own.size or there.size < 2:  # noqa: PLR2004
-        return 0.5, 0
-    mine, other = (_to_nearest(there, points) for points in (own, beside))
-    return float(((mine < other) + 0.5 * (mine == other)).mean()), int(own.size)
+    if not distinct.size or there.size < 2:  # noqa: PLR2004
+        return HoleAttack()
+    mine, other = (_to_nearest(there, points) for points in (distinct, beside))
+    wins = float(((mine < other) + 0.5 * (mine == other)).sum())
+    return HoleAttack(distinct.size, round(wins), distinct.size / 2, wins / distinct.size)
+
+
+def place_beside(points: Ints, following: Ints) -> tuple[Ints, Mask]:
+    """Return the place nearest to the middle of two numbers on a grid, and where there is one.
+
+    Strictly between them and as round as the first: a release has more round numbers than others,
+    and no number at all off its grid, so that any other place would lose by rounding alone.
+
+    Examples
+    --------
+    >>> place_beside(np.array([11, 20, 31]), np.array([18, 29, 32]))
+    (array([14, 20, 31]), array([ True, False, False]))
+    """
+    middle = (points + following) // 2
+    place, there = points.copy(), np.zeros(points.size, dtype=bool)
+    for offset in sorted(range(-REACH, REACH + 1), key=abs):
+        trial = middle + offset
+        fits = (points < trial) & (trial < following) & (roundness(trial) == roundness(points))
+        place = np.where(fits & ~there, trial, place)
+        there |= fits
+    return place, there
 
 
 def _to_nearest(there: Floats, points: Floats) -> Floats:
@@ -98,14 +119,14 @@ class Outermost:
         The smallest relative error of the intruder's guesses.
     lone
         Whether the number is more than three times as far out as the third.
-    between
-        Share of pairs of datasets whose outermost numbers are as near to each other as 10 %: how
-        often such a guess is right by chance.
+    by_chance
+        Share of the datasets whose outermost number the same guesses, from the other datasets, come
+        within 10 % of: how often they are right by chance.
     """
 
     error: float
     lone: bool
-    between: float
+    by_chance: float
 
     @property
     def told(self) -> bool:
@@ -128,16 +149,20 @@ def outermost(original: Floats, released: list[Floats]) -> Outermost | None:
     largest = np.array([part.max() for part in released])
     sums = np.array([part.sum() for part in released])
     usual = float(np.median(np.concatenate(released))) * original.size
-    guesses = [largest.max(), largest.mean(), np.median(largest), sums.mean() - usual]
-    error = float(np.abs(np.array(guesses) - value).min() / abs(value)) if value else np.inf
     lone = value - base > TIMES * (float(tail[-RANK]) - base)
-    return Outermost(error, lone, _between(largest))
+    return Outermost(_error(value, largest, sums - usual), lone, _by_chance(largest, sums - usual))
 
 
-def _between(largest: Floats) -> float:
-    """Return the share of pairs of numbers that are within 10 % of each other."""
+def _error(value: float, largest: Floats, left: Floats) -> float:
+    """Return the smallest relative error of the guesses that datasets give."""
+    guesses = np.array([largest.max(), largest.mean(), np.median(largest), left.mean()])
+    return float(np.abs(guesses - value).min() / abs(value)) if value else np.inf
+
+
+def _by_chance(largest: Floats, left: Floats) -> float:
+    """Return for how many datasets the others tell its outermost number within 10 %."""
     if largest.size < 2:  # noqa: PLR2004
         return 0.0
-    apart = np.abs(largest[:, None] - largest[None]) / np.maximum(np.abs(largest[None]), 1e-300)
-    pairs = largest.size * (largest.size - 1)
-    return float((np.count_nonzero(apart < PERCENT) - largest.size) / pairs)
+    others = [np.arange(largest.size) != place for place in range(largest.size)]
+    errors = [_error(v, largest[o], left[o]) for v, o in zip(largest, others, strict=True)]
+    return float(np.mean(np.array(errors) < PERCENT))

@@ -43,13 +43,14 @@ def test_both_ends_are_attacked_and_numbers_close_together_are_not():
     assert int(risk.told) == 2
 
 
-def test_the_base_rate_is_that_of_pairs_of_datasets():
+def test_the_base_rate_is_that_of_a_dataset_told_by_the_others():
     rng = np.random.default_rng(3)
     people = np.append(usual(rng), 1e5)
-    tops = [50_000, 52_000, 90_000]
+    tops = [50_000, 52_000, 54_000, 90_000]
     risk = extremes(frame(people), [frame(np.append(usual(rng, 200), top)) for top in tops])
-    # of six ordered pairs only 50,000 and 52,000 are within 10 % of each other, both ways
-    assert float(risk.ends["income, largest"].between) == 2 / 6
+    # the median of the others is 54,000 for the first two and 52,000 for the third: within 10 %;
+    # for 90,000 they give 54,000 at most
+    assert float(risk.ends["income, largest"].by_chance) == 3 / 4
 
 
 def test_a_synthesis_tells_no_lone_outlier_and_bare_donors_do():

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 import veladura as vd
-from veladura.core.gates import NUMBERS
+from veladura.core.gates import NO_OWN_NUMBERS
 from veladura.measures.risk.spikes import spikes
 
-LIMIT = NUMBERS["risk.spikes.ratio"].max
+LIMIT = NO_OWN_NUMBERS["risk.spikes.ratio"].max
 
 
 def incomes(rng, rows=2000):

@@ -25,8 +25,7 @@ class Extremes:
     told
         Those whose number a guess comes within 10 % of.
     by_chance
-        How many that would be if the guess were the outermost number of another dataset; 0 for one
-        dataset.
+        How many that would be if the guesses were about another dataset; 0 for one dataset.
     lone
         Those told whose number is more than three times as far out as the third.
     ends
@@ -84,7 +83,7 @@ def extremes(original: Any, release: Any, *, columns: Sequence[str] | None = Non
     return Extremes(
         len(attacks),
         Estimate.exact(sum(one.told for one in attacks)),
-        Estimate.exact(sum(one.between for one in attacks)),
+        Estimate.exact(sum(one.by_chance for one in attacks)),
         Estimate.exact(sum(one.told and one.lone for one in attacks)),
         ends,
     )
@@ -94,7 +93,7 @@ def measure(subject: Subject) -> Measured:
     """Attack both ends of the replaced numbers."""
     risk = extremes(subject.original, subject.release)
     rows = tuple(
-        (name, f"{one.error:.0%}", "yes" if one.told else "no", f"{one.between:.2f}")
+        (name, f"{one.error:.0%}", "yes" if one.told else "no", f"{one.by_chance:.2f}")
         for name, one in risk.ends.items()
     )
     headers = ("end", "error of the best guess", "told within 10 %", "by chance")

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from veladura.base.estimate import Estimate
-from veladura.measures.measure import Meaning, Measure, Measured, Subject
-from veladura.measures.number_columns import number_columns
-from veladura.numeric.numbers_attacks import nearer_share
+from veladura.measures.measure import Detail, Meaning, Measure, Measured, Subject
+from veladura.measures.number_columns import NumberColumn, number_columns
+from veladura.numeric.chance import ALIKE, listed, points_of, step_of
+from veladura.numeric.lattice import HoleAttack
+from veladura.numeric.numbers_attacks import nearest_attack, place_beside
 
 CHANCE = 0.5
 FEWEST = 50  # people: with fewer a share says little
@@ -26,22 +28,28 @@ class Nearest:
     nearer
         Share of people whose number is nearer to a released one than a place beside it: 1/2 by
         chance, and if no column has 50 people with a number of their own.
+    ratio
+        That share over its base rate of 1/2, as if 50 more had been found by chance: 1 if nothing
+        is gained.
     where
         The column; empty if none could be attacked.
-    shares
-        By column.
+    attacks
+        By column, the attack on it.
     """
 
     nearer: Estimate
+    ratio: Estimate
     where: str
-    shares: dict[str, float] = field(repr=False, default_factory=dict)
+    attacks: dict[str, HoleAttack] = field(repr=False, default_factory=dict)
 
 
 def nearest(original: Any, release: Any, *, columns: Sequence[str] | None = None) -> Nearest:
     """Return how often a person's own number is nearer to a released one than a place beside it.
 
-    The place is halfway to the next number of the original, where people are as dense: who guesses
-    that a released number is somebody's, give or take, is right half of the time by chance.
+    The place is halfway to the next number of the original, where people are as dense, and on the
+    grid of the column as round as the number itself: who guesses that a released number is
+    somebody's, give or take, is right half of the time by chance. Numbers that at least five
+    people share are left out.
 
     Parameters
     ----------
@@ -55,22 +63,39 @@ def nearest(original: Any, release: Any, *, columns: Sequence[str] | None = None
     Examples
     --------
     >>> import numpy as np, pandas as pd
-    >>> people = pd.DataFrame({"income": np.arange(0, 9000, 7)})
+    >>> numbers = np.random.default_rng(0).choice(90_000, 900, replace=False)
+    >>> people = pd.DataFrame({"income": numbers})
     >>> float(nearest(people, people).nearer)
     1.0
     """
-    shares: dict[str, float] = {}
-    for column in number_columns(original, release, columns):
-        before = column.before
-        distinct, holders = np.unique(
-            before.values[~before.missing].astype(np.float64), return_counts=True
+    attacks = {
+        column.name: attack
+        for column in number_columns(original, release, columns)
+        if (attack := _attack(column)).named >= FEWEST
+    }
+    where = max(attacks, key=lambda name: attacks[name].ratio, default="")
+    best = attacks.get(where, HoleAttack())
+    share = best.found / best.named if best.named else CHANCE
+    return Nearest(Estimate.exact(share), Estimate.exact(best.ratio), where, attacks)
+
+
+def _attack(column: NumberColumn) -> HoleAttack:
+    steps = step_of([column.before, *column.after])
+    if steps is None:
+        numbers = [one.values[~one.missing].astype(np.float64) for one in column.after]
+        values, holders = np.unique(
+            column.before.values[~column.before.missing].astype(np.float64), return_counts=True
         )
-        released = [one.values[~one.missing].astype(np.float64) for one in column.after]
-        share, people = nearer_share(distinct, holders, np.concatenate(released))
-        if people >= FEWEST:
-            shares[column.name] = share
-    where = max(shares, key=lambda name: shares[name], default="")
-    return Nearest(Estimate.exact(shares.get(where, CHANCE)), where, shares)
+        alone = holders[:-1] == 1
+        beside = (values[:-1] + values[1:]) / 2
+        return nearest_attack(values[:-1][alone], beside[alone], np.concatenate(numbers))
+    points, holders = np.unique(points_of(column.before, *steps), return_counts=True)
+    released = np.concatenate([points_of(one, *steps) for one in column.after])
+    released = released[~listed(released, points[holders >= ALIKE])]
+    place, there = place_beside(points[:-1], points[1:])
+    alone = there & (holders[:-1] == 1)
+    own, beside = (some[alone].astype(np.float64) for some in (points[:-1], place))
+    return nearest_attack(own, beside, released.astype(np.float64))
 
 
 def measure(subject: Subject) -> Measured:
@@ -81,7 +106,14 @@ def measure(subject: Subject) -> Measured:
         if risk.where
         else f"Nothing to attack: no replaced column has numbers that {FEWEST} people hold alone."
     )
-    return Measured({"nearer": risk.nearer}, {"nearer": note})
+    rows = tuple(
+        (name, str(a.named), str(a.found), f"{a.by_chance:.1f}", f"{a.ratio:.2f}")
+        for name, a in risk.attacks.items()
+    )
+    headers = ("column", "people", "nearer to their own number", "by chance", "ratio")
+    detail = Detail("Nearest number by column", headers, rows)
+    figures = {"nearer": risk.nearer, "ratio": risk.ratio}
+    return Measured(figures, {"nearer": note}, detail if rows else None)
 
 
 MEASURE = Measure(
@@ -91,6 +123,10 @@ MEASURE = Measure(
             "Nearest number: share of people whose own number is nearer to a released one than a"
             " place beside it, in the worst column; half of them by chance.",
             unit="share",
+        ),
+        "ratio": Meaning(
+            "Nearest number: that share over its base rate of one half; 1 means that released"
+            " numbers are no nearer to people's own than to others."
         ),
     },
     function=measure,

@@ -21,7 +21,7 @@ from veladura.base.checks import (
 from veladura.base.context import Context
 from veladura.base.deprecation import warn_of_rename
 from veladura.base.expression import parse
-from veladura.core.gates import NO_HOLES, NUMBERS, SYNTHETIC
+from veladura.core.gates import NO_OWN_NUMBERS, OUTLIERS, SYNTHETIC
 from veladura.core.recipe import Recipe
 from veladura.errors import PlanError, VeladuraWarning
 from veladura.methods.cart.growing import (
@@ -191,8 +191,8 @@ class Cart(Recipe):
         " of the original table."
     )
     checks = CHECKS
-    gate = {**SYNTHETIC, **NUMBERS}
-    firm_gate = NO_HOLES
+    gate = {**SYNTHETIC, **OUTLIERS}
+    firm_gate = NO_OWN_NUMBERS
     synthesizes = True
     chunked = True
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from veladura.base.bounds import Bounds, bounds_of
 from veladura.base.context import Context
 from veladura.base.expression import parse
-from veladura.core.gates import NO_HOLES, NUMBERS, SYNTHETIC
+from veladura.core.gates import NO_OWN_NUMBERS, OUTLIERS, SYNTHETIC
 from veladura.core.recipe import Recipe
 from veladura.errors import PlanError
 from veladura.methods.cart.cart import Cart, SmoothingName, check_synthesisable
@@ -105,8 +105,8 @@ class HouseholdCart(Recipe):
         " ones, drawn from models of the original table."
     )
     checks = CHECKS
-    gate = {**SYNTHETIC, **NUMBERS}
-    firm_gate = NO_HOLES
+    gate = {**SYNTHETIC, **OUTLIERS}
+    firm_gate = NO_OWN_NUMBERS
     synthesizes = True
 
     m: int = 5
