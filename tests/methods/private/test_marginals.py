@@ -205,7 +205,7 @@ def test_the_folder_alone_gives_shares_odds_ratios_and_models(tmp_path):
     old_row = next(name for name in slopes.index if "old" in name)
     assert slopes.loc[old_row, "lower"] < np.log(9) < slopes.loc[old_row, "upper"]
     assert model.rule == "noise-aware"
-    assert model.pooling.m == 20
+    assert model.pooling.m == 50
 
 
 def test_relations_that_were_not_measured_are_named(tmp_path):
