@@ -93,7 +93,7 @@ def test_on_a_dense_grid_numbers_of_one_person_come_out_as_often_as_those_around
 
 
 def test_a_quantile_function_as_fine_as_the_grid_follows_who_holds_which_number(monkeypatch):
-    """The control: knots of five people everywhere, as they were, show it by a third."""
+    """The control: knots of five people everywhere, as they were, show it by two fifths."""
 
     def fine(size: int, rows: int) -> np.ndarray:
         return np.linspace(0, size, max(size // (5 * rows), 1) + 1).astype(int)
