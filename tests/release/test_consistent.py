@@ -111,6 +111,33 @@ def test_the_unchanged_keep_their_values_and_nobody_else_does(home):
     assert vd.load(after.folder).manifest["steps"][0]["settings"]["consistent"] is True
 
 
+def test_a_new_wave_extends_the_panel_that_was_released(home):
+    """The rows of earlier waves keep their values; those of the new one are drawn beside them."""
+    first, _ = years(home)
+    waves = [first.assign(age=first.age + year) for year in range(3)]
+    rng = np.random.default_rng(5)
+    for wave in waves[1:]:
+        wave["income"] = np.round(wave.income * np.exp(rng.normal(0.02, 0.1, len(wave))), 0)
+    panels = [pd.concat(waves[:number], ignore_index=True) for number in (2, 3)]
+    found = []
+    for number, panel in zip(("two", "three"), panels, strict=True):
+        panel.to_csv(home / f"{number}.csv", index=False)
+        path = home / f"{number}.toml"
+        made = plan(home, number, f"{number}.csv")
+        text = path.read_text(encoding="utf-8").replace('"identifier"', '"person"')
+        path.write_text(text, encoding="utf-8")
+        outcome, said = warned(read_plan(path))
+        rows = np.asarray(outcome.release.tables[0].rows)
+        values = outcome.release.datasets[0].income.to_numpy()
+        found.append(pd.Series(values, index=rows).sort_index())
+        assert made.custodian.consistent
+    assert "1,200 of 1,800 rows have not changed" in said
+    assert (found[1][:1200] == found[0]).all()
+    new, own = found[1][1200:].to_numpy(), panels[1].income.to_numpy()[1200:]
+    assert abs(np.log(new).mean() - np.log(own).mean()) < 0.1
+    assert (new == own).mean() < 0.1
+
+
 def test_without_it_the_same_people_are_drawn_again(home):
     first, second = years(home)
     alone = 'series = "panel"'
