@@ -72,7 +72,7 @@ def _walk(page: Page, images: Path) -> None:
         page.click("#try")
         page.wait_for_selector(f"article.card >> nth={cards}")
         _go(page, "protect", "button.choose")
-        page.locator("button.choose").last.click()
+        page.locator("button.choose:visible").last.click()
         page.wait_for_timeout(1500)
     _go(page, "run", "article.card")
     _take(page, images, "run", 1000)
