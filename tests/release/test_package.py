@@ -145,6 +145,14 @@ def test_a_link_does_not_hide_where_the_custodian_folder_is(release, tmp_path):
         release.save(tmp_path / "out" / "r", custodian=tmp_path / "elsewhere" / "c")
 
 
+def test_a_custodian_folder_that_no_disk_takes_is_refused_in_words(release, tmp_path):
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    for where in ("x" * 5000, "circle/c"):
+        with pytest.raises(FolderError, match="custodian folder cannot be used"):
+            release.save(tmp_path / "out" / "r", custodian=tmp_path / where)
+        assert not (tmp_path / "out" / "r").exists()
+
+
 def test_the_default_custodian_folder_comes_from_the_environment(release, tmp_path, monkeypatch):
     monkeypatch.setenv("VELADURA_CUSTODIAN", str(tmp_path / "home"))
     release.save(tmp_path / "out" / "r")

@@ -35,8 +35,14 @@ def place(release: Path, custodian: Path | None) -> Path:
     Inside, around or beside the release folder it would be copied along with it.
     """
     folder = custodian or custodian_home() / "records" / f"{release.name}-{secrets.token_hex(4)}"
-    inner, outer = folder.resolve(), release.resolve()
-    home = inner if custodian else custodian_home().resolve()
+    try:
+        inner, outer = folder.resolve(), release.resolve()
+        home = inner if custodian else custodian_home().resolve()
+        (folder / RECORD).exists()
+    except (OSError, RuntimeError) as error:  # too long a name, links in a circle, no permission
+        why = getattr(error, "strerror", None) or "links that lead in a circle"
+        msg = f"the custodian folder cannot be used: {why}.\n\nHint: name another folder."
+        raise FolderError(msg) from None
     for candidate in (inner, home):
         if (
             candidate == outer
