@@ -363,27 +363,60 @@ def test_no_attributes_means_one_map():
 def test_donut_moves_by_no_less_and_no_more(k, outer):
     frame = people()
     donut = vd.Donut(x="x", y="y", region=LAND, exclude=LAKE, inner=0.5, outer=outer, k=k, m=2)
-    most = reach_by_hand(frame[["x", "y"]].to_numpy(), outer, k)
+    centre, radius = circles_by_hand(frame[["x", "y"]].to_numpy(), outer, k)
     release = donut.protect(frame, seed=1)
     for data in release.datasets:
-        way = np.hypot(data["x"] - frame["x"], data["y"] - frame["y"])
-        assert (way >= 0.5).all()
-        assert (way <= most + 1e-9).all()
+        assert (np.hypot(data["x"] - frame["x"], data["y"] - frame["y"]) >= 0.5).all()
+        assert (np.hypot(*(data[["x", "y"]].to_numpy() - centre).T) <= radius + 1e-9).all()
     promise = release.promises[-1]
     spoiled = release.datasets[0].assign(x=lambda f: (f["x"] + 5) % 10)
     evidence = Evidence(vd.open(spoiled), vd.open(frame), np.arange(240))
     assert prove(promise, evidence, release.checks).status == "broken"
 
 
-def reach_by_hand(places, outer, k):
-    """Person by person: the own isolation, and that of everyone who has the place among the k."""
-    most = [outer] * len(places)
-    for place in places:
-        way = np.hypot(*(places - place).T)
-        near = sorted(range(len(places)), key=lambda j: way[j])[: k + 1]
-        for j in near if k else ():
-            most[j] = max(most[j], np.sqrt(k + 1) * way[near[-1]])
-    return np.array(most)
+def test_a_donut_is_proved_where_a_later_step_left_people_out():
+    """Circles follow from all places; of those who are left the smallest distance is judged."""
+    frame = people()
+    donut = vd.Donut(x="x", y="y", region=LAND, exclude=LAKE, inner=0.5, outer=0.6)
+    release = donut.protect(frame, seed=1)
+    promise, rows = release.promises[-1], np.arange(0, 240, 3)
+    new = release.datasets[0].iloc[rows].reset_index(drop=True)
+    evidence = Evidence(vd.open(new), vd.open(frame), rows)
+    assert prove(promise, evidence, release.checks).status == "holds"
+    new[["x", "y"]] = frame[["x", "y"]].iloc[rows].to_numpy()
+    evidence = Evidence(vd.open(new), vd.open(frame), rows)
+    assert prove(promise, evidence, release.checks).status == "broken"
+
+
+def circles_by_hand(places, outer, k):
+    """Place by place: groups of the loneliest first, then the circle of each group."""
+    ways = [[float(np.hypot(*(a - b))) for b in places] for a in places]
+    usual = [sorted(way)[k] for way in ways]
+    group = {}
+    while k:
+        in_order = sorted(range(len(places)), key=lambda i: tuple(places[i]))  # decides ties
+        free = [i for i in in_order if i not in group]
+        by_way = {i: sorted(free, key=lambda j, i=i: ways[i][j]) for i in free}
+        lonely = [i for i in free if ways[i][by_way[i][k]] > outer / np.sqrt(k + 1)]
+        if not lonely:
+            break
+        waiting = []
+        for i in sorted(lonely, key=lambda i: -ways[i][by_way[i][k]]):
+            near = [j for j in by_way[i][: 4 * (k + 1)] if ways[i][j] <= 2 * usual[i]]
+            near = [j for j in near if j not in group][: k + 1]
+            if i not in group and len(near) == k + 1:
+                group |= dict.fromkeys(near, i)
+            elif i not in group:
+                waiting.append(i)
+        grouped = list(group)
+        for i in waiting:
+            group[i] = group[min(grouped, key=lambda j, i=i: ways[i][j])]
+    centre, radius = places.copy(), np.full(len(places), outer)
+    for name in set(group.values()):
+        members = [i for i in group if group[i] == name]
+        centre[members] = places[members].mean(axis=0)
+        radius[members] = max(outer, *np.hypot(*(places[members] - centre[members]).T))
+    return centre, radius
 
 
 def test_cell_means_of_one_person_are_shrunk():

@@ -1,4 +1,4 @@
-"""The step that hides a place among k others: by its definition, place by place."""
+"""Circles that hide a place among k others: by their definition, place by place."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 import shapely
 
+from veladura.methods.geography.circles import Circles, circles_of
 from veladura.methods.geography.grid import grid_over
 from veladura.methods.geography.homes import Homes
-from veladura.methods.geography.isolation import hidden_places, reach_of, ring_points
+from veladura.methods.geography.isolation import around_region, hidden_places, ring_points
 from veladura.methods.geography.located import Located, Places
 from veladura.methods.geography.place import Writing
 from veladura.methods.geography.projection import Plane
@@ -34,36 +35,73 @@ def town_and_one(seed=0):
     return np.vstack([town, [[90.0, 90.0]]]).round(3)
 
 
+def circles(points, k, outer=1.0):
+    """The circles of `Donut` in a region of 1,000 by 1,000."""
+    around = around_region(Plane(), (0, 0, 1000, 1000))
+    return circles_of(points, outer / np.sqrt(k + 1), outer, k, around)
+
+
 @pytest.mark.parametrize("k", [1, 4])
-def test_the_neighbours_of_a_lonely_home_reach_as_far_as_it_does(k):
+def test_a_lonely_home_shares_a_circle_with_its_nearest_places(k):
     points = town_and_one()
-    reach = reach_of(points, 1.0, k, 1000.0)
+    found = circles(points, k, outer=6.0)
     way = np.hypot(*(points - points[-1]).T)
-    far = np.sort(way)[k] * np.sqrt(k + 1)
-    assert reach[-1] == pytest.approx(far)
-    assert set(np.flatnonzero(np.isclose(reach, far))) == {200, *np.argsort(way)[1 : k + 1]}
+    group = np.argsort(way)[: k + 1]
+    middle = points[group].mean(axis=0)
+    np.testing.assert_allclose(found.centre[group], np.tile(middle, (k + 1, 1)))
+    np.testing.assert_allclose(found.radius[group], np.hypot(*(points[group] - middle).T).max())
+
+
+def sparse_world(seed):
+    """A hamlet between two farms, a town, and homes scattered over the country."""
+    rng = np.random.default_rng(seed)
+    parts = [
+        [[515.0, 500.0], [400.0, 500.0]],
+        rng.normal(500, 0.6, (rng.integers(5, 12), 2)),
+        rng.normal(100, 5, (rng.integers(20, 200), 2)),
+        rng.uniform(0, 1000, (rng.integers(0, 80), 2)),
+    ]
+    return np.vstack(parts).round(3)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_everybody_is_hidden_among_k_others(seed):
+    """By counting: of one circle, or with circles of their own as near as they must be."""
+    points, k, outer = sparse_world(seed), 1 + seed % 6, 8.0
+    found = circles(points, k, outer)
+    same = (found.centre[:, None] == found.centre[None]).all(axis=2)
+    same &= found.radius[:, None] == found.radius[None]
+    way = np.linalg.norm(points[:, None] - points[None], axis=2)
+    stay = ~found.shared
+    near = (way <= outer / np.sqrt(k + 1)) & stay[None]
+    others = np.where(found.shared, same.sum(axis=1), near.sum(axis=1)) - 1
+    assert others.min() >= k
+    assert found.radius.min() >= outer
+    from_centre = np.hypot(*(points - found.centre).T)
+    assert (from_centre <= found.radius * (1 + 1e-12)).all()  # a circle holds all of its places
+    assert np.array_equal(found.centre[stay], points[stay])
+    turned = np.random.default_rng(seed).permutation(len(points))
+    again = circles(points[turned], k, outer)
+    assert np.array_equal(again.radius, found.radius[turned])  # whatever the order of rows
 
 
 def test_people_at_one_place_do_not_hide_each_other():
     points = town_and_one()
     family = np.vstack([points, np.repeat(points[-1:], 9, axis=0)])
-    assert reach_of(family, 1.0, 5, 1000.0)[-10:] == pytest.approx(
-        reach_of(points, 1.0, 5, 1000.0)[-1]
-    )
+    assert circles(family, 5).radius[-10:] == pytest.approx(circles(points, 5).radius[-1])
 
 
 def test_fewer_than_k_others_move_over_the_whole_region():
-    assert reach_of(np.eye(2), 0.5, 2, 40.0).tolist() == [40.0, 40.0]
-    assert reach_of(np.eye(2), 0.5, 0, 40.0).tolist() == [0.5, 0.5]
-
-
-def test_no_reach_is_larger_than_the_region():
-    assert reach_of(town_and_one(), 1.0, 5, 60.0).max() == 60.0
+    everywhere = circles(np.eye(2), 2, 0.5)
+    assert everywhere.centre.tolist() == [[500.0, 500.0]] * 2
+    assert everywhere.radius.tolist() == [np.hypot(500, 500)] * 2
+    assert circles(np.eye(2), 0, 0.5).radius.tolist() == [0.5, 0.5]
 
 
 def test_points_are_uniform_in_the_ring():
     middle = located(np.full((20_000, 2), 50.0))
-    x, y = ring_points(np.random.default_rng(1), middle, 5.0, np.full(20_000, 10.0))
+    own = Circles(np.full((20_000, 2), 50.0), np.full(20_000, 10.0), np.zeros(20_000, dtype=bool))
+    x, y = ring_points(np.random.default_rng(1), middle, 5.0, own)
     way = np.hypot(x - 50, y - 50)
     assert 5.0 <= way.min() <= way.max() <= 10.0
     share = np.mean(way**2 < (25 + 100) / 2)  # half of the area

@@ -11,8 +11,9 @@ import numpy as np
 from veladura.base import shapes
 from veladura.base.arrays import Floats, Mask
 from veladura.core.promise import Check, Evidence, Promise, listed
-from veladura.methods.geography.isolation import reach_of
-from veladura.methods.geography.projection import Coordinates, diagonal, plane_of
+from veladura.methods.geography.circles import circles_of
+from veladura.methods.geography.isolation import around_region
+from veladura.methods.geography.projection import Coordinates, plane_of
 from veladura.methods.geography.region import Region, region_of
 from veladura.table.codes import MAX_DECIMALS
 
@@ -55,7 +56,7 @@ def centres_promise(
 
 
 def ring_promise(settings: Mapping[str, Any]) -> Promise:
-    """Promise the smallest and largest distance of the moves; k is that of `reach_of`."""
+    """Promise the smallest and largest distance of the moves; k is that of `circles_of`."""
     moved = {
         "columns": [settings["x"], settings["y"]],
         "ring": [float(settings["inner"]), float(settings["outer"])],
@@ -163,24 +164,29 @@ def _steps(before: Column, after: Column, present: Mask) -> Floats:
 def moved_otherwise(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of places that moved by less or by more than promised.
 
-    Where a later step dropped people, those left are further apart and may have moved less than
-    that allows: never the other way round.
+    The circles follow from all places that the step moved. Where another step dropped people they
+    cannot be found again, and the smallest distance only is judged.
     """
     columns = settings["columns"]
     before = [evidence.source_column(name) for name in columns]
     after = [evidence.column(name) for name in columns]
     present = ~np.logical_or.reduce([column.missing for column in (*before, *after)])
-    plane = plane_of(tuple(settings["bounds"]), settings["coordinates"])
-    ends = [
-        plane.forward(*(column.values[present].astype(float) for column in pair))
+    bounds = tuple(settings["bounds"])
+    plane = plane_of(bounds, settings["coordinates"])
+    start, end = (
+        np.column_stack(plane.forward(*(each.values[present].astype(float) for each in pair)))
         for pair in (before, after)
-    ]
-    distance = np.hypot(ends[1][0] - ends[0][0], ends[1][1] - ends[0][1])
-    inner, least = settings["ring"]
-    size = diagonal(plane, tuple(settings["bounds"]))
-    outer = reach_of(np.column_stack(ends[0]), least, settings.get("k", 0), size)
+    )
+    (inner, outer), k = settings["ring"], settings.get("k", 0)
     slack = 1e-9 * outer  # a file may be read on another processor
-    return int(np.count_nonzero((distance < inner - slack) | (distance > outer + slack)))
+    bad = np.hypot(*(end - start).T) < inner - slack
+    if evidence.original is None or evidence.original.rows == present.size:
+        circles = circles_of(
+            start, outer / math.sqrt(k + 1), outer, k, around_region(plane, bounds)
+        )
+        far = np.hypot(*(end - circles.centre).T)
+        bad |= far > circles.radius * (1 + 1e-9)
+    return int(np.count_nonzero(bad))
 
 
 def _inside(settings: Mapping[str, Any]) -> str:
@@ -220,8 +226,8 @@ def _moved(settings: Mapping[str, Any]) -> str:
     if not k:
         return claim
     return (
-        f"{claim} Where other places are far, it was by up to {math.sqrt(k + 1):.1f} times the"
-        f" distance to the {k} nearest of them, and so were these {k}."
+        f"{claim} A place that has fewer than {k} others near it was drawn from one circle together"
+        f" with {k} others or more: which of them a released place belongs to is left to chance."
     )
 
 

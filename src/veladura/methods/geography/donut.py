@@ -18,9 +18,9 @@ from veladura.core.recipe import Draw, Drawn
 from veladura.errors import PlanError
 from veladura.methods.geography.claims import drawn_promise, inside_promise, ring_promise
 from veladura.methods.geography.homes import Homes
-from veladura.methods.geography.isolation import reach_of, ring_points
+from veladura.methods.geography.isolation import circles_of_homes, ring_points
 from veladura.methods.geography.located import Located, LocationRecipe, check_coordinates, locate
-from veladura.methods.geography.passing import KnownReach, passing_places, refuse_hull
+from veladura.methods.geography.passing import KnownCircles, passing_places, refuse_hull
 from veladura.methods.geography.place import moved_datasets, rule_of_masks, written
 from veladura.methods.geography.projection import diagonal, plane_of
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from veladura.base.arrays import Floats
     from veladura.core.chunks import FittedChunks
     from veladura.core.promise import Promise
+    from veladura.methods.geography.circles import Circles
     from veladura.table.codes import Column
     from veladura.table.inspect import Facts
     from veladura.table.table import Table
@@ -38,8 +39,8 @@ class Donut(LocationRecipe):
     """Donut geomasking: move every place to a random point of a ring around it.
 
     Uniform over the part of the ring that is usable (donut geomasking, Hampton et al. 2010). Where
-    people live far apart the ring is larger, so that a lonely home cannot be found again by its
-    distance from all others.
+    people live far apart several of them share one circle, so that a lonely home cannot be found
+    again by its distance from all others.
 
     Parameters
     ----------
@@ -54,8 +55,9 @@ class Donut(LocationRecipe):
         The smallest and the largest distance of a move: in metres for degrees, else in the unit of
         the coordinates.
     k
-        Other places that each one is hidden among. A place whose k-th nearest other place is d away
-        moves by up to sqrt(k + 1) d where that is more than ``outer``, and so do these k places; 0
+        Other places that each one is hidden among. A place is isolated if its k-th nearest other
+        place is further away than ``outer`` / sqrt(k + 1): it is drawn from a circle that it shares
+        with k others or more, and which of them a released place belongs to is left to chance. 0
         moves isolated homes no further than others, which does not hide them.
     coordinates
         "planar", or "degrees" for longitude (x) and latitude (y).
@@ -124,11 +126,11 @@ class Donut(LocationRecipe):
         every = self.apply(near.select([self.x, self.y]).fetched(), context)
         located = every.located
         homes = located.at_homes().places
-        reach = KnownReach.of(*located.plane.forward(homes.x, homes.y), every.reach)
+        known = KnownCircles.of(*located.plane.forward(homes.x, homes.y), every.circles)
         nobody = replace(
             located, places=homes.take(np.empty(0, dtype=np.int64)), homes=Homes.of_rows(0)
         )
-        fitted = FittedDonut(self, sample, sample.codes([self.x, self.y]), nobody, reach)
+        fitted = FittedDonut(self, sample, sample.codes([self.x, self.y]), nobody, known)
         return FittedChunks.of(self, near, fitted)
 
     @classmethod
@@ -156,11 +158,11 @@ class FittedDonut(RowWise[Donut]):
     Attributes
     ----------
     known
-        How far each place may move, where rows pass in chunks.
+        The circle of each place, where rows pass in chunks.
     """
 
     located: Located
-    known: KnownReach | None = None
+    known: KnownCircles | None = None
 
     @property
     def kept_beside(self) -> Sequence[str]:
@@ -178,9 +180,9 @@ class FittedDonut(RowWise[Donut]):
         places = passing_places(recipe, columns, self.located.region)
         located = replace(self.located, places=places, homes=Homes.of_rows(places.x.size))
         assert self.known is not None  # noqa: S101  # of rows that pass in chunks
-        reach = self.known.at(*located.plane.forward(places.x, places.y))
+        circles = self.known.at(*located.plane.forward(places.x, places.y))
         rng = stream(recipe.method, stream.dataset)
-        x, y = ring_points(rng, located, float(recipe.inner), reach)
+        x, y = ring_points(rng, located, float(recipe.inner), circles)
         return written(columns[recipe.x], columns[recipe.y], places.placed, x, y)
 
     def described(self, datasets: Sequence[Draw], rows: int) -> Drawn:
@@ -201,12 +203,9 @@ class FittedDonut(RowWise[Donut]):
         )
 
     def _points(self, rng: Generator) -> tuple[Floats, Floats]:
-        return ring_points(rng, self.located.at_homes(), float(self.recipe.inner), self.reach)
+        return ring_points(rng, self.located.at_homes(), float(self.recipe.inner), self.circles)
 
     @cached_property
-    def reach(self) -> Floats:
-        """The largest distance that each home may move."""
-        located = self.located.at_homes()
-        points = np.column_stack(located.plane.forward(located.places.x, located.places.y))
-        size = diagonal(located.plane, located.region.bounds)
-        return reach_of(points, float(self.recipe.outer), self.recipe.k, size)
+    def circles(self) -> Circles:
+        """The circle that each home is drawn from."""
+        return circles_of_homes(self.located.at_homes(), float(self.recipe.outer), self.recipe.k)

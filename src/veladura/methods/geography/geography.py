@@ -83,9 +83,9 @@ class Geography(LocationRecipe):
         "planar", or "degrees" for longitude (x) and latitude (y).
     k
         Other places that each one is hidden among. A place is isolated if its k-th nearest other
-        place is further away than the diagonal of a square: it is counted, like these k places, in
-        the cell of a random point within sqrt(k + 1) times that distance. 0 counts all in their own
-        cell, so that the map may show where one lonely home is.
+        place is further away than the diagonal of a square: it is counted in the cell of a random
+        point of a circle that it shares with k others or more. 0 counts all in their own cell, so
+        that the map may show where one lonely home is.
     m
         Number of datasets. Valid standard errors need at least 2.
     missing

@@ -1,7 +1,4 @@
-"""How far a place must move so that its step hides it: the step follows the isolation.
-
-A place far from all others is found again whatever small step it takes.
-"""
+"""Places of isolated homes: drawn from a circle that they share with k others or more."""
 
 from __future__ import annotations
 
@@ -14,7 +11,8 @@ from numpy.random import Generator
 
 from veladura.base.arrays import Floats
 from veladura.errors import DataError
-from veladura.methods.geography.projection import diagonal
+from veladura.methods.geography.circles import Circles, circles_of
+from veladura.methods.geography.projection import Plane, diagonal
 
 if TYPE_CHECKING:
     from veladura.methods.geography.cells import Cells
@@ -23,75 +21,54 @@ if TYPE_CHECKING:
 MOST_TRIES = 4096
 
 
-def reach_of(points: Floats, least: float, k: int, most: float) -> Floats:
-    """Return the largest distance that each place may move.
+def circles_of_homes(located: Located, least: float, k: int) -> Circles:
+    """Return the circle of each place where k others within ``least`` / sqrt(k + 1) hide it.
 
-    A place whose k-th nearest other place is d away has a reach of sqrt(k + 1) d or ``least``, the
-    larger one: of points uniform in a circle of this radius at most one in k + 1 stays nearer than
-    that neighbour. The k nearest places get the same reach, or more. Without that a new place far
-    from all others would have only one person who could have come from there.
-
-    Parameters
-    ----------
-    points
-        The places as rows of two numbers. People who share one count once: a household does not
-        hide itself.
-    least
-        The reach of a place that has k others near it.
-    k
-        Other places that each one is hidden among; 0 gives all the same reach.
-    most
-        The size of the region, beyond which no place can move; the reach of all places where there
-        are no k others.
-
-    Examples
-    --------
-    >>> line = np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0], [50.0, 0.0]])
-    >>> reach_of(line, 3.0, 1, 100.0).round(1).tolist()
-    [3.0, 3.0, 67.9, 67.9]
+    Of points uniform in a circle at most one in k + 1 stays nearer to its middle than the radius
+    over sqrt(k + 1).
     """
-    from scipy.spatial import KDTree
+    points = np.column_stack(located.plane.forward(located.places.x, located.places.y))
+    around = around_region(located.plane, located.region.bounds)
+    return circles_of(points, least / math.sqrt(k + 1), least, k, around)
 
-    places, of_row = np.unique(points, axis=0, return_inverse=True)
-    if k == 0:
-        return np.full(len(points), least)
-    if len(places) <= k:
-        return np.full(len(points), max(least, most))
-    distance, near = KDTree(places).query(places, k=k + 1)  # the first is the place itself
-    own = np.minimum(math.sqrt(k + 1) * distance[:, k], max(least, most))
-    reach = np.maximum(own, least)
-    np.maximum.at(reach, near[:, 1:].ravel(), np.repeat(own, k))
-    return np.asarray(reach[of_row.ravel()])
+
+def around_region(plane: Plane, bounds: tuple[float, float, float, float]) -> Circles:
+    """Return the circle around a region, from its bounds alone."""
+    ends = np.array(bounds)
+    corners = np.column_stack(plane.forward(ends[0::2], ends[1::2]))
+    radius = np.array([diagonal(plane, bounds) / 2])
+    return Circles(corners.mean(axis=0, keepdims=True), radius, np.array([True]))
 
 
 def ring_points(
-    rng: Generator, located: Located, inner: float, reach: Floats
+    rng: Generator, located: Located, inner: float, circles: Circles
 ) -> tuple[Floats, Floats]:
-    """Return points uniform in the usable part of the ring around each place.
+    """Return points uniform in the usable part of the circle of each place, not too near to it.
 
     Whether somebody lives there is left to chance: places that are never released would be seen as
     holes in the map.
 
     Parameters
     ----------
-    inner, reach
-        The smallest distance of a move, and the largest one of each place, in the plane.
+    inner
+        The smallest distance of a move, in the plane.
+    circles
+        What each place is drawn from.
     """
     plane, writing = located.plane, located.writing
     from_x, from_y = plane.forward(located.places.x, located.places.y)
     x, y = np.empty(from_x.size), np.empty(from_x.size)
     waiting = np.arange(from_x.size)
     for _ in range(MOST_TRIES):
-        outer = reach[waiting]
-        radius = np.sqrt(inner**2 + rng.random(waiting.size) * (outer**2 - inner**2))
+        outer, centre = circles.radius[waiting], circles.centre[waiting].T
+        hole = np.where(circles.shared[waiting], 0.0, inner)  # else the ring has no other middle
+        radius = np.sqrt(hole**2 + rng.random(waiting.size) * (outer**2 - hole**2))
         angle = 2 * np.pi * rng.random(waiting.size)
-        ends = plane.back(
-            from_x[waiting] + radius * np.cos(angle), from_y[waiting] + radius * np.sin(angle)
-        )
+        ends = plane.back(centre[0] + radius * np.cos(angle), centre[1] + radius * np.sin(angle))
         new_x, new_y = writing.written(*ends)
         to_x, to_y = plane.forward(new_x, new_y)
-        distance = np.hypot(to_x - from_x[waiting], to_y - from_y[waiting])
-        good = (distance >= inner) & (distance <= outer)
+        good = np.hypot(to_x - from_x[waiting], to_y - from_y[waiting]) >= inner
+        good &= np.hypot(to_x - centre[0], to_y - centre[1]) <= outer
         good &= located.region.usable(new_x, new_y)
         x[waiting[good]], y[waiting[good]] = new_x[good], new_y[good]
         waiting = waiting[~good]
@@ -109,17 +86,16 @@ def hidden_places(rng: Generator, located: Located, cells: Cells, k: int) -> tup
 
     A place is isolated if its k-th nearest other place is further than the diagonal of its cell: no
     such cell around it, wherever it is cut, holds k others, and its cell on the map would be that
-    of one home. It moves to a random point within `reach_of`, and so do the k nearest places. All
-    others stay.
+    of one home. It moves to a random point of a circle that it shares with k others or more
+    (`circles_of`). All others stay.
     """
     places, plane = located.places, located.plane
     square = cells.diagonal[cells.locate(places.x, places.y)]
     points = np.column_stack(plane.forward(places.x, places.y))
-    size = diagonal(plane, located.region.bounds)
-    reach = reach_of(points, 0.0, k, size)
-    apart = np.flatnonzero(reach > math.sqrt(k + 1) * square)
+    around = around_region(plane, located.region.bounds)
+    circles = circles_of(points, square, square, k, around)
     x, y = places.x.copy(), places.y.copy()
-    if apart.size:
+    if (apart := circles.shared).any():
         moving = replace(located, places=replace(places, x=x[apart], y=y[apart]))
-        x[apart], y[apart] = ring_points(rng, moving, 0.0, reach[apart])
+        x[apart], y[apart] = ring_points(rng, moving, 0.0, circles.take(apart))
     return x, y

@@ -15,6 +15,7 @@ from veladura.methods.geography.located import LocationRecipe, Places
 from veladura.table.whole import number_facts
 
 if TYPE_CHECKING:
+    from veladura.methods.geography.circles import Circles
     from veladura.methods.geography.region import Region
     from veladura.table.codes import Codes, Column
     from veladura.table.table import Table
@@ -66,28 +67,28 @@ def with_decimals_of_all(codes: Codes, table: Table, names: Sequence[str]) -> Co
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class KnownReach:
-    """How far each of all places may move. Holds original places: never released.
+class KnownCircles:
+    """The circle that each of all places is drawn from. Holds original places: never released.
 
     Attributes
     ----------
     places
         The distinct places in the plane, as complex numbers in order.
-    reach
-        The largest distance of each.
+    circles
+        The circle of each.
     """
 
     places: np.ndarray[tuple[int], np.dtype[np.complex128]]
-    reach: Floats
+    circles: Circles
 
     @classmethod
-    def of(cls, x: Floats, y: Floats, reach: Floats) -> KnownReach:
-        """Return the reach of places, of which several may be the same."""
+    def of(cls, x: Floats, y: Floats, circles: Circles) -> KnownCircles:
+        """Return the circles of places, of which several may be the same."""
         places, first = np.unique(x + 1j * y, return_index=True)
-        return cls(places, reach[first])
+        return cls(places, circles.take(first))
 
-    def at(self, x: Floats, y: Floats) -> Floats:
-        """Return the reach of some of the places."""
+    def at(self, x: Floats, y: Floats) -> Circles:
+        """Return the circles of some of the places."""
         wanted = x + 1j * y
         found = np.minimum(np.searchsorted(self.places, wanted), self.places.size - 1)
         if not np.array_equal(self.places[found], wanted):
@@ -96,5 +97,4 @@ class KnownReach:
                 " before.\n\nHint: give a table that nobody writes to meanwhile."
             )
             raise DataError(msg)
-        reach: Floats = self.reach[found]
-        return reach
+        return self.circles.take(found)
