@@ -138,6 +138,7 @@ def started_server(tmp_path_factory: pytest.TempPathFactory) -> tuple[subprocess
                 return process, url
         except Exception:
             process.kill()
+            process.communicate()  # closes its pipes: left open they end the session in an error
             if last:
                 raise
     raise AssertionError
