@@ -20,7 +20,6 @@ from tests.attacks.both.common import (
     edited,
     people,
     rehash,
-    saved,
 )
 
 import veladura as vd
@@ -163,14 +162,14 @@ def mutated_manifests(home: Path) -> Outcome:
 
 def endless_datasets(home: Path) -> Outcome:
     folder = anonymous(home)
-    edited(folder, lambda manifest: manifest.update(datasets=1e30))
+    edited(folder, lambda manifest: manifest.update(datasets=10**30))
     resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
     try:
-        ended = command("verify", str(folder), cwd=home, seconds=60)
+        ended = command("verify", str(folder), cwd=home, seconds=40)
     except Exception as error:  # noqa: BLE001
         return True, f"never ends ({type(error).__name__})"
-    crash = "Traceback" in ended.stderr or ended.returncode not in (0, 1, 2)
-    return crash or ended.returncode == 0, f"verify ends with {ended.returncode}"
+    crash = "Traceback" in ended.stderr or ended.returncode not in (1, 2, 4)
+    return crash, f"verify ends with {ended.returncode}"
 
 
 def bomb(home: Path) -> Outcome:
@@ -186,23 +185,6 @@ def bomb(home: Path) -> Outcome:
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10
     won = peak > 1500 or "MemoryError" in ended.stderr or ended.returncode < 0
     return won, f"{path.stat().st_size >> 10} KB take {peak} MB"
-
-
-def nan_beside_missing(home: Path) -> Outcome:
-    """Mark one row of a class in a file: NaN, where the other rows have no value."""
-    scores = [None] * 20 + [1.0] * 20
-    table = pa.table({"score": pa.array(scores, pa.float64()), "ill": ["no", "yes"] * 20})
-    recipe = vd.KAnonymity(
-        quasi_identifiers=["score"], k=5, hierarchies={"score": vd.Hierarchy.star()}
-    )
-    path = next(saved(recipe, table, home).glob("data/*.parquet"))
-    rows = pq.read_table(path)
-    marked = rows["score"].to_pylist()
-    marked[marked.index(None)] = float("nan")
-    column = pa.array(marked, pa.float64(), from_pandas=False)
-    pq.write_table(rows.set_column(0, rows.schema.field(0), column), path)
-    rehash(path.parents[1])
-    return praised(path.parents[1])
 
 
 def link_out(home: Path) -> Outcome:
@@ -228,9 +210,9 @@ def control_characters(home: Path) -> Outcome:
     folder = anonymous(home)
 
     def change(manifest: dict) -> None:
+        manifest["name"] = "\x1b[2Jpeople"
         for promise in manifest["promises"]:
-            promise["claim"] = "\x1b[2J" + str(promise.get("claim", ""))
-            promise["settings"]["columns"] = ["\x1b[2Jage", "sex"]
+            promise["claim"] = "\x1b[2JNobody can be identified."
 
     edited(folder, change)
     ended = command("verify", str(folder), cwd=home)
@@ -250,8 +232,7 @@ ATTACKS: dict[str, Attack] = {
     "certificate of changed files": certificate_of_changed_files,
     "unrelated source": unrelated_source,
     "mutated manifests": mutated_manifests,
-    "datasets: 1e30": endless_datasets,
-    "NaN beside missing inside a class": nan_beside_missing,
+    "10^30 datasets": endless_datasets,
     "bomb": bomb,
     "link out of the folder": link_out,
     "pipe as manifest": pipe,

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-from tests.attacks.both.common import Attack, Outcome, saved
+from tests.attacks.both.common import Attack, Outcome
 
 import veladura as vd
 
@@ -110,22 +110,31 @@ def lonely_neighbours(_home: Path) -> Outcome:
     return nearest(worlds, 1, 1000)
 
 
-def marked(values: list[float | None], home: Path) -> Outcome:
-    """Look for a row that differs in its bits from all others of a 5-anonymous file."""
-    table = pa.table(
-        {"score": pa.array(values, pa.float64(), from_pandas=False), "ill": ["no"] * len(values)}
+def marked(values: list[float | None], keys: str, home: Path) -> Outcome:
+    """Look for a row that differs in its bits from all others of its class, on every way out."""
+    score = pa.array(values, pa.float64(), from_pandas=False)
+    table = pa.table({"score": score, "sex": ["f"] * len(values)})
+    recipe = vd.KAnonymity(quasi_identifiers=[keys], k=5, hierarchies={keys: vd.Hierarchy.star()})
+    release = recipe.protect(table)
+    release.save(home / "out" / "release", custodian=home / "safe" / "release")
+    written = pq.read_table(next((home / "out" / "release").glob("data/*.parquet")))
+    least = min(
+        min(Counter(map(bits, rows["score"].to_pylist())).values())
+        for rows in (written, release.datasets[0])
     )
-    hierarchies = {"score": vd.Hierarchy.star()}
-    recipe = vd.KAnonymity(quasi_identifiers=["score"], k=5, hierarchies=hierarchies)
-    folder = saved(recipe, table, home)
-    column = pq.read_table(next(folder.glob("data/*.parquet")))["score"].to_pylist()
-    bits = [struct.pack("<d", x) if isinstance(x, float) else str(x).encode() for x in column]
-    least = min(Counter(bits).values())
     return least < 5, f"a row looks like {least} of {len(values)} rows"
 
 
+def bits(value: object) -> bytes:
+    return struct.pack("<d", value) if isinstance(value, float) else str(value).encode()
+
+
 def negative_zero(home: Path) -> Outcome:
-    return marked([0.0] * 19 + [-0.0], home)
+    return marked([0.0] * 19 + [-0.0], "score", home)
+
+
+def nan_beside_missing(home: Path) -> Outcome:
+    return marked([None] * 19 + [float("nan")], "sex", home)
 
 
 ATTACKS: dict[str, Attack] = {
@@ -134,4 +143,5 @@ ATTACKS: dict[str, Attack] = {
     "lonely home, nearest place": lonely_homes,
     "lonely home whose neighbours hide another": lonely_neighbours,
     "-0.0 inside a class": negative_zero,
+    "NaN beside missing inside a class": nan_beside_missing,
 }
