@@ -147,10 +147,12 @@ def test_a_link_does_not_hide_where_the_custodian_folder_is(release, tmp_path):
 
 def test_a_custodian_folder_that_no_disk_takes_is_refused_in_words(release, tmp_path):
     (tmp_path / "circle").symlink_to(tmp_path / "circle")
-    for where in ("x" * 5000, "circle/c"):
+    for where in ("x" * 5000, "circle/c", "a\0b"):
         with pytest.raises(FolderError, match="custodian folder cannot be used"):
             release.save(tmp_path / "out" / "r", custodian=tmp_path / where)
         assert not (tmp_path / "out" / "r").exists()
+    with pytest.raises(FolderError, match="NUL character"):
+        release.save(tmp_path / "out\0" / "r", custodian=tmp_path / "safe" / "c")
 
 
 def test_the_default_custodian_folder_comes_from_the_environment(release, tmp_path, monkeypatch):

@@ -39,8 +39,9 @@ def place(release: Path, custodian: Path | None) -> Path:
         inner, outer = folder.resolve(), release.resolve()
         home = inner if custodian else custodian_home().resolve()
         (folder / RECORD).exists()
-    except (OSError, RuntimeError) as error:  # too long a name, links in a circle, no permission
-        why = getattr(error, "strerror", None) or "links that lead in a circle"
+    except (OSError, RuntimeError, ValueError) as error:  # too long a name, no permission, ...
+        circle = isinstance(error, RuntimeError)
+        why = "links lead in a circle" if circle else getattr(error, "strerror", "a NUL character")
         msg = f"the custodian folder cannot be used: {why}.\n\nHint: name another folder."
         raise FolderError(msg) from None
     for candidate in (inner, home):

@@ -24,6 +24,9 @@ PATIENCE = 60  # seconds that a run waits for another one into the same folder
 
 def check_folder(folder: Path, *, force: bool) -> None:
     """Refuse a release folder that exists, unless it is a release and may be replaced."""
+    if "\0" in str(folder):
+        msg = "the name of the release folder has a NUL character.\n\nHint: name another folder."
+        raise FolderError(msg)
     try:
         if not folder.exists():
             return

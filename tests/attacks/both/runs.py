@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pandas as pd
@@ -35,22 +34,26 @@ sex = ["f", "m"]
 [budget]
 epsilon = 1.0
 """
-CART = """
+NOISE = """
 [source]
 path = "people.csv"
 [columns]
-age = {kind = "integer", exact = "invented"}
-sex = {kind = "category", exact = "invented"}
-ill = {kind = "category", exact = "invented"}
 income = {kind = "number", role = "sensitive"}
 [release]
 folder = "out/people"
 [custodian]
 folder = "safe/people"
 [[step]]
-method = "cart"
+method = "noise"
 columns = ["income"]
-m = 2
+"""
+TERM = """
+import os, signal, sys
+sent = []
+def watch(event, arguments):
+    if event == "open" and "people.csv" in str(arguments[0]) and not sent:
+        sent.append(os.kill(os.getpid(), signal.SIGTERM))
+sys.addaudithook(watch)
 """
 
 
@@ -117,16 +120,24 @@ def strange_epsilon(_home: Path) -> Outcome:
     return bool(crashes), ", ".join(crashes) or "told in words"
 
 
-def path_with_nul(_home: Path) -> Outcome:
+def path_with_nul(home: Path) -> Outcome:
     from veladura.errors import VeladuraError
 
-    try:
-        vd.open("people\0.csv")
-    except VeladuraError:
-        return False, "told in words"
-    except Exception as error:  # noqa: BLE001  # the finding itself
-        return True, type(error).__name__
-    return True, "opened"
+    release, crashes = vd.Noise(columns=["income"]).protect(people(), seed=1), []
+    ways = {
+        "open": lambda: vd.open("people\0.csv"),
+        "load": lambda: vd.load("release\0"),
+        "save": lambda: release.save(home / "out\0" / "r", custodian=home / "safe" / "r"),
+        "hierarchy": lambda: vd.Hierarchy.from_csv("ages\0.csv"),
+    }
+    for name, way in ways.items():
+        try:
+            way()
+        except VeladuraError:
+            continue
+        except Exception as error:  # noqa: BLE001  # the finding itself
+            crashes.append(f"{name}: {type(error).__name__}")
+    return bool(crashes), ", ".join(crashes) or "told in words"
 
 
 def open_files(home: Path) -> Outcome:
@@ -141,19 +152,16 @@ def open_files(home: Path) -> Outcome:
 
 
 def ended_by_term(home: Path) -> Outcome:
-    """Send TERM as soon as a run has made a folder, and look at what it leaves."""
-    people(3000).to_csv(home / "people.csv", index=False)
-    (home / "plan.toml").write_text(CART, encoding="utf-8")
-    process = subprocess.Popen([sys.executable, "-c", MAIN, "run", "plan.toml"], cwd=home)
-    while process.poll() is None and not (home / "out").exists():
-        time.sleep(0.002)
-    time.sleep(0.02)
-    process.send_signal(signal.SIGTERM)
-    process.wait(timeout=120)
-    left = [path.name for path in home.glob("out/.*")] + [
-        path.name for path in (home / "safe").glob("**/scratch/*")
-    ]
-    return bool(left), f"left: {len(left)} hidden folders"
+    """Send TERM to a run when it opens its source: does it clear up, as after Ctrl-C?"""
+    people(300)[["income"]].to_csv(home / "people.csv", index=False)
+    (home / "plan.toml").write_text(NOISE, encoding="utf-8")
+    ended = subprocess.run(
+        [sys.executable, "-c", TERM + MAIN, "run", "plan.toml"],
+        cwd=home,
+        capture_output=True,
+        check=False,
+    )
+    return ended.returncode == -signal.SIGTERM, f"the run ends with {ended.returncode}"
 
 
 ATTACKS: dict[str, Attack] = {

@@ -107,6 +107,11 @@ def test_files_that_hold_no_hierarchy(tmp_path, content):
         vd.Hierarchy.from_csv(tmp_path / "none.csv")
 
 
+def test_a_path_with_nul_is_told_in_words():
+    with pytest.raises(DataError, match="cannot be read as a hierarchy"):
+        vd.Hierarchy.from_csv("ages\0.csv")
+
+
 def test_a_repr_shows_no_rows():
     assert "canary" not in repr(vd.Hierarchy.explicit([("canary", "*")]))
 

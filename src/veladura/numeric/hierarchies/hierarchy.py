@@ -294,7 +294,7 @@ def _read(path: Path) -> tuple[tuple[str, ...], ...]:
         with path.open(newline="", encoding="utf-8-sig") as file:
             reader = csv.reader(file, delimiter=";")
             numbered = [(reader.line_num, tuple(row)) for row in reader if row]
-    except (OSError, UnicodeDecodeError, csv.Error):
+    except (OSError, ValueError, csv.Error):  # a NUL in the path, or bytes that are not UTF-8
         msg = (
             f"{path} cannot be read as a hierarchy.\n\nHint: it must be a CSV file in UTF-8, with"
             " `;` between levels and no header."
