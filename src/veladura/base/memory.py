@@ -18,6 +18,8 @@ _UNITS |= {"kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([kKMGT]i?B)")
 OF_DATABASE = 0.4  # share of the memory that DuckDB may hold; beyond it spills to scratch
 OF_ROWS = 0.4  # share for rows that a method holds; the rest is for code and libraries
+OF_NUMBERS = 0.125  # share for one number of every row, while it is sorted
+MOST_NUMBERS = 1 << 26  # of them where nobody sets a limit
 BYTES_A_CELL = 70  # an estimate of what protecting and assessing takes for every cell that is held
 OF_MACHINE = 0.75  # share of a machine's memory for rows, where nobody sets a limit
 _A_THREAD = 1 << 28  # memory that DuckDB wants for each of its threads
@@ -80,6 +82,15 @@ def cells_within() -> int | None:
     """Return the number of cells (rows times columns) that may be held; None without a limit."""
     limit = memory_limit()
     return None if limit is None else int(OF_ROWS * limit) // BYTES_A_CELL
+
+
+def holds_numbers(rows: int) -> bool:
+    """Whether one number of every row may be held: sorting them here is faster than in a database.
+
+    No result depends on it.
+    """
+    limit = memory_limit()
+    return rows <= (MOST_NUMBERS if limit is None else min(MOST_NUMBERS, OF_NUMBERS * limit / 8))
 
 
 def cells_here() -> int | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import ibis
+    import pyarrow as pa
 
     from veladura.table.class_sizes import ClassSizes
     from veladura.table.codes import Column
@@ -32,10 +33,12 @@ class Cache:
         Columns of a small table as plain arrays, which every measure reads.
     distinct
         Approximate numbers of distinct values of columns of numbers and dates.
+    labels
+        Every value that a text column can have, and perhaps some that it has not.
     summaries
         What the codebook says of the columns.
-    rows
-        Number of rows of a lazy table.
+    rows, most_rows
+        Number of rows of a lazy table, and how many it has at most.
     fetched
         The same table with its rows in memory, so that two readers do not fetch them twice.
     expression
@@ -49,8 +52,10 @@ class Cache:
     sizes: dict[frozenset[str], ClassSizes] = field(default_factory=dict)
     columns: dict[str, Column] = field(default_factory=dict)
     distinct: dict[str, int] = field(default_factory=dict)
+    labels: dict[str, pa.Array] = field(default_factory=dict)
     summaries: dict[str, Summary] = field(default_factory=dict)
     rows: int | None = None
+    most_rows: int | None = None
     fetched: Table | None = None
     expression: ibis.Table | None = None
     lock: Any = field(default_factory=RLock)

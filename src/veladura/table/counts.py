@@ -180,11 +180,10 @@ def rolled_up(wider: Counts, columns: Sequence[str]) -> Counts:
 
 
 def _order(columns: Sequence[Column], size: int) -> NDArray[np.int64]:
-    """Return distinct tuples in their canonical order; values of one column need one sort only."""
-    keys = list(columns[0].keys()) if len(columns) == 1 else []
-    if len(keys) == 1:
-        return np.argsort(keys[0])
-    return canonical_order((key for column in columns for key in column.keys()), size)  # noqa: SIM118
+    """Return distinct tuples in their canonical order: by one number a tuple, sorted once."""
+    if any(len(list(column.keys())) > 1 for column in columns):  # a largest value beside missing
+        return canonical_order((key for column in columns for key in column.keys()), size)  # noqa: SIM118
+    return np.argsort(_numbered(columns)[0])
 
 
 def thinned(counts: Counts, most: int = MOST_VALUES) -> Counts:

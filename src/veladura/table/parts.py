@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from veladura.base.memory import cells_within
 from veladura.errors import PlanError
+from veladura.table.coded import compacted
 from veladura.table.held import HELD_CELLS
 
 GROUP = 122_880  # rows of a row group, as DuckDB writes them
@@ -71,10 +72,16 @@ def write_batches(
     path: Path,
     most: int,
     compression: str = "snappy",
+    plain: Sequence[str] = (),
 ) -> Path:
     """Write rows as they come to a Parquet file, or to a folder of parts of so many rows.
 
     Nothing but one group of rows is held, and the cuts depend on the number of rows only.
+
+    Parameters
+    ----------
+    plain
+        Columns of so many values that a dictionary of them would only be tried in vain.
 
     Returns
     -------
@@ -87,10 +94,16 @@ def write_batches(
                 open_file.close()
                 place = _place(path, folder, number)
                 writer = open_file.enter_context(
-                    pq.ParquetWriter(place, schema, compression=compression, store_schema=False)
+                    pq.ParquetWriter(
+                        place,
+                        schema,
+                        compression=compression,
+                        store_schema=False,
+                        use_dictionary=[n for n in schema.names if n not in plain] or False,
+                    )
                 )
                 number, room = number + 1, most
-            writer.write_table(group, row_group_size=GROUP)
+            writer.write_table(compacted(group), row_group_size=GROUP)
             room -= group.num_rows
     return folder if number > 1 else path
 

@@ -1,8 +1,9 @@
 """Distributions of all columns of a lazy table in a few queries, in memory that does not grow.
 
-Columns of few values are counted together, in one pass over the data. A column of many numbers is
-never held: DuckDB sorts it, on disk where need be, and one value in so many is kept as it streams
-by; Spark returns quantiles of all such columns by one aggregate.
+Columns of few values are counted together, in one pass over the data. Of a column of many numbers
+one value in so many is kept as it streams by in order. It is sorted here where the memory of the
+run allows, else by DuckDB, on disk where need be; Spark returns quantiles of all such columns by
+one aggregate.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from veladura.base.arrays import Floats, Ints
+from veladura.base.memory import holds_numbers
 from veladura.table.codes import Column, encode
 from veladura.table.counts import MOST_VALUES, Counts, count_sets
 from veladura.table.database.connection import fetch_one, home_of, is_spark, one_at_a_time
@@ -25,6 +27,8 @@ from veladura.table.database_errors import without_values
 from veladura.table.schema import LABELLED
 
 if TYPE_CHECKING:
+    import ibis
+
     from veladura.table.table import Table
 
 LARGEST = 1e150  # squares of larger numbers are infinite
@@ -80,7 +84,12 @@ def many_valued(table: Table, names: Sequence[str]) -> list[str]:
         with without_values(table.source.name):
             row = fetch_one(table.expression, figures)
         table.cache.distinct.update({name: int(row[place]) for name, place in places.items()})
-    return [name for name in names if table.cache.distinct.get(name, 0) > MOST_VALUES]
+    return [
+        name
+        for name in names
+        if table.schema[name].kind not in LABELLED
+        and table.cache.distinct.get(name, 0) > MOST_VALUES
+    ]
 
 
 def sorted_profile(table: Table, name: str, most: int = MOST_VALUES) -> Profile:
@@ -89,19 +98,58 @@ def sorted_profile(table: Table, name: str, most: int = MOST_VALUES) -> Profile:
     The lowest value stays by itself. Every other value stands for those between it and the value
     before it: cumulative counts are exact at the values that stay.
     """
+    gathered = _Moments()
+    if holds_numbers(table.rows):
+        numbers = _sorted_here(table, name)
+        slices = (numbers[i : i + _BATCH] for i in range(0, numbers.size, _BATCH))
+        values, sizes = thinned_stream(gathered.watched(slices), numbers.size, most - 1)
+        known = numbers.size
+    else:
+        values, sizes, known = _sorted_there(table, name, gathered, most)
+    return _profile(table, name, values, sizes, table.rows - known, gathered.result())
+
+
+def _sorted_here(table: Table, name: str) -> NDArray[Any]:
+    """Return the numbers of a column in order."""
     field_ = table.schema[name]
-    column = table.expression[f"c{table.schema.position(name)}"]
-    backend = home_of(table.expression)
+    numbers, size = np.empty(0), 0
+    with without_values(table.source.name), one_at_a_time():
+        for batch in _stream(table.expression.select(x=_column(table, name))):
+            column = encode(_cast(batch.column(0), field_.type), field_)
+            if not size:
+                numbers = np.empty(table.rows, dtype=column.values.dtype)
+            values = column.values[~column.missing] if column.missing.any() else column.values
+            numbers[size : size + values.size] = values
+            size += values.size
+    numbers = numbers[:size]
+    numbers.sort()
+    return numbers
+
+
+def _sorted_there(
+    table: Table, name: str, gathered: _Moments, most: int
+) -> tuple[NDArray[Any], Ints, int]:
+    """Return the values of a column that stay and their rows; DuckDB sorts, on disk if need be."""
+    field_, column = table.schema[name], _column(table, name)
     with without_values(table.source.name), one_at_a_time():
         known = int(fetch_one(table.expression, {"known": column.count()})["known"])
         ordered = table.expression.filter(column.notnull()).select(x=column).order_by("x")
-        backend._run_pre_execute_hooks(ordered)  # noqa: SLF001  # shows it rows in memory
-        reader = backend.con.sql(backend.compile(ordered)).to_arrow_reader(_BATCH)
-        gathered = _Moments()
-        batches = (encode(_cast(batch.column(0), field_.type), field_).values for batch in reader)
+        batches = (
+            encode(_cast(batch.column(0), field_.type), field_).values for batch in _stream(ordered)
+        )
         values, sizes = thinned_stream(gathered.watched(batches), known, most - 1)
-    missing = table.rows - known
-    return _profile(table, name, values, sizes, missing, gathered.result())
+    return values, sizes, known
+
+
+def _column(table: Table, name: str) -> Any:
+    return table.expression[f"c{table.schema.position(name)}"]
+
+
+def _stream(expression: ibis.Table) -> Any:
+    """Return the rows of a query of DuckDB batch by batch."""
+    backend = home_of(expression)
+    backend._run_pre_execute_hooks(expression)  # noqa: SLF001  # shows it rows in memory
+    return backend.con.sql(backend.compile(expression)).to_arrow_reader(_BATCH)
 
 
 def thinned_stream(

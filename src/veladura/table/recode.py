@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from veladura.table.codes import Column
 from veladura.table.database.connection import compares_missing
-from veladura.table.schema import Field, Kind, Schema, kind_of
+from veladura.table.schema import LABELLED, Field, Kind, Schema, kind_of
 from veladura.table.table import Source, Table, from_arrow
 from veladura.table.write import row_text
 
@@ -79,7 +79,31 @@ def recode(table: Table, mapping: Mapping[str, pa.Table], drop: pa.Table | None 
         columns = [drop.column(i).cast(fields[place].type) for i, place in enumerate(places)]
         classes = pa.table(columns, names=[f"d{i}" for i in range(len(places))])
         expression = _drop_classes(expression, classes, [f"c{place}" for place in places])
-    return Table(Schema(tuple(fields)), expression, table.source)
+    recoded = Table(Schema(tuple(fields)), expression, table.source)
+    _tell(table, recoded, {name: pairs.column("new") for name, pairs in mapping.items()})
+    return recoded
+
+
+def _tell(table: Table, recoded: Table, new: Mapping[str, Any]) -> None:
+    """Tell a recoded table what values its columns can have, as far as nobody need be asked."""
+    if table.in_memory:
+        return
+    labels = {name: _with_type(values) for name, values in new.items()}
+    for field in table.schema:
+        if field.name in new:
+            continue
+        if field.name in table.cache.distinct:
+            recoded.cache.distinct[field.name] = table.cache.distinct[field.name]
+        if field.kind in LABELLED and table.knows_counts([field.name]):
+            labels[field.name] = table.counts([field.name]).columns[0].to_arrow()
+    recoded.cache.most_rows = table.cache.rows
+    recoded.cache.labels.update(
+        {
+            name: values.drop_null().unique()
+            for name, values in labels.items()
+            if values.type == pa.string()
+        }
+    )
 
 
 def recode_tuples(table: Table, old: pa.Table, new: Mapping[str, tuple[Field, pa.Array]]) -> Table:
@@ -114,7 +138,9 @@ def recode_tuples(table: Table, old: pa.Table, new: Mapping[str, tuple[Field, pa
         for name in expression.columns
     }
     fields = tuple(new[field.name][0] if field.name in new else field for field in table.schema)
-    return Table(Schema(fields), joined.select(**columns).view(), table.source)
+    recoded = Table(Schema(fields), joined.select(**columns).view(), table.source)
+    _tell(table, recoded, {name: values for name, (_, values) in new.items()})
+    return recoded
 
 
 def _typed(pairs: pa.Table, field: Field) -> pa.Table:

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from veladura.table.class_sizes import sizes_of_rows
-from veladura.table.counts import MOST_VALUES
+from veladura.table.counts import MOST_VALUES, Counts
 from veladura.table.database.connection import fetch, fetch_one
 from veladura.table.database_errors import without_values
 from veladura.table.schema import LABELLED, Field
@@ -78,6 +79,10 @@ def _in_memory(table: Table) -> dict[str, Summary]:
 def _lazy(table: Table, *, alone: bool) -> dict[str, Summary]:
     """Return summaries: numbers and dates by one query, categories from their counts, all once."""
     kept = table.cache.summaries
+    for field_ in table.schema:
+        asked_for = field_.kind not in LABELLED and field_.name not in kept
+        if asked_for and table.knows_profile(field_.name):
+            kept[field_.name] = _of_profile(table.profile(field_.name))
     asked = [
         (f"c{i}", field_)
         for i, field_ in enumerate(table.schema)
@@ -106,6 +111,18 @@ def _lazy(table: Table, *, alone: bool) -> dict[str, Summary]:
         )
         for field_ in table.schema
     }
+
+
+def _of_profile(profile: Counts) -> Summary:
+    """Return the ends of a distribution that was counted: its lowest and highest value stay."""
+    column, size = profile.columns[0], profile.size
+    present = np.flatnonzero(~column.missing)
+    missing = int(size[column.missing].sum())
+    if not present.size:
+        return Summary(missing)
+    order = present[np.argsort(column.values[present], kind="stable")]
+    low, high = column.take(order[[0, -1]]).to_arrow().to_pylist()
+    return Summary(missing, (low, high))
 
 
 def _values(table: Table, name: str, *, alone: bool) -> Summary:

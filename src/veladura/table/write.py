@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from veladura.errors import DataError
+from veladura.table.coded import Ordering, code_column, coded_schema, in_hashed_order, ordering
 from veladura.table.database.connection import (
     connect,
     fetch,
@@ -45,7 +46,7 @@ from veladura.table.parts import (
     write_batches,
 )
 from veladura.table.schema import Field, Schema
-from veladura.table.table import Source, Table, arranged
+from veladura.table.table import Source, Table, arranged, cast
 
 
 @cache
@@ -89,16 +90,41 @@ def write_parquet(table: Table, path: Path, most: int | None = None) -> Path:
         return write_batches(
             (arranged(piece, table.schema) for piece in pieces), schema, path, most
         )
-    with (
-        without_values(table.source.name),
-        _in_duckdb(table) as (connection, sql),
-        one_at_a_time(),
-    ):
-        reader = connection.sql(_in_hashed_order(sql, len(table.names))).to_arrow_reader(GROUP)
-        pieces = (pa.Table.from_batches([piece]) for piece in reader)
-        return write_batches(
-            (arranged(piece, table.schema) for piece in pieces), schema, path, most
-        )
+    with without_values(table.source.name), _in_duckdb(table) as (connection, sql):
+        try:
+            with ordering(table, connection, sql) as order:
+                return _write_ordered(table, connection, order, path, most)
+        except _not_among_labels():  # somebody writes to the table meanwhile: texts as they come
+            remove_stored(path)
+            plain = Ordering(in_hashed_order(sql, len(table.names)))
+            return _write_ordered(table, connection, plain, path, most)
+
+
+def _write_ordered(table: Table, connection: Any, order: Ordering, path: Path, most: int) -> Path:
+    """Write the rows of a query in their order."""
+    types = pa.schema([(field.name, field.type) for field in table.schema])
+    schema = coded_schema(types, order.coded)
+
+    def arrange(piece: pa.Table) -> pa.Table:
+        columns = [
+            code_column(column) if i in order.coded else cast(column, types.field(i).type)
+            for i, column in enumerate(piece.columns)
+        ]
+        return pa.Table.from_arrays(columns, schema=schema)
+
+    plain = [table.names[i] for i in order.plain]
+    with one_at_a_time():
+        reader = connection.sql(order.sql).to_arrow_reader(GROUP)
+        pieces = (arrange(pa.Table.from_batches([piece])) for piece in reader)
+        return write_batches(pieces, schema, path, most, plain=plain)
+
+
+def _not_among_labels() -> type[Exception]:
+    """Return DuckDB's error for a text that is none of the labels of a type."""
+    import duckdb
+
+    error: type[Exception] = duckdb.ConversionException
+    return error
 
 
 @contextmanager
@@ -112,12 +138,6 @@ def _in_duckdb(table: Table) -> Iterator[tuple[Any, str]]:
     places = [f"c{i}" for i in range(len(table.names))]
     with registered(connection := own_connection(), rows.rename_columns(places)) as view:
         yield connection, f"SELECT * FROM {view}"  # noqa: S608
-
-
-def _in_hashed_order(rows: str, width: int) -> str:
-    """Return DuckDB's SQL for rows ordered by its own hash of each."""
-    columns = ", ".join(f"c{i}" for i in range(width))
-    return f"SELECT {columns} FROM ({rows}) ORDER BY hash({columns})"  # noqa: S608
 
 
 def _are_plain(names: Sequence[str]) -> bool:
@@ -135,7 +155,7 @@ def write_table(table: Table, name: str, *, overwrite: bool = False) -> None:
     with without_values(table.source.name):
         if backend.name == "sqlite":  # it has no hash of text: our DuckDB puts the rows in order
             with _in_duckdb(table) as (connection, sql):
-                rows = fetch_sql(connection, _in_hashed_order(sql, len(table.names)))
+                rows = fetch_sql(connection, in_hashed_order(sql, len(table.names)))
             _create(backend, name, rows.rename_columns(table.names), overwrite=overwrite)
         else:
             expression = table.expression
@@ -233,10 +253,12 @@ def settle(table: Table) -> Table:
     if home.name != "duckdb":
         return table
     scratch = Scratch()
-    return stored_table(
+    settled = stored_table(
         replace(table, source=replace(table.source, scratch=(table.source.scratch, scratch))),
         write_parquet(table, scratch.path),
     )
+    settled.cache.distinct.update(table.cache.distinct)
+    return settled
 
 
 def _settled_spark(table: Table, home: Any) -> Table:

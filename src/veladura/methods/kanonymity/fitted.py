@@ -208,9 +208,11 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
 
     def _recoded_table(self) -> Table:
         """Return the released table as an expression, recoded where the data lives."""
+        from veladura.table.coded import count_labels
         from veladura.table.database.connection import is_spark
         from veladura.table.recode import recode
 
+        count_labels(self.table)
         few = self.tuples.sizes.size <= _FEW_TUPLES and is_spark(self.table.expression)
         if not self.by_level or self.recipe.pairs or few:  # on Spark every join is a job
             return self.recoding.apply(self.table, self.tuples)

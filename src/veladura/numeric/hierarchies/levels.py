@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from veladura.base.arrays import Ints, Mask
 from veladura.base.private_files import private_folder, write_private
@@ -60,14 +61,24 @@ MONTHS = 12
 
 def distinct_values(column: Column) -> tuple[Ints, Column]:
     """Return where each entry stands among the distinct values, missing last, and those values."""
-    key = np.where(column.missing, 0, column.values)
-    values, places = np.unique(key[~column.missing], return_inverse=True)
+    values, places = _ranked(column.values[~column.missing])
     index = np.full(column.size, values.size, dtype=np.int64)
     index[~column.missing] = places
     absent = np.zeros(values.size, dtype=bool)
     if column.missing.any():
         values, absent = np.append(values, values.dtype.type(0)), np.append(absent, True)
     return index, Column(column.field, values, absent, column.labels)
+
+
+def _ranked(values: NDArray[Any]) -> tuple[NDArray[Any], Ints]:
+    """Return the distinct values and the place of each among them, without a sort where few."""
+    if values.size and values.dtype.kind in "iu":
+        low, high = int(values.min()), int(values.max())
+        if high - low < values.size:
+            occurs = np.bincount(values - low, minlength=high - low + 1) > 0
+            distinct = np.flatnonzero(occurs) + low
+            return distinct.astype(values.dtype), (np.cumsum(occurs) - 1)[values - low]
+    return np.unique(values, return_inverse=True)
 
 
 def apply_hierarchy(hierarchy: Hierarchy, base: Column, sizes: Ints) -> Levels:
