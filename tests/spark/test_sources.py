@@ -86,3 +86,24 @@ def _rows(table):
     """Return rows in an order that says nothing of the file they were in."""
     rows = table.read()
     return rows.sort_by([(name, "ascending") for name in rows.column_names]).combine_chunks()
+
+
+@pytest.mark.usefixtures("lazy_files")
+def test_folders_that_name_a_value_are_one_table_in_duckdb_and_spark(people, tmp_path, local):
+    rows = pq.read_table(people).select(NAMES).slice(0, 600)
+    codes = pa.array([None if i % 50 == 0 else f"0{i % 3}" for i in range(600)])  # zeros stay
+    rows = rows.append_column("code", codes)
+    pq.write_to_dataset(rows, tmp_path / "people", partition_cols=["ward", "code"])
+    recipe = vd.KAnonymity(
+        quasi_identifiers=[*QUASI, "code"],
+        k=3,
+        max_suppression=0.1,
+        hierarchies={"age": vd.Hierarchy.intervals((10, 30))},
+    )
+    found = []
+    for source, name in ((tmp_path / "people", None), (local, f"parquet.`{tmp_path / 'people'}`")):
+        table = vd.open(source, ROLES, table=name)
+        assert table.names == [*QUASI, "weight", "ward", "code"]
+        assert {"00", "01", "02"} == set(table.counts(["code"]).columns[0].labels.to_pylist())
+        found.append(_rows(recipe.fit(table, seed=5).sample(seed=5).tables[0].table))
+    assert found[0].equals(found[1])

@@ -52,7 +52,8 @@ def open(  # noqa: A001  # the word users type: vd.open
     ----------
     source
         A pandas, polars or pyarrow frame, an Ibis table, a PySpark data frame, the path of a file
-        (CSV, Parquet; DuckDB and SQLite; SPSS, Stata, SAS and Excel with the extra ``files``), or
+        (CSV, Parquet or a folder of Parquet files; DuckDB and SQLite; SPSS, Stata, SAS and Excel
+        with the extra ``files``), or
         the URL of a database or a Spark session (``spark://host:7077``, ``sc://host``,
         ``spark:local[4]``; its ``table`` may be files, as in ``parquet.`path```).
         A URL without a password takes it from ``VELADURA_PASSWORD`` (or ``PGPASSWORD``).
@@ -211,6 +212,12 @@ def _open_file(
     path: Path, columns: Columns, name: str | None, dialect: Dialect | None, custodian: Path | None
 ) -> Table:
     suffix = path.suffix.lower()
+    if path.is_dir():
+        from veladura.table.files.folder import read_folder
+
+        expression, names, rows = read_folder(path, custodian)
+        table = _open_expression(expression, names, columns, Source(name or path.stem, file=path))
+        return table.fetched() if holds(rows, len(names)) else table
     _refuse_strange_file(path, suffix)
     source = Source(name or path.stem, file=path)
     if suffix in CSV_SUFFIXES:

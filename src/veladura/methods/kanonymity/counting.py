@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ import pyarrow as pa
 from veladura.base.arrays import Ints
 from veladura.errors import DataError
 from veladura.methods.kanonymity.equivalence_classes import Sensitive
-from veladura.methods.kanonymity.fitting_in import refuse_too_many
+from veladura.methods.kanonymity.fitting_in import Coarse, fitting
 from veladura.methods.kanonymity.lattice import Lattice, build_lattice
 from veladura.methods.kanonymity.people import counted_unit, household_of, repeated_people
 from veladura.methods.kanonymity.privacy_models import (
@@ -36,10 +36,16 @@ if TYPE_CHECKING:
     from veladura.table.units import PeopleCounts
 
 
-def count_tuples(table: Table, recipe: KAnonymity) -> tuple[Lattice, Criteria]:
-    """Return the lattice of a table's quasi-identifiers, and the criteria for its nodes."""
-    refuse_too_many(table, recipe)
+def count_tuples(table: Table, recipe: KAnonymity) -> tuple[Lattice, Criteria, Mapping[str, int]]:
+    """Return the lattice of a table's quasi-identifiers, and the criteria for its nodes.
+
+    Third the levels to which columns were coarsened first, where not all tuples fit into memory:
+    no node below them means anything.
+    """
     sets = recipe.attribute_sets
+    if (coarse := fitting(table, recipe)) is not None:
+        lattice = _coarse_lattice(table, recipe, coarse)
+        return lattice, Criteria(lattice, sets, recipe.k), coarse.at
     counts = table.counts(recipe.names)
     people = repeated_people(table, recipe)
     population = _population(table, recipe) if recipe.models else None
@@ -55,8 +61,15 @@ def count_tuples(table: Table, recipe: KAnonymity) -> tuple[Lattice, Criteria]:
         places.append(place)
     lattice = build_lattice(np.column_stack(places), counts.size, levels)
     if recipe.models or people is not None or recipe.whole_households:
-        return lattice, _criteria(table, recipe, sets, levels, population, people)
-    return lattice, Criteria(lattice, sets, recipe.k)
+        return lattice, _criteria(table, recipe, sets, levels, population, people), {}
+    return lattice, Criteria(lattice, sets, recipe.k), {}
+
+
+def _coarse_lattice(table: Table, recipe: KAnonymity, coarse: Coarse) -> Lattice:
+    """Return the lattice of tuples of coarsened columns, by one of the values that become alike."""
+    counts = coarse.table(table).counts(recipe.names)
+    levels = [coarse.levels[name] for name in recipe.names]
+    return build_lattice(_placed(levels, counts.columns), counts.size, levels)
 
 
 def _attributes(columns: Sequence[Column], recipe: KAnonymity) -> list[Column]:

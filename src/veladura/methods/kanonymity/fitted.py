@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +57,9 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
         Whether these are all of them.
     best
         The best generalisations by a quality model, k-minimal or not.
+    coarsened
+        Levels to which columns were coarsened before the search, where their combinations do not
+        fit into the memory of the run.
     """
 
     lattice: Lattice
@@ -64,6 +67,7 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
     complete: bool
     criteria: Criteria
     best: tuple[Vector, ...] = ()
+    coarsened: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
     def minimal(self) -> Ways:
@@ -214,6 +218,7 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
 
         count_labels(self.table)
         few = self.tuples.sizes.size <= _FEW_TUPLES and is_spark(self.table.expression)
+        few = few and not self.coarsened  # their tuples are not those of the table
         if not self.by_level or self.recipe.pairs or few:  # on Spark every join is a job
             return self.recoding.apply(self.table, self.tuples)
         names, levels, vector = self.recipe.names, self.lattice.levels, self.vector
@@ -292,6 +297,7 @@ class FittedKAnonymity(Fitted["KAnonymity"]):
             "prefer": list(recipe.prefer),
             "suppressed": recipe.suppressed,
             **(self._lost_by_level() if self.by_level else self._lost_by_cell()),
+            **({"coarsened_first": dict(self.coarsened)} if self.coarsened else {}),
             **self._searched(),
         }
 

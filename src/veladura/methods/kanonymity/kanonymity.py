@@ -264,13 +264,20 @@ class KAnonymity(Recipe):
             self, table.rows, table.rows if unit is None else table.units.counts([unit]).size.size
         )
         allowed = allowed_rows(self.max_suppression, table.rows)
-        lattice, criteria = count_tuples(table, self)
+        lattice, criteria, coarse = count_tuples(table, self)
         searched = criteria if self.recoding == "global" else criteria.of_k(lattice)
         if self.levels:
             vector = given_vector(self, lattice)
             check_given(self, searched.at(vector).suppressed, allowed)
             return FittedKAnonymity(
-                self, table, no_codes(), lattice, (vector,), complete=True, criteria=criteria
+                self,
+                table,
+                no_codes(),
+                lattice,
+                (vector,),
+                complete=True,
+                criteria=criteria,
+                coarsened=coarse,
             )
         by_home = self.counted == "households" or self.whole_households  # not in the kept key
         result = None if kept is None or by_home else read_kept(kept, self, lattice)
@@ -282,6 +289,9 @@ class KAnonymity(Recipe):
             result = replace(result, good=at_or_above(result.minimal, lattice.heights))
         if self.strata:
             result = result.at_values(self.strata_places)
+        if coarse:
+            _warn_of_coarsening(coarse)
+            result = result.at_least([coarse.get(name, 0) for name in self.attributes])
         if not result.minimal:
             raise no_solution(self)
         if not result.complete:
@@ -305,6 +315,7 @@ class KAnonymity(Recipe):
             result.complete,
             criteria,
             tuple(best),
+            coarse,
         )
 
     @classmethod
@@ -339,6 +350,17 @@ class KAnonymity(Recipe):
         for name in drafted.names:
             hierarchies[name] = suggest_from(table.people_counts([name]), drafted.k)
         return replace(drafted, hierarchies=hierarchies)
+
+
+def _warn_of_coarsening(levels: Mapping[str, int]) -> None:
+    told = ", ".join(f"{name} to level {level} of its hierarchy" for name, level in levels.items())
+    warnings.warn(
+        f"the combinations of quasi-identifiers do not fit into the memory of this run, so columns"
+        f" were coarsened before the search: {told}. Nothing finer was looked at.\n\nHint: allow"
+        " more with [run] memory, or name fewer quasi-identifiers, to search all generalisations.",
+        BestEffortWarning,
+        stacklevel=3,
+    )
 
 
 def _listed_policies(given: object) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
+from operator import le
 from threading import Event, Thread
 
 import numpy as np
@@ -62,6 +63,23 @@ class SearchResult:
         for place in places:
             np.moveaxis(good, place, 0)[1:] = False
         return replace(self, minimal=minimal, good=good)
+
+    def at_least(self, floor: Sequence[int]) -> SearchResult:
+        """Return what was found among the nodes at or above some levels."""
+        if not any(floor):
+            return self
+        if self.good is None:  # all nodes above a good one are good
+            raised = {tuple(map(max, node, floor)) for node in self.minimal}
+            minimal = [a for a in raised if not any(b != a and _below(b, a) for b in raised)]
+            return replace(self, minimal=tuple(sorted(minimal)))
+        good = self.good.copy()
+        for place, level in enumerate(floor):
+            np.moveaxis(good, place, 0)[:level] = False
+        return replace(self, minimal=tuple(minimal_of(good)), good=good)
+
+
+def _below(one: Vector, other: Vector) -> bool:
+    return all(map(le, one, other))
 
 
 def find_minimal(

@@ -147,25 +147,35 @@ def find(backend: Any, name: str, database: tuple[str, ...] | None = None) -> ib
 
 
 def read_parquet(
-    path: Path | Sequence[Path], custodian: Path | None = None, backend: Any = None
+    path: Path | Sequence[Path],
+    custodian: Path | None = None,
+    backend: Any = None,
+    *,
+    hive: bool = False,
 ) -> ibis.Table:
     """Return a Parquet file, a folder of them or some files as a lazy table of a DuckDB.
 
     By default of ours.
+
+    Parameters
+    ----------
+    hive
+        Whether the names of folders give columns (``year=2024``), which are texts: a number would
+        lose the zeros that a code begins with.
     """
     backend, view = backend or connect(custodian), f"parquet{next(_number)}"
     run_sql(
         backend,
-        f"CREATE TEMP VIEW {view} AS SELECT * FROM read_parquet({_listed(path)})",  # noqa: S608
+        f"CREATE TEMP VIEW {view} AS SELECT * FROM read_parquet({_listed(path, hive=hive)})",  # noqa: S608
     )
     return find(backend, view)
 
 
-def _listed(path: Path | Sequence[Path]) -> str:
-    """Return files as DuckDB names them; of listed ones no folder's name gives a column."""
+def _listed(path: Path | Sequence[Path], *, hive: bool) -> str:
+    """Return files as DuckDB names them; of listed ones folders give columns only if asked for."""
     if not isinstance(path, Path):
         files = ", ".join(sql_text(literal_path(file)) for file in path)
-        return f"[{files}], hive_partitioning = false"
+        return f"[{files}], hive_partitioning = {hive}, hive_types_autocast = false"
     return sql_text(literal_path(path) + ("/**/*.parquet" if path.is_dir() else ""))
 
 

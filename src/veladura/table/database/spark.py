@@ -54,7 +54,7 @@ def connect_spark(url: str) -> Any:
     builder = SparkSession.builder.appName("veladura")
     if url.startswith(("sc://", "spark-connect://")):
         remote = "sc://" + url.partition("://")[2]
-        return _backend(builder.remote(remote).getOrCreate())
+        return _backend(_with_plain_partitions(builder.remote(remote).getOrCreate()))
     if not url.startswith("spark://") and not _LOCAL.match(url):
         msg = (
             f"{url!r} is not the URL of a Spark session.\n\nHint: write spark://host:7077 for a"
@@ -80,7 +80,13 @@ def connect_spark(url: str) -> Any:
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("ERROR")  # warnings of Spark may quote values
-    return _backend(session)
+    return _backend(_with_plain_partitions(session))
+
+
+def _with_plain_partitions(session: Any) -> Any:
+    """Let folders such as zip=02138 give texts, as they do in DuckDB: numbers would lose zeros."""
+    session.conf.set("spark.sql.sources.partitionColumnTypeInference.enabled", "false")
+    return session
 
 
 def _refuse_other_master(master: str) -> None:

@@ -10,17 +10,30 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from veladura.table.files.folder import parquet_files
+
 if TYPE_CHECKING:
     from veladura.table.codes import Column
     from veladura.table.table import Table
 
 
 def file_digest(file: Path | None) -> str | None:
-    """Return the SHA-256 of a source file; None for a frame or a database."""
+    """Return the SHA-256 of a source file or folder; None for a frame or a database."""
+    if file is not None and file.is_dir():
+        return _folder_digest(file)
     if file is None or not file.is_file():
         return None
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _folder_digest(folder: Path) -> str:
+    """Return the SHA-256 of the names and hashes of a folder's Parquet files."""
+    lines = [
+        f"{file_digest(file)}  {file.relative_to(folder).as_posix()}\n"
+        for file in parquet_files(folder)
+    ]
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
 def content_digest(table: Table, names: Sequence[str]) -> str | None:
