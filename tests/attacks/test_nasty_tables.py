@@ -75,6 +75,7 @@ POOLS = {
         pa.timestamp("us", tz="UTC"),
     ),
 }
+FORMS = ("global", "local", "mondrian", "star", "cells", "k-map", "steps", "strata")
 CELL = re.compile(r'("(?:[^"]|"")*"|[^,\n]*)(,|\n)')
 
 
@@ -134,7 +135,7 @@ ROUTES = {
 def random_recipe(draw: np.random.Generator, table: pa.Table, keys: list[str], folder: Path):
     """Return a recipe that promises k, its k, and how its file is to be read."""
     k = int(draw.integers(2, 4))
-    form = str(draw.choice(["global", "local", "mondrian", "star", "cells", "k-map", "steps"]))
+    form = str(draw.choice(FORMS if len(keys) > 1 else FORMS[:-1]))  # strata need a second column
     missing = (
         "category"
         if form in ("mondrian", "local")
@@ -150,6 +151,8 @@ def random_recipe(draw: np.random.Generator, table: pa.Table, keys: list[str], f
         settings["recoding"] = form
     elif form in ("star", "cells"):
         settings["suppressed"] = form
+    elif form == "strata":
+        settings |= {"suppressed": "cells", "strata": keys[:1]}
     elif form == "k-map":
         settings |= {"k": 1, "missing": "category", "max_suppression": 0.6}
         settings["hierarchies"] = {name: vd.Hierarchy.star() for name in keys}
@@ -159,7 +162,7 @@ def random_recipe(draw: np.random.Generator, table: pa.Table, keys: list[str], f
     recipe = vd.KAnonymity(**settings)
     if form == "steps":
         before = vd.Recode(columns={"secret": {"keep": ["s0"]}, "amount": {"round": 3}})
-        recipe = vd.Steps([before, recipe, vd.TopCode(columns={"amount": 5})])
+        recipe = vd.Steps([before, recipe, vd.TopCode(columns={"amount": 6})])
     return recipe, k, form, settings["missing"]
 
 
@@ -251,7 +254,7 @@ def attack(seed: int, folder: Path) -> str:
             fewest = smallest(rows, missing, form, star)
         if fewest < k:
             return f"seed {seed}, {route}, {form}, {missing}, {format_}: {fewest} rows, k = {k}"
-    return f"held by way of {route}"
+    return f"held by way of {route}: {form}"
 
 
 def written(release: vd.Release, folder: Path, format_: str, *, whole: bool) -> Path:
@@ -277,11 +280,19 @@ def outcomes(seeds: range) -> Counter:
         return Counter(attack(seed, Path(folder)) for seed in seeds)
 
 
+def held_in(seen: Counter, form: str) -> int:
+    return sum(number for outcome, number in seen.items() if outcome.endswith(f": {form}"))
+
+
 def held(seen: Counter) -> int:
     """Return the number of tables whose promise held; none may be broken, on no way in."""
     good = {outcome for outcome in seen if outcome == "refused" or outcome.startswith("held")}
     assert {*seen} == good, seen
-    assert {f"held by way of {route}" for route in ROUTES} <= good, seen
+    ways = [outcome.removeprefix("held by way of ").split(": ") for outcome in good - {"refused"}]
+    assert {route for route, _ in ways} == {*ROUTES}, seen
+    assert {form for _, form in ways} == {*FORMS}, (
+        seen
+    )  # a form that is always refused shows nothing
     return sum(number for outcome, number in seen.items() if outcome.startswith("held"))
 
 
@@ -317,6 +328,7 @@ def main(last: int, first: int = 0) -> None:
             f"tables {first} to {stop - 1}: {number} held, {seen['refused']} refused,"
             f" {len(broken)} broken",
             *broken,
+            *(f"{form}: {held_in(seen, form)} held" for form in FORMS),
             sep="\n  ",
             flush=True,
         )
