@@ -110,7 +110,9 @@ def fit_codes(
     )
     rules = [parse(rule) for rule in recipe.rules]
     holders = {} if whole is None else {name: whole.holders(codes[name]) for name in replaced}
-    merged = _merged(recipe, codes, replaced, coded, people, holders)
+    # one thread of BLAS: more would wait for each other, and change last digits
+    with threadpool_limits(1, user_api="blas"):
+        merged = _merged(recipe, codes, replaced, coded, people, holders)
     codes = replace(codes, columns={**codes.columns, **merged})
     binnings, base = bin_columns({name: codes[name] for name in codes if name in usable})
     strata = None
@@ -134,7 +136,6 @@ def fit_codes(
     runs = recipe.m if recipe.proper else 1
     tasks = [(run, unit) for run in range(runs) for unit in units]
     # the last have most predictors: they start first, so that no thread waits for one of them
-    # one thread of BLAS: more would wait for each other, and change last digits
     with threadpool_limits(1, user_api="blas"):
         if recipe.linear_scores:
             moments = [grower.moments_of_run(run, units) for run in range(runs)]
