@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from veladura.base.arrays import Ints
-from veladura.table.class_sizes import ClassSizes, sizes_of_rows
+from veladura.table.class_sizes import ClassSizes, exact_sizes, sizes_of_rows
 from veladura.table.codes import encode
 from veladura.table.database.connection import fetch_one
 from veladura.table.database_errors import without_values
@@ -71,7 +71,7 @@ class Telling:
         """Return how many combinations of some columns fewer than k rows share."""
         if self.table.in_memory:
             return int(np.count_nonzero(np.bincount(self._codes(columns)) < k))
-        found = self._sizes(columns)
+        found = exact_sizes(self.table, columns)  # a proof: the rows may be a stranger's
         return int(found.number[found.size < k].sum())
 
     def told(self, columns: Sequence[str], target: str) -> float:
