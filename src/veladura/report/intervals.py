@@ -134,8 +134,10 @@ def _means(
         if weights is not None:
             q, v = _weighted_means(tallies, weights, designs)
         term = _term(name, q, v, combined, both=both)
-        _, low, high, _ = (math.nan,) * 4 if both else map(float, tallies[1].quantiles(SPREAD))
-        yield Term(name, term.released, term.original, low, high)
+        if not both:
+            _, low, high, _ = map(float, tallies[1].quantiles(SPREAD))
+            term = replace(term, axis=(low, high))
+        yield term
 
 
 def _weighted_means(
@@ -220,7 +222,7 @@ def _cut(term: Term) -> Term:
         for e in (term.released, term.original)
     ]
     assert ends[0] is not None  # noqa: S101  # a term always has the release
-    return Term(term.name, ends[0], ends[1], 0.0)
+    return Term(term.name, ends[0], ends[1])
 
 
 def _slopes(

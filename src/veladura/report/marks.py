@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -20,13 +19,16 @@ FEWEST_ERRORS, MOST_ERRORS = 4.0, 12.0  # what an axis beside the original reach
 
 @dataclass(frozen=True)
 class Term:
-    """One quantity: its estimates from the release and the original, and the ends of its axis."""
+    """One quantity: its estimates from the release and the original, and the ends of its axis.
+
+    Without ends of its own it shares the axis of its group: None and not NaN, which since Python
+    3.13 makes a quantity differ from itself.
+    """
 
     name: str
     released: Estimate
     original: Estimate | None
-    low: float = math.nan
-    high: float = math.nan
+    axis: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -96,10 +98,11 @@ def alone(terms: Sequence[Term], unit: Unit) -> tuple[list[Mark | None], str]:
         return [
             _mark(_ends(term), 0.0, top) for term in terms
         ], f"Blue bar and dark line: interval and estimate. Axis: 0 to {number(top, unit)}."
-    if all(math.isfinite(term.low) for term in terms):  # each mean on the scale of its own column
+    axes = [term.axis for term in terms]
+    if all(axis is not None for axis in axes):  # each mean on the scale of its own column
         marks = [
-            _mark(_ends(term), term.low, term.high) if term.high > term.low else None
-            for term in terms
+            _mark(_ends(term), *axis) if axis is not None and axis[1] > axis[0] else None
+            for term, axis in zip(terms, axes, strict=True)
         ]
         return (
             marks,
