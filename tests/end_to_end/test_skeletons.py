@@ -83,7 +83,9 @@ def test_a_skeleton_with_a_rule_of_its_own_goes_from_init_to_analyze(copied, tmp
     plan = tmp_path / "plan.toml"
     named = 'method = "class-normal"\n'
     assert named in plan.read_text()
-    plan.write_text(plan.read_text().replace(named, f'{named}within = ["sex"]\n'))
+    text = plan.read_text().replace(named, f'{named}within = ["sex"]\n')
+    assert "# seed = 1\n" in text  # one in some dozens of draws has an interval beside the truth
+    plan.write_text(text.replace("# seed = 1\n", "seed = 1\n"))
     run(copied, "-m", "veladura", "confirm", "plan.toml", "--accept-all", cwd=tmp_path)
     run(copied, "-m", "veladura", "run", "plan.toml", cwd=tmp_path)
     verified = run(copied, "-m", "veladura", "verify", "release/people", cwd=tmp_path)
