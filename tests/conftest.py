@@ -9,8 +9,10 @@ import contextlib
 import io
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 import uuid
 import warnings
 from collections.abc import Callable, Iterator
@@ -104,6 +106,24 @@ def lazy_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VELADURA_HELD_CELLS", "0")
 
 
+@pytest.fixture(scope="session")
+def own_folder() -> Iterator[Callable[[str], Path]]:
+    """Folders for what runs as long as the tests: ``own_folder("mariadb")``.
+
+    Not below pytest's folder, whose old ones a later run deletes: a server that still works in one
+    would die. All are removed at the end.
+    """
+    made: list[str] = []
+
+    def make(name: str) -> Path:
+        made.append(tempfile.mkdtemp(prefix=f"veladura-tests-{name}-"))
+        return Path(made[-1])
+
+    yield make
+    for folder in made:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 SERVER = """
 import sys, warnings
 warnings.simplefilter("ignore")  # of a runtime folder that containers do not have
@@ -115,7 +135,7 @@ server.cleanup()
 """
 
 
-def started_server(tmp_path_factory: pytest.TempPathFactory) -> tuple[subprocess.Popen[str], str]:
+def started_server(own_folder: Callable[[str], Path]) -> tuple[subprocess.Popen[str], str]:
     """Return a server that answers, and its URL.
 
     It belongs to a process of its own: whatever ends a copy of this one does not end the server.
@@ -124,7 +144,7 @@ def started_server(tmp_path_factory: pytest.TempPathFactory) -> tuple[subprocess
     import psycopg
 
     for last in (False, False, True):
-        folder = tmp_path_factory.mktemp("postgres") / "data"
+        folder = own_folder("postgres") / "data"
         process = subprocess.Popen(
             [sys.executable, "-c", SERVER, str(folder)],
             stdin=subprocess.PIPE,
@@ -145,13 +165,13 @@ def started_server(tmp_path_factory: pytest.TempPathFactory) -> tuple[subprocess
 
 
 @pytest.fixture(scope="session")
-def postgres_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def postgres_url(own_folder: Callable[[str], Path]) -> Iterator[str]:
     """Return the URL of a server: the one that is named, else one started for this session."""
     if given := os.environ.get("VELADURA_TEST_POSTGRES"):
         yield given
         return
     try:
-        process, url = started_server(tmp_path_factory)
+        process, url = started_server(own_folder)
     except Exception as error:  # noqa: BLE001  # whatever it is, there is no server
         if os.environ.get("CI"):
             pytest.fail(f"{NO_SERVER} ({type(error).__name__})")

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,10 +32,10 @@ def require_spark() -> None:
 
 
 @pytest.fixture(scope="session")
-def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def people(own_folder: Callable[[str], Path]) -> Path:
     """Skewed people with nine quasi-identifiers, gaps, and two columns of many numbers."""
     rng, rows = np.random.default_rng(11), 6_000
-    path = tmp_path_factory.mktemp("people") / "people.parquet"
+    path = own_folder("spark-people") / "people.parquet"
 
     def skewed(name: str, size: int) -> pa.Array:
         codes = np.minimum((size * rng.random(rows) ** 4).astype(int), size - 1)
@@ -50,13 +50,13 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture(scope="session")
-def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Return the URL of a session on this machine, which ends with the tests."""
+@pytest.fixture(scope="module")
+def local(own_folder: Callable[[str], Path]) -> Iterator[str]:
+    """Return the URL of a session on this machine, which ends with the module."""
     require_spark()
     stop_session()
     home = Path.cwd()
-    os.chdir(tmp_path_factory.mktemp("warehouse"))  # Spark keeps its tables where it starts
+    os.chdir(own_folder("spark-warehouse"))  # Spark keeps its tables where it starts
     try:
         from veladura.table.database.spark import connect_spark
 
@@ -68,18 +68,25 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def stop_session() -> None:
-    from pyspark.sql import SparkSession
+    from veladura.table.database.spark import running_session
 
-    if (session := SparkSession.getActiveSession()) is not None:
+    if (session := running_session()) is not None:
         session.stop()
+
+
+def spark_session() -> Any:
+    """Return the session that runs, whichever thread of Java serves this one."""
+    from veladura.table.database.spark import running_session
+
+    session = running_session()
+    assert session is not None
+    return session
 
 
 def job_total() -> int:
     """Return the number of jobs that the session has run so far."""
-    from pyspark.sql import SparkSession
-
-    session = SparkSession.getActiveSession()
-    return int(session._jsparkSession.sparkContext().statusStore().jobsList(None).size())
+    jobs = spark_session()._jsparkSession.sparkContext().statusStore().jobsList(None)
+    return int(jobs.size())
 
 
 @dataclass
@@ -111,13 +118,13 @@ class Cluster:
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+def cluster(own_folder: Callable[[str], Path]) -> Iterator[Cluster]:
     """Start a standalone master and two workers from the installed package."""
     require_spark()
     stop_session()
     import pyspark
 
-    home, port = tmp_path_factory.mktemp("spark"), free_port()
+    home, port = own_folder("spark"), free_port()
     environment = {
         **os.environ,
         "SPARK_HOME": str(Path(pyspark.__file__).parent),
@@ -145,12 +152,12 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 @pytest.fixture(scope="module")
-def connect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def connect_server(own_folder: Callable[[str], Path]) -> Iterator[str]:
     """Start a Spark Connect server from the installed package; return its URL."""
     require_spark()
     import pyspark
 
-    home, port = tmp_path_factory.mktemp("connect"), free_port()
+    home, port = own_folder("spark-connect"), free_port()
     environment = {
         **os.environ,
         "SPARK_HOME": str(Path(pyspark.__file__).parent),

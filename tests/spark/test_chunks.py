@@ -9,7 +9,7 @@ import pytest
 import veladura as vd
 from veladura.table import chunks
 
-from .conftest import job_total
+from .conftest import job_total, spark_session
 from .test_local import NASTY, ROLES
 
 pytestmark = [
@@ -19,7 +19,7 @@ pytestmark = [
 ]
 KEPT = ["ward", "sex", "age", "weight", "number"]
 METHODS = {
-    "noise": vd.Noise(columns=["weight", "age"], scale=0.2, fit_rows=800, min_people=0),
+    "noise": vd.Noise(columns=["weight", "age"], scale=0.2, fit_rows=800),
     "pram": vd.Pram(columns=["ward", "sex"], fit_rows=800),
     "partial": vd.Cart(columns=["weight", "ward"], m=2, fit_rows=800),
     "full": vd.Cart(m=1, fit_rows=800),
@@ -49,9 +49,7 @@ def test_rows_are_those_of_duckdb(local, people, method):
 
 
 def test_partitions_change_nothing(local, people):
-    from pyspark.sql import SparkSession
-
-    frame = SparkSession.getActiveSession().read.parquet(str(people))
+    frame = spark_session().read.parquet(str(people))
     first, again = (
         drawn(METHODS["noise"], vd.open(frame.repartition(parts), ROLES)) for parts in (1, 7)
     )
@@ -93,3 +91,16 @@ def test_declared_rules_run_on_the_executors(local, people):
     for one, other in zip(counts[0].columns, counts[1].columns, strict=True):
         assert one.to_arrow().equals(other.to_arrow())
     assert not far.tables[0].table.in_memory
+
+
+@pytest.mark.usefixtures("lazy_files")
+def test_cells_are_blanked_by_risk_without_fetching_a_row(local, people):
+    recipe = vd.Suppress(risk=0.3, known=["ward", "age"])
+    far = recipe.protect(vd.open(local, ROLES, table=f"parquet.`{people}`").select(KEPT))
+    assert not far.tables[0].table.in_memory
+    near = recipe.protect(vd.open(people, ROLES).select(KEPT).fetched())
+    counts = [release.tables[0].table.counts(["ward", "age", "weight"]) for release in (far, near)]
+    assert counts[0].size.tolist() == counts[1].size.tolist()
+    for one, other in zip(counts[0].columns, counts[1].columns, strict=True):
+        assert one.to_arrow().equals(other.to_arrow())
+    assert 0 < counts[0].columns[1].missing.sum() < counts[0].size.sum()

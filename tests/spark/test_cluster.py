@@ -11,7 +11,7 @@ import pytest
 import veladura as vd
 from veladura.errors import DataError
 
-from .conftest import QUASI
+from .conftest import QUASI, spark_session
 
 pytestmark = [
     pytest.mark.spark,
@@ -29,15 +29,13 @@ def recipe():
 
 @pytest.mark.usefixtures("lazy_files")
 def test_a_worker_that_is_killed_in_the_middle_changes_nothing(cluster, people, tmp_path):
-    from pyspark.sql import SparkSession
-
     def one_by_one(batches):  # many small tasks, slow enough that the blow falls between them
         for batch in batches:
             time.sleep(0.1)
             yield batch
 
     table = vd.open(cluster.url, ROLES, table=f"parquet.`{people}`")
-    session = SparkSession.getActiveSession()
+    session = spark_session()
     assert session.sparkContext.master == cluster.url
     slow = session.table(f"parquet.`{people}`").repartition(8)
     slow = slow.mapInArrow(one_by_one, slow.schema)
@@ -59,8 +57,6 @@ def test_a_worker_that_is_killed_in_the_middle_changes_nothing(cluster, people, 
 @pytest.mark.usefixtures("lazy_files")
 def test_a_worker_that_is_killed_while_rows_are_drawn_changes_nothing(cluster, people, monkeypatch):
     """The blow falls when the job that draws has begun: its work lies in scratch from then on."""
-    from pyspark.sql import SparkSession
-
     from veladura.table import chunks
     from veladura.table.database.scratch import scratch_folder
 
@@ -78,7 +74,7 @@ def test_a_worker_that_is_killed_while_rows_are_drawn_changes_nothing(cluster, p
     monkeypatch.setattr(chunks, "CHUNK", 500)
     cluster.add_worker()  # in place of the one that was killed before
     vd.open(cluster.url, ROLES, table=f"parquet.`{people}`")
-    slow = SparkSession.getActiveSession().table(f"parquet.`{people}`").repartition(8)
+    slow = spark_session().table(f"parquet.`{people}`").repartition(8)
     slow = slow.mapInArrow(one_by_one, slow.schema)
     recipe = vd.Cart(columns=["weight"], predictors=["ward", "age"], m=1, fit_rows=600)
     thread = threading.Thread(target=blow, daemon=True)

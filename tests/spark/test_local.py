@@ -20,7 +20,7 @@ from veladura.table import profiles
 from veladura.table.profiles import profile_columns
 from veladura.table.recode import recode
 
-from .conftest import QUASI, job_total
+from .conftest import QUASI, job_total, spark_session
 
 pytestmark = [
     pytest.mark.spark,
@@ -167,18 +167,14 @@ def test_texts_are_parsed_as_numbers_and_dates(local, tmp_path):
     ],
 )
 def test_what_spark_would_change_is_refused_in_words(local, sql, columns, words):
-    from pyspark.sql import SparkSession
-
-    frame = SparkSession.getActiveSession().sql(sql)
+    frame = spark_session().sql(sql)
     with pytest.raises(DataError, match=words):
         vd.open(frame, columns)
 
 
 def test_frames_and_ibis_tables_of_the_caller(local, people):
-    from pyspark.sql import SparkSession
-
-    frame = SparkSession.getActiveSession().read.parquet(str(people))
-    mine = ibis.pyspark.connect(SparkSession.getActiveSession())
+    frame = spark_session().read.parquet(str(people))
+    mine = ibis.pyspark.connect(spark_session())
     frame.createOrReplaceTempView("of_the_caller")
     wanted = vd.open(people, ROLES).counts(["sex", "race"])
     for source in (frame, mine.table("of_the_caller")):
@@ -199,6 +195,22 @@ def test_frames_and_ibis_tables_of_the_caller(local, people):
 def test_wrong_places_are_told(local, url, table, words):
     with pytest.raises(PlanError, match=words):
         vd.open(url, table=table)
+
+
+def test_a_session_is_known_also_where_no_thread_of_java_has_it_active(local):
+    """Java keeps the active session by thread, and Python may be given a new thread at any time."""
+    from pyspark.sql import SparkSession
+
+    kind = spark_session()._jvm.org.apache.spark.sql.classic.SparkSession
+    before = kind.getActiveSession().get()
+    kind.clearActiveSession()
+    try:
+        assert SparkSession.getActiveSession() is None
+        assert spark_session().sparkContext.master == "local[2]"
+        with pytest.raises(PlanError, match="already has a Spark session on local"):
+            vd.open("spark:local[3]", table="t")
+    finally:
+        kind.setActiveSession(before)
 
 
 def test_an_absent_table_is_told(local):
@@ -254,8 +266,6 @@ def test_private_counts_are_taken_in_spark(local, people, method):
 @pytest.mark.filterwarnings("ignore:[^\n]*(generalised|level)")
 @pytest.mark.usefixtures("lazy_files")
 def test_a_plan_writes_a_table_of_the_catalogue(local, people, tmp_path, veladura):
-    from pyspark.sql import SparkSession
-
     name = f"protected_{uuid4().hex[:8]}"  # a session may outlive the test, and its tables with it
     roles = "\n".join(f'{column} = {{ role = "quasi-identifier" }}' for column in QUASI)
     (tmp_path / "plan.toml").write_text(f"""
@@ -285,7 +295,7 @@ folder = "safe"
 """)
     done = veladura("run", "plan.toml", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    written = SparkSession.getActiveSession().table(name).toArrow()
+    written = spark_session().table(name).toArrow()
     file = pq.read_table(tmp_path / "out" / "release" / "data" / "dataset-1.parquet")
     assert written.cast(file.schema).equals(file)
 

@@ -10,7 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import veladura as vd
+from veladura.errors import DataError
 from veladura.table import chunks
+
+from .conftest import spark_session
 
 pytestmark = [
     pytest.mark.spark,
@@ -28,7 +31,7 @@ RECIPES = {
         max_suppression=0.1,
         hierarchies={"age": vd.Hierarchy.intervals((10, 30))},
     ),
-    "noise": vd.Noise(columns=["weight"], scale=0.2, fit_rows=900, min_people=0),
+    "noise": vd.Noise(columns=["weight"], scale=0.2, fit_rows=900),
     "cart": vd.Cart(columns=["weight", "ward"], m=2, fit_rows=900),
 }
 
@@ -107,3 +110,37 @@ def test_folders_that_name_a_value_are_one_table_in_duckdb_and_spark(people, tmp
         assert {"00", "01", "02"} == set(table.counts(["code"]).columns[0].labels.to_pylist())
         found.append(_rows(recipe.fit(table, seed=5).sample(seed=5).tables[0].table))
     assert found[0].equals(found[1])
+
+
+@pytest.mark.usefixtures("lazy_files")
+@pytest.mark.parametrize("method", ["k-anonymity", "noise"])
+def test_a_table_of_the_catalogue_is_read_as_any_other(places, method, monkeypatch):
+    """Written by `saveAsTable`, opened by its name and as a frame; the release is that of a file.
+
+    So are tables of Delta and Iceberg where a session has them: these come through the same call.
+    Their jars are not on PyPI, so none is tried here.
+    """
+    monkeypatch.setattr(chunks, "CHUNK", 700)
+    session = spark_session()
+    folder = places["spark"][1]
+    session.sql("DROP TABLE IF EXISTS people_of_six")
+    session.table(folder).write.partitionBy("sex").saveAsTable("people_of_six")
+    try:
+        found = []
+        for source, name in (
+            (places["spark"][0], "people_of_six"),
+            (session.table("people_of_six"), None),
+            (places["parquet"][0], None),
+        ):
+            table = vd.open(source, ROLES, table=name).select(NAMES)
+            release = RECIPES[method].fit(table, seed=5).sample(seed=5)
+            found.append([_rows(dataset.table) for dataset in release.tables])
+    finally:
+        session.sql("DROP TABLE people_of_six")
+    for one in found[1:]:
+        assert all(a.equals(b) for a, b in zip(one, found[0], strict=True))
+
+
+def test_a_format_that_the_session_has_not_is_told(local, tmp_path):
+    with pytest.raises(DataError, match="delta"):
+        vd.open(local, ROLES, table=f"delta.`{tmp_path}`")

@@ -36,12 +36,12 @@ def free_port() -> int:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory) -> Iterator[int]:
+def server(own_folder) -> Iterator[int]:
     """Start a server on the loopback with a data folder of its own; return its port."""
     daemon = shutil.which("mariadbd", path=f"{os.environ['PATH']}:/usr/sbin")
     if daemon is None:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(NO_SERVER)
-    home = tmp_path_factory.mktemp("mariadb")
+    home = own_folder("mariadb")
     own = [daemon, "--no-defaults", f"--datadir={home}/data", "--innodb-use-native-aio=0"]
     own += ["--skip-name-resolve", "--innodb-buffer-pool-size=16M", "--innodb-log-file-size=4M"]
     own += ["--user=root"] if os.geteuid() == 0 else []

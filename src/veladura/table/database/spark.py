@@ -89,15 +89,28 @@ def _with_plain_partitions(session: Any) -> Any:
     return session
 
 
+def running_session() -> Any | None:
+    """Return the Spark session that this process has, None if it has none.
+
+    A session is *active* in one thread of Java only, and Python may be served by another one later;
+    so the default session of the process is asked for as well.
+    """
+    from pyspark.errors import PySparkRuntimeError
+    from pyspark.sql import SparkSession
+
+    try:
+        return SparkSession.active()
+    except PySparkRuntimeError:
+        return None
+
+
 def _refuse_other_master(master: str) -> None:
     """Refuse a second cluster: a process has one Spark session, and would silently get the first.
 
     The same holds for a session that the caller started.
     """
-    from pyspark.sql import SparkSession
-
-    active = SparkSession.getActiveSession()
-    if active is not None and (running := active.sparkContext.master) != master:
+    session = running_session()
+    if session is not None and (running := session.sparkContext.master) != master:
         msg = (
             f"this process already has a Spark session on {running}, and {master} was asked"
             " for.\n\nHint: stop that session first, or give its table: vd.open(session.table(...))"
