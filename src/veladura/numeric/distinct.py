@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veladura.base.arrays import Ints
+from veladura.base.sorting import ranked
 
 SCALES = (1.0, 10.0, 100.0)
 LONGEST = 4  # cells of the grid for each value
@@ -42,8 +43,7 @@ def places(values: NDArray[Any]) -> tuple[NDArray[Any], Ints]:
     """
     grid = _on_grid(values)
     if grid is None:
-        present, inverse = np.unique(values, return_inverse=True)
-        return present, inverse.reshape(-1)
+        return ranked(values)
     steps, low, scale = grid
     count = np.bincount(steps)
     rank = np.cumsum(count > 0) - 1

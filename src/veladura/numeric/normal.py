@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from veladura.base.arrays import Floats
+from veladura.base.jit import compiled, inner
 
 # Wichura (1988), algorithm AS 241, PPND16: numerators and denominators, highest power first.
 _MIDDLE = (
@@ -32,7 +33,8 @@ _TAIL = (
     ),
 )
 _CENTRE, _SPLIT = 0.425, 0.180625
-_BLOCK = 8192  # so many stay in the cache from one step to the next
+_COEFFICIENTS = (np.array(_MIDDLE), np.array(_TAIL))
+MANY = 10_000  # with fewer, machine code is not worth loading
 SMALLEST = 2e-11  # the third range of the algorithm is not needed: no table has as many rows
 
 
@@ -48,10 +50,10 @@ def normal_quantile(share: Floats) -> Floats:
     [-1.959964, 0.0, 1.959964]
     """
     shares = np.asarray(share, dtype=np.float64)
+    if shares.size < MANY:
+        return _quantile(shares)
     points = np.empty(shares.size)
-    for first in range(0, shares.size, _BLOCK):
-        part = slice(first, first + _BLOCK)
-        points[part] = _quantile(shares.reshape(-1)[part])
+    write_quantiles(np.ascontiguousarray(shares).reshape(-1), *_COEFFICIENTS, points)
     return points.reshape(shares.shape)
 
 
@@ -60,9 +62,32 @@ def _quantile(share: Floats) -> Floats:
     q = p - 0.5
     r = _SPLIT - q * q
     points: Floats = q * np.polyval(_MIDDLE[0], r) / np.polyval(_MIDDLE[1], r)
-    outside = np.flatnonzero(np.abs(q) > _CENTRE)
+    outside = np.abs(q) > _CENTRE
     away = p[outside]
     far = np.sqrt(-np.log(np.minimum(away, 1 - away))) - 1.6
     tail = np.polyval(_TAIL[0], far) / np.polyval(_TAIL[1], far)
     points[outside] = np.sign(q[outside]) * tail
     return points
+
+
+@inner("float64(float64[:, ::1], float64)")
+def _ratio(of: Floats, x: float) -> float:
+    """Return a ratio of two polynomials."""
+    over = under = 0.0
+    for i in range(of.shape[1]):
+        over = over * x + of[0, i]
+        under = under * x + of[1, i]
+    return over / under
+
+
+@compiled("void(float64[::1], float64[:, ::1], float64[:, ::1], float64[::1])")
+def write_quantiles(share: Floats, middle: Floats, tails: Floats, points: Floats) -> None:
+    """Write the points of the normal distribution with some shares below them."""
+    for i in range(share.size):
+        p = min(max(share[i], SMALLEST), 1 - SMALLEST)
+        q = p - 0.5
+        if abs(q) <= _CENTRE:
+            points[i] = q * _ratio(middle, _SPLIT - q * q)
+        else:
+            far = np.sqrt(-np.log(min(p, 1 - p))) - 1.6
+            points[i] = np.sign(q) * _ratio(tails, far)

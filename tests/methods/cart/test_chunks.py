@@ -40,7 +40,7 @@ def people(seed, rows):
 def drawn(frame, folder, name="people", threads=1, seed=3, **settings):
     path = folder / f"{name}.parquet"
     frame.to_parquet(path, row_group_size=settings.pop("row_group", 100_000))
-    recipe = vd.Cart(fit_rows=1_500, **settings)
+    recipe = vd.Cart(**{"fit_rows": 1_500, **settings})
     release = recipe.protect(lazily(path), seed=seed, threads=threads)
     return release, [_sorted(data) for data in release.datasets]
 
@@ -86,18 +86,35 @@ def test_the_release_is_of_the_size_of_the_source_and_verifies(tmp_path):
 
 
 def test_pairs_are_as_near_to_the_source_as_without_chunks(tmp_path):
-    """Two-way total variation, against Cart in memory on a sample of the same size, six seeds."""
-    frame, distances = people(2, 6_000), {"chunks": [], "memory": []}
+    """Two-way total variation to the source over six seeds: .024 in chunks, .023 in memory.
+
+    Fitted to all people but one, so that nothing differs but the chunks. Fitted to a quarter of
+    them it is .051 (.054 with ranks of the sample), and a random sample of that size has .055; Cart
+    in memory on such a sample has .097.
+    """
+    frame = people(2, 6_000)
+    found = {"chunks": [], "memory": [], "quarter": [], "sample": [], "rows": []}
     for seed in range(6):
-        _, (data,) = drawn(frame, tmp_path, seed=seed, m=1)
-        distances["chunks"].append(pair_distance(frame, data))
+        found["chunks"].append(nearness(frame, tmp_path, seed, fit_rows=5_999))
+        whole = vd.Cart(m=1).protect(frame, seed=seed).datasets[0]
+        found["memory"].append(pair_distance(frame, whole))
+        found["quarter"].append(nearness(frame, tmp_path, seed))
         some = frame.sample(1_500, random_state=seed)
-        whole = vd.Cart(m=1, rows=6_000).protect(some, seed=seed).datasets[0]
-        distances["memory"].append(pair_distance(frame, whole))
-    assert stats.ttest_ind(distances["chunks"], distances["memory"]).pvalue > LEVEL
+        found["rows"].append(pair_distance(frame, some.sample(6_000, replace=True)))
+        few = vd.Cart(m=1, rows=6_000).protect(some, seed=seed).datasets[0]
+        found["sample"].append(pair_distance(frame, few))
+    assert stats.ttest_ind(found["chunks"], found["memory"]).pvalue > LEVEL
+    nearer = {"alternative": "greater"}
+    assert stats.ttest_ind(found["quarter"], found["sample"], **nearer).pvalue > LEVEL
+    assert stats.ttest_ind(found["quarter"], found["rows"], **nearer).pvalue > LEVEL
     rng = np.random.default_rng(1)
     independent = pd.DataFrame({name: rng.permutation(frame[name]) for name in frame})
-    assert pair_distance(frame, independent) > 1.5 * np.mean(distances["chunks"])  # the control
+    assert pair_distance(frame, independent) > 1.5 * np.mean(found["quarter"])  # the control
+
+
+def nearness(frame, folder, seed, **settings):
+    _, (data,) = drawn(frame, folder, seed=seed, m=1, **settings)
+    return pair_distance(frame, data)
 
 
 def pair_distance(frame, data):

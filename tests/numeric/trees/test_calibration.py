@@ -47,6 +47,14 @@ def case(name: str, seed: int = 0):
     return variable, pair, found, there
 
 
+def shares(calibration):
+    """The share of each kind by leaf, with those that a leaf has not."""
+    cells = np.diff(calibration.first)
+    share = np.zeros((cells.size, calibration.own.max() + 1))
+    share[np.repeat(np.arange(cells.size), cells), calibration.own] = calibration.share
+    return share
+
+
 def design(terms, predictors):
     """The design matrix of all rows, written out term by term."""
     matrix = np.zeros((ROWS, terms.number))
@@ -71,13 +79,17 @@ def test_means_of_leaves_are_moved_to_the_regression_of_the_original(name):
     )
     rows = np.arange(ROWS)
     leaf = calibration.leaf[tree.find(there)]
-    shift = calibration._shift(there, rows, leaf)
+    shift = calibration.shifts(there, rows, tree.find(there))
+    share = shares(calibration)
+    mean, most = (share, 0.75 * np.minimum(share, 1 - share))
+    if calibration.fit.score is not None:
+        mean, most = calibration.mean[:, None], most[:, :1] * calibration.gap[:, None]
     z = design(found.moments.terms, there)
-    before = calibration.mean[leaf] - z @ calibration.fit.slopes
+    before = mean[leaf] - z @ calibration.fit.slopes
     left, bias = (np.linalg.lstsq(z, r, rcond=None)[0] for r in (before + shift, before))
     size = [np.sqrt(np.mean((z @ gamma) ** 2)) for gamma in (left, bias)]
     assert size[0] < size[1] / 3
-    assert (np.abs(shift) <= calibration.most[leaf] + 1e-12).all()
+    assert (np.abs(shift) <= most[leaf] + 1e-12).all()
     if shift.shape[1] > 1:
         assert shift.sum(axis=1) == pytest.approx(0, abs=1e-9)
 
@@ -94,12 +106,12 @@ def test_donors_stay_in_their_leaf_and_are_drawn_as_often_as_asked(name):
     rng, rows, nodes = np.random.default_rng(5), np.arange(ROWS), tree.find(there)
     leaf = calibration.leaf[nodes]
     start, end = tree.nodes[nodes, START], tree.nodes[nodes, END]
-    shift = calibration._shift(there, rows, leaf)
+    shift, share = calibration.shifts(there, rows, nodes), shares(calibration)
     if shift.shape[1] == 1:
         up = shift[:, 0] / np.maximum(calibration.gap[leaf], 1e-12)
         shift = np.column_stack([-up, up])
-    expected = (calibration.share[leaf] + shift).sum(axis=0)
-    variance = ((calibration.share[leaf] + shift) * (1 - calibration.share[leaf] - shift)).sum(0)
+    expected = (share[leaf] + shift).sum(axis=0)
+    variance = ((share[leaf] + shift) * (1 - share[leaf] - shift)).sum(0)
     counts, plain = np.zeros(shift.shape[1]), np.zeros(shift.shape[1])
     upward = np.argsort(-shift[:, 1])[:300]  # rows that are to have more of one kind
     here = np.zeros(2)
@@ -108,12 +120,12 @@ def test_donors_stay_in_their_leaf_and_are_drawn_as_often_as_asked(name):
         donors = start + (rng.random(ROWS) * (end - start)).astype(int)
         moved = calibration.corrected(rng, there, rows, nodes, donors)
         assert ((moved >= start) & (moved < end)).all()
-        counts += np.bincount(calibration.code[moved], minlength=counts.size)
-        plain += np.bincount(calibration.code[donors], minlength=counts.size)
-        here += [np.sum(calibration.code[d][upward] == 1) for d in (moved, donors)]
+        counts += np.bincount(calibration.kind[moved], minlength=counts.size)
+        plain += np.bincount(calibration.kind[donors], minlength=counts.size)
+        here += [np.sum(calibration.kind[d][upward] == 1) for d in (moved, donors)]
     z = (counts / draws - expected) / np.sqrt(variance / draws)
     assert (np.abs(z) < stats.norm.isf(LEVEL / 8)).all()
-    wanted = (calibration.share[leaf] + shift)[upward, 1]
+    wanted = (share[leaf] + shift)[upward, 1]
     error = np.sqrt((wanted * (1 - wanted)).sum() / draws)
     assert abs(here[0] / draws - wanted.sum()) < stats.norm.isf(LEVEL) * error
     assert abs(here[1] / draws - wanted.sum()) > stats.norm.isf(LEVEL) * error  # not calibrated

@@ -10,9 +10,10 @@ from scipy import stats
 from veladura.numeric.trees import tail
 from veladura.numeric.trees.bins import stack
 from veladura.numeric.trees.habits import Habits
-from veladura.numeric.trees.scores import Values, mixture, scores_of
+from veladura.numeric.trees.scores import mixture, scores_of
 from veladura.numeric.trees.tail import Quantiles, stands_out, tail_of
 from veladura.numeric.trees.tree import grow
+from veladura.numeric.trees.values import Values
 from veladura.numeric.trees.variable import variable_of
 from veladura.table.codes import encode
 from veladura.table.schema import Field

@@ -14,7 +14,7 @@ from veladura.numeric.trees.leaf import (
     leaf_steps,
     pick,
     pick_evenly,
-    stratified,
+    stratify,
 )
 from veladura.numeric.trees.tree import grow
 
@@ -198,12 +198,15 @@ def test_an_even_pick_is_the_pick_with_equal_weights():
     which = rng.integers(0, 4, 20_000)
     uniforms = np.append(rng.random(which.size - 2), [0.0, np.nextafter(1.0, 0)])
     weighted = pick(np.arange(1001.0), stretches, which, uniforms)
-    assert (pick_evenly(stretches, which, uniforms) == weighted).all()
+    evenly = np.empty_like(weighted)
+    pick_evenly(stretches, which, uniforms, evenly)
+    assert (evenly == weighted).all()
 
 
 def test_each_block_of_draws_has_one_in_every_stratum_in_random_order():
     rng = np.random.default_rng(9)
-    uniforms = stratified(rng.random(20_130), rng.random(20_130))
+    uniforms = np.empty(20_130)
+    stratify(np.arange(20_130), rng.random(20_130), rng.random(20_130), uniforms)
     blocks = np.floor(uniforms[:20_000].reshape(-1, 200) * 200).astype(int)
     assert (np.sort(blocks, axis=1) == np.arange(200)).all()
     last = np.floor(uniforms[20_000:] * 130).astype(int)

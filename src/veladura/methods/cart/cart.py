@@ -304,6 +304,7 @@ class Cart(Recipe):
         from veladura.methods.cart.fit import fit
 
         _warn_of_harm(self)
+        _warn_of_households(self, table)
         return fit(self, table, context)
 
     def apply_to_sample(self, table: Table, number: int, context: Context) -> FittedChunks[Cart]:
@@ -423,6 +424,20 @@ def _warn_of_harm(recipe: Cart) -> None:
             " attenuated, often by several standard errors.\n\nHint: leave it out; for larger"
             " leaves set min_leaf.",
             AttenuationWarning,
+            stacklevel=4,
+        )
+
+
+def _warn_of_households(recipe: Cart, table: Table) -> None:
+    """Warn of columns that all members of a household share: rows are drawn one by one."""
+    from veladura.table.shared import shared_by_households
+
+    if shared := shared_by_households(table, recipe.replaced(table.schema)):
+        warnings.warn(
+            f"columns {shared} are the same for all members of a household, and are drawn for each"
+            " row by itself: members no longer share them, and errors of their means come out too"
+            " small.\n\nHint: the method households draws them once for each household.",
+            VeladuraWarning,
             stacklevel=4,
         )
 

@@ -11,6 +11,7 @@ import numpy as np
 from veladura.base.arrays import Ints, Mask
 from veladura.base.context import Context
 from veladura.base.expression import Expression, parse
+from veladura.base.scratch import kept as memory_kept
 from veladura.methods.cart.cart import Cart
 from veladura.methods.cart.fitted import FittedCart, UnitModel
 from veladura.methods.cart.growing import growth_of
@@ -19,15 +20,14 @@ from veladura.methods.cart.order import Unit, by_dependence, late, order_of_synt
 from veladura.methods.cart.rules import check_rules, decision_on
 from veladura.methods.cart.strata import Strata, columns_of, find_strata
 from veladura.methods.masks.number_codes import find_codes
-from veladura.numeric.distinct import distinct
 from veladura.numeric.trees.bins import Predictors, bin_columns
 from veladura.numeric.trees.levels import merge_rare
 from veladura.numeric.trees.linear import ScoredModel, moments_of, regressions_of, score_rows
 from veladura.numeric.trees.model import Grow, Pair, TreeModel, grow_pair, load_kernels
 from veladura.numeric.trees.people import growing_people
 from veladura.numeric.trees.regression import Moments
-from veladura.numeric.trees.scores import Values
 from veladura.numeric.trees.tree import Growth, TrainingRows, grow_on
+from veladura.numeric.trees.values import Values
 from veladura.numeric.trees.variable import (
     FEW_VALUES,
     Known,
@@ -84,6 +84,8 @@ def fit_codes(
     coded: Sequence[str],
     whole: Whole | None = None,
     all_move: bool = False,
+    clusters: Ints | None = None,
+    rows_per_term: float = 0.0,
 ) -> FittedCart:
     """Return the recipe fitted to columns of codes.
 
@@ -99,6 +101,10 @@ def fit_codes(
         All rows, where the codes are a sample of them.
     all_move
         Whether numbers that many people share move too.
+    clusters
+        The cluster of each row, where leaves hold as many clusters as people.
+    rows_per_term
+        Fewest rows for each term of a linear score.
     """
     from threadpoolctl import threadpool_limits
 
@@ -109,7 +115,7 @@ def fit_codes(
         recipe.predictors, [name for name in usable if name not in replaced], replaced
     )
     rules = [parse(rule) for rule in recipe.rules]
-    holders = {} if whole is None else {name: whole.holders(codes[name]) for name in replaced}
+    holders = {} if whole is None else _holders(codes, replaced, coded, whole)
     # one thread of BLAS: more would wait for each other, and change last digits
     with threadpool_limits(1, user_api="blas"):
         merged = _merged(recipe, codes, replaced, coded, people, holders)
@@ -130,13 +136,24 @@ def fit_codes(
     binding = _binding(rules, units)
     load_kernels(context)
     grow = _growing(recipe, people)
+    if clusters is not None:
+        grow = growing_people(grow, clusters)
     grower = _UnitGrower(
-        recipe, codes, variables, list(binnings), base, strata, binding, context, grow
+        recipe,
+        codes,
+        variables,
+        list(binnings),
+        base,
+        strata,
+        binding,
+        context,
+        grow,
+        rows_per_term,
     )
     runs = recipe.m if recipe.proper else 1
     tasks = [(run, unit) for run in range(runs) for unit in units]
     # the last have most predictors: they start first, so that no thread waits for one of them
-    with threadpool_limits(1, user_api="blas"):
+    with threadpool_limits(1, user_api="blas"), memory_kept():
         if recipe.linear_scores:
             moments = [grower.moments_of_run(run, units) for run in range(runs)]
             grower = replace(grower, moments=moments)
@@ -170,7 +187,7 @@ def perhaps_codes(codes: Codes, names: Sequence[str]) -> list[str]:
 
 
 def _distinct(column: Column) -> int:
-    return int(distinct(column.values[~column.missing])[0].size)
+    return int(Values.of_column(column).distinct.size)
 
 
 def _merged(
@@ -201,7 +218,7 @@ def _merged(
                 continue
             counted = holders.get(name)
             if counted is None:
-                counted = Values.of(column.values, ~column.missing, people).holders
+                counted = Values.of_column(column).held_by(people, ~column.missing).holders
             if not is_few(counted, recipe.people_in_level):
                 continue
         others = [codes[other] for other in codes if other != name]
@@ -216,6 +233,29 @@ def _merged(
         if one is not None:
             merged[name] = one
     return merged
+
+
+def _holders(
+    codes: Codes, replaced: Sequence[str], coded: Sequence[str], whole: Whole
+) -> dict[str, Ints]:
+    """Return how many people of all hold each value of the columns whose levels may be merged."""
+    return {
+        name: whole.holders(codes[name])
+        for name in replaced
+        if name in coded
+        or codes[name].labels is not None
+        or codes[name].field.kind in LABELLED
+        or _distinct(codes[name]) <= FEW_VALUES
+    }
+
+
+def _known(column: Column, whole: Whole) -> Known:
+    """Return what is known of the numbers of all rows, by one query where they can be held."""
+    everyone = whole.frequencies(column)
+    if everyone is None:
+        return Known(whole.holders(column), whole.ends(column).values)
+    numbers = everyone.column.values
+    return Known(everyone.of(column), numbers[[0, -1]], (everyone.column, everyone.rows))
 
 
 def _codes(
@@ -251,7 +291,7 @@ def _variable(
     """Return how a column is drawn; codes are never moved."""
     known = None
     if whole is not None and column.labels is None:
-        known = Known(whole.holders(column), whole.ends(column).values)
+        known = _known(column, whole)
     bounds = recipe.limits.get(column.name)
     smoothing: Smoothing = "none" if coded else recipe.smoothing_of(column.name)
     return variable_of(
@@ -313,6 +353,7 @@ class _UnitGrower:
     binding: Mapping[str, Sequence[Expression]]
     context: Context
     growing: Grow
+    rows_per_term: float = 0.0
     moments: Sequence[Moments] = ()
 
     def grow(self, task: tuple[int, Unit]) -> UnitModel:
@@ -381,7 +422,7 @@ class _UnitGrower:
             return Regression(variable, training, features, recipe.kind_of_draws)
         scored = regressions = None
         if recipe.linear_scores:
-            regressions = regressions_of(variable, training, features, moments)
+            regressions = regressions_of(variable, training, features, moments, self.rows_per_term)
         if regressions is not None:
             scored = score_rows(regressions, training, features)
         if scored is not None:

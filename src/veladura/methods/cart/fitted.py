@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from veladura.base.arrays import Ints, Mask
 from veladura.base.context import Context
 from veladura.base.expression import Expression
+from veladura.base.scratch import kept as memory_kept
 from veladura.base.streams import ChunkStream
 from veladura.core.chunks import RowWise
 from veladura.core.recipe import Draw, Drawn
@@ -123,7 +124,8 @@ class FittedCart(RowWise[Cart]):
             columns = self._drawn(kept, rows, ChunkStream(context.streams, r), threads, bins)
             return Draw(columns, linked=not self.everything)
 
-        with threadpool_limits(1, user_api="blas"):  # more threads would change last digits
+        # more threads of BLAS would change last digits
+        with threadpool_limits(1, user_api="blas"), memory_kept():
             datasets = context.map("drawing datasets", dataset, range(self.recipe.m))
         return self.described(datasets, rows)
 

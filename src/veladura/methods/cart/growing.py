@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 CriterionName = Literal["ranks", "values", "gini", "deviance", "misclassification"]
 FEW = 4  # columns that small nodes are split by: a linear score holds the sum of all effects
 MANY_ROWS = 20_000  # with fewer, small nodes are most of the tree: every column counts there
-SAMPLE = 8192  # rows are enough to choose a split that many more rows are divided by
+SAMPLE = 2048  # rows are enough to choose a split that many more rows are divided by
 CRITERIA = (*NUMBER_CRITERIA, *CLASS_CRITERIA)
 
 

@@ -101,7 +101,7 @@ class GrownTree:
         base = self.fitted.base if base is None else base
         if self.scores is None:
             return base
-        return self.scores.extended(base, np.arange(len(base.bins)))
+        return self.scores.extended(base)
 
     def find(self, base: Predictors | None = None, roots: Ints | None = None) -> Ints:
         """Return the leaf of each row, by the number of its node."""

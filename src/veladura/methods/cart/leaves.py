@@ -242,7 +242,9 @@ def _combined(release: Release, q: Floats, v: Floats, rows: Floats, level: float
         none = np.full(mean.size, np.nan)
         return _frame(rows, mean, none, none)
     between = q.var(axis=0, ddof=1) if m > 1 else np.zeros(mean.size)
-    total, df = release.rule.total(m, between, v.mean(axis=0), float(rows.min()) - 1)
+    # the rules of synthetic rows are those of large samples
+    own = np.inf if release.rule.adds_variance else float(rows.min()) - 1
+    total, df = release.rule.total(m, between, v.mean(axis=0), own)
     finite = np.isfinite(df)
     quantile = np.where(
         finite, stdtrit(np.where(finite, df, 1.0), 0.5 + level / 2), ndtri(0.5 + level / 2)

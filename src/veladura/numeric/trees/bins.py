@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from veladura.base.arrays import Floats, Ints, Mask
 from veladura.base.jit import compiled
 from veladura.numeric.distinct import distinct
+from veladura.numeric.trees.values import Values
 
 if TYPE_CHECKING:
     from veladura.table.codes import Column
@@ -50,6 +51,17 @@ class Binning:
         codes[missing] = self.levels - 1
         return codes
 
+    def codes_of(self, column: Column) -> NDArray[np.uint16]:
+        """Return the codes of a column whose distinct values are known: one look-up a value."""
+        if self.edges is None:
+            return self.codes(column.values, column.missing)
+        values = Values.of_column(column)
+        if not values.distinct.size:
+            return self.codes(column.values, column.missing)
+        codes = bin_of(self.edges, values.distinct.astype(np.float64)).take(values.place)
+        codes[column.missing] = self.levels - 1
+        return codes
+
 
 def binning_of(column: Column) -> Binning:
     """Return the bins of a column: its categories, or cuts between ordered values and numbers.
@@ -66,7 +78,8 @@ def binning_of(column: Column) -> Binning:
     """
     if column.labels is not None and column.field.kind != "ordered":
         return Binning(len(column.labels) + 1, None)
-    edges = cuts(column.values[~column.missing].astype(np.float64))
+    values = Values.of_column(column)
+    edges = cuts_between(values.distinct.astype(np.float64), values.holders)
     return Binning(edges.size + 2, edges)
 
 
@@ -78,11 +91,15 @@ def cuts(values: Floats, most: int = MAX_BINS) -> Floats:
     >>> cuts(np.array([3.0, 1.0, 1.0, 2.0])).tolist()
     [1.5, 2.5]
     """
-    ordered, count = distinct(values)
+    return cuts_between(*distinct(values), most)
+
+
+def cuts_between(ordered: Floats, count: Ints, most: int = MAX_BINS) -> Floats:
+    """Return the same for distinct values in order, and how often each occurs."""
     at = np.arange(max(ordered.size - 1, 0))
     if ordered.size > most:
         starts = np.cumsum(count)[:-1]  # where a new value begins
-        wanted = np.linspace(0, values.size, most + 1)[1:-1]
+        wanted = np.linspace(0, int(count.sum()), most + 1)[1:-1]
         at = np.unique(np.minimum(np.searchsorted(starts, wanted), starts.size - 1))
     lower, upper = ordered[at], ordered[at + 1]
     middle = lower + (upper - lower) / 2
@@ -115,9 +132,7 @@ def stack(columns: Sequence[NDArray[np.uint16]], binnings: Sequence[Binning]) ->
 def bin_columns(columns: Mapping[str, Column]) -> tuple[dict[str, Binning], Predictors]:
     """Return the bins of some columns by name, and the columns in these bins side by side."""
     binnings = {name: binning_of(column) for name, column in columns.items()}
-    codes = [
-        binnings[name].codes(column.values, column.missing) for name, column in columns.items()
-    ]
+    codes = [binnings[name].codes_of(column) for name, column in columns.items()]
     return binnings, stack(codes, list(binnings.values()))
 
 

@@ -23,7 +23,7 @@ Strata are synthesised separately: each has scores, H and Q of its own.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -31,17 +31,28 @@ from numpy.random import Generator
 
 from veladura.base.arrays import Floats, Ints, Mask
 from veladura.numeric.transforms import Transform
+from veladura.numeric.trees.crowd import Crowd
 from veladura.numeric.trees.habits import Habits
 from veladura.numeric.trees.leaf import leaf_steps
 from veladura.numeric.trees.numbers import NumberGrid
-from veladura.numeric.trees.scores import Values, heights_at, mixture, most_rows, scores_of
+from veladura.numeric.trees.scores import heights_at, mixture, most_rows, scores_of
 from veladura.numeric.trees.stretch import STEPS, Stretch
 from veladura.numeric.trees.tail import Quantiles
 from veladura.numeric.trees.tree import END, START, Tree
+from veladura.numeric.trees.values import Values
 
 MIN_PEOPLE = 5
 POOL, POOL_SHARE = 40, 0.1  # fewer moving people are moved among all that may move
 CROWD = 20  # and if these are fewer, among all people of the column
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Spread:
+    """How moved scores spread over a column: the points and heights of H, and a stretch."""
+
+    points: Floats
+    heights: Floats
+    stretch: Stretch | None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -69,6 +80,9 @@ class NumberLaw:
     ends
         The ends of a coded scale, as places: where enough people hold the smallest or the largest
         number, no other is beyond it.
+    common
+        By stratum, how moved scores spread over the whole column, where these rows are a part of it
+        that moves without leaves; by default over these rows.
     """
 
     grid: NumberGrid
@@ -84,6 +98,7 @@ class NumberLaw:
     habits: Habits
     ends: tuple[float, float]
     bandwidth: float = 1.0
+    common: Mapping[int, Spread] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -102,6 +117,7 @@ class NumberLaw:
         stratum: Ints | None = None,
         everyone: Mask | None = None,
         transform: Transform | None = None,
+        crowd: Crowd | None = None,
         beyond: Floats | None = None,
     ) -> NumberLaw:
         """Return the law of a column.
@@ -132,26 +148,39 @@ class NumberLaw:
             Which rows have a number at all; by default those that may move.
         transform
             The scale on which Q is straight between its knots, and its tails are fitted.
+        crowd
+            All people whose number may move, where these rows are a sample of them: they give
+            ranks, isolation and quantiles. Only without strata.
         beyond
             The outermost numbers of all rows, as places, where these rows are a sample.
         """
-        numbers, origin = _as_read(grid, places, present, dates=dates)
+        numbers, origin = as_read(grid, places, present, dates=dates)
         held = values.by_row() if holders is None else holders
         moves = present & ((held < min_people) | (all_move and min_people > 0))
+        parts = [0] if moves.any() else []
         if stratum is None:
             stratum = np.zeros(places.size, dtype=np.int64)
+        else:
+            parts = np.unique(stratum[moves]).tolist()
         pool = np.zeros(places.size, dtype=bool)
         score, isolation = np.zeros(places.size), np.zeros(places.size)
         quantiles = {}
         numbered = present if everyone is None else everyone
-        for part in np.unique(stratum[moves]):
+        for part in parts:
             inside = stratum == part
+            if crowd is not None:
+                here, ranked = _pool_of(crowd, moves, present, min_people, all_move=all_move)
+                pool |= here
+                score[here], isolation[here] = ranked.scores_of(places[here])
+                read = steps_of(grid, ranked.places, origin)
+                quantiles[int(part)] = ranked.quantiles(read, transform)
+                continue
             here = _pool(moves & inside, present & inside, numbered & inside)
             pool |= here
             rows = most_rows(None if people is None else people[here])
             score[here], isolation[here] = scores_of(values.place[here], rows)
             ordered = values.in_order(numbers, here)
-            quantiles[int(part)] = Quantiles.of(ordered, rows, scale=transform)
+            quantiles[part] = Quantiles.of(ordered, rows, scale=transform)
         habits = Habits()
         if grid.decimals is not None and not dates:
             habits = Habits.of(np.rint(numbers[moves]).astype(np.int64))
@@ -167,7 +196,7 @@ class NumberLaw:
             isolation,
             quantiles,
             habits,
-            _ends(values, min_people, beyond),
+            ends_of(values, min_people, beyond),
             bandwidth,
         )
 
@@ -207,6 +236,8 @@ class LeafLaw:
         Over all people of the pool: those who are no donors here move by their isolation.
         """
         law = self.law
+        if law.common:
+            return {part: (spread.points, spread.heights) for part, spread in law.common.items()}
         centre, scale = law.score.copy(), law.isolation.copy()
         centre[self.rows], scale[self.rows] = self.centre, self.scale
         parts = {part: law.pool & (law.stratum == part) for part in law.quantiles}
@@ -216,6 +247,9 @@ class LeafLaw:
     def stretches(self) -> dict[int, Stretch]:
         """By stratum, what makes up for the people of the pool who stay."""
         law, found = self.law, {}
+        if law.common:
+            parts = law.common.items()
+            return {part: one.stretch for part, one in parts if one.stretch is not None}
         for part, quantiles in law.quantiles.items():
             pool = law.pool & (law.stratum == part)
             donors = np.flatnonzero((law.moves & pool)[self.rows])
@@ -290,13 +324,26 @@ class LeafLaw:
 
 def _pool(moves: Mask, present: Mask, numbered: Mask) -> Mask:
     """Return the rows that scores are taken over: those that move, or more where these are few."""
-    moving, may_move = np.count_nonzero(moves), np.count_nonzero(present)
-    if moving >= max(POOL, POOL_SHARE * may_move):
+    moving, may_move = int(np.count_nonzero(moves)), int(np.count_nonzero(present))
+    if are_many(moving, may_move):
         return moves
     return present if may_move >= CROWD else numbered
 
 
-def _ends(values: Values, min_people: int, beyond: Floats | None = None) -> tuple[float, float]:
+def are_many(moving: int, may_move: int) -> bool:
+    """Whether those who move are enough to be ranked among themselves."""
+    return moving >= max(POOL, POOL_SHARE * may_move)
+
+
+def _pool_of(
+    crowd: Crowd, moves: Mask, present: Mask, min_people: int, *, all_move: bool
+) -> tuple[Mask, Crowd]:
+    """Return the rows that scores are taken over, and the people of all who are ranked there."""
+    moving = crowd if all_move else crowd.only(crowd.holders < min_people)
+    return (moves, moving) if are_many(moving.size, crowd.size) else (present, crowd)
+
+
+def ends_of(values: Values, min_people: int, beyond: Floats | None = None) -> tuple[float, float]:
     """Return the outermost numbers that enough people hold, if nobody is beyond; else infinity."""
     low = high = np.inf
     if not values.distinct.size:
@@ -309,7 +356,7 @@ def _ends(values: Values, min_people: int, beyond: Floats | None = None) -> tupl
     return -low, high
 
 
-def _as_read(
+def as_read(
     grid: NumberGrid, places: Floats, present: Mask, *, dates: bool
 ) -> tuple[Floats, float]:
     """Return numbers in steps of the grid as people read them, and how far zero is from place 0."""
@@ -320,3 +367,8 @@ def _as_read(
     if dates and present.any():
         origin = -float(np.rint(np.median(steps[present])))
     return steps + origin, origin
+
+
+def steps_of(grid: NumberGrid, places: Floats, origin: float) -> Floats:
+    """Return other places of the column as they are read, given how far zero is from place 0."""
+    return places if grid.decimals is None else np.rint(places / grid.step) + origin

@@ -42,24 +42,25 @@ class Donors:
         """Return the donors with weights drawn once; one set of weights serves one dataset."""
         size = tree.order.size
         if draws == "plain":
-            return cls(tree, np.arange(size + 1.0), draws)
+            return cls(tree, np.empty(0), draws)  # equal weights need no heights
         return cls(tree, np.append(0.0, np.cumsum(rng.standard_exponential(size))), draws)
 
     def places(self, rng: Generator, nodes: Ints) -> Ints:
         """Return for each row a donor of its node, as a place in the order of the tree."""
         if self.draws == "plain":
-            return pick_evenly(self.tree.stretches, nodes, self._balanced(rng, nodes))
+            places: Ints = np.empty(nodes.size, dtype=np.int64)
+            pick_evenly(self.tree.stretches, nodes, self._balanced(rng, nodes), places)
+            return places
         uniforms = rng.random(nodes.size)
-        places: Ints = pick(self.heights, self.tree.stretches, nodes, uniforms)
-        return places
+        return pick(self.heights, self.tree.stretches, nodes, uniforms)
 
     def _balanced(self, rng: Generator, nodes: Ints) -> Floats:
         """Return a uniform variate for each row: in a block of 200, one in each 200th."""
-        size = nodes.size
-        rank = np.empty(len(self.tree.nodes), dtype=np.int64)  # leaves from left to right
-        rank[np.argsort(self.tree.nodes[:, START], kind="stable")] = np.arange(rank.size)
+        size, start = nodes.size, self.tree.stretches[:, 0]
+        rank: Ints = np.cumsum(np.bincount(start) > 0, dtype=np.int64)[start]  # from left to right
+        order = by_node(rank[nodes], int(rank.max(initial=0)) + 1)
         uniforms = np.empty(size)
-        uniforms[by_node(rank[nodes], rank.size)] = stratified(rng.random(size), rng.random(size))
+        stratify(order, rng.random(size), rng.random(size), uniforms)
         return uniforms
 
 
@@ -121,23 +122,20 @@ def pick(heights: Floats, stretches: Ints, which: Ints, uniforms: Floats) -> Int
     return picked
 
 
-@compiled("int64[::1](int64[:, ::1], int64[::1], float64[::1])", wraparound=False)
-def pick_evenly(stretches: Ints, which: Ints, uniforms: Floats) -> Ints:
-    """Return what `pick` does for equal weights."""
-    picked = np.empty(uniforms.size, dtype=np.int64)
+@compiled("void(int64[:, ::1], int64[::1], float64[::1], int64[::1])", wraparound=False)
+def pick_evenly(stretches: Ints, which: Ints, uniforms: Floats, picked: Ints) -> None:
+    """Write what `pick` does for equal weights."""
     for i in range(uniforms.size):
         start, end = stretches[which[i], 0], stretches[which[i], 1]
         picked[i] = min(int(start + uniforms[i] * (end - start)), end - 1)
-    return picked
 
 
-@compiled("float64[::1](float64[::1], float64[::1])", wraparound=False)
-def stratified(shuffle: Floats, within: Floats) -> Floats:
-    """Return a uniform variate for each row: in a block of 200, one in each 200th.
+@compiled("void(int64[::1], float64[::1], float64[::1], float64[::1])", wraparound=False)
+def stratify(places: Ints, shuffle: Floats, within: Floats, uniforms: Floats) -> None:
+    """Write a uniform variate for each of some places: in a block of 200, one in each 200th.
 
     The 200ths are in random order (Fisher and Yates; Knuth 1998, algorithm 3.4.2P).
     """
-    uniforms = np.empty(within.size)
     order = np.empty(BLOCK)
     for first in range(0, within.size, BLOCK):
         size = min(BLOCK, within.size - first)
@@ -147,8 +145,7 @@ def stratified(shuffle: Floats, within: Floats) -> Floats:
             j = min(int(shuffle[first + i] * (i + 1)), i)
             order[i], order[j] = order[j], order[i]
         for i in range(size):
-            uniforms[first + i] = (order[i] + within[first + i]) / size
-    return uniforms
+            uniforms[places[first + i]] = (order[i] + within[first + i]) / size
 
 
 @inner("void(float64[::1])")
@@ -166,22 +163,27 @@ def _sort(values: Floats) -> None:
         gap = gap // 2
 
 
-@compiled("int64[::1](int64[::1], int64)")
 def by_node(nodes: Ints, count: int) -> Ints:
     """Return the places of the rows, those of one node after those of another.
 
     Rows that are drawn in that order read memory in order too.
     """
+    places = np.empty(nodes.size, dtype=np.int64)  # by NumPy, which asks for large pages
+    sort_by_node(nodes, count, places)
+    return places
+
+
+@compiled("void(int64[::1], int64, int64[::1])", wraparound=False)
+def sort_by_node(nodes: Ints, count: int, places: Ints) -> None:
+    """Write the places of the rows, those of one node after those of another."""
     begin = np.zeros(count + 1, dtype=np.int64)
     for i in range(nodes.size):
         begin[nodes[i] + 1] += 1
     for node in range(count):
         begin[node + 1] += begin[node]
-    places = np.empty(nodes.size, dtype=np.int64)
     for i in range(nodes.size):
         places[begin[nodes[i]]] = i
         begin[nodes[i]] += 1
-    return places
 
 
 @inner("float64(float64[::1], float64)")

@@ -8,7 +8,7 @@ import numpy as np
 
 from veladura.base.arrays import Floats, Ints, Mask
 from veladura.numeric.association import coarse_codes
-from veladura.numeric.trees.scores import Values
+from veladura.numeric.trees.values import Values
 from veladura.table.codes import Column, label_texts
 
 OTHER = ("other", "others", "other/unknown", "misc", "miscellaneous", "rest", "elsewhere")
@@ -41,7 +41,7 @@ def merge_rare(
         People who hold each level, where they were counted in more rows than these.
     """
     present = ~column.missing
-    found = Values.of(column.values, present, people)
+    found = Values.of_column(column).held_by(people, present)
     levels, place = found.distinct, found.place[present]
     holders = found.holders if holders is None else holders
     rare = holders < least

@@ -20,6 +20,7 @@ from veladura.numeric.trees.bins import Binning, Predictors, cuts
 from veladura.numeric.trees.calibration import Calibration, Fit
 from veladura.numeric.trees.model import Pair, Recipients, TreeModel, Values
 from veladura.numeric.trees.regression import MOST_LEVELS, Moments, sums
+from veladura.numeric.trees.scored import write_scored
 from veladura.numeric.trees.tree import TrainingRows, Tree
 from veladura.numeric.trees.variable import Variable
 
@@ -27,6 +28,7 @@ FEWEST_ROWS = 50
 CHANCE = 2.0  # a regression on k terms of nothing explains k / n by chance: more is wanted
 STEPS = 2.0**20
 DIRECTIONS = 3  # of a variable with many states
+ENOUGH = 65_536  # rows, evenly spaced, that say where a score is cut into 255 bins
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,23 +52,20 @@ class LinearScores:
     tables: Floats
     binnings: tuple[Binning, ...]
 
-    def extended(self, predictors: Predictors, rows: Ints) -> Predictors:
-        """Return predictors at some rows, with the scores beside them."""
-        scores = sums(predictors.bins, rows, self.features, self.start, self.tables)
-        return self.beside(predictors, rows, scores)
-
-    def beside(self, predictors: Predictors, rows: Ints, scores: Floats) -> Predictors:
-        """Return predictors at some rows with scores beside them, as codes."""
-        columns, none = predictors.levels.size, np.zeros(rows.size, dtype=bool)
-        bins = np.empty((rows.size, columns + len(scores)), dtype=np.uint16)
-        bins[:, :columns] = predictors.bins.take(rows, axis=0)
-        for i, (binning, score) in enumerate(zip(self.binnings, scores, strict=True)):
-            bins[:, columns + i] = binning.codes(score, none)
+    def extended(self, predictors: Predictors, rows: Ints | None = None) -> Predictors:
+        """Return predictors at some rows, or at all, with the scores beside them as codes."""
+        held = predictors.bins if rows is None else predictors.bins.take(rows, axis=0)
+        edges = [np.empty(0) if each.edges is None else each.edges for each in self.binnings]
+        bins = np.empty((len(held), held.shape[1] + len(edges)), dtype=np.uint16)
+        ends = np.cumsum([each.size for each in edges])
+        write_scored(
+            held, self.features, self.start, self.tables, np.concatenate(edges), ends, bins
+        )
         return Predictors(
             bins,
-            np.append(predictors.categorical, np.zeros(len(scores), dtype=bool)),
+            np.append(predictors.categorical, np.zeros(len(edges), dtype=bool)),
             np.append(predictors.levels, [binning.levels for binning in self.binnings]),
-            len(scores),
+            len(edges),
         )
 
 
@@ -79,7 +78,8 @@ class ScoredModel:
 
     def draw(self, rng: Generator, recipients: Recipients) -> list[Values]:
         """Return the values of the variable: a list of one."""
-        predictors = self.scores.extended(recipients.predictors, recipients.rows)
+        rows = None if recipients.whole else recipients.rows
+        predictors = self.scores.extended(recipients.predictors, rows)
         return self.model.draw(
             rng, replace(recipients, predictors=predictors, rows=np.arange(recipients.rows.size))
         )
@@ -98,6 +98,7 @@ def regressions_of(
     training: TrainingRows,
     features: Sequence[int],
     shared: Moments | None = None,
+    rows_per_term: float = 0.0,
 ) -> Regressions | None:
     """Return the regressions of a variable on the columns before it.
 
@@ -108,11 +109,16 @@ def regressions_of(
     ----------
     shared
         Moments of these rows that other variables use too; their own by default.
+    rows_per_term
+        Fewest rows for each term: a regression on too many terms fits chance, and rows that it was
+        not fitted on get other scores than their like.
     """
     if len(features) < 2 or training.rows.size < FEWEST_ROWS:  # noqa: PLR2004
         return None
     moments = moments_of(training, features) if shared is None else shared.among(features)
-    return Regressions(moments, _of_states(variable, moments), _of_numbers(variable, moments))
+    least = int(max(rows_per_term * moments.terms.number, FEWEST_ROWS))
+    states = _of_states(variable, moments) if training.rows.size >= least else None
+    return Regressions(moments, states, _of_numbers(variable, moments, least))
 
 
 def score_rows(
@@ -131,14 +137,15 @@ def score_rows(
     if not slopes:
         return None
     predictors, moments = training.predictors, regressions.moments
-    terms, everyone = moments.terms, np.arange(len(predictors.bins))
+    terms, rows = moments.terms, moments.rows
+    some = np.ascontiguousarray(rows[:: max(1, rows.size // ENOUGH)])
     tables = _rounded(terms.tables(np.column_stack(slopes)))
-    scores = sums(moments.predictors.bins, everyone, terms.features, terms.start, tables)
-    edges = [cuts(score[moments.rows]) for score in scores]
+    scores = sums(moments.predictors.bins, some, terms.features, terms.start, tables)
+    edges = [cuts(score) for score in scores]
     binnings = tuple(Binning(each.size + 2, each) for each in edges)
     linear = LinearScores(terms.features, terms.start, tables, binnings)
     first = predictors.levels.size
-    extended = replace(training, predictors=linear.beside(predictors, everyone, scores))
+    extended = replace(training, predictors=linear.extended(predictors))
     return linear, extended, (*features, *range(first, first + len(binnings)))
 
 
@@ -215,13 +222,13 @@ def _of_states(variable: Variable, moments: Moments) -> Fit | None:
     return Fit(moments.terms, slopes, moments.inverse, spread, rows, code)
 
 
-def _of_numbers(variable: Variable, moments: Moments) -> Fit | None:
-    """Return the regression of the normal scores of numbers."""
+def _of_numbers(variable: Variable, moments: Moments, least: int) -> Fit | None:
+    """Return the regression of the normal scores of numbers; None for fewer than ``least``."""
     if variable.places is None:
         return None
     numbers = variable.state[moments.rows] == 0
     inside = moments.rows[numbers]
-    if inside.size < FEWEST_ROWS:
+    if inside.size < least:
         return None
     share = variable.ranks(inside) / (2 * inside.size) + 0.5
     score = np.zeros(variable.state.size)

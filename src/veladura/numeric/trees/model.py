@@ -119,13 +119,12 @@ class TreeModel:
         state = np.zeros(size, dtype=np.int64)
         if pair.states is not None:
             nodes = self._nodes(pair.states, recipients)
-            rows = by_node(nodes, len(pair.states.nodes))
-            donors = _donors(pair.states, rng, recipients, self.draws).places(rng, nodes[rows])
+            donors = _donors(pair.states, rng, recipients, self.draws).places(rng, nodes)
             if pair.state_calibration is not None and recipients.whole:
                 donors = pair.state_calibration.corrected(
-                    rng, recipients.predictors, recipients.rows[rows], nodes[rows], donors
+                    rng, recipients.predictors, recipients.rows, nodes, donors
                 )
-            state[rows] = variable.state[pair.states.order[donors]]
+            state = variable.state[pair.states.order].take(donors)
         if variable.places is None:
             return state, None
         places = np.zeros(size)
@@ -153,15 +152,15 @@ class TreeModel:
     ) -> Floats:
         constraints = self.constraints or Constraints(self.variable)
         nodes = self._nodes(tree, recipients)
-        rows = by_node(nodes, len(tree.nodes))
         donors = _donors(tree, rng, recipients, self.draws)
         places = np.empty(nodes.size)
-        picked = donors.places(rng, nodes[rows])
+        picked = donors.places(rng, nodes)
         if calibration is not None:
             picked = calibration.corrected(
-                rng, recipients.predictors, recipients.rows[rows], nodes[rows], picked
+                rng, recipients.predictors, recipients.rows, nodes, picked
             )
-        places[rows] = law.drawn(rng, picked)
+        rows = by_node(nodes, len(tree.nodes))
+        places[rows] = law.drawn(rng, picked[rows])
         if constraints.bind:
             refit(rng, donors, law, constraints, nodes, recipients.rows, places)
         return places

@@ -71,8 +71,8 @@ def _goes_left(
 
 
 @compiled(
-    "int64[::1](int64[:, ::1], uint8[:, ::1], int64[:, ::1], uint8[:, ::1], int64[:, ::1],"
-    " int64[:, ::1], uint64[::1], int64[::1], int64[::1])"
+    "void(int64[:, ::1], uint8[:, ::1], int64[:, ::1], uint8[:, ::1], int64[:, ::1],"
+    " int64[:, ::1], uint64[::1], int64[::1], int64[::1], int64[::1])"
 )
 def find_leaves(  # noqa: C901  # compiled: one loop over nodes
     first_records: Ints,
@@ -84,8 +84,9 @@ def find_leaves(  # noqa: C901  # compiled: one loop over nodes
     sets: Words,
     stop: Ints,
     roots: Ints,
-) -> Ints:
-    """Return the leaf of each record.
+    leaves: Ints,
+) -> None:
+    """Write the leaf of each record.
 
     All records of a node go down together, so that memory is read in order however large the tree.
     Each level is a copy from one memory to the other: those that go left from the front, the others
@@ -105,7 +106,6 @@ def find_leaves(  # noqa: C901  # compiled: one loop over nodes
     roots
         Where the records of each root begin and end.
     """
-    leaves = np.empty(first_records.shape[0], dtype=np.int64)
     stack = np.empty((nodes.shape[0] + 1, 4), dtype=np.int64)
     waiting = 0
     for root in range(roots.size - 1):
@@ -150,4 +150,3 @@ def find_leaves(  # noqa: C901  # compiled: one loop over nodes
             stack[waiting, 2] = left if side == 0 else end
             stack[waiting, 3] = 1 - aside
             waiting += 1
-    return leaves

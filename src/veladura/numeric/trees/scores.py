@@ -2,82 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from veladura.base.arrays import Floats, Ints, Mask
-from veladura.numeric.distinct import places
+from veladura.base.arrays import Floats, Ints
+from veladura.base.jit import compiled
 from veladura.numeric.normal import normal_quantile
 from veladura.numeric.trees.tail import FEWEST
-from veladura.table.units import people_per_cell
 
 CELLS = 4096
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Values:
-    """The distinct values of a column, and who holds them. Its repr shows none.
-
-    Attributes
-    ----------
-    distinct
-        The distinct values in order.
-    place
-        Of each row among them; rows without a value have 0.
-    holders
-        How many people hold each.
-    """
-
-    distinct: Floats
-    place: Ints
-    holders: Ints
-
-    @classmethod
-    def of(cls, values: Floats, present: Mask, people: Ints | None = None) -> Values:
-        """Return the distinct values of the rows that have one.
-
-        Parameters
-        ----------
-        people
-            Whose row each is; every row is a person by default.
-
-        Examples
-        --------
-        >>> numbers, everywhere = np.array([3.0, 3.0, 3.0, 4.0]), np.ones(4, dtype=bool)
-        >>> Values.of(numbers, everywhere, np.array([0, 1, 1, 2])).holders.tolist()
-        [2, 1]
-        """
-        distinct, inverse = places(values[present])
-        place = np.zeros(values.size, dtype=np.int64)
-        place[present] = inverse
-        if people is None:
-            return cls(distinct, place, np.bincount(inverse, minlength=distinct.size))
-        return cls(distinct, place, people_per_cell(inverse, people[present], distinct.size))
-
-    def by_row(self) -> Ints:
-        """Return how many people hold the value of each row."""
-        if not self.holders.size:
-            return np.zeros(self.place.size, dtype=np.int64)
-        return self.holders[self.place]
-
-    def in_order(self, numbers: Floats, here: Mask) -> Floats:
-        """Return the numbers of some rows in order, without sorting them again.
-
-        Parameters
-        ----------
-        numbers
-            Of all rows: they go up as their values do.
-
-        Examples
-        --------
-        >>> rows, everywhere = np.array([3.0, 1.0, 3.0, 2.0]), np.ones(4, dtype=bool)
-        >>> Values.of(rows, everywhere).in_order(10 * rows, rows != 2.0).tolist()
-        [10.0, 30.0, 30.0]
-        """
-        place, number = self.place[here], np.zeros(self.distinct.size)
-        number[place] = numbers[here]
-        return np.repeat(number, np.bincount(place, minlength=self.distinct.size))
 
 
 def most_rows(people: Ints | None) -> int:
@@ -98,7 +30,12 @@ def scores_of(place: Ints, rows: int = 1) -> tuple[Floats, Floats]:
         Most rows of a person: five people are in any five times as many rows.
     """
     size, count = place.size, np.bincount(place)
-    middle = (np.cumsum(count) - count / 2) / size
+    score, isolation = scores_of_shares((np.cumsum(count) - count / 2) / size, size, rows)
+    return score[place], isolation[place]
+
+
+def scores_of_shares(middle: Floats, size: int, rows: int = 1) -> tuple[Floats, Floats]:
+    """Return the same of mid-ranks, as shares of so many rows."""
     far, end = FEWEST * rows / size, 0.5 / size
     score, above, below = (
         normal_quantile(np.clip(share, end, 1 - end))
@@ -106,29 +43,29 @@ def scores_of(place: Ints, rows: int = 1) -> tuple[Floats, Floats]:
     )
     up, down = above - score, score - below
     outermost = (middle + far > 1 - end) | (middle - far < end)  # one side only has five others
-    isolation = np.where(outermost, np.maximum(up, down), (up + down) / 2)
-    return score[place], isolation[place]
+    isolation: Floats = np.where(outermost, np.maximum(up, down), (up + down) / 2)
+    return score, isolation
 
 
-def mixture(centre: Floats, scale: Floats) -> tuple[Floats, Floats]:
+def mixture(centre: Floats, scale: Floats, people: Ints | None = None) -> tuple[Floats, Floats]:
     """Return the distribution function of centre + scale U over some people, on a fine grid.
 
     The density is a sum of boxes: each goes up at its left end and down at its right one. Ends
     between two points of the grid are shared between them.
+
+    Parameters
+    ----------
+    people
+        How many have each centre; one by default.
     """
     wide = np.maximum(scale, 1e-9)
     low, high = float((centre - wide).min()), float((centre + wide).max())
     cell = (high - low) / (CELLS - 3)
     points = np.linspace(low - cell, low + (CELLS - 2) * cell, CELLS)
     rise = np.zeros(CELLS + 1)
-    weight = 0.5 / wide
-    for ends, sign in ((centre - wide, 1.0), (centre + wide, -1.0)):
-        at = (ends - points[0]) / cell
-        below = at.astype(np.int64)  # downwards: no end is below the first point
-        whole = np.bincount(below, weight, CELLS)
-        above = np.bincount(below, (at - below) * weight, CELLS)
-        rise[:-1] += sign * (whole - above)
-        rise[1:] += sign * above
+    weight = 0.5 / wide if people is None else 0.5 * people / wide
+    centre, wide, weight = (np.ascontiguousarray(each) for each in (centre, wide, weight))
+    raise_boxes(centre, wide, weight, float(points[0]), cell, rise)
     rise = rise[:-1]
     density = np.cumsum(rise)
     heights = np.append(0.0, np.cumsum(density[:-1])) * cell / centre.size
@@ -152,3 +89,20 @@ def heights_at(scores: Floats, points: Floats, heights: Floats) -> Floats:
     low = heights[below]
     found: Floats = low + (heights[below + 1] - low) * (at - below)
     return found
+
+
+@compiled(
+    "void(float64[::1], float64[::1], float64[::1], float64, float64, float64[::1])",
+    wraparound=False,
+)
+def raise_boxes(
+    centre: Floats, wide: Floats, weight: Floats, first: float, cell: float, rise: Floats
+) -> None:
+    """Add by how much a sum of boxes goes up and down at the points of a grid."""
+    for i in range(centre.size):
+        low, high = (centre[i] - wide[i] - first) / cell, (centre[i] + wide[i] - first) / cell
+        left, right = int(low), int(high)  # downwards: no end is below the first point
+        rise[left] += (1 - (low - left)) * weight[i]
+        rise[left + 1] += (low - left) * weight[i]
+        rise[right] -= (1 - (high - right)) * weight[i]
+        rise[right + 1] -= (high - right) * weight[i]

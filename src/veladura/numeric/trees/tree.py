@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veladura.base.arrays import Floats, Ints, Mask
+from veladura.base.scratch import scratch
 from veladura.numeric.trees.bins import Predictors
 from veladura.numeric.trees.records import find_leaves, layout_of, pack
 
@@ -175,7 +176,8 @@ class Tree:
         records[:, 0] = place
         pack(predictors.bins, which[place], used, at, high, records.view(np.uint8))
         spare = np.empty_like(records)
-        leaves: Ints = find_leaves(
+        leaves = np.empty(which.size, dtype=np.int64)
+        find_leaves(
             records,
             records.view(np.uint8),
             spare,
@@ -185,6 +187,7 @@ class Tree:
             self.sets,
             self.stop,
             roots,
+            leaves,
         )
         return leaves
 
@@ -233,8 +236,12 @@ def grow(
         which,
         unbiased=growth.unbiased,
     )
-    spare = np.empty_like(records)
-    nodes, risks, sets, made, used = grow_nodes(
+    spare = scratch("spare records", records.shape, np.int64)
+    # most nodes that there can be; memory by NumPy, which asks for large pages
+    room = 2 * (which.size // max(growth.min_leaf, 1) + roots.size) + 2
+    nodes, stack = (np.empty((room, columns), dtype=np.int64) for columns in (9, 4))
+    risks = np.zeros(2 * room)
+    sets, made, used = grow_nodes(
         records,
         records.view(np.uint8),
         spare,
@@ -250,11 +257,14 @@ def grow(
         growth.few or len(features),
         growth.sample,
         seed,
+        nodes,
+        stack,
+        risks,
     )
     return Tree(
         records[:, ROW].copy(),
-        nodes[:made].copy(),
-        risks[: 2 * made].reshape(made, 2).copy(),
+        nodes[:made],
+        risks[: 2 * made].reshape(made, 2),
         sets[:used].copy(),
         np.zeros(made, dtype=np.int64),
     )
@@ -329,7 +339,7 @@ def _records(
     layout = np.column_stack([columns, at, high, levels, categorical, before, handicap]).astype(
         np.int64
     )
-    records = np.zeros((rows.size, words), dtype=np.int64)
+    records = scratch("records", (rows.size, words), np.int64)
     records[:, TARGET], records[:, ROW] = target[rows], rows
     pack(predictors.bins, rows, columns, at, high, records.view(np.uint8))
     return layout, records

@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from veladura.base.arrays import Floats, Ints, Mask
 from veladura.errors import DataError
 from veladura.numeric.transforms import Transform, TransformName
+from veladura.numeric.trees.crowd import Crowd
 from veladura.numeric.trees.law import MIN_PEOPLE, NumberLaw
 from veladura.numeric.trees.numbers import NumberGrid
-from veladura.numeric.trees.scores import Values
 from veladura.numeric.trees.tree import ranks, ranks_of_places
+from veladura.numeric.trees.values import Values
 from veladura.table.codes import Column
 
 Smoothing = Literal["local", "none"]
@@ -39,10 +40,21 @@ class Known:
         People who hold each distinct number of the rows at hand, in order.
     ends
         The smallest and the largest number of all.
+    everyone
+        All distinct numbers in order, and people who hold each; None where they are too many.
     """
 
     holders: Ints
     ends: NDArray[Any]
+    everyone: tuple[Column, Ints] | None = None
+
+    def crowd(self, grid: NumberGrid, spikes: Floats) -> Crowd | None:
+        """Return the people of all whose number may move: spikes stay."""
+        if self.everyone is None:
+            return None
+        column, holders = self.everyone
+        crowd = Crowd(grid.places(column.values), holders)
+        return crowd.only(~np.isin(crowd.places, spikes))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -172,7 +184,8 @@ def variable_of(
     transform
         The transformation of its numbers, by name.
     known
-        How many people of all share a number, where these rows are a sample.
+        How many people of all share a number, where these rows are a sample; and how far each is
+        from others. Strata have ranks of their own, among these rows.
     """
     if column.labels is not None and column.field.kind != "ordered":
         levels = len(column.labels)
@@ -182,9 +195,12 @@ def variable_of(
             levels + int(column.missing.any()),
         )
     column.numbers()  # refuses infinite values
-    grid = NumberGrid.of(column)
+    everyone = None if known is None else known.everyone
+    grid = NumberGrid.of(column if everyone is None else everyone[0])
     places = np.where(column.missing, 0.0, grid.places(column.values))
-    values = Values.of(places, ~column.missing, people)
+    # on the grid values are as many, and in the same order
+    counted = Values.of_column(column).held_by(people, ~column.missing)
+    values = replace(counted, distinct=grid.places(counted.distinct))
     if known is not None:
         values = replace(values, holders=known.holders)
     distinct, count = values.distinct, values.holders
@@ -216,6 +232,7 @@ def variable_of(
         stratum=stratum,
         everyone=state == 0 if among is not None else None,
         transform=scale,
+        crowd=None if known is None or stratum is not None else known.crowd(grid, marked),
         beyond=None if known is None else grid.places(known.ends),
     )
     return Variable(
