@@ -1,9 +1,9 @@
 """Large tables: time beside DuckDB's own work on the same file, memory, and growth with rows.
 
 Run with ``python -m benchmarks scale``, or a part of it with ``python -m benchmarks.bench_scale
-[rows | distinct | growth | hundred | cart | spark]``. Every figure is of processes of their own,
-with ``VELADURA_MEMORY`` as told beside it. ``VELADURA_SCALE`` divides the numbers of rows, for a
-look.
+[rows | distinct | growth | hundred | cart | spark | workers]``. Every figure is of processes of
+their own, with ``VELADURA_MEMORY`` as told beside it. ``VELADURA_SCALE`` divides the numbers of
+rows, for a look; files are generated once with ``VELADURA_SCALE_FOLDER``.
 """
 
 from __future__ import annotations
@@ -91,6 +91,14 @@ def spark() -> None:
         f" {other['started']:.1f} s",
         flush=True,
     )
+
+
+def workers() -> None:
+    """Spark with two workers of one core each against one, on a cluster on the loopback."""
+    from benchmarks.spark_workers import compare
+
+    with tempfile.TemporaryDirectory() as home:
+        compare(_people(Path(home), 2_000_000 // SHORT, distinct=False, columns=12))
 
 
 def _beside_duckdb(size: int, memory: str, *, distinct: bool, columns: int = 12) -> None:
@@ -247,6 +255,7 @@ PARTS = {
     "cart": cart,
     "hundred": hundred,
     "spark": spark,
+    "workers": workers,
 }
 
 if __name__ == "__main__":

@@ -12,15 +12,18 @@ from scipy import stats
 import veladura as vd
 from veladura.core import chunks as spine
 from veladura.errors import DataError, PlanError
+from veladura.methods.masks import column_law
 from veladura.release.verify import holds, verify
-from veladura.table import chunks
+from veladura.table import chunks, tuple_sums
+from veladura.table import frequencies as counting
 from veladura.table.chunks import KEY, ChunkPlan, in_chunks, range_of
 from veladura.table.database.connection import read_parquet
 from veladura.table.whole import Whole, number_facts
 
 LEVEL = 1e-5
 RECIPES = {
-    "noise": vd.Noise(columns=["income", "size"], scale=0.3, fit_rows=500, min_people=0),
+    "noise": vd.Noise(columns=["income", "size"], scale=0.3, fit_rows=500),
+    "plain noise": vd.Noise(columns=["income", "size"], scale=0.3, fit_rows=500, min_people=0),
     "pram": vd.Pram(columns=["area", "job"], fit_rows=500),
     "cart": vd.Cart(columns=["income", "job"], m=2, fit_rows=500),
 }
@@ -197,6 +200,19 @@ def test_values_that_few_of_the_sample_but_many_of_all_share_stay(tmp_path):
     assert 0.5 < round_number / (40 / 3_000) < 1.6
 
 
+def test_more_numbers_than_can_be_held_have_the_ranks_of_the_sample(tmp_path, monkeypatch):
+    """Who shares a number is still counted over all rows: 40 of 3,000 people hold one."""
+    rng = np.random.default_rng(8)
+    frame = pd.DataFrame({"x": np.round(rng.normal(5_000, 900, 3_000), 2)})
+    frame.loc[frame.index[100:140], "x"] = 9_999.99
+    table, recipe = lazily(frame, tmp_path), vd.Cart(m=1, fit_rows=300)
+    known = drawn(recipe, table)[1][0]
+    monkeypatch.setattr(counting, "most_numbers", lambda: 1_000)
+    shares = [(drawn(recipe, table, seed)[1][0]["x"] == 9_999.99).mean() for seed in range(8)]
+    assert not drawn(recipe, table)[1][0].equals(known)
+    assert 0.5 < np.mean(shares) / (40 / 3_000) < 1.6
+
+
 def test_the_same_without_what_is_known_of_all_rows(tmp_path, monkeypatch):
     from veladura.methods.cart import fit as fitting
 
@@ -219,6 +235,10 @@ RULES = {
     ),
     "top-code": vd.TopCode(columns={"income": 4_000}),
     "quantile": vd.TopCode(columns=["income"], quantile=0.9),
+    "suppress by risk": vd.Suppress(risk=0.4, known=["area", "job", "size", "income"]),
+    "other cells by risk": vd.Suppress(
+        risk=0.01, known=["area", "size", "job"], columns=["income", "job"], weight="weight"
+    ),
     "suppress": vd.Suppress(cells={"income": "income > 4_000", "job": "income is missing"}),
 }
 
@@ -227,13 +247,29 @@ RULES = {
 def test_declared_rules_leave_the_rows_where_they_are(tmp_path, monkeypatch, rule):
     """Beyond the memory of the run: the release of rows that are held."""
     frame, recipe = people(), RULES[rule]
+    if rule.endswith("by risk"):
+        frame["income"] = frame["income"] // 400
+        frame["weight"] = np.random.default_rng(5).uniform(0.1, 3, len(frame)).round(2)
     held, (near,) = drawn(recipe, frame)
     monkeypatch.setattr(spine, "cells_within", lambda: 2_000)
     release, (far,) = drawn(recipe, lazily(frame, tmp_path))
     pd.testing.assert_frame_equal(near, far)
+    if "by risk" in rule:
+        assert 0.01 < near["income"].isna().mean() - frame["income"].isna().mean() < 0.9
     assert not release.tables[0].table.in_memory
     assert release.manifest["steps"] == held.manifest["steps"]
     assert [proof.status for proof in release.proofs] == ["holds"] * len(release.proofs)
+
+
+def test_combinations_that_do_not_fit_are_refused_before_they_are_fetched(tmp_path, monkeypatch):
+    monkeypatch.setattr(spine, "cells_within", lambda: 2_000)
+    monkeypatch.setattr(tuple_sums, "cells_within", lambda: 2_000)
+    recipe = vd.Suppress(risk=0.4, known=["area", "income"])
+    with pytest.raises(PlanError, match=r"combinations of .* and at most 1,000"):
+        recipe.protect(lazily(people(), tmp_path))
+    bad = lazily(people().assign(w=0.0), tmp_path, "bad")
+    with pytest.raises(DataError, match="must hold numbers above 0"):
+        vd.Suppress(risk=0.4, known=["area"], weight="w").protect(bad)
 
 
 def test_a_column_without_any_value_left_is_refused(tmp_path, monkeypatch):
@@ -314,12 +350,15 @@ def test_what_does_not_fit_comes_in_chunks_without_being_asked(tmp_path, monkeyp
     assert "fit_rows" not in held.manifest["steps"][0]["settings"]
 
 
-def test_what_cannot_come_in_chunks_is_refused_in_words(tmp_path):
+def test_what_cannot_come_in_chunks_is_refused_in_words(monkeypatch):
     frame = people()
     with pytest.raises(PlanError, match="fit_rows"):
         vd.Noise(columns=["income"], fit_rows=1)
-    with pytest.raises(PlanError, match="a chunk does not show which numbers few people share"):
-        vd.Noise(columns=["income"], fit_rows=500).protect(frame)
+    with monkeypatch.context() as patch:
+        patch.setattr(counting, "most_numbers", lambda: 1_000)
+        patch.setattr(column_law, "most_numbers", lambda: 1_000)
+        with pytest.raises(PlanError, match="more than 1,000 distinct numbers"):
+            vd.Noise(columns=["income"], fit_rows=500).protect(frame)
     with pytest.raises(DataError, match="outside its limits"):
         vd.Noise(
             columns=["income"], limits={"income": (500, None)}, fit_rows=500, min_people=0

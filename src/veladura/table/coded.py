@@ -201,15 +201,16 @@ def compacted(rows: pa.Table) -> pa.Table:
 def _compact(column: pa.ChunkedArray) -> pa.ChunkedArray:
     whole = column.unify_dictionaries().combine_chunks()
     codes, labels = whole.indices, whole.dictionary
-    used = np.bincount(codes.drop_null().to_numpy(), minlength=len(labels)) > 0
+    used = np.zeros(len(labels), dtype=bool)
+    used[(codes.drop_null() if codes.null_count else codes).to_numpy()] = True
+    if used.all():  # as nearly always: nothing to renumber
+        return pa.chunked_array([whole], type=CODES)
     place = (np.cumsum(used) - 1).astype(np.int32)
     filled = codes.fill_null(0) if codes.null_count else codes
     mask = codes.is_null().to_numpy(zero_copy_only=False) if codes.null_count else None
-    moved = place[filled.to_numpy()] if len(labels) else np.zeros(len(codes), dtype=np.int32)
+    moved = pa.array(place[filled.to_numpy()], pa.int32(), mask=mask)
     kept = labels.filter(pa.array(used))
-    return pa.chunked_array(
-        [pa.DictionaryArray.from_arrays(pa.array(moved, pa.int32(), mask=mask), kept)], type=CODES
-    )
+    return pa.chunked_array([pa.DictionaryArray.from_arrays(moved, kept)], type=CODES)
 
 
 def coded_schema(schema: pa.Schema, coded: Sequence[int] | frozenset[int]) -> pa.Schema:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from veladura.base.sorting import argsort, ranked
+
+LONGEST = 16  # cells of combined keys for each row
 _WIDEST = 1 << 62
 
 
@@ -25,13 +28,12 @@ def canonical_order(keys: Iterable[NDArray[Any]], size: int) -> NDArray[np.int64
     order = np.arange(size, dtype=np.int64)
     tied = order.copy()  # places in `order` whose rows still tie
     block = np.zeros(size, dtype=np.int64)  # which tied block each of them is in, ascending
-    for key in keys:
+    for key in _combined(keys, size):
         if tied.size == 0:
             return order
         rows = order[tied]
         combined = _within(block, key[rows])
-        # Not stable, but several times faster; rows that tie at the end are put in order below.
-        inner = np.argsort(combined)
+        inner = argsort(combined)
         order[tied], combined = rows[inner], combined[inner]
         starts = np.ones(tied.size, dtype=bool)
         np.not_equal(combined[1:], combined[:-1], out=starts[1:])
@@ -42,6 +44,29 @@ def canonical_order(keys: Iterable[NDArray[Any]], size: int) -> NDArray[np.int64
         rows = order[tied]
         order[tied] = rows[np.lexsort((rows, block))]
     return order
+
+
+def _combined(keys: Iterable[NDArray[Any]], size: int) -> Iterator[NDArray[Any]]:
+    """Yield keys, whole numbers of short ranges as one: sorting takes longer than counting."""
+    combined, cells = None, 1
+    for key in keys:
+        values = int(key.max()) - int(key.min()) + 1 if size and key.dtype.kind in "iu" else 0
+        if not 0 < values <= LONGEST * size:
+            if combined is not None:
+                yield combined
+            yield key
+            combined, cells = None, 1
+            continue
+        if combined is not None and cells * values >= _WIDEST:
+            yield combined
+            combined, cells = None, 1
+        steps = key.astype(np.int64) - int(key.min())
+        combined, cells = steps if combined is None else combined * values + steps, cells * values
+        if cells > LONGEST * size:
+            yield combined
+            combined, cells = None, 1
+    if combined is not None:
+        yield combined
 
 
 def _within(block: NDArray[np.int64], values: NDArray[Any]) -> NDArray[Any]:
@@ -60,10 +85,4 @@ def _within(block: NDArray[np.int64], values: NDArray[Any]) -> NDArray[Any]:
 
 def _ranks(values: NDArray[Any]) -> NDArray[np.int64]:
     """Return the dense rank of each value."""
-    inner = np.argsort(values)
-    ordered = values[inner]
-    steps = np.zeros(values.size, dtype=np.int64)
-    steps[1:] = ordered[1:] != ordered[:-1]
-    ranks = np.empty(values.size, dtype=np.int64)
-    ranks[inner] = np.cumsum(steps)
-    return ranks
+    return ranked(values)[1]

@@ -15,6 +15,7 @@ from veladura.errors import DataError
 from veladura.table.codes import Codes, Column, encode, relabelled
 from veladura.table.database.connection import fetch, fetch_one, fetch_query, home_of
 from veladura.table.database_errors import without_values
+from veladura.table.frequencies import Frequencies, frequencies
 from veladura.table.schema import LABELLED
 from veladura.table.table import cast
 
@@ -88,6 +89,11 @@ class Whole:
         sizes = np.zeros(distinct.size, dtype=np.int64)
         sizes[np.searchsorted(distinct, found.values)] = counted.column("size").to_numpy()
         return sizes
+
+    def frequencies(self, column: Column) -> Frequencies | None:
+        """Return how many rows hold each number of a column; None for none, or too many to hold."""
+        found = frequencies(self.table, column.name)
+        return found if found is not None and found.rows.size else None
 
     def ends(self, column: Column) -> Column:
         """Return the smallest and the largest number of all rows, or of none."""

@@ -11,7 +11,8 @@ import veladura as vd
 from veladura.base.streams import Streams
 from veladura.core.promise import Evidence
 from veladura.errors import ColumnError, DataError, PlanError
-from veladura.methods.masks.noise import _correlation, _root, noise_too_small
+from veladura.methods.masks.noise import _correlation, _root
+from veladura.methods.masks.noise_promises import noise_too_small
 from veladura.table.inspect import inspect_table
 from veladura.table.source import open as open_table
 

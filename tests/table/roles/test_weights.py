@@ -98,3 +98,16 @@ def test_prices_and_goods_are_no_weights(style, rows):
         frame = people(rng, rows)
         found = guess(frame, prices(rng, frame, style), name)
         assert found.role != "weight", (name, found)
+
+
+def test_a_figure_of_the_place_is_no_second_weight():
+    """The density of a region is the same for all who live there, as weights of strata are."""
+    rng = np.random.default_rng(4)
+    frame = people(rng, 3000)
+    density = np.round(np.exp(rng.normal(6, 0.7, 17)), 2)[frame["region"]]
+    frame = frame.assign(density=density, weight=grossing(rng, frame, 4))
+    roles = guess_roles(vd.open(frame))
+    assert roles["weight"].role == "weight"
+    assert roles["density"].role != "dropped"
+    second = frame.assign(weight2=frame["weight"] * np.exp(rng.normal(0, 0.05, 3000)))
+    assert guess_roles(vd.open(second))["weight2"].role == "dropped"  # the control: a real one

@@ -19,7 +19,7 @@ from veladura.errors import PlanError
 from veladura.numeric.trees.habits import Habits
 from veladura.numeric.trees.law import MIN_PEOPLE, NumberLaw
 from veladura.numeric.trees.numbers import NumberGrid
-from veladura.numeric.trees.scores import Values
+from veladura.numeric.trees.values import Values
 from veladura.table.schema import NUMERIC
 
 if TYPE_CHECKING:

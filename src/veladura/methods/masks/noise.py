@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from veladura.base import shapes
 from veladura.base.arrays import Floats
 from veladura.base.bounds import Bounds, bounds_of
 from veladura.base.checks import check_columns, check_fit_rows, check_named, is_number
@@ -17,17 +16,10 @@ from veladura.base.streams import ChunkStream
 from veladura.core.chunks import RowWise
 from veladura.core.gates import MASKED
 from veladura.core.moved_numbers import MOVED_NUMBERS, people_of
-from veladura.core.promise import (
-    LIMITS,
-    Check,
-    Evidence,
-    Promise,
-    limit_promises,
-    listed,
-    source_column,
-)
+from veladura.core.promise import LIMITS, Promise
 from veladura.core.recipe import Draw, Drawn, Recipe
 from veladura.errors import PlanError
+from veladura.methods.masks.column_law import ColumnLaw, counted_numbers, spread_of
 from veladura.methods.masks.law import (
     MIN_PEOPLE,
     check_min_people,
@@ -43,8 +35,9 @@ from veladura.methods.masks.limits import (
     limits_of,
     refuse_narrow,
 )
+from veladura.methods.masks.noise_promises import NOISE_SCALE, noise_promises
 from veladura.methods.masks.number_codes import refuse_codes, without_codes
-from veladura.numeric.trees.habits import ROOM
+from veladura.numeric.trees.habits import ROOM, Habits
 from veladura.numeric.trees.law import NumberLaw
 from veladura.table.schema import NUMERIC, WEIGHTS, check_kinds
 from veladura.table.variation import refuse_constant, standard_deviation
@@ -55,71 +48,6 @@ if TYPE_CHECKING:
     from veladura.table.inspect import Facts
     from veladura.table.schema import Schema
     from veladura.table.table import Table
-
-FALSE_ALARM = 1e-9
-
-
-def noise_too_small(evidence: Evidence, settings: Mapping[str, Any]) -> int:
-    """Return the columns whose noise is smaller than chance allows at the declared scale."""
-    from scipy.special import gammaincinv  # loading it takes longer than to add the noise
-
-    assert evidence.original is not None  # noqa: S101  # proofs against the source have it
-    small, least = 0, settings.get("people", 0)
-    people = people_of(evidence.original) if least else None
-    for name in settings["columns"]:
-        source, before, after = (
-            source_column(evidence, name),
-            evidence.source_column(name),
-            evidence.column(name),
-        )
-        law = law_of(source, people, least) if least else None
-        noisy = ~before.missing & ~after.missing
-        if settings.get("kept"):
-            noisy &= False if law is None else law.moves[evidence.rows]
-        difference = (after.numbers() - before.numbers())[noisy]
-        declared = settings["scale"] * standard_deviation(smoothed(law, source))
-        unit = 10.0 ** -(before.decimals if before.decimals is not None else np.inf)
-        # Rounding to the unit of the column can hide up to one unit of noise in a row.
-        energy = float(np.sum(((np.abs(difference) + unit) / declared) ** 2))
-        # The quantile of the chi-squared distribution with one degree of freedom a row.
-        lowest = 2 * gammaincinv(difference.size / 2, FALSE_ALARM) if difference.size else 0.0
-        small += int(energy < lowest)
-    return small
-
-
-def _scale(settings: Mapping[str, Any]) -> str:
-    least = settings.get("people", 0)
-    which = f" that fewer than {least} people share" if settings.get("kept") else ""
-    apart = ", people who stand out apart" if least else ""
-    return (
-        f"Additive noise: every value of {listed(settings)}{which} carries random noise with a"
-        f" standard deviation of {settings['scale']:g} times that of its column{apart}, rounded as"
-        " the column is."
-    )
-
-
-NOISE_SCALE = Check(
-    noise_too_small,
-    _scale,
-    shapes.table(
-        {"columns": shapes.names, "scale": shapes.number(0, above=True)},
-        {"people": shapes.whole(2), "kept": shapes.flag},
-    ),
-)
-
-
-def _promises_of(settings: Mapping[str, Any], limits: Mapping[str, Bounds]) -> tuple[Promise, ...]:
-    """Promise noise of the declared scale, numbers of few people moved, and values in limits."""
-    scale = {"columns": settings["columns"], "scale": settings["scale"]}
-    if settings.get("min_people"):
-        scale["people"] = settings["min_people"]
-        if settings.get("keep_shared"):
-            scale["kept"] = True
-    promises = [Promise("noise-scale", "source", scale)]
-    if names := settings.get("moved_numbers_in"):
-        few = {"columns": list(names), "people": settings["min_people"]}
-        promises.append(Promise("moved-numbers", "source", few))
-    return (*promises, *limit_promises(limits))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,9 +86,10 @@ class Noise(Recipe):
         True: a number that at least ``min_people`` people share stays as it is, without noise. So
         do heaps, codes such as -8 and the ends of coded scales.
     fit_rows
-        Most rows that are held: those of a larger table pass chunk by chunk, and spread,
-        correlations and limits are counted where they live. By default all rows, or those that a
-        quarter of ``[run] memory`` holds where they do not fit. Then ``min_people`` must be 0.
+        Most rows that are held: those of a larger table pass chunk by chunk. Spread, limits, which
+        numbers few people share and how far these are from others are counted where the rows live;
+        with ``min_people`` correlations are those of the rows that are held. By default all rows,
+        or those that a quarter of ``[run] memory`` holds where they do not fit.
 
     Examples
     --------
@@ -237,34 +166,62 @@ class Noise(Recipe):
         return self._fitted(table, codes, laws, scales, correlation, limits)
 
     def apply_to_sample(self, table: Table, number: int, context: Context) -> FittedChunks[Noise]:
-        """Learn spread, correlations and limits from all rows, where they live."""
+        """Learn spread, limits and which numbers few people share from all rows."""
         from veladura.core.chunks import FittedChunks, fit_to_sample
-        from veladura.table.whole import number_facts
 
         check_kinds(table.schema, self.columns, NUMERIC, "use Pram for categories.")
-        if self.min_people:
-            msg = (
-                f"the table has {table.rows:,} rows, and only {number:,} would be held (fit_rows,"
-                " or the memory of the run): a chunk does not show which numbers few people share."
-                "\n\nHint: set min_people = 0 for noise alone, after TopCode where people stand"
-                " out; or allow more with fit_rows or [run] memory."
-            )
-            raise PlanError(msg)
         near, sample, _ = fit_to_sample(self, table, number, context, ())
         codes = sample.codes(self.columns)
         refuse_codes(table, codes, self.columns)
+        learn = self._by_frequencies if self.min_people else self._by_figures
+        fitted = learn(near, sample, codes)
+        return FittedChunks.of(self, near, fitted)
+
+    def _by_figures(self, near: Table, sample: Table, codes: Codes) -> FittedNoise:
+        """Return noise alone: two queries for figures of all rows."""
+        from veladura.table.whole import number_facts
+
         facts = number_facts(near, self.columns)
         self._refuse_constant(facts.deviation)
-        of_all = {
-            name: codes[name].with_decimals(decimals)
-            for name, decimals in zip(self.columns, facts.decimals, strict=True)
-        }
-        ends = zip(facts.low.tolist(), facts.high.tolist(), strict=True)
-        limits = limits_between(dict(zip(self.columns, ends, strict=True)), self.limits)
-        codes = replace(codes, columns=of_all)
+        ends = np.column_stack([facts.low, facts.high])
         laws = dict.fromkeys(self.columns)
-        fitted = self._fitted(sample, codes, laws, facts.deviation, facts.correlation, limits)
-        return FittedChunks.of(self, near, fitted)
+        codes, limits = self._of_all(codes, facts.decimals, ends)
+        return self._fitted(sample, codes, laws, facts.deviation, facts.correlation, limits)
+
+    def _by_frequencies(self, near: Table, sample: Table, codes: Codes) -> FittedNoise:
+        """Return noise by the law of the leaf: one query a column counts its numbers in all rows.
+
+        Correlations are those of the sample, without people of all who stand out.
+        """
+        laws: dict[str, ColumnLaw | None] = {}
+        spread, decimals, ends = [], [], []
+        for name in self.columns:
+            counted = counted_numbers(near, name)
+            laws[name] = ColumnLaw.of(counted, self.min_people, codes[name])
+            spread.append(spread_of(laws[name], counted))
+            decimals.append(counted.column.decimals)
+            ends.append(counted.column.numbers()[[0, -1]] if counted.rows.size else [0.0, 0.0])
+        scales = np.array(spread)
+        self._refuse_constant(scales)
+        codes, limits = self._of_all(codes, decimals, np.array(ends))
+        numbers = np.column_stack(
+            [
+                codes[n].numbers() if law is None else law.smoothed(codes[n])
+                for n, law in laws.items()
+            ]
+        )
+        return self._fitted(sample, codes, laws, scales, _correlation(numbers / scales), limits)
+
+    def _of_all(
+        self, codes: Codes, decimals: Sequence[int | None], ends: Floats
+    ) -> tuple[Codes, dict[str, Bounds]]:
+        """Return the sample with the decimals of all rows, and the limits of the columns."""
+        of_all = {
+            name: codes[name].with_decimals(places)
+            for name, places in zip(self.columns, decimals, strict=True)
+        }
+        pairs = {name: (float(a), float(b)) for name, (a, b) in zip(of_all, ends, strict=True)}
+        return replace(codes, columns=of_all), limits_between(pairs, self.limits)
 
     def _refuse_constant(self, spread: Floats) -> None:
         refuse_constant(
@@ -276,7 +233,7 @@ class Noise(Recipe):
         self,
         table: Table,
         codes: Codes,
-        laws: Mapping[str, NumberLaw | None],
+        laws: Mapping[str, NumberLaw | ColumnLaw | None],
         spread: Floats,
         correlation: Floats,
         limits: Mapping[str, Bounds],
@@ -285,13 +242,14 @@ class Noise(Recipe):
         refuse_narrow(limits, by_name, self.scale)
         if not self.correlated:
             correlation = np.eye(len(self.columns))
-        return FittedNoise(self, table, codes, laws, spread, correlation, limits)
+        habits = {name: habits_of(codes[name]) for name in self.columns if self.min_people}
+        return FittedNoise(self, table, codes, laws, spread, correlation, limits, habits)
 
     @classmethod
     def implied(cls, settings: Mapping[str, Any], person: str | None) -> tuple[Promise, ...]:  # noqa: ARG003
         """Return the promise of the noise, and of the limits that were declared."""
         declared = {name: bounds_of(given, "limits") for name, given in settings["limits"].items()}
-        return _promises_of(settings, declared)
+        return noise_promises(settings, declared)
 
     @classmethod
     def suggest(cls, schema: Schema, facts: Mapping[str, Facts]) -> Noise:
@@ -319,10 +277,11 @@ class Noise(Recipe):
 class FittedNoise(RowWise[Noise]):
     """How the numbers move; standard deviations, correlations and limits of the columns."""
 
-    laws: Mapping[str, NumberLaw | None]
+    laws: Mapping[str, NumberLaw | ColumnLaw | None]
     spread: Floats
     correlation: Floats
     limits: Mapping[str, Bounds] = field(default_factory=dict)
+    habits: Mapping[str, Habits] = field(default_factory=dict)
 
     @property
     def kept_beside(self) -> Sequence[str]:
@@ -347,7 +306,8 @@ class FittedNoise(RowWise[Noise]):
     ) -> Column:
         """Return a column with its noise, as round as it was and within its limits."""
         name, model = column.name, self.codes[column.name]
-        law = self.laws[name]
+        given = self.laws[name]
+        law = given.at(column) if isinstance(given, ColumnLaw) else given
         low, high = ends_of(model, self.limits.get(name, Bounds()))
         if self.recipe.keep_shared and law is not None:  # no number is beyond a coded end
             ends = [law.grid.base + end * law.grid.unit for end in law.ends]
@@ -355,7 +315,9 @@ class FittedNoise(RowWise[Noise]):
         numbers = moved(law, column, stream("noise", name, "law"))
         masked = added(np.clip(numbers, low, high), noise, low, high)
         if self.recipe.min_people:
-            masked = _as_round(column, masked, deviation, low, high)
+            habits = self.habits.get(name, Habits())
+            coarse = _as_round(column, masked, deviation, habits, model.decimals)
+            masked = np.where((coarse < low) | (coarse > high), masked, coarse)
         if self.recipe.keep_shared:
             shared = ~column.missing if law is None else ~column.missing & ~law.moves
             masked = np.where(shared, column.numbers(), masked)
@@ -370,16 +332,17 @@ class FittedNoise(RowWise[Noise]):
             datasets=datasets,
             changed=self.recipe.columns,
             settings=settings,
-            promises=_promises_of(settings, self.limits),
+            promises=noise_promises(settings, self.limits),
         )
 
 
-def _as_round(column: Column, numbers: Floats, deviation: float, low: float, high: float) -> Floats:
+def _as_round(
+    column: Column, numbers: Floats, deviation: float, habits: Habits, decimals: int | None
+) -> Floats:
     """Return numbers as round as those of a column, where the noise has room for it."""
-    habits = habits_of(column)
-    if habits.units == (1,) or column.decimals is None:
+    if habits.units == (1,) or decimals is None:
         return numbers
-    unit = 10.0**column.decimals
+    unit = 10.0**decimals
     if ROOM * habits.units[0] > 2 * np.sqrt(3.0) * deviation * unit:
         return numbers  # all numbers are rounder than the noise is large
     rows = np.flatnonzero(~column.missing)
@@ -387,7 +350,7 @@ def _as_round(column: Column, numbers: Floats, deviation: float, low: float, hig
     room = np.full(rows.size, 2 * np.sqrt(3.0) * deviation * unit)
     rounded = numbers.copy()
     rounded[rows] = habits.landed(numbers[rows] * unit, habits.classes(steps, room)) / unit
-    return np.where((rounded < low) | (rounded > high), numbers, rounded)
+    return rounded
 
 
 def _correlation(numbers: Floats) -> Floats:

@@ -14,7 +14,7 @@ from veladura.base import shapes
 from veladura.base.arrays import Floats, Ints
 from veladura.core.moved_numbers import MOVED_NUMBERS, people_of
 from veladura.core.promise import Check, Evidence, listed, source_column
-from veladura.numeric.trees.scores import Values
+from veladura.numeric.trees.values import Values
 from veladura.table.codes import label_texts
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ def rows_at_risk(table: Table, known: Sequence[str], weight: str | None, most: f
 
 
 def _at_risk(table: Table, known: Sequence[Column], weight: str | None, most: float) -> Mask:
-    cells, number = _cells(known)
+    cells, number = cells_of(known)
     persons = person_numbers(table) if table.person else None
     weights = np.ones(cells.size) if weight is None else table.column(weight).numbers()
     if not (weights > 0).all():
@@ -35,7 +35,7 @@ def _at_risk(table: Table, known: Sequence[Column], weight: str | None, most: fl
     return risky[cells]
 
 
-def _cells(columns: Sequence[Column]) -> tuple[Ints, int]:
+def cells_of(columns: Sequence[Column]) -> tuple[Ints, int]:
     """Return the class of each row; missing counts as a value of its own."""
     cells, number = np.zeros(columns[0].size, dtype=np.int64), 1
     for column in columns:

@@ -21,6 +21,7 @@ from veladura.core.recipe import Draw, Drawn, Recipe
 from veladura.core.release import Release
 from veladura.errors import DataError, PlanError
 from veladura.methods.preparing.risky_cells import blanked_by_risk, rows_at_risk
+from veladura.methods.preparing.risky_tuples import RiskyTuples, risky_rows_shown
 from veladura.table.conditions import holds
 
 if TYPE_CHECKING:
@@ -48,6 +49,10 @@ def cells_left(evidence: Evidence, settings: Mapping[str, Any]) -> int:
 def risky_left(evidence: Evidence, settings: Mapping[str, Any]) -> int:
     """Return the number of rows above the risk that still show one of the columns."""
     table, blanked = evidence.released, settings["blanked"]
+    if not table.in_memory and table.person is None:
+        return risky_rows_shown(
+            table, settings["known"], blanked, settings.get("weight"), settings["risk"]
+        )
     shown = np.logical_or.reduce([~table.column(name).missing for name in blanked])
     known, weight = settings["known"], settings.get("weight")
     risky = rows_at_risk(table, known, weight, settings["risk"])
@@ -181,18 +186,16 @@ class Suppress(Recipe):
     def apply_to_sample(
         self, table: Table, number: int, context: Context
     ) -> FittedChunks[Suppress]:
-        """Blank cells by conditions, of rows that pass in chunks."""
+        """Blank cells of rows that pass in chunks; risks are counted where they live."""
         from veladura.core.chunks import FittedChunks, fit_to_sample
 
         names = self._names()
-        table.schema.check("cells", names)
+        table.schema.check("known" if self.risk is not None else "cells", names)
         near, few, whole = fit_to_sample(self, table, number, context, names)
-        codes = whole.relabelled(few.codes(names))
-        return FittedChunks.of(self, near, FittedSuppress(self, few, codes))
-
-    def comes_in_chunks(self) -> bool:
-        """Yes by conditions; the risk of a row depends on the others."""
-        return self.risk is None
+        codes, risky = whole.relabelled(few.codes(names)), None
+        if self.risk is not None:
+            risky = RiskyTuples.of(whole, self.known, self.changes(), self.weight, self.risk)
+        return FittedChunks.of(self, near, FittedSuppress(self, few, codes, risky))
 
     def _names(self) -> tuple[str, ...]:
         of_cells = [n for name, c in self.cells.items() for n in (name, *parse(c).columns)]
@@ -249,7 +252,15 @@ class Suppress(Recipe):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FittedSuppress(RowWise[Suppress]):
-    """The columns that decide, and those that lose cells."""
+    """The columns that decide, and those that lose cells.
+
+    Attributes
+    ----------
+    risky
+        With a risk, where rows pass in chunks: which of all tuples lose cells.
+    """
+
+    risky: RiskyTuples | None = None
 
     def draw(self, context: Context) -> Drawn:
         """Blank the cells of the rows that are held."""
@@ -259,9 +270,13 @@ class FittedSuppress(RowWise[Suppress]):
         return replace(drawn, pictures=lambda release: self._counted(release, gone))
 
     def replaced(self, columns: Mapping[str, Column], stream: ChunkStream) -> dict[str, Column]:
-        """Blank cells by conditions."""
+        """Blank cells by conditions, or those of tuples above the risk."""
         del stream  # nothing is random
-        return _blanked(columns, self._by_condition(columns))
+        if self.risky is None:
+            return _blanked(columns, self._by_condition(columns))
+        rows = self.risky.among(columns)
+        gone = {name: rows & ~columns[name].missing for name in self.recipe.changes()}
+        return _blanked(columns, gone)
 
     def described(self, datasets: Sequence[Draw], rows: int) -> Drawn:
         """Promise that no cell is left, and refuse a column in which none is shown."""

@@ -37,6 +37,10 @@ def find_design(
     weights = find_weights(columns, shapes, units, replicates)
     if not weights:
         return Design()
+    if "weight" in weights[0].hints:  # beside a weight by name, shape alone shows no second one:
+        # a figure of the place, such as its density, is the same for all who live there
+        others = [c for c in weights[1:] if c in replicates or "weight" in c.hints]
+        weights = [weights[0], *others]
     rest = [column for column in columns if column not in weights]
     cluster = _cluster(rest, shapes, weights[0], units)
     strata = _strata(rest, shapes, weights[0], cluster)
