@@ -59,7 +59,8 @@ def count_tuples(table: Table, recipe: KAnonymity) -> tuple[Lattice, Criteria, M
         sizes = np.bincount(place, weights=counts.size, minlength=base.size).astype(np.int64)
         levels.append(_levels(table, recipe, base, sizes))
         places.append(place)
-    lattice = build_lattice(np.column_stack(places), counts.size, levels)
+    # column by column in memory, as they are packed
+    lattice = build_lattice(np.stack(places).T, counts.size, levels)
     if recipe.models or people is not None or recipe.whole_households:
         return lattice, _criteria(table, recipe, sets, levels, population, people), {}
     return lattice, Criteria(lattice, sets, recipe.k), {}
@@ -154,9 +155,9 @@ def _reference(table: Table, name: str) -> Ints:
 
 def _placed(levels: Sequence[Levels], columns: Sequence[Column]) -> Ints:
     """Return where the values of tuples stand among those of the hierarchies."""
-    return np.column_stack(
+    return np.stack(
         [places_in(level.base, column) for level, column in zip(levels, columns, strict=True)]
-    )
+    ).T
 
 
 def _with_origin(tuples: Ints, people: Ints, carried: int) -> Ints:

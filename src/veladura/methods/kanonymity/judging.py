@@ -60,11 +60,11 @@ def _model(quality: Quality, order: Ints, bounds: Floats) -> Model:
     kind = kinds[quality.name.removesuffix(BEFORE)]
     floors, starts = _floors(bounds.transpose(order))
     shares, places, codes = _shares(quality, order)
-    least, spread = quality.scale()
-    costs = np.zeros((order.size, max(cost.size for cost in quality.costs)))
-    for c, column in enumerate(order):
-        costs[c, : quality.costs[column].size] = quality.costs[column]
     weights = quality.weights / (quality.weights.sum() if kind == LOSS else 1.0)
+    least, spread = quality.scale() if quality.shares else (weights, weights)
+    costs = np.zeros((order.size, max((cost.size for cost in quality.costs), default=0)))
+    for c, column in enumerate(order if quality.costs else ()):
+        costs[c, : quality.costs[column].size] = quality.costs[column]
     by_column = (values[order] for values in (weights, least, spread))
     return Model(kind, floors, starts, costs, shares, places, codes, *by_column)
 
@@ -88,7 +88,7 @@ def _shares(quality: Quality, order: Ints) -> tuple[Floats, Ints, Ints]:
     parts, start = [np.zeros(0)], 0
     places = np.zeros((order.size, int(lattice.heights.max()) + 1), dtype=np.int64)
     number = np.zeros_like(places)
-    for c, column in enumerate(order):
+    for c, column in enumerate(order if quality.shares else ()):
         codes = lattice.levels[column].codes
         for level, renumbered in enumerate(together(codes)):
             added = np.zeros(int(renumbered.max()) + 1)

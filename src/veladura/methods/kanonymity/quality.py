@@ -12,6 +12,7 @@ from veladura.methods.kanonymity.judging import judged
 from veladura.methods.kanonymity.lattice import Lattice, Vector
 from veladura.methods.kanonymity.search import SearchResult
 from veladura.methods.kanonymity.suppression import Criteria, Outcome
+from veladura.methods.kanonymity.tallies import Tallies
 from veladura.methods.kanonymity.traversal import Traversal
 from veladura.numeric.hierarchies.levels import Levels
 from veladura.table.codes import label_text
@@ -52,9 +53,9 @@ class Quality:
         the suppressed rows as one group. The two that end in "-before-suppression" take no notice
         of what is suppressed.
     costs
-        For each column and level the summed cost of all rows.
+        For each column and level the summed cost of all rows, where a column has one.
     shares
-        For each column and level the share of the domain that each code stands for.
+        For each column and level the share of the domain that each code stands for, likewise.
 
     References
     ----------
@@ -144,7 +145,7 @@ class Quality:
 def measure(name: str, lattice: Lattice, weights: Mapping[str, float]) -> Quality:
     """Return a quality model for the tuples of a table; a column weighs 1 by default."""
     costs, shares = [], []
-    for c, levels in enumerate(lattice.levels):
+    for c, levels in enumerate(lattice.levels if name in BY_COLUMN else ()):
         codes, values = lattice.unpacked(lattice.keys, c), levels.codes[0].size
         counts = np.bincount(codes, weights=lattice.sizes, minlength=values).astype(np.float64)
         of_domain = _shares(levels)
@@ -177,13 +178,26 @@ def best_nodes(
     if good is None:
         values = [(quality.value(node, criteria.at(node)), node) for node in result.minimal]
         return _ties(values)
-    bounds = np.where(good, quality.bounds() if name in BY_COLUMN else 0.0, np.inf)
-    if criteria.only_k:
+    if not criteria.only_k:
+        by = _best_in_order if name in BY_COLUMN else _best_by_counting
+        return _ties(by(criteria, quality, _bounds(quality, good, None)))
+    counts = found.tallies if Tallies.counts(name) and found.tallies is not None else None
+    bounds = _bounds(quality, good, counts)
+    first = np.inf if counts is None else counts.best(name, lattice.rows, good)
+    if np.isinf(first):
         first = quality.value(vector := _at_least(bounds), criteria.at(vector))
-        if np.count_nonzero(bounds <= first + TIE * abs(first)) > FEW:
-            return _ties(judged(quality, criteria.k, bounds, first))
-    by = _best_by_column if name in BY_COLUMN else _best_by_counting
-    return _ties(by(criteria, quality, bounds))
+    near = bounds <= first + TIE * abs(first)
+    if np.count_nonzero(near) > FEW:
+        return _ties(judged(quality, criteria.k, bounds, first))
+    return _ties(_best_in_order(criteria, quality, np.where(near, bounds, np.inf)))
+
+
+def _bounds(quality: Quality, good: Mask, counts: Tallies | None) -> Floats:
+    """Return the least cost of every node, infinite for those that are not good."""
+    if counts is not None:
+        least = counts.bounds(quality.name, quality.rows, quality.lattice.heights)
+        return np.where(good, least, np.inf)
+    return np.where(good, quality.bounds() if quality.name in BY_COLUMN else 0.0, np.inf)
 
 
 def _at_least(bounds: Floats) -> Vector:
@@ -191,7 +205,7 @@ def _at_least(bounds: Floats) -> Vector:
     return tuple(int(level) for level in np.unravel_index(int(np.argmin(bounds)), bounds.shape))
 
 
-def _best_by_column(
+def _best_in_order(
     criteria: Criteria, quality: Quality, bounds: Floats
 ) -> list[tuple[float, Vector]]:
     """Return costs and nodes, the best among them, in the order of their least costs."""

@@ -16,6 +16,7 @@ from veladura.base.context import Advance
 from veladura.errors import PlanError
 from veladura.methods.kanonymity.lattice import ROW_BITS, Lattice, Vector
 from veladura.methods.kanonymity.suppression import Criteria, People
+from veladura.methods.kanonymity.tallies import Tallies
 
 Tags = NDArray[np.int8]  # a node is good (1), bad (-1) or not decided yet (0)
 Watch = Callable[[Tags], AbstractContextManager[None]]
@@ -45,11 +46,14 @@ class SearchResult:
         whole.
     complete
         Whether every node was decided.
+    tallies
+        What was counted at good nodes on the way; None if that was not kept.
     """
 
     minimal: tuple[Vector, ...]
     good: Mask | None = field(repr=False)
     complete: bool = True
+    tallies: Tallies | None = field(default=None, repr=False)
 
     def at_values(self, places: Sequence[int]) -> SearchResult:
         """Return what was found with some columns as they are, at level 0.
@@ -101,8 +105,9 @@ def find_minimal(
         if lattice.nodes > MOST_NODES:
             nodes = descend(shown, k, allowed, watch)
             return SearchResult(tuple(nodes), None, complete=False)
-        nodes, complete = walk_lattice(shown, k, allowed, budget, watch)
-        return SearchResult(tuple(nodes), at_or_above(nodes, lattice.heights), complete)
+        nodes, complete, tallies = _walked(shown, k, allowed, budget, watch)
+        good = at_or_above(nodes, lattice.heights)
+        return SearchResult(tuple(nodes), good, complete, tallies if criteria.only_k else None)
     if lattice.nodes > MOST_NODES:
         msg = (
             f"the generalisation lattice has {lattice.nodes:,} nodes, too many to search with"
@@ -160,7 +165,14 @@ def _counting_people(lattice: Lattice, people: People, k: int) -> tuple[Lattice,
 def walk_lattice(
     lattice: Lattice, k: int, allowed: int, budget: int = UNBOUNDED, watch: Watch = unwatched
 ) -> tuple[list[Vector], bool]:
-    """Return every k-minimal node, and whether the whole lattice was decided within the budget.
+    """Return every k-minimal node, and whether the whole lattice was decided within the budget."""
+    return _walked(lattice, k, allowed, budget, watch)[:2]
+
+
+def _walked(
+    lattice: Lattice, k: int, allowed: int, budget: int, watch: Watch
+) -> tuple[list[Vector], bool, Tallies]:
+    """Return the same, and what was counted on the way.
 
     Columns with more values are fixed first, so that more is pruned.
     """
@@ -170,10 +182,14 @@ def walk_lattice(
     shape = lattice.ordered(order)
     tags = np.zeros(lattice.nodes, dtype=np.int8)
     with watch(tags):
-        walk(lattice.keys, lattice.sizes, shape, k, allowed, tags, budget)
-    minimal = minimal_nodes(tags, shape)
-    vectors = (minimal[:, None] // shape.strides % (shape.heights + 1))[:, np.argsort(order)]
-    return sorted(map(tuple, vectors.tolist())), bool(np.all(tags != 0))
+        counted, tallies = walk(lattice.keys, lattice.sizes, shape, k, allowed, tags, budget)
+
+    def levels(nodes: Ints) -> Ints:
+        by_column: Ints = nodes[:, None] // shape.strides % (shape.heights + 1)
+        return by_column[:, np.argsort(order)]
+
+    minimal = sorted(map(tuple, levels(minimal_nodes(tags, shape)).tolist()))
+    return minimal, bool(np.all(tags != 0)), Tallies(k, levels(counted), *tallies.T)
 
 
 def descend(lattice: Lattice, k: int, allowed: int, watch: Watch = unwatched) -> list[Vector]:

@@ -21,6 +21,7 @@ _I, _U = types.int64, types.uint64
 _ints, _codes = types.Array(_I, 1, "C"), types.Array(types.int32, 1, "C")
 _tags = types.Array(types.int8, 1, "C")
 _keys, _bits = types.Array(_U, 2, "C"), types.Array(_U, 1, "C")
+_floats, _costs = types.Array(types.float64, 1, "C"), types.Array(types.float64, 2, "C")
 ROWS = (1 << ROW_BITS) - 1  # of a size that has people in its higher bits
 
 
@@ -67,82 +68,111 @@ def _sort_by(keys: Any, sizes: Any, groups: int, place: Any, out_keys: Any, out_
         out_sizes[to] = sizes[g]
 
 
+@inner(_I(_ints, _I))
+def _differences(totals: Any, count: Any) -> int:
+    """Turn running totals into what each adds, in place; return their number."""
+    before = 0
+    for g in range(count):
+        total = totals[g]
+        totals[g] = total - before
+        before = total
+    return int(count)
+
+
 @inner(_I(_keys, _ints, _I, _ints, _I, _codes))
 def _merge(keys: Any, sizes: Any, groups: int, place: Any, start: int, codes: Any) -> int:
     """Lift the column that changes fastest and merge neighbours that became equal, in place.
 
     Return the number of groups.
+
+    Whether a neighbour is equal cannot be foreseen, and a wrongly predicted branch costs more than
+    all else here. So nothing is decided: every group is written, over the one before if that is
+    equal, with the rows up to it; differences of these are the sizes.
     """
     w, shift, mask = place[0], np.uint64(place[1]), np.uint64(place[2])
-    merged = -1
+    merged = np.uint64(0)  # unsigned: an index that cannot be negative needs no check
+    if groups == 0:
+        return 0
     if keys.shape[1] == 1:  # the common case, with everything in registers
-        words, last, total = keys[:, 0], np.uint64(0), 0
+        words, last, total, first = keys[:, 0], np.uint64(0), 0, np.uint64(start)
         for g in range(groups):
             word = words[g]
             code = (word >> shift) & mask
-            word ^= (code ^ np.uint64(codes[np.uint64(start) + code])) << shift
-            if merged < 0 or word != last:
-                merged += 1
-                words[merged] = word
-                last, total = word, 0
+            word ^= (code ^ np.uint64(codes[first + code])) << shift
+            if g == 0:
+                last = word
+            merged += np.uint64(word != last)
             total += sizes[g]
+            words[merged] = word
             sizes[merged] = total
-        return merged + 1
+            last = word
+        return _differences(sizes, np.int64(merged) + 1)
+    count = -1
     for g in range(groups):
         code = (keys[g, w] >> shift) & mask
         keys[g, w] ^= (code ^ np.uint64(codes[start + np.int64(code)])) << shift
-        same = merged >= 0
+        same = count >= 0
         for i in range(keys.shape[1]):
-            same = same and keys[g, i] == keys[merged, i]
+            same = same and keys[g, i] == keys[count, i]
         if same:
-            sizes[merged] += sizes[g]
+            sizes[count] += sizes[g]
             continue
-        merged += 1
+        count += 1
         for i in range(keys.shape[1]):
-            keys[merged, i] = keys[g, i]
-        sizes[merged] = sizes[g]
-    return merged + 1
+            keys[count, i] = keys[g, i]
+        sizes[count] = sizes[g]
+    return count + 1
 
 
-@inner(types.boolean(_ints, _I, _I, _I))
-def _is_good(sizes: Any, groups: int, k: int, allowed: int) -> bool:
-    """Whether groups of fewer than k hold no more rows than may be suppressed."""
-    rows = 0
-    for g in range(groups):
-        if sizes[g] < k:
-            rows += sizes[g] & ROWS
-    return rows <= allowed
+@inner(_I(_keys, _ints, _I, _bits, _ints))
+def _sizes_within(keys: Any, sizes: Any, groups: int, mask: Any, out: Any) -> int:
+    """Write the sizes of groups where neighbours that agree in the masked bits are one.
 
-
-@inner(types.boolean(_keys, _ints, _I, _bits, _I, _I))
-def _is_good_within(keys: Any, sizes: Any, groups: int, mask: Any, k: int, allowed: int) -> bool:
-    """Whether a node is good where neighbours that agree in the masked bits are one group.
-
-    Stops when too many rows must go.
+    Return their number. Rows up to a group and differences of them, as in `_merge`.
     """
-    rows, total, first = 0, 0, 0
-    if keys.shape[1] == 1:  # the common case, with everything in registers
-        words, bits, before = keys[:, 0], mask[0], np.uint64(0)
+    merged, total = np.uint64(0), 0
+    if groups == 0:
+        return 0
+    if keys.shape[1] == 1:
+        words, bits = keys[:, 0], mask[0]
+        last = words[0] & bits
         for g in range(groups):
             word = words[g] & bits
-            if word != before:
-                rows += total & ROWS if total < k else 0
-                if rows > allowed:
-                    return False
-                total, before = 0, word
+            merged += np.uint64(word != last)
             total += sizes[g]
-        return rows + (total & ROWS if total < k else 0) <= allowed
+            out[merged] = total
+            last = word
+        return _differences(out, np.int64(merged) + 1)
+    first = 0
     for g in range(groups):
-        same = True
         for w in range(keys.shape[1]):
-            same = same and (keys[g, w] ^ keys[first, w]) & mask[w] == 0
-        if not same:
-            rows += total & ROWS if total < k else 0
-            if rows > allowed:
-                return False
-            total, first = 0, g
+            if (keys[g, w] ^ keys[first, w]) & mask[w] != 0:
+                merged += np.uint64(1)
+                first = g
+                break
         total += sizes[g]
-    return rows + (total & ROWS if total < k else 0) <= allowed
+        out[merged] = total
+    return _differences(out, np.int64(merged) + 1)
+
+
+@inner(types.UniTuple(_I, 2)(_ints, _I, _I))
+def _tallied(sizes: Any, groups: int, k: int) -> Any:
+    """Return the number of groups of at least k, and the rows of smaller ones."""
+    kept, small = 0, 0
+    for g in range(groups):
+        kept += 1 if sizes[g] >= k else 0
+        small += sizes[g] & ROWS if sizes[g] < k else 0
+    return kept, small
+
+
+@inner(types.float64(_ints, _I, _I))
+def _squares(sizes: Any, groups: int, k: int) -> float:
+    """Return the sum of squared sizes of groups of at least k."""
+    squares = 0.0
+    for g in range(groups):
+        size = float(sizes[g]) if sizes[g] >= k else 0.0
+        squares += size * size
+    return squares
 
 
 @compiled(types.void(_tags, SHAPE, _I, types.boolean))
@@ -151,18 +181,22 @@ def spread(tags: Any, shape: Any, node: int, good: bool) -> None:  # noqa: FBT00
 
     Goodness is monotone: it only grows from a node to those above it.
     """
-    direction = 1 if good else -1
+    direction, columns = 1 if good else -1, shape.heights.size
     tag = np.int8(direction)
     stack = np.empty(1024, np.int64)
-    stack[0] = node
+    stack[0] = node * columns
     top = 1
     tags[node] = tag
     while top > 0:
         top -= 1
-        current = stack[top]
-        for c in range(shape.heights.size):
-            level = current // shape.strides[c] % (shape.heights[c] + 1)
-            if level == (shape.heights[c] if good else 0):
+        # Columns change from the first to the last: so a node is reached in one way only.
+        current, first = stack[top] // columns, stack[top] % columns
+        rest = np.uint64(current % (shape.strides[first] * (shape.heights[first] + 1)))
+        for c in range(first, columns):
+            stride = np.uint64(shape.strides[c])
+            level = rest // stride
+            rest -= level * stride
+            if np.int64(level) == (shape.heights[c] if good else 0):
                 continue
             near = current + direction * shape.strides[c]
             if tags[near] == 0:
@@ -172,7 +206,7 @@ def spread(tags: Any, shape: Any, node: int, good: bool) -> None:  # noqa: FBT00
                     for i in range(top):
                         wider[i] = stack[i]
                     stack = wider
-                stack[top] = near
+                stack[top] = near * columns + c
                 top += 1
 
 
@@ -266,11 +300,24 @@ def _fixed_bits(shape: Any, masks: Any) -> None:
         )
 
 
-@compiled(_I(_keys, _ints, SHAPE, _I, _I, _tags, _I))
-def walk(  # noqa: C901  # one loop, one state
-    keys: Any, sizes: Any, shape: Any, k: int, allowed: int, tags: Any, budget: int
+@inner(_I(_I, types.float64, _I, _I, _ints, _costs, _I))
+def _noted(
+    node: int, squares: float, kept: int, small: int, nodes: Any, tallies: Any, found: int
 ) -> int:
-    """Tag every node of the lattice as good (1) or bad (-1); return the number of groups handled.
+    """Note what was counted at a node; return how many are noted."""
+    nodes[found] = node
+    tallies[found, 0], tallies[found, 1], tallies[found, 2] = squares, kept, small
+    return found + 1
+
+
+@compiled(types.Tuple((_ints, _costs))(_keys, _ints, SHAPE, _I, _I, _tags, _I))
+def walk(  # noqa: C901, PLR0912, PLR0915  # one loop, one state
+    keys: Any, sizes: Any, shape: Any, k: int, allowed: int, tags: Any, budget: int
+) -> tuple[Any, Any]:
+    """Tag every node of the lattice as good (1) or bad (-1).
+
+    Return the good nodes that were counted, all minimal ones among them, and for each the squares
+    of groups of at least k, their number, and the rows of smaller ones.
 
     Levels are fixed column after column. With some fixed, the rest at the bottom merges least and
     the rest at the top most: if the last is bad all between are bad, if the first is good all are
@@ -293,7 +340,9 @@ def walk(  # noqa: C901  # one loop, one state
     held = np.full(columns + 2, count, np.int64)  # groups of each pile
     at = np.zeros(columns + 2, np.int64)  # level of its column
     level = np.zeros(columns, np.int64)
-    depth = handled = 0
+    room = np.empty(count, np.int64)
+    nodes, tallies = np.empty(tags.size, np.int64), np.empty((tags.size, 3), np.float64)
+    depth = handled = found = 0
     while handled <= budget:
         bottom = _offset(level, strides, 0, depth)
         top = bottom + _offset(heights, strides, depth, columns)
@@ -312,33 +361,30 @@ def walk(  # noqa: C901  # one loop, one state
                 )
                 at[depth] = level[last]
             if tags[bottom] == 0:
-                spread(
-                    tags,
-                    shape,
-                    bottom,
-                    _is_good(pile_sizes[depth if depth > 0 else 1], held[depth], k, allowed),
-                )
+                these = pile_sizes[depth if depth > 0 else 1]
+                kept, small = _tallied(these, held[depth], k)
+                spread(tags, shape, bottom, small <= allowed)
+                if small <= allowed:
+                    squares = _squares(these, held[depth], k)
+                    found = _noted(bottom, squares, kept, small, nodes, tallies, found)
             if tags[bottom] == -1 and depth < columns:
                 if depth > 0:
                     handled += held[depth]
-                    these, those = (
-                        (pile_keys[depth], pile_sizes[depth]),
-                        (pile_keys[depth + 1], pile_sizes[depth + 1]),
-                    )
+                    below = pile_keys[depth], pile_sizes[depth]
+                    above = pile_keys[depth + 1], pile_sizes[depth + 1]
                     if level[last] == heights[last]:  # one value: sorted already
-                        _copy(*these, held[depth], *those)
+                        _copy(*below, held[depth], *above)
                     else:
-                        _sort_by(*these, held[depth], shape.places[last], *those)
+                        _sort_by(*below, held[depth], shape.places[last], *above)
                 if tags[top] == 0:
-                    good = _is_good_within(
-                        pile_keys[depth + 1],
-                        pile_sizes[depth + 1],
-                        held[depth],
-                        masks[depth],
-                        k,
-                        allowed,
+                    merged = _sizes_within(
+                        pile_keys[depth + 1], pile_sizes[depth + 1], held[depth], masks[depth], room
                     )
-                    spread(tags, shape, top, good)
+                    kept, small = _tallied(room, merged, k)
+                    spread(tags, shape, top, small <= allowed)
+                    if small <= allowed:
+                        squares = _squares(room, merged, k)
+                        found = _noted(top, squares, kept, small, nodes, tallies, found)
                 if tags[top] == 1:
                     level[depth], at[depth + 1], held[depth + 1] = 0, 0, held[depth]
                     depth += 1
@@ -351,7 +397,7 @@ def walk(  # noqa: C901  # one loop, one state
         if depth == 0:
             break
         level[depth - 1] += 1
-    return handled
+    return nodes[:found].copy(), tallies[:found].copy()
 
 
 class Model(NamedTuple):
@@ -386,7 +432,6 @@ class Model(NamedTuple):
 
 
 _grid = types.Array(_I, 2, "C")
-_floats, _costs = types.Array(types.float64, 1, "C"), types.Array(types.float64, 2, "C")
 _model = types.NamedTuple(
     [_I, _floats, _ints, _costs, _floats, _grid, _grid, _floats, _floats, _floats], Model
 )
@@ -394,20 +439,6 @@ _tally = types.Tuple((types.float64, _I, _I))
 LOSS, ENTROPY, DISCERNIBILITY, CLASS_SIZE = range(4)
 COUNTED = DISCERNIBILITY  # from here on no column has a cost of its own
 TIE = 1e-9  # relative difference below which two nodes are equally good
-
-
-@inner(_tally(_ints, _I, _I))
-def _tallied(sizes: Any, groups: int, k: int) -> Any:
-    """Return the squares of groups of at least k, their number, and the rows of smaller ones."""
-    squares, kept, small = 0.0, 0, 0
-    for g in range(groups):
-        size = sizes[g]
-        if size >= k:
-            squares += float(size) * float(size)
-            kept += 1
-        else:
-            small += size
-    return squares, kept, small
 
 
 @inner(types.float64(_tally, _I, _I, _I, _I))
@@ -421,21 +452,6 @@ def _least_cost(tally: Any, gone: int, k: int, rows: int, kind: int) -> Any:
     if kind == CLASS_SIZE:
         return rows / (kept + (small - gone) // k + (1 if small > 0 else 0))
     return squares + float(min(k, rows)) * float(small - gone) + float(rows) * float(gone)
-
-
-@inner(_I(_keys, _ints, _I, _bits, _I))
-def _gone_within(keys: Any, sizes: Any, groups: int, mask: Any, k: int) -> int:
-    """Return the rows of groups below k where neighbours that agree in masked bits are one."""
-    rows, total, first = 0, 0, 0
-    for g in range(groups):
-        same = True
-        for w in range(keys.shape[1]):
-            same = same and (keys[g, w] ^ keys[first, w]) & mask[w] == 0
-        if not same:
-            rows += total if total < k else 0
-            total, first = 0, g
-        total += sizes[g]
-    return rows + (total if total < k else 0)
 
 
 @inner(types.float64(_keys, _ints, _I, _I, _I, SHAPE, _model, _ints, _floats))
@@ -549,7 +565,11 @@ def judge(  # noqa: C901, PLR0912, PLR0915  # one loop, one state
                 at[depth] = level[last]
             these = pile_keys[depth if depth > 0 else 1], pile_sizes[depth if depth > 0 else 1]
             if model.kind >= COUNTED:
-                tally = _tallied(these[1], held[depth], k)
+                squares = 0.0
+                if model.kind == DISCERNIBILITY:
+                    squares = _squares(these[1], held[depth], k)
+                kept, small = _tallied(these[1], held[depth], k)
+                tally = (squares, kept, small)
                 above = _least_cost(tally, 0, k, rows, model.kind) > limit
             if depth == columns and not above:
                 if model.kind >= COUNTED:
@@ -581,9 +601,14 @@ def judge(  # noqa: C901, PLR0912, PLR0915  # one loop, one state
                     )
                 gone = 0  # rows that stay suppressed with all other columns at the top
                 if model.kind == DISCERNIBILITY and depth > 0 and tally[2] > 0:
-                    gone = _gone_within(
-                        pile_keys[depth + 1], pile_sizes[depth + 1], held[depth], masks[depth], k
+                    merged = _sizes_within(
+                        pile_keys[depth + 1],
+                        pile_sizes[depth + 1],
+                        held[depth],
+                        masks[depth],
+                        which,
                     )
+                    gone = _tallied(which, merged, k)[1]
                 if gone == 0 or _least_cost(tally, gone, k, rows, model.kind) <= limit:
                     level[depth], at[depth + 1], held[depth + 1] = 0, 0, held[depth]
                     depth += 1
