@@ -11,6 +11,7 @@ from veladura.base.estimate import Estimate
 from veladura.inference.posterior.shares import shortest
 
 MANY = 400  # draws from which quantiles are taken; below, a t interval
+AT_BOUND = 0.02  # draws of less, as a share of the largest, are at the bound of 0
 
 
 def half_width(draws: Floats, level: float) -> float:
@@ -21,11 +22,31 @@ def half_width(draws: Floats, level: float) -> float:
     return wide * float(draws.std(ddof=1)) * math.sqrt(1 + 1 / draws.size)
 
 
+def highest(draws: Floats, level: float) -> float:
+    """Return the upper end of an interval of a share of which some draws are cut off at 0.
+
+    Draws that would be normal without the bound: its share of draws above 0 and their mean give
+    location and spread (the moments of a rectified normal distribution). The spread of the draws
+    themselves is too small, by what was cut off.
+    """
+    from scipy.special import ndtri, stdtrit
+
+    middle, half = float(draws.mean()), half_width(draws, level)
+    above = float(np.mean(draws > AT_BOUND * draws.max()))
+    if not 0 < above < 1:
+        return middle + half
+    place = float(ndtri(above))
+    density = math.exp(-(place**2) / 2) / math.sqrt(2 * math.pi)
+    spread = middle / (density + place * above)
+    wide = float(stdtrit(draws.size - 1, (1 + level) / 2)) * math.sqrt(1 + 1 / draws.size)
+    return max(middle + half, spread * (place + wide))
+
+
 def ends(draws: Floats, level: float, kind: str) -> tuple[float, float]:
     """Return a credible interval of a share: shortest ("hpd"), or with equal tails."""
     if draws.size < MANY:
         middle, half = float(draws.mean()), half_width(draws, level)
-        return max(0.0, middle - half), min(1.0, middle + half)
+        return max(0.0, middle - half), min(1.0, highest(draws, level))
     if kind == "hpd":
         return shortest(draws, level)
     low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
@@ -37,7 +58,8 @@ def estimate(draws: Floats, level: float, least: float = -np.inf, most: float = 
     mean = float(draws.mean())
     if draws.size < MANY:
         half = half_width(draws, level)
-        low, high = max(least, mean - half), min(most, mean + half)
+        high = highest(draws, level) if least == 0 else mean + half
+        low, high = max(least, mean - half), min(most, high)
     else:
         tail = (1 - level) / 2
         low, high = map(float, np.quantile(draws, [tail, 1 - tail]))

@@ -27,9 +27,8 @@ MOST_CELLS_CHAINED = 2_000  # cells of a domain whose posterior is drawn by Mark
 CHAINS, KEPT, LONGEST = 4, 400, 32
 REFITS = 50
 TRACED = 30
-FINE = 0.02  # smoothing of a fit that an interval is computed from: no visible shrinkage
-FINE_STEPS = 400
-REFIT_STEPS = 80
+FINE = 0.1  # smoothing of a fit that intervals come from: it moves tables by .03 sigma (rms)
+FINE_STEPS = 2_000  # far more than a fit takes; one that is cut short is wrong by several sigma
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +113,7 @@ class NoiseAware:
         are linear in the parameters and no cell is near 0, and there an interval is cut off at 0.
         """
         zeros = self.domain.zero_tables()
-        start = self.fitted(None, self.tables, FINE_STEPS)
+        start = self.fitted(None, self.tables)
         beliefs = []
         for _ in range(draws):
             moved = [
@@ -127,13 +126,13 @@ class NoiseAware:
                 estimated_rows(moved) if self.hidden else float(self.n),
                 zeros=zeros,
                 start=start,
-                steps=REFIT_STEPS,
+                steps=FINE_STEPS,
                 smoothing=FINE,
             )
             beliefs.append(again.beliefs)
         return Protected(self.n, beliefs, None)
 
-    def fitted(self, start: Fit | None, tables: Sequence[NoisyTable], steps: int) -> Fit:
+    def fitted(self, start: Fit | None, tables: Sequence[NoisyTable]) -> Fit:
         """Return the model nearest to noisy tables, without visible shrinkage."""
         zeros = self.domain.zero_tables()
         near = start or fit(self.domain.shape, tables, float(self.n), zeros=zeros)
@@ -143,7 +142,7 @@ class NoiseAware:
             float(self.n),
             zeros=zeros,
             start=near,
-            steps=steps,
+            steps=FINE_STEPS,
             smoothing=FINE,
         )
 
